@@ -57,20 +57,20 @@ def documents_texts(lines):
 
 def headers_texts(lines):
     """(line number, text) of each comment of a C++ header; drawings (lines indented by three or more) are left out."""
-    texts, inside = [], False
+    texts, column = [], None  # where the comment that may go on begins
     for number, line in enumerate(lines, 1):
         found = re.match(r"\s*//[/!]? ?(.*)$", line)
         trailing = None if found else re.search(r"\s//[/!<]* (.*)$", line)
         text = found.group(1) if found else trailing.group(1) if trailing else ""
-        if found and inside and text.strip() and not re.match(r"\s{2,}|[*+-] |\d+[.)] |@", text):
+        at = line.find("//")
+        if found and column == at and text.strip() and not re.match(r"\s{2,}|[*+-] |\d+[.)] |@", text):
             texts[-1] = (texts[-1][0], texts[-1][1] + " " + text.strip())
         elif found and re.match(r"\s{3,}", text):
-            inside = False
+            column = None
             continue
         elif text.strip():
             texts.append((number, text.strip()))
-        # A trailing comment may go on below.
-        inside = bool(text.strip()) and bool(texts)
+        column = at if text.strip() else None
     return texts
 
 
@@ -96,8 +96,9 @@ def self_test():
     found = [words(s) for _, s in sentences(documents_texts(page))]
     assert ["Three", "four", "five."] in [f for f in found] or ["Three", "four", "five"] in found, found
     assert max(len(f) for f in found) == 3, found
-    header = ["// One two", "// three. Four.", "//    a drawing of no words that count at all in here", "int x;  // five six"]
-    assert [len(words(s)) for _, s in sentences(headers_texts(header))] == [3, 1, 2]
+    header = ["// One two", "// three. Four.", "//    a drawing of no words that count at all in here", "int x;  // five six",
+              "// seven", "int y;  // eight", "        // nine"]
+    assert [len(words(s)) for _, s in sentences(headers_texts(header))] == [3, 1, 2, 1, 2]
     long = " ".join(["word"] * 33) + "."
     assert long_ones(pathlib.Path("a.md"), [long], MOST) and not long_ones(pathlib.Path("a.md"), [long[5:]], MOST)
     assert long_ones(pathlib.Path("a.h"), ["// " + long[:60], "// " + long[60:]], MOST)

@@ -4,7 +4,9 @@
     scripts/check_words.py [--count] [PATH ...]
 
 The column "not" of docs/words.md lists words and phrases, separated by commas. A name counts by its parts: `on_gpu` and
-`GpuFacts` hold the word GPU. A phrase is its words in a row, however they are joined: `whole_batch`, "global batch".
+`GpuFacts` hold the word GPU. A phrase is its words in a row, joined by spaces, hyphens, underscores or capitals:
+`global_batch`, "global batch".
+An entry in backticks counts in names only: `in_order` is `InOrder` and `run_in_order`, not "in order" in a sentence.
 A plural counts as its singular. What the table "Exceptions" allows (a word and where it may stand) is left out.
 `--self-test` plants words and fails if one goes unnoticed.
 """
@@ -20,12 +22,14 @@ from check_prose import ROOT, tracked
 SUFFIXES = {".h", ".cc", ".cu", ".py", ".md", ".txt", ".cmake", ".proto", ".sh", ".in", ".json", ".yml", ""}
 # Other people's words, other programs' output, and what once was.
 LEFT_OUT = ("docs/words.md", "CHANGELOG.md", "LICENSE", "docs/tensorflow-agreement.md", "fuzz/corpus/*")
+NAME = re.compile(r"[A-Za-z0-9_]+")
+JOINED = re.compile(r"[A-Za-z0-9_ \t-]+")
 PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 ROW = re.compile(r"(?<!\\)\|")
 
 
 def pieces(text):
-    """The words of a text or name, lower case: "GpuCards" is gpu, GPUs."""
+    """The words of a text or name, lower case: "GpuFacts" is gpu, facts."""
     return [p.lower() for p in PIECE.findall(text)]
 
 
@@ -47,11 +51,11 @@ def read_words(page):
     lines = page.splitlines()
     banned = {}
     for row in rows(lines, "not"):
-        for word in row["not"].replace("`", "").split(","):
+        for word in row["not"].split(","):
             if pieces(word):
-                banned[tuple(pieces(word))] = re.sub(r"[*`]", "", row["word"])
-    allowed = [(tuple(pieces(row["exception"])), [w.strip("` ") for w in row["where"].split(",")])
-               for row in rows(lines, "exception")]
+                banned[tuple(pieces(word))] = (re.sub(r"[*`]", "", row["word"]), "`" in word)
+    allowed = [(tuple(pieces(word)), [w.strip("` ") for w in row["where"].split(",")])
+               for row in rows(lines, "exception") for word in row["exception"].split(",")]
     return banned, allowed
 
 
@@ -59,18 +63,27 @@ def same(piece, word):
     return piece == word or piece == word + "s" or piece == word + "es"
 
 
+def find_in(found, first):
+    """The banned phrases, of those by their first word, in a row of words."""
+    for at, piece in enumerate(found):
+        for stem in {piece, piece.removesuffix("s"), piece.removesuffix("es")}:
+            for phrase in first.get(stem, ()):
+                if len(found) - at >= len(phrase) and all(same(f, w) for f, w in zip(found[at:], phrase)):
+                    yield phrase
+
+
 def find(text, banned):
     """(line number, banned phrase) of each use."""
-    first = collections.defaultdict(list)
-    for phrase in banned:
-        first[phrase[0]].append(phrase)
+    anywhere, in_names = collections.defaultdict(list), collections.defaultdict(list)
+    for phrase, (_, names_only) in banned.items():
+        (in_names if names_only else anywhere)[phrase[0]].append(phrase)
     for number, line in enumerate(text.splitlines(), 1):
-        found = pieces(line)
-        for at, piece in enumerate(found):
-            for stem in {piece, piece[:-1] if piece.endswith("s") else piece, piece[:-2] if piece.endswith("es") else piece}:
-                for phrase in first.get(stem, ()):
-                    if len(found) - at >= len(phrase) and all(same(f, w) for f, w in zip(found[at:], phrase)):
-                        yield number, phrase
+        for run in JOINED.findall(line):
+            for phrase in find_in(pieces(run), anywhere):
+                yield number, phrase
+        for name in NAME.findall(line):
+            for phrase in find_in(pieces(name), in_names):
+                yield number, phrase
 
 
 def check(files, read, page):
@@ -79,13 +92,10 @@ def check(files, read, page):
     for path in files:
         if path.suffix not in SUFFIXES or any(fnmatch.fnmatch(str(path), pattern) for pattern in LEFT_OUT):
             continue
-        here = {phrase: term for phrase, term in banned.items()
-                if not any(phrase == word and any(fnmatch.fnmatch(str(path), w) for w in where) for word, where in allowed)}
-        text = read(path)
-        for number, phrase in find(str(path) if text is None else text, here):
-            places.append((str(path), number, " ".join(phrase), here[phrase]))
-        for _, phrase in find(str(path), here):
-            places.append((str(path), 0, " ".join(phrase), here[phrase]))
+        free = {word for word, where in allowed if any(fnmatch.fnmatch(str(path), w) for w in where)}
+        here = {phrase: term for phrase, term in banned.items() if phrase not in free}
+        for number, phrase in [*find(str(path), here), *find(read(path), here)]:
+            places.append((str(path), number, " ".join(phrase), here[phrase][0]))
     return places
 
 
@@ -97,12 +107,13 @@ def read_file(path):
 
 
 def self_test():
-    page = ("| word | means | not |\n|---|---|---|\n| **GPU** | a device | GPU, global batch |\n\n"
-            "| exception | where | why |\n|---|---|---|\n| GPU | tools/* | a flag |\n")
-    texts = {"a.h": "int on_gpu;", "b.h": "struct GpuFacts;", "c.md": "GPUs are many.", "d.h": "whole_batch();",
-             "e.h": "discard wildcard Cardinal whole the batch", "tools/f.cc": "--card", "argosy/cards.h": ""}
+    page = ("| word | means | not |\n|---|---|---|\n| **GPU** | a device | chip, graphics device, `in_order` |\n\n"
+            "| exception | where | why |\n|---|---|---|\n| chip | tools/* | a flag |\n")
+    texts = {"a.h": "int on_chip;", "b.h": "struct ChipFacts;", "c.md": "Chips are many.", "d.h": "graphics_device();",
+             "e.h": "chipmunk microchip Chipper graphics the device", "tools/f.cc": "--chip", "argosy/chips.h": "",
+             "g.h": "class InOrder;", "h.h": "tasks run in order, in_orderly", "i.h": "graphics[device]"}
     found = check([pathlib.Path(p) for p in texts], lambda p: texts[str(p)], page)
-    assert [p for p, *_ in found] == ["a.h", "b.h", "c.md", "d.h", "argosy/cards.h"], found
+    assert [p for p, *_ in found] == ["a.h", "b.h", "c.md", "d.h", "argosy/chips.h", "g.h"], found
     print(f"words self-test: {len(found)} planted words found")
     return 0
 

@@ -20,6 +20,7 @@
 
 namespace argosy {
 
+// TensorFlow's and gRPC's numbers.
 enum class Code : std::uint8_t {
   kOk = 0,
   kCancelled = 1,
@@ -43,12 +44,14 @@ enum class Code : std::uint8_t {
 // "INVALID_ARGUMENT"
 std::string_view code_name(Code code);
 
+// OK, or what failed, where, why, and what to type next. Moved from, it is OK.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Code code, std::string message);
-  Status(const Status& other) : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
+  Status(Code code, std::string message);  // REQUIRES: code is not kOk.
+  Status(const Status& other) : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}  // Copies all of it.
   Status(Status&&) noexcept = default;
+  // Copies all of it.
   Status& operator=(const Status& other) {
     rep_ = other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr;
     return *this;
@@ -56,18 +59,18 @@ class [[nodiscard]] Status {
   Status& operator=(Status&&) noexcept = default;
   ~Status() = default;
 
-  bool ok() const { return rep_ == nullptr; }
-  Code code() const { return rep_ ? rep_->code : Code::kOk; }
-  const std::string& message() const;  // what and why, in numbers
-  std::string_view id() const;         // "ARG-SHAPE-001"; a general one for the code where none was given
-  const std::string& where() const;    // "node 'dense/MatMul' (MatMul) on /device:GPU:0", a file, a flag
-  const std::string& hint() const;     // what to type or change; may be empty
+  bool ok() const { return rep_ == nullptr; }                  // nothing failed
+  Code code() const { return rep_ ? rep_->code : Code::kOk; }  // kOk where nothing failed
+  const std::string& message() const;                          // what and why, in numbers
+  std::string_view id() const;       // "ARG-SHAPE-001"; a general one for the code where none was given
+  const std::string& where() const;  // "node 'dense/MatMul' (MatMul) on /device:GPU:0", a file, a flag
+  const std::string& hint() const;   // what to type or change; may be empty
 
   // Each sets its field if it is still empty, because the innermost caller knows best, and returns the status. No
   // effect on OK.
   Status&& with_id(std::string id) &&;
-  Status&& with_where(std::string where) &&;
-  Status&& with_hint(std::string next) &&;
+  Status&& with_where(std::string where) &&;  // a node, file or flag
+  Status&& with_hint(std::string next) &&;    // what to type next
 
   // "INVALID_ARGUMENT [ARG-SHAPE-001] MatMul: inner dimensions differ: … (node 'x' …)\n  try: …"
   std::string to_string() const;
@@ -80,7 +83,7 @@ class [[nodiscard]] Status {
   std::unique_ptr<Rep> rep_;
 };
 
-inline Status ok_status() { return {}; }
+inline Status ok_status() { return {}; }  // nothing failed
 
 // invalid_argument("MatMul: inner dimensions differ: ", a, " x ", b)
 #define ARGOSY_STATUS_MAKER(name, code)              \
@@ -108,23 +111,26 @@ ARGOSY_STATUS_MAKER(data_loss, kDataLoss)
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  // A value: ok().
+  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  // An error. REQUIRES: the status is not OK.
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     ARGOSY_CHECK(!status_.ok());
   }
 
-  bool ok() const { return value_.has_value(); }
-  const Status& status() const& { return status_; }
-  Status status() && { return std::move(status_); }
+  bool ok() const { return value_.has_value(); }     // there is a value
+  const Status& status() const& { return status_; }  // OK where there is a value
+  Status status() && { return std::move(status_); }  // OK where there is a value
 
-  T& value() & { return check(), *value_; }
-  const T& value() const& { return check(), *value_; }
-  T value() && { return check(), std::move(*value_); }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T operator*() && { return std::move(*this).value(); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
+  T& value() & { return check(), *value_; }              // REQUIRES: ok(); else the program ends with the error
+  const T& value() const& { return check(), *value_; }   // REQUIRES: ok()
+  T value() && { return check(), std::move(*value_); }   // REQUIRES: ok()
+  T& operator*() & { return value(); }                   // value()
+  const T& operator*() const& { return value(); }        // value()
+  T operator*() && { return std::move(*this).value(); }  // value()
+  T* operator->() { return &value(); }                   // of value()
+  const T* operator->() const { return &value(); }       // of value()
+  // The value, or `other` where there is none.
   T value_or(T other) const& { return value_ ? *value_ : std::move(other); }
 
  private:
@@ -135,7 +141,9 @@ class [[nodiscard]] Result {
   std::optional<T> value_;
 };
 
+// Of ARGOSY_CONCAT.
 #define ARGOSY_CONCAT_INNER(a, b) a##b
+// One token of two, after their macros.
 #define ARGOSY_CONCAT(a, b) ARGOSY_CONCAT_INNER(a, b)
 
 // Returns an error to the caller.
@@ -149,6 +157,7 @@ class [[nodiscard]] Result {
 // ARGOSY_ASSIGN_OR_RETURN(Shape shape, infer(x));
 #define ARGOSY_ASSIGN_OR_RETURN(declaration, expression) \
   ARGOSY_ASSIGN_OR_RETURN_(ARGOSY_CONCAT(argosy_result_, __LINE__), declaration, expression)
+// Of ARGOSY_ASSIGN_OR_RETURN.
 #define ARGOSY_ASSIGN_OR_RETURN_(result, declaration, expression) \
   auto result = (expression);                                     \
   if (!result.ok()) [[unlikely]]                                  \

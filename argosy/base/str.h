@@ -54,8 +54,9 @@ std::string str_join(const Range& items, std::string_view separator = ", ") {
   return text;
 }
 
+// Parts between separators, empty ones included.
 std::vector<std::string> str_split(std::string_view text, char separator);
-std::string_view str_trim(std::string_view text);
+std::string_view str_trim(std::string_view text);  // without white space at both ends
 
 // "11.8 GiB", "4.0 KiB", "17 B".
 std::string format_bytes(std::uint64_t bytes);

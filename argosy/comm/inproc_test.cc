@@ -104,7 +104,7 @@ TEST(Inproc, EqualInputsGiveEqualBits) {
 }
 
 // 8 logical shards on 1, 2, 3, 4 and 8 ranks, dealt out evenly, unevenly and not at all: the same bits.
-TEST(Inproc, ShardsReduceToTheSameBitsHoweverTheyAreSpread) {
+TEST(Inproc, ShardedReductionIsDeterministic) {
   constexpr int kShards = 8;
   constexpr std::int64_t kElements = 40003;
   const std::vector<std::vector<int>> spreads = {{8},       {4, 4},       {1, 7},

@@ -15,17 +15,17 @@ namespace argosy::data {
 
 // One component of an example; `shape` is of one example, without the batch axis.
 struct Component {
-  std::string name;
-  DType dtype = DType::kFloat32;
-  Shape shape;
+  std::string name;               // "image", "label"
+  DType dtype = DType::kFloat32;  // of an example
+  Shape shape;                    // of an example
 };
 
 class Dataset {
  public:
   virtual ~Dataset() = default;
 
-  virtual std::int64_t size() const = 0;
-  virtual std::span<const Component> components() const = 0;
+  virtual std::int64_t size() const = 0;                      // examples
+  virtual std::span<const Component> components() const = 0;  // equal for all examples
   // Labels are below this; 0 when there are no classes.
   virtual int classes() const { return 0; }
   virtual std::string describe() const = 0;  // "MNIST train, 60000 examples from data/mnist"
@@ -39,6 +39,7 @@ class Dataset {
   virtual Status fill(std::span<const std::int64_t> indices, std::span<const Tensor> to) const = 0;
 };
 
+// Which of a folder's data, and how images are read.
 struct DatasetOptions {
   std::string split = "train";     // or "test"
   bool normalize = true;           // MNIST: mean 0.1307, deviation 0.3081. Otherwise pixels are 0 … 1

@@ -20,22 +20,24 @@ namespace argosy::data {
 
 // The next example to come: `position` examples of the epoch have been handed out.
 struct Cursor {
-  std::int64_t epoch = 0;
-  std::int64_t position = 0;
+  std::int64_t epoch = 0;     // rounds over the dataset that are over
+  std::int64_t position = 0;  // examples given out in this one
   bool operator==(const Cursor&) const = default;
 };
 
+// Batches and their order.
 struct LoaderOptions {
-  std::int64_t batch = 32;
-  bool shuffle = true;
-  std::uint64_t seed = 0;
+  std::int64_t batch = 32;   // examples; fewer at the end of an epoch
+  bool shuffle = true;       // else in the dataset's order
+  std::uint64_t seed = 0;    // of the order
   bool drop_last = false;    // leave out a last batch that is smaller
   std::int64_t epochs = -1;  // ends after these; -1: never
-  Cursor start = {};
-  int threads = 1;
-  int prefetch = 3;  // batches made or being made before they are asked for, at least 1
+  Cursor start = {};         // of the first batch
+  int threads = 1;           // that read examples
+  int prefetch = 3;          // batches made or being made before they are asked for, at least 1
 };
 
+// What a step is fed with.
 struct Batch {
   std::vector<Tensor> tensors;  // one per component, first axis = examples
   std::int64_t examples = 0;
@@ -59,8 +61,8 @@ class Loader {
 
   // After the batches that next() has given out. Same thread as next().
   Cursor cursor() const;
-  const LoaderOptions& options() const;
-  std::int64_t batches_per_epoch() const;
+  const LoaderOptions& options() const;    // as they were given
+  std::int64_t batches_per_epoch() const;  // the last one may be short
   // Seconds that next() has waited: how far the input holds up the training.
   double waited_seconds() const;
 

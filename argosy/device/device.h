@@ -31,8 +31,8 @@ std::string_view device_kind_name(DeviceKind kind);  // "cpu", "emulated", "cuda
 
 // What planning needs to know about a device. A value type.
 struct DeviceSpec {
-  DeviceName name;  // full
-  DeviceKind kind = DeviceKind::kCpu;
+  DeviceName name;                       // full
+  DeviceKind kind = DeviceKind::kCpu;    // decides which kernels run here
   std::string description;               // "emulated GPU, 1 core, 11.0 GiB, speed 0.5"
   std::uint64_t memory_limit_bytes = 0;  // hard cap of the allocator; 0 = what the host has
   int cores = 1;                         // thread budget of its kernels
@@ -48,7 +48,7 @@ struct DeviceSpec {
   std::string said_name() const;
   // The name in --devices and --mem: "gpu:2".
   std::string request_name() const;
-  bool is_gpu() const { return name.type == "GPU"; }
+  bool is_gpu() const { return name.type == "GPU"; }  // real or emulated
 };
 
 // A point in the order of a stream. Cheap to copy.
@@ -57,13 +57,13 @@ class Event {
   Event() = default;  // already reached
   class State;        // argosy/device/event.h
   explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  const std::shared_ptr<State>& state() const { return state_; }
+  const std::shared_ptr<State>& state() const { return state_; }  // shared by copies; null: an event that has happened
 
  private:
   std::shared_ptr<State> state_;
 };
 
-using Task = std::function<void()>;
+using Task = std::function<void()>;  // what a stream runs
 
 // Runs tasks in order. Two streams have no common order except through events. Thread-safe; only synchronize() blocks.
 class Stream {
@@ -73,7 +73,7 @@ class Stream {
   // Copies from.bytes() bytes. The buffers may belong to different devices. The stream keeps both alive until the copy
   // ends.
   virtual void copy(const Buffer& to, const Buffer& from) = 0;
-  virtual Event record() = 0;
+  virtual Event record() = 0;  // happens when all tasks so far are done
   // This stream waits for the event; the host does not.
   virtual void wait(const Event& event) = 0;
   // The host waits until all queued tasks have ended. Returns the first error of any earlier task.
@@ -112,6 +112,7 @@ class KernelObserver {
   // An error fails the node; its kernel does not run (device lost, injected fault). May block, as a kernel that never
   // ends, until `cancellation` (may be null) or the end of the device.
   virtual Status before(std::string_view node, Cancellation* cancellation = nullptr) = 0;
+  // Called after a node; may sleep, to be slower.
   virtual void after(std::string_view node, std::int64_t elapsed_nanos) = 0;
 };
 

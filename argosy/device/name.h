@@ -11,17 +11,17 @@ namespace argosy {
 
 // A full name or a pattern: empty parts match anything. A value type.
 struct DeviceName {
-  std::string job;
-  std::optional<int> replica, task;
-  std::string type;  // upper case: "CPU", "GPU"
-  std::optional<int> id;
+  std::string job;                   // "worker"
+  std::optional<int> replica, task;  // numbers; unset: any
+  std::string type;                  // upper case: "CPU", "GPU"
+  std::optional<int> id;             // the device's number; unset: any
 
   // Accepts TensorFlow's grammar, "*" for open parts, and the short forms "/gpu:1", "gpu:1", "GPU:1", "cpu". "" and "/"
   // are the open name.
   static Result<DeviceName> parse(std::string_view text);
 
   bool matches(const DeviceName& full) const;  // every part given here equals that of `full`
-  bool is_open() const { return job.empty() && !replica && !task && type.empty() && !id; }
+  bool is_open() const { return job.empty() && !replica && !task && type.empty() && !id; }  // says nothing: any device
   // This name with the parts it leaves open taken from `other`.
   DeviceName filled_from(const DeviceName& other) const;
   // Both constraints at once; INVALID_ARGUMENT names the part that differs.

@@ -16,25 +16,26 @@ class GradContext {
  public:
   // What gradient functions of ops that call functions need beside the node. Empty fields: nothing is known.
   struct Surroundings {
-    std::string source;
-    std::vector<bool> wanted;
-    std::function<std::string()> path;
+    std::string source;                 // names the loss in errors
+    std::vector<bool> wanted;           // by input: a gradient is asked for; empty: of all
+    std::function<std::string()> path;  // for errors: how the gradient came here
   };
+  // `dys`: by output, not valid() where no gradient flows.
   GradContext(Graph& graph, NodeId node, std::vector<Value> dys, Surroundings around = {})
       : graph_(graph), node_(node), dys_(std::move(dys)), around_(std::move(around)) {}
 
-  Graph& graph() { return graph_; }
-  const Node& node() const { return graph_.node(node_); }
-  NodeId id() const { return node_; }
-  const AttrMap& attrs() const { return node().attrs; }
-  int num_inputs() const { return static_cast<int>(node().inputs.size()); }
-  int num_outputs() const { return static_cast<int>(node().output_dtypes.size()); }
+  Graph& graph() { return graph_; }                                                  // that gradients are added to
+  const Node& node() const { return graph_.node(node_); }                            // whose gradient is wanted
+  NodeId id() const { return node_; }                                                // of the node
+  const AttrMap& attrs() const { return node().attrs; }                              // of the node
+  int num_inputs() const { return static_cast<int>(node().inputs.size()); }          // data inputs
+  int num_outputs() const { return static_cast<int>(node().output_dtypes.size()); }  // of the node
 
   Value x(int i = 0) { return graph_.value(node().inputs[i]); }  // an input
   Value y(int i = 0) { return Value(&graph_, node_, i); }        // an output
   // What flows back into output i; zeros of its shape where nothing does.
   Value dy(int i = 0);
-  bool has_dy(int i) const { return dys_[i].valid(); }
+  bool has_dy(int i) const { return dys_[i].valid(); }  // a gradient flows into output i
   // Will anybody look at what flows into input i?
   bool wants(int i) const { return around_.wanted.empty() || around_.wanted[static_cast<std::size_t>(i)]; }
   // One name per call of gradients(): what accumulates over nodes is kept by it.
@@ -49,6 +50,7 @@ class GradContext {
   Surroundings around_;
 };
 
+// Of gradients().
 struct GradOptions {
   // Gradient nodes go where their forward node goes (and so do not pile up on the first device).
   bool colocate_with_forward = true;

@@ -29,23 +29,25 @@ struct Function;
 // Index kControl is the node itself: something to run, or to wait for. Cheap to copy; valid as long as its graph.
 class Value {
  public:
-  static constexpr int kControl = -1;
+  static constexpr int kControl = -1;  // the index of a control value
 
   Value() = default;  // none: what an op gives once the graph has failed
+  // A value of `graph`, which outlives it.
   Value(Graph* graph, NodeId node, int index) : graph_(graph), node_(node), index_(index) {}
 
-  bool valid() const { return graph_ != nullptr; }
-  Graph& graph() const { return *graph_; }
-  NodeId node() const { return node_; }
-  int index() const { return index_; }
-  Endpoint endpoint() const { return {node_, index_}; }
+  bool valid() const { return graph_ != nullptr; }       // names a value
+  Graph& graph() const { return *graph_; }               // REQUIRES: valid()
+  NodeId node() const { return node_; }                  // that gives it
+  int index() const { return index_; }                   // of the node's outputs; kControl: none, the node itself
+  Endpoint endpoint() const { return {node_, index_}; }  // without the graph
+  // Another output of the same node.
   Value output(int index) const { return valid() ? Value(graph_, node_, index) : Value(); }
-  Value control() const { return output(kControl); }
+  Value control() const { return output(kControl); }  // the node, to wait for it
 
-  Name node_name() const;    // the graph's: keep a string of it where the graph may go
-  std::string name() const;  // "node:0", "^node" for a control value
-  DType dtype() const;       // kInvalid when not valid
-  const PartialShape& shape() const;
+  Name node_name() const;             // the graph's: keep a string of it where the graph may go
+  std::string name() const;           // "node:0", "^node" for a control value
+  DType dtype() const;                // kInvalid when not valid
+  const PartialShape& shape() const;  // what is known of it; REQUIRES: a data value
   bool operator==(const Value&) const = default;
 
  private:
@@ -56,17 +58,17 @@ class Value {
 
 class Graph {
  public:
-  Graph();  // the built-in ops; defined by argosy/ops
-  explicit Graph(const OpRegistry& ops);
-  Graph(Graph&&) noexcept;
-  Graph& operator=(Graph&&) noexcept;
+  Graph();                                // the built-in ops; defined by argosy/ops
+  explicit Graph(const OpRegistry& ops);  // `ops` outlives the graph.
+  Graph(Graph&&) noexcept;                // Values of the other graph do not move along.
+  Graph& operator=(Graph&&) noexcept;     // Values of the other graph do not move along.
   ~Graph();
   Graph(const Graph&) = delete;  // say clone()
   Graph& operator=(const Graph&) = delete;
-  Graph clone() const;
+  Graph clone() const;  // Equal nodes with equal ids; nothing is shared that can change.
 
-  const OpRegistry& ops() const { return *ops_; }
-  const Status& status() const { return status_; }
+  const OpRegistry& ops() const { return *ops_; }   // definitions that nodes refer to
+  const Status& status() const { return status_; }  // the first error of building; it stays
   // The first error is kept.
   void fail(Status status);
 
@@ -81,7 +83,7 @@ class Graph {
   // Scopes: undone when the returned object goes.
   class [[nodiscard]] Scope {
    public:
-    Scope(Scope&& other) noexcept;
+    Scope(Scope&& other) noexcept;  // The other one ends nothing then.
     ~Scope();
 
    private:
@@ -104,8 +106,8 @@ class Graph {
   // The seed of random ops (argosy/ops/random): as TensorFlow's graph-level seed. An op without a seed of its own takes
   // the next of a running count.
   void set_seed(std::int64_t seed) { seed_ = seed; }
-  std::optional<std::int64_t> seed() const { return seed_; }
-  std::int64_t next_op_seed() { return op_seeds_++; }
+  std::optional<std::int64_t> seed() const { return seed_; }  // unset: ops without seeds are left to chance
+  std::int64_t next_op_seed() { return op_seeds_++; }         // of the next random op without a seed of its own
   // Where nodes go that are added now: the innermost open FunctionBody (argosy/graph/function_body.h), or this graph.
   Graph& current() { return inner_ != nullptr ? inner_->current() : *this; }
   // What a node of current() takes in place of v: itself, or a capture of it. Not valid() for one of another graph.
@@ -113,9 +115,9 @@ class Graph {
 
   // --- reading -----------------------------------------------------------------------------------------------------
 
-  int size() const { return static_cast<int>(nodes_.size()); }
-  const Node& node(NodeId id) const { return nodes_[id.index]; }
-  const NodeArray& nodes() const { return nodes_; }
+  int size() const { return static_cast<int>(nodes_.size()); }    // of nodes
+  const Node& node(NodeId id) const { return nodes_[id.index]; }  // REQUIRES: an id of this graph
+  const NodeArray& nodes() const { return nodes_; }               // by id
   // Begins to bring the node into the cache: it will be read soon, in an order that the machine does not foresee.
   void prefetch(NodeId id) const { nodes_.prefetch(static_cast<std::size_t>(id.index)); }
   // Ops that nodes have, or had once: few, however many nodes there are.
@@ -126,15 +128,16 @@ class Graph {
   bool may_be_waited_for(NodeId id) const {
     return static_cast<std::size_t>(id.index) < waited_for_.size() && waited_for_[static_cast<std::size_t>(id.index)];
   }
-  std::optional<NodeId> find(std::string_view name) const;
+  std::optional<NodeId> find(std::string_view name) const;  // by its name
   // As find(), for a node that `by` is colocated with: it is likely to be among what that reads.
   std::optional<NodeId> find_colocated(const Node& by, std::string_view name) const;
   // "node", "node:1" or "^node"; NOT_FOUND with the nearest name.
   Result<Value> value(std::string_view name);
-  Result<Endpoint> endpoint(std::string_view name) const;
-  Value value(Endpoint endpoint) { return Value(this, endpoint.node, endpoint.index); }
+  Result<Endpoint> endpoint(std::string_view name) const;  // "name" or "name:1"; NOT_FOUND where there is none
+  Value value(Endpoint endpoint) { return Value(this, endpoint.node, endpoint.index); }  // as a value to build with
 
-  DType dtype(Endpoint e) const { return nodes_[e.node.index].output_dtypes[e.index]; }
+  DType dtype(Endpoint e) const { return nodes_[e.node.index].output_dtypes[e.index]; }  // of an output
+  // What is known of an output.
   const PartialShape& shape(Endpoint e) const { return nodes_[e.node.index].output_shapes[e.index]; }
   // The integers an endpoint is known to hold before any step; null when nothing is known. What these two point to
   // stays until the graph changes.
@@ -147,11 +150,13 @@ class Graph {
   // Users of every endpoint and node, computed once per call: consumers()[node] lists (consumer, input slot; -1 =
   // control).
   struct Use {
-    NodeId node;
-    int input;
+    NodeId node;  // that reads
+    int input;    // its data input; below 0: a control input
   };
+  // Users of all nodes, as they were when it was made.
   class Uses {
    public:
+    // Of one node.
     std::span<const Use> operator[](std::int32_t node) const {
       return std::span(uses_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
@@ -161,7 +166,7 @@ class Graph {
     std::vector<std::uint32_t> first_;  // by node, and the end
     std::vector<Use> uses_;
   };
-  Uses consumers() const;
+  Uses consumers() const;  // of every value, and of every node as a control input
   // Every node after all it depends on; else as they were added, what a node waits for drawn forward to just before it.
   // Edges that close a loop (out of NextIteration) do not count.
   // INVALID_ARGUMENT naming a node on a cycle otherwise.
@@ -185,13 +190,13 @@ class Graph {
   Result<std::vector<NodeId>> retain(const std::vector<NodeId>& order);
   // REQUIRES: same dtype. Shapes downstream are not inferred again.
   void set_input(NodeId node, int input, Endpoint from);
-  void add_input(NodeId node, Endpoint from);  // closes loops: Merge of an Enter and a NextIteration
-  void add_control_input(NodeId node, NodeId from);
-  void remove_control_input(NodeId node, NodeId from);
-  void replace_control_input(NodeId node, NodeId from, NodeId to);
+  void add_input(NodeId node, Endpoint from);           // closes loops: Merge of an Enter and a NextIteration
+  void add_control_input(NodeId node, NodeId from);     // `node` runs after `from`
+  void remove_control_input(NodeId node, NodeId from);  // the order is no more
+  void replace_control_input(NodeId node, NodeId from, NodeId to);  // `node` runs after `to` instead
   // The node gives further outputs, after those it has: attributes that say so are the caller's.
   void add_outputs(NodeId node, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes);
-  void set_device(NodeId node, std::string_view device);
+  void set_device(NodeId node, std::string_view device);  // "" = anywhere
   // Of the names of this graph, or of one that it keeps: a node's `colocated_with`, or none.
   void set_colocation(NodeId node, Name names) { nodes_[node.index].colocated_with = names; }
   // Not "_class": that is what the node is colocated with.
@@ -202,8 +207,9 @@ class Graph {
   // who reads it nothing changes where the op's outputs have the same dtypes, as they must where somebody does.
   Status replace_with(NodeId node, std::string_view op, std::span<const Endpoint> inputs,
                       std::span<const NodeId> controls, AttrMap attrs);
+  // Keeps what both say.
   void refine_shape(Endpoint e, PartialShape shape) { nodes_[e.node.index].output_shapes[e.index] = std::move(shape); }
-  std::string unique_name(std::string_view name);
+  std::string unique_name(std::string_view name);  // `name`, or the first of name_1, name_2, … that is free
 
   // --- functions ---------------------------------------------------------------------------------------------------
 
@@ -212,6 +218,7 @@ class Graph {
   const Function* function(std::string_view name) const;  // null when unknown
   // One that no function of this graph has.
   std::string new_function_name(std::string_view base);
+  // By name.
   const std::map<std::string, std::shared_ptr<const Function>, std::less<>>& functions() const { return functions_; }
 
  private:
@@ -283,10 +290,10 @@ class Graph {
 
 // A function: a graph of its own whose "_Arg" nodes are the parameters and whose returns are endpoints of it.
 struct Function {
-  std::string name;
-  Graph body;
-  std::vector<NodeId> args;
-  std::vector<Endpoint> returns;
+  std::string name;                     // in the graph's list
+  Graph body;                           // its nodes, with an argument node for each parameter
+  std::vector<NodeId> args;             // in the order of the parameters
+  std::vector<Endpoint> returns;        // what it gives
   std::vector<NodeId> control_returns;  // run even when no return needs them
 };
 

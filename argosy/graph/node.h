@@ -15,17 +15,18 @@ namespace argosy {
 
 // Position in the graph's dense array: survives growth, copying and printing.
 struct NodeId {
-  std::int32_t index = -1;
+  std::int32_t index = -1;  // in the graph's array; -1: none
   bool operator==(const NodeId&) const = default;
   auto operator<=>(const NodeId&) const = default;
 };
 
 // Output `index` of a node.
 struct Endpoint {
-  NodeId node;
-  std::int32_t index = 0;
+  NodeId node;             // that gives it
+  std::int32_t index = 0;  // of its outputs
   bool operator==(const Endpoint&) const = default;
   auto operator<=>(const Endpoint&) const = default;
+  // For hashing.
   std::uint64_t key() const {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(node.index)) << 32) |
            static_cast<std::uint32_t>(index);
@@ -38,14 +39,15 @@ struct Node {
   Name name;                  // unique in the graph
   const OpDef* op = nullptr;  // owned by the registry
   AttrMap attrs;  // complete: every attribute of the OpDef, plus any "_extra"; no "_class", but see colocated_with
-  SmallVector<Endpoint, 2> inputs;
-  SmallVector<NodeId, 2> controls;  // must finish before this one starts
-  SmallVector<DType, 8> output_dtypes;
-  SmallVector<bool, 8> output_refs;  // a reference to a variable; empty when none is
-  Name device;                       // what was asked for; "" = anything
-  Name colocated_with;               // the nodes it goes where they go, by name, with spaces between; "": none
+  SmallVector<Endpoint, 2> inputs;      // data inputs, in the order of the op's definition
+  SmallVector<NodeId, 2> controls;      // must finish before this one starts
+  SmallVector<DType, 8> output_dtypes;  // by output
+  SmallVector<bool, 8> output_refs;     // a reference to a variable; empty when none is
+  Name device;                          // what was asked for; "" = anything
+  Name colocated_with;                  // the nodes it goes where they go, by name, with spaces between; "": none
   SmallVector<PartialShape, 1> output_shapes;  // what is known before a step
 
+  // Output i is a reference, as variables give.
   bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[static_cast<std::size_t>(i)]; }
   SmallVector<std::string_view, 2> colocation() const;  // the names in `colocated_with`, valid as long as the graph's
   // All that TensorFlow calls attributes: attrs and, for the nodes it is colocated with, "_class" = ["loc:@a", …].
@@ -54,12 +56,12 @@ struct Node {
 
 // What Graph::add_node takes.
 struct NodeSpec {
-  std::string name;
-  std::string op;
-  std::vector<Endpoint> inputs = {};
-  std::vector<NodeId> controls = {};
-  AttrMap attrs = {};  // Node::attributes()
-  std::string device = {};
+  std::string name;                       // "": after the op
+  std::string op;                         // a registered one
+  std::vector<Endpoint> inputs = {};      // data inputs
+  std::vector<NodeId> controls = {};      // control inputs
+  AttrMap attrs = {};                     // Node::attributes()
+  std::string device = {};                // "" = anywhere
   std::vector<PartialShape> shapes = {};  // of the outputs, instead of inferring them
 };
 

@@ -13,12 +13,14 @@
 
 namespace argosy {
 
+// Of to_text().
 struct TextOptions {
   bool all_attrs = false;    // defaults too
   bool shapes = true;        // the comment with dtypes and shapes
   int max_values = 1 << 20;  // of a tensor; a form cut short by it does not parse back
 };
 
+// One line a node, in topological order; parse_graph() reads it.
 std::string to_text(const Graph& graph, const TextOptions& options = {});
 // Errors name line and column. Hostile input is refused, never trusted.
 Result<Graph> parse_text(std::string_view text, const OpRegistry& ops);

@@ -150,7 +150,7 @@ TEST(Bypass, KeepsWhatOrdersOrIsWaitedFor) {
   EXPECT_EQ(*remove_identities(*step), 0);
 }
 
-TEST(MergeEqual, KeepsOneOfTwins) {
+TEST(Cse, KeepsOneOfTwins) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {2}, "x");
   const Value a = zeros_like(identity(x));
@@ -167,7 +167,7 @@ TEST(MergeEqual, KeepsOneOfTwins) {
 }
 
 // Who read or waited for the one that goes reads and waits for the one that stays, further down the line too.
-TEST(MergeEqual, LeadsUsersToWhatStays) {
+TEST(Cse, LeadsUsersToWhatStays) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {2}, "x");
   const Value a = g.add("Neg", {x}), b = g.add("Neg", {x});

@@ -13,7 +13,7 @@
 
 namespace argosy {
 
-inline constexpr std::size_t kBufferAlignment = 64;
+inline constexpr std::size_t kBufferAlignment = 64;  // bytes; of every allocation
 
 class Buffer {
  public:
@@ -21,6 +21,7 @@ class Buffer {
   // The last copy releases `owner`, whose deleter frees the memory.
   Buffer(std::shared_ptr<void> owner, void* data, std::size_t bytes)
       : owner_(std::move(owner)), data_(static_cast<std::byte*>(data)), bytes_(bytes) {}
+  // Of somebody else's memory, which must outlive the buffer and its copies.
   static Buffer borrow(void* data, std::size_t bytes) { return Buffer(nullptr, data, bytes); }
 
   std::byte* data() const { return data_; }
@@ -38,11 +39,12 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
+// Of an allocator.
 struct MemoryStats {
-  std::uint64_t in_use_bytes = 0;
-  std::uint64_t peak_bytes = 0;   // highest in_use_bytes so far
-  std::uint64_t limit_bytes = 0;  // hard cap; 0 = none
-  std::uint64_t allocations = 0;  // calls so far
+  std::uint64_t in_use_bytes = 0;  // in live buffers
+  std::uint64_t peak_bytes = 0;    // highest in_use_bytes so far
+  std::uint64_t limit_bytes = 0;   // hard cap; 0 = none
+  std::uint64_t allocations = 0;   // calls so far
 };
 
 // Allocator: allocates the buffers of one device. Thread-safe. Memory is 64-byte aligned and not initialised. Buffers
@@ -58,8 +60,8 @@ class Allocator {
   // Whether host code may read and write this memory. If not (a real GPU), these two replace memcpy. copy_within(): in
   // order with the device's work; the host does not wait. copy_out(): to host memory; done at the return.
   virtual bool on_host() const { return true; }
-  virtual Status copy_within(void* to, const void* from, std::size_t bytes);
-  virtual Status copy_out(void* to, const void* from, std::size_t bytes);
+  virtual Status copy_within(void* to, const void* from, std::size_t bytes);  // Between places of this memory.
+  virtual Status copy_out(void* to, const void* from, std::size_t bytes);     // From this memory to host memory.
 };
 
 // Plain host memory, no cap, counted process-wide. Lives for ever.

@@ -51,10 +51,13 @@ DType parse_dtype(std::string_view name);
 // Bytes of one element in memory (of the C++ object for kString, kResource and kVariant).
 std::size_t element_bytes(DType dtype);
 
+// Float, double, bfloat16, float16.
 constexpr bool is_floating(DType d) {
   return d == DType::kFloat32 || d == DType::kFloat64 || d == DType::kBfloat16 || d == DType::kFloat16;
 }
+// Complex64 or complex128.
 constexpr bool is_complex(DType d) { return d == DType::kComplex64 || d == DType::kComplex128; }
+// Signed and unsigned, not quantized.
 constexpr bool is_integer(DType d) {
   return d == DType::kInt8 || d == DType::kInt16 || d == DType::kInt32 || d == DType::kInt64 || d == DType::kUint8 ||
          d == DType::kUint16 || d == DType::kUint32 || d == DType::kUint64;
@@ -76,6 +79,7 @@ constexpr DType dtype_of() = delete;
   X(std::uint16_t, kUint16) X(std::uint32_t, kUint32) X(std::uint64_t, kUint64) X(bool, kBool)                 \
   X(std::complex<float>, kComplex64) X(std::complex<double>, kComplex128) X(std::string, kString)              \
   X(ResourceHandle, kResource) X(Variant, kVariant)
+// Which DType a C++ type is.
 #define ARGOSY_DTYPE_OF(type, name) \
   template <>                       \
   constexpr DType dtype_of<type>() { return DType::name; }
@@ -88,18 +92,22 @@ ARGOSY_DTYPES(ARGOSY_DTYPE_OF)
 //   return dispatch<FloatTypes>(x.dtype(), "Softmax", [&]<typename T>() { … return ok_status(); });
 template <typename... Ts>
 struct TypeList {};
-using FloatTypes = TypeList<float, double, bfloat16, float16>;
+using FloatTypes = TypeList<float, double, bfloat16, float16>;  // for dispatch_list()
+// For dispatch_list().
 using IntegerTypes = TypeList<std::int32_t, std::int64_t, std::uint8_t, std::int8_t, std::int16_t, std::uint16_t,
                               std::uint32_t, std::uint64_t>;
+// Floating and integer types.
 using RealTypes = TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t,
                            std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+// Real and complex types.
 using NumberTypes =
     TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t, std::int16_t,
              std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>, std::complex<double>>;
-using IndexTypes = TypeList<std::int32_t, std::int64_t>;
+using IndexTypes = TypeList<std::int32_t, std::int64_t>;  // of indices
 
-Status unsupported_dtype(std::string_view op, DType dtype);
+Status unsupported_dtype(std::string_view op, DType dtype);  // UNIMPLEMENTED, with the op's name
 
+// Calls fn.operator()<T>() with the C++ type T of `dtype`, one of the list; else unsupported_dtype().
 template <typename... Ts, typename Fn>
 Status dispatch_list(TypeList<Ts...>, DType dtype, std::string_view op, Fn&& fn) {
   Status status;
@@ -107,6 +115,7 @@ Status dispatch_list(TypeList<Ts...>, DType dtype, std::string_view op, Fn&& fn)
   if (!found) return unsupported_dtype(op, dtype);
   return status;
 }
+// The same with the list as a template argument.
 template <typename List, typename Fn>
 Status dispatch(DType dtype, std::string_view op, Fn&& fn) {
   return dispatch_list(List{}, dtype, op, std::forward<Fn>(fn));
@@ -114,8 +123,9 @@ Status dispatch(DType dtype, std::string_view op, Fn&& fn) {
 // The same by element size alone (1, 2, 4, 8 or 16 bytes), for kernels that only move plain elements: fewer
 // instantiations.
 struct Bytes16 {
-  std::uint64_t words[2];
+  std::uint64_t words[2];  // bits, not numbers
 };
+// By the size of an element alone: for kernels that move values.
 template <typename Fn>
 Status dispatch_size(DType dtype, std::string_view op, Fn&& fn) {
   if (!is_plain(dtype)) return unsupported_dtype(op, dtype);

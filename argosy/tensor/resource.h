@@ -21,12 +21,13 @@ class Resource {
 class ResourceHandle {
  public:
   ResourceHandle() = default;
+  // What lies at this name.
   ResourceHandle(std::string container, std::string name, std::shared_ptr<Resource> resource)
       : container_(std::move(container)), name_(std::move(name)), resource_(std::move(resource)) {}
 
-  const std::string& container() const { return container_; }
-  const std::string& name() const { return name_; }
-  const std::shared_ptr<Resource>& resource() const { return resource_; }
+  const std::string& container() const { return container_; }              // of the resource
+  const std::string& name() const { return name_; }                        // of the resource
+  const std::shared_ptr<Resource>& resource() const { return resource_; }  // null where it is gone
 
  private:
   std::string container_, name_;
@@ -43,6 +44,7 @@ class VariantValue {
   virtual std::string describe() const = 0;
   // For gradients of values that contain numbers: the same value filled with zeros, and the sum of two values.
   virtual Result<Variant> zeros_like(Allocator& memory) const;
+  // The sum of two of a kind; UNIMPLEMENTED where there is none.
   virtual Result<Variant> plus(const VariantValue& other, Allocator& memory) const;
 };
 
@@ -50,8 +52,9 @@ class VariantValue {
 class Variant {
  public:
   Variant() = default;
-  explicit Variant(std::shared_ptr<const VariantValue> value) : value_(std::move(value)) {}
-  const std::shared_ptr<const VariantValue>& value() const { return value_; }
+  explicit Variant(std::shared_ptr<const VariantValue> value)
+      : value_(std::move(value)) {}                                            // shares an immutable value
+  const std::shared_ptr<const VariantValue>& value() const { return value_; }  // null of an empty one
 
  private:
   std::shared_ptr<const VariantValue> value_;

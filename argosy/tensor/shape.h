@@ -23,31 +23,34 @@ class Shape {
   Shape() = default;  // a scalar
   // REQUIRES: sizes >= 0 and a product below 2^63. Use make() for sizes from a user, a file or a feed.
   Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
+  // REQUIRES: sizes are not negative and their product fits 63 bits.
   explicit Shape(std::span<const std::int64_t> sizes);
+  // INVALID_ARGUMENT where a size is negative or the product is too large.
   static Result<Shape> make(std::span<const std::int64_t> sizes);
 
-  Shape(const Shape& other) { *this = other; }
+  Shape(const Shape& other) { *this = other; }  // Copies the sizes.
   Shape(Shape&& other) noexcept = default;
-  Shape& operator=(const Shape& other);
+  Shape& operator=(const Shape& other);  // Copies the sizes.
   Shape& operator=(Shape&& other) noexcept = default;
   ~Shape() = default;
 
-  int rank() const { return rank_; }
-  std::int64_t operator[](int axis) const { return data()[axis]; }
+  int rank() const { return rank_; }                                // number of axes
+  std::int64_t operator[](int axis) const { return data()[axis]; }  // REQUIRES: 0 <= axis < rank()
+  // Valid as long as the shape.
   std::span<const std::int64_t> sizes() const { return {data(), static_cast<std::size_t>(rank_)}; }
-  std::int64_t elements() const { return elements_; }
-  std::int64_t back() const { return data()[rank_ - 1]; }
+  std::int64_t elements() const { return elements_; }      // the product of the sizes; 1 of a scalar
+  std::int64_t back() const { return data()[rank_ - 1]; }  // the size of the last axis; REQUIRES: rank() > 0
 
   // Copies with one size replaced / added / removed. REQUIRES: axis in range.
   Shape with(int axis, std::int64_t size) const;
-  Shape inserted(int axis, std::int64_t size) const;
-  Shape removed(int axis) const;
+  Shape inserted(int axis, std::int64_t size) const;  // with one axis more, before `axis`
+  Shape removed(int axis) const;                      // without `axis`
 
   // Row-major strides, in elements.
   std::vector<std::int64_t> strides() const;
 
-  std::string to_string() const;  // "[2,3]"
-  bool operator==(const Shape& other) const;
+  std::string to_string() const;              // "[2,3]"
+  bool operator==(const Shape& other) const;  // the same sizes
 
  private:
   static constexpr int kInline = 6;
@@ -64,26 +67,30 @@ class Shape {
 // A rank and sizes, each possibly unknown. A graph has one for each value.
 class PartialShape {
  public:
-  static constexpr std::int64_t kUnknown = -1;
+  static constexpr std::int64_t kUnknown = -1;  // a size that is not known
 
-  PartialShape() = default;  // nothing known, not even the rank
-  using Sizes = SmallVector<std::int64_t, 4>;
+  PartialShape() = default;                    // nothing known, not even the rank
+  using Sizes = SmallVector<std::int64_t, 4>;  // kUnknown where a size is not known
+  // All sizes known.
   PartialShape(const Shape& shape);  // NOLINT(google-explicit-constructor): every Shape is one
+  // KUnknown where a size is not known.
   PartialShape(std::initializer_list<std::int64_t> sizes) : known_rank_(true), sizes_(sizes) {}
+  // KUnknown where a size is not known.
   explicit PartialShape(Sizes sizes) : known_rank_(true), sizes_(std::move(sizes)) {}
-  static PartialShape unknown() { return {}; }
+  static PartialShape unknown() { return {}; }  // not even the rank
+  // This rank, no size.
   static PartialShape unknown_of_rank(int rank) {
     return PartialShape(Sizes(static_cast<std::size_t>(rank), kUnknown));
   }
-  static PartialShape scalar() { return PartialShape(Sizes()); }
+  static PartialShape scalar() { return PartialShape(Sizes()); }  // rank 0
 
-  bool has_rank() const { return known_rank_; }
-  int rank() const { return known_rank_ ? static_cast<int>(sizes_.size()) : -1; }
+  bool has_rank() const { return known_rank_; }                                    // the rank is known
+  int rank() const { return known_rank_ ? static_cast<int>(sizes_.size()) : -1; }  // -1 where it is not known
   std::int64_t operator[](int axis) const { return sizes_[axis]; }  // REQUIRES: has_rank(); kUnknown where unknown
-  const Sizes& sizes() const { return sizes_; }
-  bool is_full() const;           // rank and every size known
-  Result<Shape> full() const;     // REQUIRES is_full() for OK
-  std::int64_t elements() const;  // kUnknown unless is_full()
+  const Sizes& sizes() const { return sizes_; }                     // REQUIRES: has_rank()
+  bool is_full() const;                                             // rank and every size known
+  Result<Shape> full() const;                                       // REQUIRES is_full() for OK
+  std::int64_t elements() const;                                    // kUnknown unless is_full()
 
   bool compatible(const PartialShape& other) const;
   // The shape that satisfies both; an error when they contradict each other.
@@ -99,6 +106,7 @@ class PartialShape {
 
 // Broadcasts two shapes by the rules of NumPy and TensorFlow; an error names both.
 Result<Shape> broadcast(const Shape& a, const Shape& b);
+// By NumPy's rules; INVALID_ARGUMENT where they do not go together.
 Result<PartialShape> broadcast(const PartialShape& a, const PartialShape& b);
 
 // Checks -rank <= axis < rank and returns the axis from the front. An error names op and rank.

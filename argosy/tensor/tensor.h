@@ -26,15 +26,18 @@ class Tensor {
   // In host memory, filled with zeros; aborts when the system has no memory left.
   static Tensor zeros(DType dtype, Shape shape);
 
+  // One number.
   template <typename T>
   static Tensor scalar(T value) {
     return of<T>({}, std::span<const T>(&value, 1));
   }
-  static Tensor scalar(const char* value);
+  static Tensor scalar(const char* value);  // one string
+  // Along one axis.
   template <typename T>
   static Tensor vector(std::initializer_list<T> values) {
     return of<T>({static_cast<std::int64_t>(values.size())}, std::span(values.begin(), values.size()));
   }
+  // Along one axis.
   template <typename T>
   static Tensor vector(const std::vector<T>& values) {
     return of<T>({static_cast<std::int64_t>(values.size())}, std::span(values));
@@ -48,17 +51,19 @@ class Tensor {
     for (const T& value : values) *to++ = value;
     return t;
   }
+  // REQUIRES: as many values as the shape has elements.
   template <typename T>
   static Tensor of(Shape shape, std::initializer_list<T> values) {
     return of<T>(std::move(shape), std::span(values.begin(), values.size()));
   }
 
-  bool valid() const { return dtype_ != DType::kInvalid; }
-  DType dtype() const { return dtype_; }
-  const Shape& shape() const { return shape_; }
-  std::int64_t elements() const { return shape_.elements(); }
+  bool valid() const { return dtype_ != DType::kInvalid; }     // holds a value
+  DType dtype() const { return dtype_; }                       // kInvalid where it is not valid()
+  const Shape& shape() const { return shape_; }                // of the value
+  std::int64_t elements() const { return shape_.elements(); }  // of the shape
+  // Of the elements; of strings their handles.
   std::size_t bytes() const { return static_cast<std::size_t>(elements()) * element_bytes(dtype_); }
-  const Buffer& buffer() const { return buffer_; }
+  const Buffer& buffer() const { return buffer_; }  // shared with copies and views
 
   // REQUIRES: dtype() == dtype_of<T>(), checked.
   template <typename T>
@@ -66,12 +71,14 @@ class Tensor {
     ARGOSY_CHECK(dtype_ == dtype_of<T>());
     return reinterpret_cast<T*>(buffer_.data());
   }
+  // REQUIRES: T is the dtype's type, and the memory is the host's.
   template <typename T>
   std::span<T> values() const {
     return {data<T>(), static_cast<std::size_t>(elements())};
   }
   // The address, without a check of the dtype.
   void* raw() const { return buffer_.data(); }
+  // The same without a look at the dtype.
   template <typename T>
   T* raw_as() const {
     return reinterpret_cast<T*>(buffer_.data());
@@ -104,6 +111,7 @@ void copy_elements(const Tensor& to, const Tensor& from);
 
 // Reads a rank-0 or rank-1 int32/int64 tensor: axes, shapes, sizes. An error names `what`.
 Result<std::vector<std::int64_t>> to_int64s(const Tensor& t, std::string_view what);
+// The number of a scalar of an integer dtype; `what` names it in errors.
 Result<std::int64_t> to_int64(const Tensor& t, std::string_view what);
 // Reads such a tensor as a shape: sizes >= 0, no overflow.
 Result<Shape> to_shape(const Tensor& t, std::string_view what);

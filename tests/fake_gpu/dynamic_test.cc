@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr int kTurns = 4;
 
-// Two values go round, one on each GPU; with `meet`, they change places in every turn.
+// A loop carries two values, one on each GPU; with `meet`, they change places in every iteration.
 struct TwoGpus {
   Graph graph;
   Value x, y, out_x, out_y;

@@ -1,5 +1,5 @@
-// Steps with items that may block: which have a fixed order, that none waits for ever where dataflow rules would go on,
-// and that waiting holds up nobody else.
+// Steps with instructions that may block: which have a static schedule, that none waits for ever where dataflow rules
+// would go on, and that waiting holds up nobody else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -100,7 +100,7 @@ TEST(Issue31Aliased, ElementwiseOpsStayInPlace) {
 
 // An op that hands its input on where there is nothing to do. What is fetched must not be memory that the plan gave to
 // a later value.
-TEST(Issue31Aliased, ValuesHandedOnOutliveTheirPlace) {
+TEST(Issue31Aliased, ForwardedValuesOutliveTheirPlace) {
   for (const char* const device : {"/cpu:0", "/gpu:0"}) {
     Graph graph;
     const auto on = graph.device(device);

@@ -42,7 +42,7 @@ class LoopsAndSums : public testing::Test {
   std::vector<Value> first, sums, last;
 };
 
-TEST_F(LoopsAndSums, RunInAFixedOrder) {
+TEST_F(LoopsAndSums, HaveAStaticSchedule) {
   build(3);
   Session session(graph, {.devices = {.emulate = "3"}, .optimize = false});
   const auto report = session.placement({}, last, {});

@@ -14,9 +14,9 @@ namespace argosy {
 
 class Cancellation {
  public:
-  using Token = std::int64_t;
+  using Token = std::int64_t;  // names a callback, to remove it
 
-  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }  // cancel() was called
   // The first reason given; OK while not cancelled.
   Status status() const;
 

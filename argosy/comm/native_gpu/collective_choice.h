@@ -24,8 +24,11 @@ struct CollectiveChoice {
   std::string reason;  // for people: "NCCL cannot have two ranks on one physical GPU"
 };
 
-// In this order: a rank that is a CPU: the host. One rank, two ranks on one physical GPU, a fixed order: our own. What the
-// setting says. NCCL, where it is.
+// The first that holds:
+// * a rank is a CPU: host-staged;
+// * one rank, two ranks on one physical GPU, or a deterministic sum: native;
+// * what the setting says;
+// * NCCL, where it is.
 CollectiveChoice choose_collectives(const CollectiveRequest& request);
 
 }  // namespace argosy::cuda

@@ -19,30 +19,32 @@
 
 namespace argosy::tf {
 
+// A tensor by its name.
 struct NamedTensor {
-  std::string name;
-  Tensor tensor;
+  std::string name;  // as in the checkpoint
+  Tensor tensor;     // in host memory
 };
 
 // A tensor to write, or one slice of the tensor of that name.
 struct NamedPart {
-  std::string name;
-  Tensor tensor;
-  std::optional<PartOf> part = {};
+  std::string name;                 // of the whole tensor
+  Tensor tensor;                    // the part, or all
+  std::optional<PartOf> part = {};  // where it lies in the whole; unset: it is all
 };
 
 // One tensor as the index describes it.
 struct CheckpointEntry {
-  std::string name;
+  std::string name;               // of the tensor
   DType dtype = DType::kInvalid;  // kInvalid: a type that we do not have, see dtype_number
   int dtype_number = 0;           // TensorFlow's
-  Shape shape;
-  std::int64_t bytes = 0;  // in the data files; of all slices together
-  int slices = 0;          // of a partitioned variable; 0: in one piece
+  Shape shape;                    // of the whole tensor
+  std::int64_t bytes = 0;         // in the data files; of all slices together
+  int slices = 0;                 // of a partitioned variable; 0: in one piece
 };
 
+// Of CheckpointReader::read().
 struct ReadOptions {
-  Allocator* allocator = &host_allocator();
+  Allocator* allocator = &host_allocator();  // of the tensor that is made
 };
 
 // Keeps its files open, so a checkpoint that is deleted meanwhile can still be read. Thread-safe.
@@ -53,14 +55,15 @@ class CheckpointReader {
   // `piece`: of a checkpoint that others have more of; then slices may be missing.
   static Result<CheckpointReader> open(const std::string& prefix, bool piece = false);
 
-  CheckpointReader(CheckpointReader&&) noexcept;
-  CheckpointReader& operator=(CheckpointReader&&) noexcept;
+  CheckpointReader(CheckpointReader&&) noexcept;             // The other one may only be assigned to.
+  CheckpointReader& operator=(CheckpointReader&&) noexcept;  // The other one may only be assigned to.
   ~CheckpointReader();
 
-  const std::string& prefix() const;
-  std::span<const CheckpointEntry> entries() const;  // sorted by name
-  const CheckpointEntry* find(std::string_view name) const;
+  const std::string& prefix() const;                         // what was opened
+  std::span<const CheckpointEntry> entries() const;          // sorted by name
+  const CheckpointEntry* find(std::string_view name) const;  // null where there is none
 
+  // NOT_FOUND where there is none; DATA_LOSS where bytes do not match their checksum.
   Result<Tensor> read(const std::string& name, const ReadOptions& options = {}) const;
   // All at once, in parallel on the calling thread's team, in the order of the names.
   Result<std::vector<Tensor>> read(std::span<const std::string> names, const ReadOptions& options = {}) const;
@@ -84,10 +87,11 @@ class CheckpointReader {
 // path; an error takes the place of the operation. Lets tests break every step; must be thread-safe.
 using IoHook = std::function<Status(std::string_view operation, const std::string& path)>;
 
+// Of writing a checkpoint.
 struct WriteOptions {
   int shards = 1;       // data files, of about equal size
   bool durable = true;  // survive power loss once written (fdatasync and directory syncs)
-  IoHook io_hook = {};
+  IoHook io_hook = {};  // called at each operation on files; tests fail one
 };
 
 // Writes a checkpoint. At every moment, also after a crash, `prefix` is either the old checkpoint or all of the new
@@ -99,10 +103,11 @@ Status write_checkpoint(const std::string& prefix, std::span<const NamedTensor> 
 // The same for slices of tensors. Other writers may hold the other slices; merge_checkpoints() joins the pieces.
 Status write_parts(const std::string& prefix, std::span<const NamedPart> parts, const WriteOptions& options = {});
 
+// Of merging what several wrote.
 struct MergeOptions {
   bool delete_old_directories = true;  // those the pieces lay in, if they are empty by then
   bool allow_missing = false;          // pieces that are not there are passed over
-  bool durable = true;
+  bool durable = true;                 // safe on the disk when the call returns
 };
 // The pieces that several writers left become one checkpoint: data files are renamed, not copied. INVALID_ARGUMENT when
 // two pieces have one tensor, or slices of it that do not fit together.
@@ -111,6 +116,6 @@ Status merge_checkpoints(std::span<const std::string> pieces, const std::string&
 
 // "<prefix>.index", "<prefix>.data-00000-of-00001".
 std::string index_path(std::string_view prefix);
-std::string data_path(std::string_view prefix, int shard, int shards);
+std::string data_path(std::string_view prefix, int shard, int shards);  // "<prefix>.data-00000-of-00001"
 
 }  // namespace argosy::tf

@@ -12,8 +12,8 @@ namespace argosy::tf {
 
 // A part of a tensor of shape `whole`.
 struct PartOf {
-  Shape whole;
-  Slice slice;
+  Shape whole;  // of the tensor
+  Slice slice;  // of this part
 };
 
 // Nothing for the empty string: the whole tensor. INVALID_ARGUMENT names what is wrong with the words.

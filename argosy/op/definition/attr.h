@@ -21,17 +21,18 @@ class AttrMap;
 
 // The name of a function of the graph, as an attribute (a branch, a loop body).
 struct FunctionRef {
-  std::string name;
+  std::string name;  // of the function
   bool operator==(const FunctionRef&) const = default;
 };
 
+// What an attribute holds.
 using AttrVariant =
     std::variant<std::monostate, std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, FunctionRef,
                  std::vector<std::int64_t>, std::vector<float>, std::vector<bool>, std::vector<std::string>,
                  std::vector<DType>, std::vector<PartialShape>, std::vector<Tensor>, std::vector<FunctionRef>>;
 
 template <typename T, typename Variant>
-inline constexpr bool kIsAlternative = false;
+inline constexpr bool kIsAlternative = false;  // T is one of AttrVariant's.
 template <typename T, typename... Types>
 inline constexpr bool kIsAlternative<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
 
@@ -42,6 +43,7 @@ class AttrValue : public AttrVariant {
  public:
   AttrValue() noexcept;
   // NOLINTBEGIN(google-explicit-constructor): call sites write plain values
+  // One of the kinds, as it is.
   template <typename T>
   requires kIsAlternative<T, AttrVariant> AttrValue(T value)
   noexcept;
@@ -49,13 +51,14 @@ class AttrValue : public AttrVariant {
   template <std::integral T>
   requires(!kIsAlternative<T, AttrVariant>) AttrValue(T value)
   noexcept : AttrValue(static_cast<std::int64_t>(value)) {}
-  AttrValue(double value) noexcept : AttrValue(static_cast<float>(value)) {}
-  AttrValue(const char* value) : AttrValue(std::string(value)) {}
+  AttrValue(double value) noexcept : AttrValue(static_cast<float>(value)) {}  // as float, as attributes have
+  AttrValue(const char* value) : AttrValue(std::string(value)) {}             // a string
   // NOLINTEND
+  // Copies the value.
   AttrValue(const AttrValue& other);
-  AttrValue(AttrValue&& other) noexcept;
-  AttrValue& operator=(const AttrValue& other);
-  AttrValue& operator=(AttrValue&& other) noexcept;
+  AttrValue(AttrValue&& other) noexcept;             // The other one is empty then.
+  AttrValue& operator=(const AttrValue& other);      // Copies the value.
+  AttrValue& operator=(AttrValue&& other) noexcept;  // The other one is empty then.
   ~AttrValue();
 };
 
@@ -69,18 +72,20 @@ bool attr_equal(const AttrValue& a, const AttrValue& b);
 // and copy one AttrMap at a time, and change copies of their own.
 class AttrMap {
  public:
+  // A name and its value.
   struct Entry {
-    std::string name;
-    AttrValue value;
+    std::string name;  // of the attribute
+    AttrValue value;   // of the attribute
   };
 
   AttrMap() = default;
-  AttrMap(std::initializer_list<Entry> entries);
+  AttrMap(std::initializer_list<Entry> entries);  // In any order.
 
-  void set(std::string_view name, AttrValue value);
-  void erase(std::string_view name);
+  void set(std::string_view name, AttrValue value);  // adds or replaces
+  void erase(std::string_view name);                 // nothing where there is none
   // Null when absent.
   const AttrValue* find(std::string_view name) const;
+  // Null where there is none, or of another type.
   template <typename T>
   const T* find_as(std::string_view name) const {
     const AttrValue* v = find(name);
@@ -99,16 +104,18 @@ class AttrMap {
     ARGOSY_CHECK(v != nullptr);
     return *v;
   }
+  // REQUIRES: there is one of this type.
   std::int64_t get_int(std::string_view name) const { return get<std::int64_t>(name); }
-  bool get_bool(std::string_view name) const { return get<bool>(name); }
-  float get_float(std::string_view name) const { return get<float>(name); }
+  bool get_bool(std::string_view name) const { return get<bool>(name); }     // REQUIRES: there is one of this type
+  float get_float(std::string_view name) const { return get<float>(name); }  // REQUIRES: there is one of this type
+  // REQUIRES: there is one of this type.
   const std::string& get_string(std::string_view name) const { return get<std::string>(name); }
-  DType get_type(std::string_view name) const { return get<DType>(name); }
+  DType get_type(std::string_view name) const { return get<DType>(name); }  // REQUIRES: there is one of this type
 
-  std::size_t size() const { return entries().size(); }
-  const Entry* begin() const { return entries().data(); }
-  const Entry* end() const { return entries().data() + size(); }
-  bool operator==(const AttrMap& other) const;
+  std::size_t size() const { return entries().size(); }           // entries
+  const Entry* begin() const { return entries().data(); }         // sorted by name
+  const Entry* end() const { return entries().data() + size(); }  // sorted by name
+  bool operator==(const AttrMap& other) const;                    // equal names and values
 
  private:
   std::span<const Entry> entries() const;

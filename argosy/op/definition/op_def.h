@@ -21,13 +21,14 @@ using PartialInts = std::vector<std::optional<std::int64_t>>;
 // What a resource or variant handle is known to refer to before a step: a variable, the elements of a
 // list or a queue.
 struct HandleFact {
-  DType dtype = DType::kInvalid;
-  PartialShape shape;
+  DType dtype = DType::kInvalid;      // of what lies behind a handle
+  PartialShape shape;                 // of what lies behind a handle
   std::vector<HandleFact> more = {};  // of what has several components, a queue: those after the first
 };
 
+// What one run of a node takes.
 struct Cost {
-  double flops = 0;
+  double flops = 0;  // floating-point operations
   double bytes = 0;  // read and written, each tensor once
 };
 
@@ -85,8 +86,8 @@ enum class BatchRule : char;
 // An input and an output that may share memory. While the kernel writes the output it may still read other inputs:
 // those may be the same memory (`f(a, b, a)`, views of one buffer) only where the op says so.
 struct InPlace {
-  int input = 0;
-  int output = 0;
+  int input = 0;   // may share its memory with the output
+  int output = 0;  // may take over the input's memory
   // Every element of the output is written after the elements in its place were read from all inputs, and no other
   // element is read: an input that is exactly the same memory does no harm. Silence is no.
   bool others_may_alias = false;
@@ -103,8 +104,9 @@ enum class Calls {
   kCallOn,  // "f" of the inputs after input 0, which names the device
 };
 
+// One argument of an op, as TensorFlow's OpDef writes it.
 struct ArgDef {
-  std::string name;
+  std::string name;               // of the argument
   DType dtype = DType::kInvalid;  // fixed dtype, or
   std::string type_attr;          // … the type attribute that gives it, or
   std::string type_list_attr;     // … the list(type) attribute that gives one dtype per tensor
@@ -112,6 +114,7 @@ struct ArgDef {
   bool is_ref = false;            // a reference to a variable: TensorFlow's Ref(T)
 };
 
+// Of an attribute's value.
 enum class AttrKind {
   kInt,
   kFloat,
@@ -131,9 +134,10 @@ enum class AttrKind {
   kFunctions,
 };
 
+// One attribute of an op.
 struct AttrDef {
-  std::string name;
-  AttrKind kind = AttrKind::kInt;
+  std::string name;                     // of the attribute
+  AttrKind kind = AttrKind::kInt;       // of its values
   AttrValue value;                      // default; monostate when it must be given or inferred
   std::vector<DType> types;             // allowed dtypes; empty = any
   std::vector<std::string> strings;     // allowed strings; empty = any
@@ -147,29 +151,29 @@ struct AttrDef {
 // Named type sets, also inside braces: type (any), number (real and complex), real, floating, index (int32, int64),
 // integer.
 struct OpSpec {
-  std::string name;
-  std::string doc;
-  std::vector<std::string> inputs = {};
-  std::vector<std::string> outputs = {};
-  std::vector<std::string> attrs = {};
-  ShapeFn shape;
-  GradientFn gradient;  // or kNotDifferentiable
-  CostFn cost = elementwise_cost;
-  KnownIntsFn known_ints = nullptr;
-  bool stateful = false;     // has effects or hidden state: never folded, merged or dropped while a step needs it
-  bool commutative = false;  // in its first two inputs
-  bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused
-  Linear linear = Linear::kNo;
-  bool cpu_only = false;  // TensorFlow has no GPU kernel: soft placement puts it on a CPU
+  std::string name;                       // "MatMul"
+  std::string doc;                        // one sentence
+  std::vector<std::string> inputs = {};   // "a: T"; as TensorFlow's OpDef
+  std::vector<std::string> outputs = {};  // "product: T"
+  std::vector<std::string> attrs = {};    // "T: {float, double}", with a default "= …"
+  ShapeFn shape;                          // infers the shapes of outputs
+  GradientFn gradient;                    // or kNotDifferentiable
+  CostFn cost = elementwise_cost;         // for placement and reports
+  KnownIntsFn known_ints = nullptr;       // output integers that follow from known inputs; null: none do
+  bool stateful = false;        // has effects or hidden state: never folded, merged or dropped while a step needs it
+  bool commutative = false;     // in its first two inputs
+  bool elementwise = false;     // output element i depends on (broadcast) input elements i alone: may be fused
+  Linear linear = Linear::kNo;  // how sums pass through it
+  bool cpu_only = false;        // TensorFlow has no GPU kernel: soft placement puts it on a CPU
   // TensorFlow has a GPU kernel that works on the host: asked for a GPU, it runs on a CPU.
   bool in_host_memory = false;
   bool accepts_uninitialized = false;  // a Ref input may name a variable without a value yet
   bool forwards = false;               // output 0 is input 0's memory: Identity, Reshape
-  bool blocks_gradient = false;  // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax
-  bool closes_loop = false;      // its output feeds an earlier Merge: NextIteration
-  Flow flow = Flow::kNone;       // how the executor treats it
-  Calls calls = Calls::kNothing;
-  bool async = false;  // its kernel waits for something (Recv, queues): see AsyncKernel
+  bool blocks_gradient = false;   // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax
+  bool closes_loop = false;       // its output feeds an earlier Merge: NextIteration
+  Flow flow = Flow::kNone;        // how the executor treats it
+  Calls calls = Calls::kNothing;  // functions that it calls
+  bool async = false;             // its kernel waits for something (Recv, queues): see AsyncKernel
   // Its members are found, numbered and given "group", "rank" and "size" when a step is made (passes/place/resolve_collective_groups.h).
   GroupFn group = nullptr;
   bool collective = false;             // async, and done only once every node of its "group" attribute has started
@@ -178,17 +182,17 @@ struct OpSpec {
   BatchRule batch_rule{};              // what replicating a step over shards of a batch may take for granted
   bool opens_files =
       false;  // reads or writes files that its inputs or attributes name (argosy/op/kernel/file_policy.h)
-  std::vector<int> host_inputs = {};  // arguments (by position in `inputs`) that a GPU kernel wants in host memory
-  std::vector<int> host_outputs = {};
+  std::vector<int> host_inputs = {};   // arguments (by position in `inputs`) that a GPU kernel wants in host memory
+  std::vector<int> host_outputs = {};  // outputs in host memory on every device
 };
 
 // The parsed form: immutable, owned by its registry.
 struct OpDef : OpSpec {
-  std::vector<ArgDef> input_args, output_args;
-  std::vector<AttrDef> attr_defs;
+  std::vector<ArgDef> input_args, output_args;  // parsed from `inputs`, `outputs`
+  std::vector<AttrDef> attr_defs;               // parsed from `attrs`
 
-  const AttrDef* attr(std::string_view attr_name) const;
-  bool has_ref_input() const;
+  const AttrDef* attr(std::string_view attr_name) const;  // null where there is none
+  bool has_ref_input() const;                             // it may change a variable
 };
 
 // Parses the notation above. Errors name the op and the string.

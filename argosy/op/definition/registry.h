@@ -11,6 +11,7 @@
 
 namespace argosy {
 
+// Definitions of ops by name.
 class OpRegistry {
  public:
   // REQUIRES: the notation parses and the name is new (a bug of ours otherwise).

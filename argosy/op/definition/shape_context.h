@@ -24,12 +24,12 @@ class ShapeContext {
         handles_(handles),
         output_handles_(output_handles) {}
 
-  const OpDef& op() const { return op_; }
-  const AttrMap& attrs() const { return attrs_; }
-  int num_inputs() const { return static_cast<int>(inputs_.size()); }
-  int num_outputs() const { return static_cast<int>(outputs_.size()); }
-  const PartialShape& input(int i) const { return *inputs_[i]; }
-  DType input_dtype(int i) const { return dtypes_[i]; }
+  const OpDef& op() const { return op_; }                                // of the node
+  const AttrMap& attrs() const { return attrs_; }                        // of the node
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }    // data inputs
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }  // of the node
+  const PartialShape& input(int i) const { return *inputs_[i]; }         // what is known of its shape
+  DType input_dtype(int i) const { return dtypes_[i]; }                  // of input i
   // The integers input i will hold, element by element; null when nothing is known of them.
   const PartialInts* ints(int i) const { return ints_[i]; }
   // Input i read as a shape (sizes; negative and unknown ones become unknown); unknown when nothing is known, but of
@@ -37,16 +37,18 @@ class ShapeContext {
   PartialShape input_as_shape(int i) const;
   // The one integer input i holds, if known; the k-th it holds, if known and if there is one.
   std::optional<std::int64_t> input_as_int(int i) const;
-  std::optional<std::int64_t> int_at(int i, int k) const;
+  std::optional<std::int64_t> int_at(int i, int k) const;  // element k of input i, where it is an integer known now
 
-  const PartialShape& output(int i) const { return outputs_[i]; }
-  void set_output(int i, PartialShape shape) { outputs_[i] = std::move(shape); }
+  const PartialShape& output(int i) const { return outputs_[i]; }                 // what was set so far
+  void set_output(int i, PartialShape shape) { outputs_[i] = std::move(shape); }  // of output i
+  // Of every output.
   void set_all_outputs(const PartialShape& shape) {
     for (PartialShape& o : outputs_) o = shape;
   }
 
   // What input i, a resource or a variant, refers to; null when that is not known.
   const HandleFact* handle(int i) const { return handles_.empty() ? nullptr : handles_[i]; }
+  // What lies behind a resource that output i names.
   void set_handle(int i, HandleFact fact) {
     if (!output_handles_.empty()) output_handles_[i] = std::move(fact);
   }

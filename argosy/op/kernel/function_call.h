@@ -21,8 +21,8 @@ class FunctionCall {
   // the signature; handles and variants pass through. INVALID_ARGUMENT when they do not fit the signature; CANCELLED
   // when `cancellation` (may be null) is pulled; else the body's own error, naming its node.
   virtual Result<std::vector<Tensor>> run(std::span<const Tensor> arguments, Cancellation* cancellation) = 0;
-  virtual const std::vector<DType>& parameters() const = 0;
-  virtual const std::vector<DType>& returns() const = 0;
+  virtual const std::vector<DType>& parameters() const = 0;  // dtypes of the arguments
+  virtual const std::vector<DType>& returns() const = 0;     // dtypes of what it gives
 };
 
 // The functions a step knows. Thread-safe; a kernel may keep it and prepare later.

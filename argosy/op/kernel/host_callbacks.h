@@ -14,7 +14,7 @@ namespace argosy {
 // Thread-safe: many calls at once.
 class HostCallbacks {
  public:
-  using Done = std::function<void(Result<std::vector<Tensor>>)>;
+  using Done = std::function<void(Result<std::vector<Tensor>>)>;  // receives the results, on any thread
   virtual ~HostCallbacks() = default;
   // Calls the function `token` with `arguments`, tensors of the host. `done` is called once, from any thread, with the
   // tensors it gave, its own error, UNAVAILABLE when the program is gone, or what `cancellation` (may be null) was

@@ -41,7 +41,7 @@ class ResourceManager {
   }
   // Grows whenever a resource goes: what a cached handle compares, to know that it is still the one by its name.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
-  Status remove(const std::string& container, const std::string& name);
+  Status remove(const std::string& container, const std::string& name);  // NOT_FOUND where there is none.
   // Empties one container, or all ("").
   void clear(const std::string& container = "");
   // (name, resource) of everything in a container, or of all (""), sorted.

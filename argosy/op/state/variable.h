@@ -19,11 +19,11 @@ class Variable final : public Resource {
   Variable(DType dtype, PartialShape shape, Allocator& allocator)
       : dtype_(dtype), shape_(std::move(shape)), allocator_(allocator) {}
 
-  DType dtype() const { return dtype_; }
-  const PartialShape& shape() const { return shape_; }
+  DType dtype() const { return dtype_; }                // of every value
+  const PartialShape& shape() const { return shape_; }  // of every value
   std::string describe() const override;
 
-  bool initialized() const;
+  bool initialized() const;  // has a value
   // The current value; FAILED_PRECONDITION naming the variable when there is none.
   Result<Tensor> read(std::string_view name) const;
   // As read(), in the host's memory and nobody else's.
@@ -46,6 +46,7 @@ class Variable final : public Resource {
   // The same over several variables at once (an optimizer's variable and slots): update(span<Tensor* const>) -> Status.
   // Locks are taken in address order, each once, so a variable may be given twice. REQUIRES: at most kMaxTogether.
   static constexpr std::size_t kMaxTogether = 8;
+  // Updates of several, under their locks, taken in one order.
   template <typename Update>
   static Status update_all(std::span<Variable* const> variables, std::span<const std::string_view> names,
                            Update&& update) {

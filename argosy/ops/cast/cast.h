@@ -11,10 +11,10 @@ Value cast(Value x, DType dtype);
 // The bytes as another dtype; sizes differ by a trailing axis.
 Value bitcast(Value x, DType dtype);
 
-Value complex(Value real, Value imag);
-Value real(Value x);
-Value imag(Value x);
-Value conj(Value x);  // of a real value: itself
-Value angle(Value x);
+Value complex(Value real, Value imag);  // complex numbers of these parts; complex64 of float, complex128 of double
+Value real(Value x);                    // of a real value: itself
+Value imag(Value x);                    // of a real value: zeros
+Value conj(Value x);                    // of a real value: itself
+Value angle(Value x);                   // the argument of a complex number, in radians
 
 }  // namespace argosy

@@ -11,9 +11,10 @@ namespace argosy {
 // Writes `<prefix>.index` and its data file. `slices`: a word per tensor, "" for a whole one, else the shape of what it
 // is a part of and where it lies there: "10 20 0,5:-" is rows 0 to 5 of [10,20]. A control value.
 Value save(Value prefix, Value names, Value slices, const std::vector<Value>& tensors);
+// The tensors with these names; slices: "" or a part of one, as the saver wrote it.
 std::vector<Value> restore(Value prefix, Value names, Value slices, const std::vector<DType>& dtypes);
 // Pieces that several devices saved become one checkpoint. A control value.
 Value merge_checkpoints(Value pieces, Value prefix, bool delete_old_directories = true);
-Value sharded_filename(Value basename, Value shard, Value shards);
+Value sharded_filename(Value basename, Value shard, Value shards);  // "<basename>-00001-of-00004" and the like
 
 }  // namespace argosy

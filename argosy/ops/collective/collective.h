@@ -28,10 +28,10 @@ Value scale_nonempty(Value x, Value factor, std::string_view name = "scale_nonem
 // logical shards, shard after shard, and all shards of the group (`total`) are summed in a fixed binary tree over their
 // indices, so that the result does not depend on how they are spread over ranks. Without, in the order of the ranks.
 struct AllReduceSpec {
-  std::string group;
-  std::int64_t rank = 0, size = 1;
-  std::vector<std::int64_t> shards = {};
-  std::int64_t total = 0;
+  std::string group;                      // equal on all members
+  std::int64_t rank = 0, size = 1;        // the member's place, and how many there are
+  std::vector<std::int64_t> shards = {};  // the logical shards that it brings; empty: one of its own
+  std::int64_t total = 0;                 // logical shards of all members; 0: as many as members
 };
 // Sums, in the order of the values (of one shard).
 std::vector<Value> all_reduce(const std::vector<Value>& values, const AllReduceSpec& spec,

@@ -22,7 +22,7 @@ TEST(ConstantOps, Cases) {
          .error = Code::kInvalidArgument});
 }
 
-TEST(ConstantOps, HandOnWhatTheyGet) {
+TEST(ConstantOps, ForwardTheirInput) {
   const Tensor x = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
   const Tensor words = Tensor::vector<std::string>({"a", ""});
   for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient"}) {

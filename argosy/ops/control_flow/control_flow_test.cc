@@ -34,7 +34,7 @@ TEST(ControlFlowOps, MergeKeepsWhatShapesHaveInCommon) {
   EXPECT_EQ(merge({a, a}).output(1).shape().to_string(), "[]");
 }
 
-TEST(ControlFlowOps, AloneTheyHandOn) {
+TEST(ControlFlowOps, AloneTheyForward) {
   const Tensor x = Tensor::vector<float>({1, 2});
   for (const char* op : {"Enter", "Exit", "NextIteration"}) {
     AttrMap attrs;

@@ -19,7 +19,7 @@
 
 namespace argosy {
 
-using Branch = std::function<std::vector<Value>()>;
+using Branch = std::function<std::vector<Value>()>;  // what builds one side of a conditional; gives its values
 
 // What the branch that pred (bool[]) chooses gives; both must give as many values, of the same dtypes. Without values,
 // one control value: run it for the branch's effects.
@@ -31,15 +31,17 @@ Value cond_value(Value pred, const std::function<Value()>& then_branch, const st
 // Branch `index` (int32[]); the last one when there is none of that number.
 std::vector<Value> switch_case(Value index, const std::vector<Branch>& branches, std::string_view name = "switch_case");
 
+// Of while_loop().
 struct WhileOptions {
-  int parallel_iterations = 10;
+  int parallel_iterations = 10;  // kept for TensorFlow's sake; here one iteration is under way at a time
   // Shapes that the loop's values keep throughout; empty: those they start with. Needed where a value grows.
   std::vector<PartialShape> shape_invariants = {};
   // Ends the loop after so many iterations at the latest; 0: never.
   std::int64_t maximum_iterations = 0;
-  std::string name = "while";
+  std::string name = "while";  // the scope of the loop's nodes
 };
-using LoopCondition = std::function<Value(const std::vector<Value>&)>;
+using LoopCondition = std::function<Value(const std::vector<Value>&)>;  // gives a bool scalar from the loop's values
+// Gives the next values, as many and of the same dtypes.
 using LoopBody = std::function<std::vector<Value>(const std::vector<Value>&)>;
 
 // The values once `condition` is false: `body` gives those of the next iteration, as many, of the same dtypes.
@@ -48,17 +50,20 @@ std::vector<Value> while_loop(const std::vector<Value>& initial, const LoopCondi
 
 // A function defined once and called where it is needed, itself included.
 struct FunctionValue {
-  std::string name;
+  std::string name;             // in the graph's list of functions
   std::vector<Value> captures;  // passed after the arguments, by call()
-  std::vector<DType> returns;
-  bool has_effects = false;
+  std::vector<DType> returns;   // of the returned values
+  bool has_effects = false;     // it is run even where nobody needs its values
 };
+// What a function takes.
 struct Parameter {
-  DType dtype;
-  PartialShape shape;
+  DType dtype;         // of the argument
+  PartialShape shape;  // what is known of its shape
 };
+// A function of the graph: `body` builds it from its parameters, and may use values from around it.
 FunctionValue define_function(Graph& graph, std::string_view name, const std::vector<Parameter>& parameters,
                               const std::function<std::vector<Value>(const std::vector<Value>&)>& body);
+// Its returned values for these arguments.
 std::vector<Value> call(Graph& graph, const FunctionValue& function, const std::vector<Value>& arguments,
                         std::string_view name = "");
 

@@ -10,14 +10,16 @@
 
 namespace argosy {
 
+// Of convolutions of images.
 struct Conv2DOptions {
   std::array<std::int64_t, 2> strides = {1, 1};      // height, width
   std::string padding = "SAME";                      // or "VALID", or "EXPLICIT" with
   std::vector<std::int64_t> explicit_paddings = {};  // before and after of each of the four axes
-  std::array<std::int64_t, 2> dilations = {1, 1};
-  std::string data_format = "NHWC";  // or "NCHW"
+  std::array<std::int64_t, 2> dilations = {1, 1};    // height, width
+  std::string data_format = "NHWC";                  // or "NCHW"
 };
 
+// Convolution of images [batch, height, width, channels] with filters [height, width, in, out].
 Value conv2d(Value x, Value filter, const Conv2DOptions& options = {}, std::string_view name = "Conv2D");
 
 // The gradient of conv2d as a layer of its own ("deconvolution"): grows images by the strides. The filter is

@@ -102,7 +102,7 @@ TEST(Winograd, FinishesWithBiasAndActivation) {
   }
 }
 
-TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreads) {
+TEST(Winograd, IsDeterministicOnAnyNumberOfThreads) {
   const int before = thread_budget();
   for (const Window& w : kWindows) {
     AttrMap attrs = attrs_of(w);
@@ -125,7 +125,7 @@ TEST(Winograd, HasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 // A few images are computed another way than many, where the filter outweighs them: to the same bits.
-TEST(Winograd, ImagesHaveTheSameBitsAmongOthers) {
+TEST(Winograd, ImagesDoNotDependOnOthers) {
   const Window many{16, 16, 16, 96, 112, 3}, few{4, 16, 16, 96, 112, 3};
   AttrMap attrs = attrs_of(many);
   attrs.set(kWinogradAttr, true);

@@ -7,8 +7,9 @@
 
 namespace argosy {
 
+// Counts, as a sparse tensor.
 struct SparseCounts {
-  Value indices, values, shape;
+  Value indices, values, shape;  // [n, rank] int64, [n], [rank] int64
 };
 
 // Of each row of a vector or matrix of int32 or int64, the values that occur and how often. `maxlength` >= 0: values

@@ -10,7 +10,7 @@ namespace argosy {
 Value csr_from_sparse(Value indices, Value values, Value dense_shape);
 // Of the places `indices` [n, rank] of a dense tensor.
 Value csr_from_dense(Value dense, Value indices);
-Value csr_to_dense(Value matrix, DType dtype);
+Value csr_to_dense(Value matrix, DType dtype);  // a dense tensor [rows, columns], or [batch, rows, columns]
 // matrix x dense, which has the same rank.
 Value csr_matmul(Value matrix, Value dense);
 

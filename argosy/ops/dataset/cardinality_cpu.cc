@@ -1,4 +1,4 @@
-// What is known of a dataset without iterating, and datasets handed on as texts.
+// What is known of a dataset without iterating, and datasets passed on as texts.
 #include <algorithm>
 #include <atomic>
 

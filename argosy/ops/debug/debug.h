@@ -13,10 +13,11 @@ namespace argosy {
 // condition (bool[]) is false. Gives a control value: what depends on it runs only if it holds.
 Value assert_true(Value condition, const std::vector<Value>& data, int summarize = 3, std::string_view name = "Assert");
 
+// Of print().
 struct PrintOptions {
-  std::string message = "";
-  int first_n = -1;  // only the first times; -1: always
-  int summarize = 3;
+  std::string message = "";  // before the values
+  int first_n = -1;          // only the first times; -1: always
+  int summarize = 3;         // so many elements of each value
 };
 // x; when it is computed, a line on stderr with the first values of each of `data`.
 Value print(Value x, const std::vector<Value>& data, const PrintOptions& options = {}, std::string_view name = "Print");

@@ -9,11 +9,12 @@ namespace argosy {
 // the uppermost first, each as long as the longest; `align` says on which side a shorter one lies, of superdiagonals
 // and of subdiagonals: "RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT".
 struct Diagonals {
-  std::int32_t lower = 0, upper = 0;
-  std::string align = "RIGHT_LEFT";
+  std::int32_t lower = 0, upper = 0;  // of the band: 0 is the main diagonal, above it is positive
+  std::string align = "RIGHT_LEFT";   // where short diagonals lie in their rows: superdiagonals, subdiagonals
 };
 Value matrix_diag(Value diagonals, const Diagonals& which);    // square matrices, zero elsewhere
 Value matrix_diag_part(Value matrix, const Diagonals& which);  // zeros beside shorter diagonals
+// Matrix, with these diagonals in place of its own.
 Value matrix_set_diag(Value matrix, Value diagonals, const Diagonals& which);
 
 }  // namespace argosy

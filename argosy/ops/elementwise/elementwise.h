@@ -15,14 +15,16 @@ namespace argosy {
 // A value, or a number that becomes a constant beside one.
 class Operand {
  public:
+  // A value of a graph.
   Operand(Value value) : value_(value) {}  // NOLINT(google-explicit-constructor)
+  // A number: it gets the dtype of the other operand.
   template <typename T>
   requires std::is_arithmetic_v<T> Operand(T number)  // NOLINT(google-explicit-constructor)
       : number_(static_cast<double>(number)) {}
 
-  const Value& value() const { return value_; }  // invalid for a number
-  double number() const { return number_; }
-  bool is_number() const { return !value_.valid(); }
+  const Value& value() const { return value_; }       // invalid for a number
+  double number() const { return number_; }           // REQUIRES: is_number()
+  bool is_number() const { return !value_.valid(); }  // no value of a graph
 
  private:
   Value value_;
@@ -31,90 +33,90 @@ class Operand {
 
 // --- one value -----------------------------------------------------------------------------------------------------
 
-Value neg(Value x);     // -x
-Value abs(Value x);     // |x|; of complex numbers, their length
-Value sign(Value x);    // -1, 0 or 1; NaN stays
-Value square(Value x);  // x * x
-Value sqrt(Value x);
-Value rsqrt(Value x);       // 1 / sqrt(x)
-Value reciprocal(Value x);  // 1 / x
-Value exp(Value x);
-Value expm1(Value x);  // exp(x) - 1, exact near 0
-Value log(Value x);
-Value log1p(Value x);  // log(1 + x), exact near 0
-Value sin(Value x);
-Value cos(Value x);
-Value tan(Value x);
-Value asin(Value x);
-Value acos(Value x);
-Value atan(Value x);
-Value sinh(Value x);
-Value cosh(Value x);
-Value tanh(Value x);
-Value asinh(Value x);
-Value acosh(Value x);
-Value atanh(Value x);
-Value sigmoid(Value x);   // 1 / (1 + exp(-x))
-Value softsign(Value x);  // x / (1 + |x|)
-Value erf(Value x);
-Value erfc(Value x);     // 1 - erf(x)
-Value lgamma(Value x);   // log |gamma(x)|
-Value digamma(Value x);  // the derivative of lgamma
-Value floor(Value x);
-Value ceil(Value x);
-Value round(Value x);  // ties to even
-Value is_nan(Value x);
-Value is_inf(Value x);
-Value is_finite(Value x);
-Value logical_not(Value x);
-Value invert(Value x);  // every bit flipped
+Value neg(Value x);          // -x
+Value abs(Value x);          // |x|; of complex numbers, their length
+Value sign(Value x);         // -1, 0 or 1; NaN stays
+Value square(Value x);       // x * x
+Value sqrt(Value x);         // NaN below 0
+Value rsqrt(Value x);        // 1 / sqrt(x)
+Value reciprocal(Value x);   // 1 / x
+Value exp(Value x);          // e to the power of x
+Value expm1(Value x);        // exp(x) - 1, exact near 0
+Value log(Value x);          // natural; NaN below 0
+Value log1p(Value x);        // log(1 + x), exact near 0
+Value sin(Value x);          // of radians
+Value cos(Value x);          // of radians
+Value tan(Value x);          // of radians
+Value asin(Value x);         // in radians
+Value acos(Value x);         // in radians
+Value atan(Value x);         // in radians
+Value sinh(Value x);         // (exp(x) - exp(-x)) / 2
+Value cosh(Value x);         // (exp(x) + exp(-x)) / 2
+Value tanh(Value x);         // sinh(x) / cosh(x)
+Value asinh(Value x);        // the inverse of sinh
+Value acosh(Value x);        // the inverse of cosh; NaN below 1
+Value atanh(Value x);        // the inverse of tanh
+Value sigmoid(Value x);      // 1 / (1 + exp(-x))
+Value softsign(Value x);     // x / (1 + |x|)
+Value erf(Value x);          // the Gauss error function
+Value erfc(Value x);         // 1 - erf(x)
+Value lgamma(Value x);       // log |gamma(x)|
+Value digamma(Value x);      // the derivative of lgamma
+Value floor(Value x);        // the largest integer that is not above x
+Value ceil(Value x);         // the smallest integer that is not below x
+Value round(Value x);        // ties to even
+Value is_nan(Value x);       // bools
+Value is_inf(Value x);       // bools; of either sign
+Value is_finite(Value x);    // bools; neither infinite nor NaN
+Value logical_not(Value x);  // of bools
+Value invert(Value x);       // every bit flipped
 
 // --- two values ----------------------------------------------------------------------------------------------------
 
-Value add(Operand x, Operand y);
-Value subtract(Operand x, Operand y);
-Value multiply(Operand x, Operand y);
-Value divide(Operand x, Operand y);           // floating: x / y; integers: towards zero
-Value div_no_nan(Operand x, Operand y);       // 0 where y is 0
-Value multiply_no_nan(Operand x, Operand y);  // 0 where y is 0, even beside infinity
-Value floor_div(Operand x, Operand y);        // floor(x / y)
-Value floor_mod(Operand x, Operand y);        // x - floor(x / y) * y: the divisor's sign
-Value truncate_div(Operand x, Operand y);
-Value truncate_mod(Operand x, Operand y);  // the dividend's sign
-Value maximum(Operand x, Operand y);
-Value minimum(Operand x, Operand y);
-Value pow(Operand x, Operand y);
-Value squared_difference(Operand x, Operand y);
-Value atan2(Operand y, Operand x);
-Value xdivy(Operand x, Operand y);    // x / y, 0 where x is 0
-Value xlogy(Operand x, Operand y);    // x * log(y), 0 where x is 0
-Value xlog1py(Operand x, Operand y);  // x * log1p(y), 0 where x is 0
-Value bitwise_and(Operand x, Operand y);
-Value bitwise_or(Operand x, Operand y);
-Value bitwise_xor(Operand x, Operand y);
-Value left_shift(Operand x, Operand y);
-Value right_shift(Operand x, Operand y);
+Value add(Operand x, Operand y);                 // x + y
+Value subtract(Operand x, Operand y);            // x - y
+Value multiply(Operand x, Operand y);            // x y
+Value divide(Operand x, Operand y);              // floating: x / y; integers: towards zero
+Value div_no_nan(Operand x, Operand y);          // 0 where y is 0
+Value multiply_no_nan(Operand x, Operand y);     // 0 where y is 0, even beside infinity
+Value floor_div(Operand x, Operand y);           // floor(x / y)
+Value floor_mod(Operand x, Operand y);           // x - floor(x / y) * y: the divisor's sign
+Value truncate_div(Operand x, Operand y);        // of integers: towards zero
+Value truncate_mod(Operand x, Operand y);        // the dividend's sign
+Value maximum(Operand x, Operand y);             // NaN where either is NaN
+Value minimum(Operand x, Operand y);             // NaN where either is NaN
+Value pow(Operand x, Operand y);                 // x to the power of y
+Value squared_difference(Operand x, Operand y);  // (x - y)², of complex numbers times the conjugate
+Value atan2(Operand y, Operand x);               // the angle of the point (x, y), in radians
+Value xdivy(Operand x, Operand y);               // x / y, 0 where x is 0
+Value xlogy(Operand x, Operand y);               // x * log(y), 0 where x is 0
+Value xlog1py(Operand x, Operand y);             // x * log1p(y), 0 where x is 0
+Value bitwise_and(Operand x, Operand y);         // of integers
+Value bitwise_or(Operand x, Operand y);          // of integers
+Value bitwise_xor(Operand x, Operand y);         // of integers
+Value left_shift(Operand x, Operand y);          // of integers; y below the number of bits
+Value right_shift(Operand x, Operand y);         // of integers; of signed ones the sign stays
 
-Value equal(Operand x, Operand y);
-Value not_equal(Operand x, Operand y);
-Value less(Operand x, Operand y);
-Value less_equal(Operand x, Operand y);
-Value greater(Operand x, Operand y);
-Value greater_equal(Operand x, Operand y);
-Value logical_and(Value x, Value y);
-Value logical_or(Value x, Value y);
-Value logical_xor(Value x, Value y);
+Value equal(Operand x, Operand y);          // bools
+Value not_equal(Operand x, Operand y);      // bools
+Value less(Operand x, Operand y);           // bools
+Value less_equal(Operand x, Operand y);     // bools
+Value greater(Operand x, Operand y);        // bools
+Value greater_equal(Operand x, Operand y);  // bools
+Value logical_and(Value x, Value y);        // of bools
+Value logical_or(Value x, Value y);         // of bools
+Value logical_xor(Value x, Value y);        // of bools
 
 // The sum of all, which have one shape.
 Value add_n(const std::vector<Value>& values);
 // x; a step in which any of it is infinite or not a number fails with this message.
 Value check_numerics(Value x, std::string_view message);
 
-inline Value operator-(Value x) { return neg(x); }
-inline Value operator+(Operand x, Operand y) { return add(x, y); }
-inline Value operator-(Operand x, Operand y) { return subtract(x, y); }
-inline Value operator*(Operand x, Operand y) { return multiply(x, y); }
-inline Value operator/(Operand x, Operand y) { return divide(x, y); }
+inline Value operator-(Value x) { return neg(x); }                       // neg()
+inline Value operator+(Operand x, Operand y) { return add(x, y); }       // add()
+inline Value operator-(Operand x, Operand y) { return subtract(x, y); }  // subtract()
+inline Value operator*(Operand x, Operand y) { return multiply(x, y); }  // multiply()
+inline Value operator/(Operand x, Operand y) { return divide(x, y); }    // divide()
 
 // --- for gradients of ops that broadcast
 // -------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 
 namespace argosy {
 
+// Of pooling by a fraction: windows of unequal sizes.
 struct FractionalPoolOptions {
   float height_ratio = 1, width_ratio = 1;  // at least 1: of the input's size to the output's
   bool pseudo_random = false;               // sizes follow a line instead of being shuffled
@@ -13,6 +14,6 @@ struct FractionalPoolOptions {
 };
 // Output 0: the pooled images; 1 and 2: where windows begin, along the height and along the width, and the end.
 Value fractional_max_pool(Value x, const FractionalPoolOptions& options = {});
-Value fractional_avg_pool(Value x, const FractionalPoolOptions& options = {});
+Value fractional_avg_pool(Value x, const FractionalPoolOptions& options = {});  // the mean of each window
 
 }  // namespace argosy

@@ -14,12 +14,14 @@
 
 namespace argosy {
 
+// An iterator and the op that starts it.
 struct IteratorValue {
-  Value handle;
+  Value handle;             // a resource
   Value initializer;        // starts over, from the first element; not valid() where the first run does that
   std::vector<Value> next;  // the components of the next element: one node, which takes one element a run
 };
 
+// An iterator that `initializer` starts, as often as it is run.
 IteratorValue initializable_iterator(const InputPipeline& elements, std::string_view name = "");
 // `make` builds the dataset inside a function of its own, which the first run calls. It may not take values from around
 // it.

@@ -8,6 +8,7 @@
 
 namespace argosy {
 
+// The nearest centers of each point.
 struct Nearest {
   Value indices;    // [points, min(k, centers)], int64: nearest first, of equally near ones the first
   Value distances;  // likewise

@@ -7,8 +7,9 @@
 
 namespace argosy {
 
+// Of products of matrices.
 struct MatMulOptions {
-  bool transpose_a = false, transpose_b = false;
+  bool transpose_a = false, transpose_b = false;  // the last two axes exchanged
 };
 
 // a · b. Matrices give MatMul; stacks of matrices (rank above 2) BatchMatMulV2, whose leading axes broadcast.

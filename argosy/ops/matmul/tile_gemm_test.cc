@@ -75,7 +75,7 @@ TEST_F(TileGemmTest, AsExactAsFloat32) {
   }
 }
 
-TEST_F(TileGemmTest, WholeNumbersAndOneAreExact) {
+TEST_F(TileGemmTest, IntegersAndOneAreExact) {
   const std::int64_t n = 64;
   std::vector<float> a(n * n), b(n * n), c(n * n);
   std::mt19937 bits(3);

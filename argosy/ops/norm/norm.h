@@ -9,16 +9,18 @@
 
 namespace argosy {
 
+// What fused batch normalisation gives.
 struct BatchNorm {
-  Value y;
+  Value y;               // normalised, of the shape of x
   Value mean, variance;  // of the batch while training (variance with Bessel's correction), else as they came in
 };
+// Of fused batch normalisation.
 struct BatchNormOptions {
-  Value mean = {}, variance = {};  // running statistics: needed when not training, or with a factor below 1
-  float epsilon = 0.001f;
+  Value mean = {}, variance = {};    // running statistics: needed when not training, or with a factor below 1
+  float epsilon = 0.001f;            // added to the variance
   float exponential_avg_factor = 1;  // mean = (1 - factor) * running mean + factor * batch mean; likewise variance
-  bool is_training = true;
-  std::string data_format = "NHWC";
+  bool is_training = true;           // by the statistics of the batch; else by mean and variance
+  std::string data_format = "NHWC";  // or "NCHW"
 };
 // scale * (x - mean) / sqrt(variance + epsilon) + offset for every channel of images [batch, height, width, channels].
 // While training, gradients flow through y only, as in TensorFlow.
@@ -31,8 +33,9 @@ Value batch_normalization(Value x, Value mean, Value variance, Value offset, Val
 // scale * (x - mean) / sqrt(variance + epsilon) + offset, over the last axis; scale and offset have its size.
 Value layer_norm(Value x, Value scale, Value offset, float epsilon = 1e-5f, std::string_view name = "LayerNorm");
 
+// Mean and variance over some axes.
 struct Moments {
-  Value mean, variance;
+  Value mean, variance;  // without Bessel's correction
 };
 // Mean and (biased) variance over axes.
 Moments moments(Value x, const std::vector<std::int32_t>& axes, bool keep_dims = false);

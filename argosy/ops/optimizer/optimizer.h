@@ -23,6 +23,7 @@ Value apply_momentum(const VariableNode& w, const VariableNode& accum, Value lr,
                      bool use_nesterov = false);
 // accum += grad²;  w -= lr * grad / √accum
 Value apply_adagrad(const VariableNode& w, const VariableNode& accum, Value lr, Value grad);
+// The update of Adadelta. Gives the new value of w.
 Value apply_adadelta(const VariableNode& w, const VariableNode& accum, const VariableNode& accum_update, Value lr,
                      Value rho, Value epsilon, Value grad);
 // ms: running mean of grad²; epsilon inside the root
@@ -33,6 +34,7 @@ Value apply_rms_prop(const VariableNode& w, const VariableNode& ms, const Variab
 Value apply_adam(const VariableNode& w, const VariableNode& m, const VariableNode& v, Value beta1_power,
                  Value beta2_power, Value lr, Value beta1, Value beta2, Value epsilon, Value grad,
                  bool use_nesterov = false);
+// The update of FTRL-Proximal. Gives the new value of w.
 Value apply_ftrl(const VariableNode& w, const VariableNode& accum, const VariableNode& linear, Value grad, Value lr,
                  Value l1, Value l2, Value lr_power);
 

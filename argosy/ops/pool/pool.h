@@ -9,11 +9,14 @@
 
 namespace argosy {
 
+// Of pooling of images.
 struct PoolOptions {
   std::array<std::int64_t, 2> window = {2, 2};   // height, width
   std::array<std::int64_t, 2> strides = {0, 0};  // 0: the window's
-  std::string padding = "VALID";                 // or "SAME"
-  std::string data_format = "NHWC";              // or "NCHW"
+  // Or "SAME".
+  std::string padding = "VALID";  // or "SAME"
+  // Or "NCHW".
+  std::string data_format = "NHWC";  // or "NCHW"
 };
 
 // The largest value under each window. The gradient goes to the first of equals, row by row.

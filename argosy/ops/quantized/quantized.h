@@ -10,12 +10,13 @@
 namespace argosy {
 
 struct Quantized {
-  Value values;
+  Value values;           // integers
   Value least, greatest;  // what the lowest and the highest integer stand for
 };
 
 // `mode`: MIN_COMBINED, MIN_FIRST or SCALED.
 Quantized quantize(Value x, Value least, Value greatest, DType dtype, const std::string& mode = "MIN_COMBINED");
+// Floats again; mode: how ranges become steps.
 Value dequantize(const Quantized& x, const std::string& mode = "MIN_COMBINED");
 
 }  // namespace argosy

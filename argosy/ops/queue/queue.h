@@ -12,13 +12,15 @@
 
 namespace argosy {
 
+// What a queue's elements are, and how many it holds.
 struct QueueSpec {
-  std::vector<DType> dtypes = {};
+  std::vector<DType> dtypes = {};         // of the components
   std::vector<PartialShape> shapes = {};  // of the components; empty: any, and then no dequeue_many
   std::int64_t capacity = -1;             // elements; -1: no limit
-  std::string shared_name = {};
+  std::string shared_name = {};           // "": the node's name; equal names share the queue
 };
 
+// Gives elements in the order in which they came.
 Value fifo_queue(Graph& graph, const QueueSpec& spec, std::string_view name = {});
 // Gives elements in random order; until it is closed `min_after_dequeue` of them stay, to be mixed. Both seeds 0: left
 // to chance.
@@ -34,10 +36,12 @@ Value enqueue(Value queue, const std::vector<Value>& components);
 Value enqueue_many(Value queue, const std::vector<Value>& rows);  // an element per row
 // One value per component, of these dtypes.
 std::vector<Value> dequeue(Value queue, const std::vector<DType>& dtypes);
+// N elements as one batch; waits until there are n.
 std::vector<Value> dequeue_many(Value queue, Value n, const std::vector<DType>& dtypes);
 std::vector<Value> dequeue_up_to(Value queue, Value n, const std::vector<DType>& dtypes);  // fewer once it is closed
+// Nothing more is put in; what is there may be taken. A control value.
 Value close_queue(Value queue, bool cancel_pending_enqueues = false);
-Value queue_size(Value queue);
-Value queue_is_closed(Value queue);
+Value queue_size(Value queue);       // int32 scalar
+Value queue_is_closed(Value queue);  // bool scalar
 
 }  // namespace argosy

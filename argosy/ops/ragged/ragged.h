@@ -8,14 +8,15 @@
 
 namespace argosy {
 
+// Rows of unequal lengths.
 struct RaggedValue {
-  std::vector<Value> splits;
-  Value values;
+  std::vector<Value> splits;  // of each ragged axis, outermost first: where rows begin in the next, int64
+  Value values;               // all rows, one behind the other
 };
 
 // Row i counts from starts[i] to limits[i] by deltas[i]; scalars go with every row.
 RaggedValue ragged_range(Value starts, Value limits, Value deltas);
-RaggedValue ragged_gather(const RaggedValue& x, Value indices);
+RaggedValue ragged_gather(const RaggedValue& x, Value indices);  // the rows with these numbers
 // Filled up to the longest row of each axis; `shape`: sizes, -1 where open, or the scalar -1.
 Value ragged_to_tensor(const RaggedValue& x, Value shape, Value default_value);
 

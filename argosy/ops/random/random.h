@@ -12,21 +12,26 @@ namespace argosy {
 // tf.set_random_seed: for ops added from here on.
 void set_random_seed(Graph& graph, std::int64_t seed);
 
+// Of random ops.
 struct RandomOptions {
-  DType dtype = DType::kFloat32;
-  std::optional<std::int64_t> seed = {};
+  DType dtype = DType::kFloat32;          // of what is drawn
+  std::optional<std::int64_t> seed = {};  // unset: the graph's seed, or chance
 };
 
 // [low, high): all floating dtypes; int32 and int64 too.
 Value random_uniform(Graph& graph, Value shape, double low = 0, double high = 1, const RandomOptions& options = {});
+// The same of a known shape.
 Value random_uniform(Graph& graph, const std::vector<std::int64_t>& shape, double low = 0, double high = 1,
                      const RandomOptions& options = {});
+// Normal numbers of this mean and deviation.
 Value random_normal(Graph& graph, Value shape, double mean = 0, double stddev = 1, const RandomOptions& options = {});
+// The same of a known shape.
 Value random_normal(Graph& graph, const std::vector<std::int64_t>& shape, double mean = 0, double stddev = 1,
                     const RandomOptions& options = {});
 // A normal distribution whose values beyond two deviations are drawn again.
 Value truncated_normal(Graph& graph, Value shape, double mean = 0, double stddev = 1,
                        const RandomOptions& options = {});
+// The same of a known shape.
 Value truncated_normal(Graph& graph, const std::vector<std::int64_t>& shape, double mean = 0, double stddev = 1,
                        const RandomOptions& options = {});
 // x with its rows in random order.
@@ -37,7 +42,9 @@ Value multinomial(Value logits, Value num_samples, std::optional<std::int64_t> s
 
 // The same numbers for the same seed, a vector of two integers, in every run.
 Value stateless_random_uniform(Value shape, Value seed, DType dtype = DType::kFloat32);
+// Normal numbers, mean 0, deviation 1; the seed is two integers.
 Value stateless_random_normal(Value shape, Value seed, DType dtype = DType::kFloat32);
+// The same within two deviations.
 Value stateless_truncated_normal(Value shape, Value seed, DType dtype = DType::kFloat32);
 
 // (seed, seed2) for an op with this seed, as TensorFlow derives them: for builders of other random ops.

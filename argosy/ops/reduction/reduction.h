@@ -12,34 +12,39 @@ namespace argosy {
 class Axes {
  public:
   Axes() = default;
-  Axes(int axis) : all_(false), axes_{axis} {}                          // NOLINT(google-explicit-constructor)
-  Axes(std::initializer_list<int> axes) : all_(false), axes_(axes) {}   // NOLINT(google-explicit-constructor)
+  // One axis.
+  Axes(int axis) : all_(false), axes_{axis} {}  // NOLINT(google-explicit-constructor)
+  // Several axes.
+  Axes(std::initializer_list<int> axes) : all_(false), axes_(axes) {}  // NOLINT(google-explicit-constructor)
+  // Several axes.
   Axes(std::vector<int> axes) : all_(false), axes_(std::move(axes)) {}  // NOLINT(google-explicit-constructor)
 
-  bool all() const { return all_; }
-  const std::vector<int>& axes() const { return axes_; }
+  bool all() const { return all_; }                       // every axis of the value
+  const std::vector<int>& axes() const { return axes_; }  // below 0: from the last; empty where all()
 
  private:
   bool all_ = true;
   std::vector<int> axes_;
 };
 
-Value reduce_sum(Value x, Axes axes = {}, bool keep_dims = false);
-Value reduce_mean(Value x, Axes axes = {}, bool keep_dims = false);
-Value reduce_max(Value x, Axes axes = {}, bool keep_dims = false);
-Value reduce_min(Value x, Axes axes = {}, bool keep_dims = false);
-Value reduce_prod(Value x, Axes axes = {}, bool keep_dims = false);
-Value reduce_all(Value x, Axes axes = {}, bool keep_dims = false);  // of bools
-Value reduce_any(Value x, Axes axes = {}, bool keep_dims = false);
+Value reduce_sum(Value x, Axes axes = {},
+                 bool keep_dims = false);  // over these axes; keep_dims: they stay, with size 1
+Value reduce_mean(Value x, Axes axes = {}, bool keep_dims = false);  // sum / number of elements; NaN of none
+Value reduce_max(Value x, Axes axes = {}, bool keep_dims = false);   // NaN where one is NaN; the lowest number of none
+Value reduce_min(Value x, Axes axes = {}, bool keep_dims = false);   // NaN where one is NaN; the highest number of none
+Value reduce_prod(Value x, Axes axes = {}, bool keep_dims = false);  // 1 of none
+Value reduce_all(Value x, Axes axes = {}, bool keep_dims = false);   // of bools
+Value reduce_any(Value x, Axes axes = {}, bool keep_dims = false);   // of bools
 Value reduce_euclidean_norm(Value x, Axes axes = {}, bool keep_dims = false);  // sqrt(sum(x^2))
 // log(sum(exp(x))), without overflow.
 Value reduce_logsumexp(Value x, Axes axes = {}, bool keep_dims = false);
 // The biased variance, and its root.
 Value reduce_variance(Value x, Axes axes = {}, bool keep_dims = false);
-Value reduce_std(Value x, Axes axes = {}, bool keep_dims = false);
+Value reduce_std(Value x, Axes axes = {}, bool keep_dims = false);  // the root of the variance
 
 // Where the largest (smallest) element lies along an axis; the first of equals.
 Value argmax(Value x, int axis = 0, DType output = DType::kInt64);
+// The place of the smallest along an axis; of equal ones the first.
 Value argmin(Value x, int axis = 0, DType output = DType::kInt64);
 Value l2_loss(Value x);  // sum(x^2) / 2
 

@@ -5,8 +5,8 @@
 
 namespace argosy {
 
-Value session_handle(Value value);  // a string
-Value session_value(Value handle, DType dtype);
-Value delete_session_value(Value handle);  // a control value
+Value session_handle(Value value);               // a string
+Value session_value(Value handle, DType dtype);  // the value that the session keeps under this handle
+Value delete_session_value(Value handle);        // a control value
 
 }  // namespace argosy

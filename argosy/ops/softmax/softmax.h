@@ -9,7 +9,7 @@ namespace argosy {
 
 // exp(x) / sum(exp(x)) along the last axis.
 Value softmax(Value x, std::string_view name = "Softmax");
-Value log_softmax(Value x, std::string_view name = "LogSoftmax");
+Value log_softmax(Value x, std::string_view name = "LogSoftmax");  // log(softmax(x)), without overflow
 
 // -sum(labels * log(softmax(logits))) along the last axis: one loss a row. Labels are probabilities, and
 // differentiable.

@@ -10,6 +10,7 @@
 
 namespace argosy {
 
+// A staging area: a buffer of elements between two parts of a step.
 struct StagingSpec {
   std::vector<DType> dtypes = {};  // of the values of one element
   std::string shared_name = {};    // must be given: it is what the nodes of one area have in common
@@ -21,6 +22,6 @@ struct StagingSpec {
 Value stage(Graph& graph, const StagingSpec& spec, const std::vector<Value>& values);
 // The oldest element, one value per dtype; it is gone.
 std::vector<Value> unstage(Graph& graph, const StagingSpec& spec);
-Value stage_size(Graph& graph, const StagingSpec& spec);
+Value stage_size(Graph& graph, const StagingSpec& spec);  // elements in it; int32 scalar
 
 }  // namespace argosy

@@ -9,10 +9,10 @@
 
 namespace argosy {
 
-Value scalar_summary(std::string_view tag, Value scalar);
-Value histogram_summary(std::string_view tag, Value values);
+Value scalar_summary(std::string_view tag, Value scalar);               // one number
+Value histogram_summary(std::string_view tag, Value values);            // how often values of which size occur
 Value image_summary(std::string_view tag, Value images, int most = 3);  // [n,height,width,1|3|4], uint8 or floats
 Value audio_summary(std::string_view tag, Value sounds, Value sample_rate, int most = 3);  // [n,frames(,channels)]
-Value merge_summaries(const std::vector<Value>& summaries);
+Value merge_summaries(const std::vector<Value>& summaries);  // one summary with the values of all
 
 }  // namespace argosy

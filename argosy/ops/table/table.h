@@ -9,20 +9,21 @@
 
 namespace argosy {
 
+// Of lookup tables.
 struct TableSpec {
-  DType key = DType::kString, value = DType::kInt64;
+  DType key = DType::kString, value = DType::kInt64;  // scalars
   PartialShape value_shape = PartialShape::scalar();  // of mutable tables
-  std::string shared_name = {};
+  std::string shared_name = {};                       // "": the node's name; equal names share the table
 };
 
-Value hash_table(Graph& graph, const TableSpec& spec, std::string_view name = {});
-Value mutable_hash_table(Graph& graph, const TableSpec& spec, std::string_view name = {});
+Value hash_table(Graph& graph, const TableSpec& spec, std::string_view name = {});  // Filled once, by an initializer.
+Value mutable_hash_table(Graph& graph, const TableSpec& spec, std::string_view name = {});  // Written at any time.
 
 Value initialize_table(Value table, Value keys, Value values);  // a control value
 Value table_insert(Value table, Value keys, Value values);      // a control value
 Value table_remove(Value table, Value keys);                    // a control value
 // Of the keys' shape, then a value's; `missing` for what is not there.
 Value table_find(Value table, Value keys, Value missing);
-Value table_size(Value table);
+Value table_size(Value table);  // entries; int64 scalar
 
 }  // namespace argosy

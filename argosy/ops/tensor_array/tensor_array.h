@@ -6,25 +6,29 @@
 
 namespace argosy {
 
+// Of tensor_array().
 struct TensorArrayOptions {
-  PartialShape element_shape = PartialShape::unknown();
-  bool dynamic_size = false;     // grows when written beyond its size
-  bool clear_after_read = true;  // an element may be read once
+  PartialShape element_shape = PartialShape::unknown();  // of every element
+  bool dynamic_size = false;                             // grows when written beyond its size
+  bool clear_after_read = true;                          // an element may be read once
 };
 
 // A tensor array in a graph: `flow` stands for its state after everything done so far.
 struct TensorArrayValue {
-  Value handle, flow;
-  DType dtype = DType::kInvalid;
+  Value handle, flow;             // the array, and the float that orders reads after writes
+  DType dtype = DType::kInvalid;  // of the elements
 };
 
+// An array of `size` elements.
 TensorArrayValue tensor_array(Value size, DType dtype, const TensorArrayOptions& options = {},
                               std::string_view name = "TensorArray");
+// Each element is written once.
 TensorArrayValue tensor_array_write(const TensorArrayValue& array, Value index, Value value);
-Value tensor_array_read(const TensorArrayValue& array, Value index);
-Value tensor_array_size(const TensorArrayValue& array);
+Value tensor_array_read(const TensorArrayValue& array, Value index);  // element `index`, which must have been written
+Value tensor_array_size(const TensorArrayValue& array);               // elements; int32 scalar
 // Elements of one shape, as rows.
 Value tensor_array_gather(const TensorArrayValue& array, Value indices);
+// Row i of `rows` becomes element indices[i].
 TensorArrayValue tensor_array_scatter(const TensorArrayValue& array, Value indices, Value rows);
 
 }  // namespace argosy

@@ -31,9 +31,9 @@ bool forwards_input(const Node& n) {
          (n.op->flow == Flow::kEnter && n.attrs.get_bool("is_constant"));
 }
 
-class ReadLate {
+class RefReadOrderer {
  public:
-  ReadLate(StepGraph& step, std::vector<NodeId> order) : graph_(step.graph), order_(std::move(order)) {}
+  RefReadOrderer(StepGraph& step, std::vector<NodeId> order) : graph_(step.graph), order_(std::move(order)) {}
 
   Result<int> run() {
     find_variables([](Variable&, NodeId, bool) {});
@@ -194,7 +194,7 @@ Result<int> order_ref_reads(StepGraph& step) {
   for (int i = 0; i < step.graph.size() && !any; ++i) any = has_variables(step.graph.node(NodeId{i}));
   if (!any) return 0;
   ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
-  return ReadLate(step, std::move(order)).run();
+  return RefReadOrderer(step, std::move(order)).run();
 }
 
 }  // namespace argosy

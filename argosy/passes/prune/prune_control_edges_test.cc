@@ -33,7 +33,7 @@ StepGraph relaxed(const Graph& g, const StepSignature& signature) {
 
 //  x, dy ─► dw ─► Identity ┄ waits for both ─► update
 //  w, dy ─► dx ─► (nobody)
-TEST(RelaxOrder, AGradientNobodyReadsGoes) {
+TEST(PruneControlEdges, AGradientNobodyReadsGoes) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {2, 2}, "x");
   const Value w = g.add("ReadVariableOp",
@@ -50,7 +50,7 @@ TEST(RelaxOrder, AGradientNobodyReadsGoes) {
   EXPECT_THAT(controls_of(step, "taken"), testing::IsEmpty());
 }
 
-TEST(RelaxOrder, EffectsStillComeFirst) {
+TEST(PruneControlEdges, EffectsStillComeFirst) {
   Graph g;
   const Value handle = g.add("VarHandleOp", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape{}}}, "v");
   const Value one = constant(g, 1.0f);
@@ -65,7 +65,7 @@ TEST(RelaxOrder, EffectsStillComeFirst) {
   EXPECT_THAT(names_of(step.graph), testing::Not(testing::Contains("neg")));
 }
 
-TEST(RelaxOrder, WhatIsFetchedOrATargetStays) {
+TEST(PruneControlEdges, WhatIsFetchedOrATargetStays) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {}, "x");
   const Value a = g.add("Neg", {x}, {}, "a"), b = g.add("Exp", {x}, {}, "b");
@@ -77,7 +77,7 @@ TEST(RelaxOrder, WhatIsFetchedOrATargetStays) {
   EXPECT_THAT(names_of(step.graph), testing::IsSupersetOf({"a", "b", "y"}));
 }
 
-TEST(RelaxOrder, APlaceholderThatIsNotFedIsStillAnError) {
+TEST(PruneControlEdges, APlaceholderThatIsNotFedIsStillAnError) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {}, "x"), missing = placeholder(g, DType::kFloat32, {}, "missing");
   const Value y = with_dependencies({missing}, g.add("Neg", {x}), "y");
@@ -86,7 +86,7 @@ TEST(RelaxOrder, APlaceholderThatIsNotFedIsStillAnError) {
 }
 
 //  Switch ─ false ─► a (dead when p is true)      who waits for a is dead as well
-TEST(RelaxOrder, DeadValuesStillTell) {
+TEST(PruneControlEdges, DeadValuesStillTell) {
   Graph g;
   const Value p = placeholder(g, DType::kBool, {}, "p"), x = placeholder(g, DType::kFloat32, {}, "x");
   const Value branches = g.add("Switch", {x, p}, {}, "branches");

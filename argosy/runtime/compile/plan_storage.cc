@@ -50,7 +50,7 @@ class StoragePlanner {
 
   struct Use {
     std::int32_t last = -1;  // kForever: another device looks at it, or it is fetched
-    bool goes_round = false;
+    bool loop_carried = false;
   };
 
   // Everybody who sees the memory of a slot, views of it included.
@@ -72,7 +72,7 @@ class StoragePlanner {
         use.last = std::max(use.last, position_of(reader, writer));
         if (instruction.flow == Flow::kNextIteration &&
             flow_->loop_between(flow_->home(reader), flow_->home(writer)) == 0) {
-          use.goes_round = true;
+          use.loop_carried = true;
         }
         for (int o = 0; o < instruction.num_outputs; ++o) {
           const std::int32_t view = instruction.first_output + o;
@@ -115,13 +115,13 @@ class StoragePlanner {
         Use use;
         if (plannable) {
           use = use_of(slot, list[p]);
-          plannable = !use.goes_round;
+          plannable = !use.loop_carried;
         }
         if (!plannable) {
           release_after(slot, list[p], list);
           if (!spec.shape.is_full() && is_plain(spec.dtype)) forecast.exact = false;
           if (!instructions_.forwarded[slot] && spec.space == home) {
-            forecast.dynamic_bytes += use.goes_round ? 2 * spec.bytes : spec.bytes;
+            forecast.dynamic_bytes += use.loop_carried ? 2 * spec.bytes : spec.bytes;
           }
           continue;
         }

@@ -1,4 +1,4 @@
-// Steps with control flow that run in a fixed order: which do, what they compute, and what they cost.
+// Steps with control flow that run in a static schedule: which do, what they compute, and what they cost.
 #include "argosy/runtime/compile/static_schedule.h"
 
 #include <gmock/gmock.h>
@@ -112,7 +112,7 @@ TEST_F(StaticScheduleTest, LoopsInLoops) {
 }
 
 // (a, b, c) -> (b, c, A·a): a loop-carried value is read an iteration and two later, while new values are made.
-TEST_F(StaticScheduleTest, ValuesThatGoRoundAreNotOverwritten) {
+TEST_F(StaticScheduleTest, LoopCarriedValuesAreNotOverwritten) {
   const Value n = count();
   const Value m = real("m", {3, 3});
   std::vector<Value> start = {integer(0)};

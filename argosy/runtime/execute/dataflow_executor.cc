@@ -424,7 +424,7 @@ class DataflowExecutor {
   // Kernels that wait inside the run end with `why`.
   void end_run(const Status& why) { context_.cancellation().cancel(copy_of(why)); }
 
-  // Hands on what the entry gave.
+  // Delivers the outputs of the entry.
   void settle(Running& running) ARGOSY_REQUIRES(mutex_) {
     deliver_outputs(running);
     --executing_;

@@ -24,7 +24,9 @@ class MemoryLimits;  // argosy/runtime/machine/memory_limits.h
 
 class DeviceSet {
  public:
+  // Opens the devices that are asked for. INVALID_ARGUMENT, NOT_FOUND where one cannot be had.
   static Result<std::shared_ptr<DeviceSet>> make(const DeviceRequest& request);
+  // Of devices that were made elsewhere; the first one is the CPU.
   explicit DeviceSet(std::vector<std::unique_ptr<Device>> devices);
   // Another look at the devices of `base`, which lives as long: `devices` stand in for those at positions `origin` of
   // base, whose resources they share, or have ones of their own.
@@ -32,17 +34,17 @@ class DeviceSet {
             const std::vector<int>& origin, bool own_resources);
   ~DeviceSet();
 
-  int size() const { return static_cast<int>(devices_.size()); }
-  Device& device(int i) const { return *devices_[i]; }
-  ResourceManager& resources(int i) const { return *resources_[i]; }
-  Arenas& arenas(int i) const { return *arenas_[i]; }
+  int size() const { return static_cast<int>(devices_.size()); }      // devices
+  Device& device(int i) const { return *devices_[i]; }                // 0: the CPU
+  ResourceManager& resources(int i) const { return *resources_[i]; }  // variables and the like that live there
+  Arenas& arenas(int i) const { return *arenas_[i]; }                 // memory of its steps
   // A constant of the host in the memory of device i: copied once, shared by all steps that hold it, gone with the
   // last.
   Result<Tensor> constant_on(int i, const Tensor& value);
   // Position of the device with this full name; -1 when there is none.
   int find(const DeviceName& full) const;
-  std::vector<DeviceSpec> specs() const;
-  int num_gpus() const;
+  std::vector<DeviceSpec> specs() const;  // by device
+  int num_gpus() const;                   // real and emulated ones
   // Those of the library, and what the devices bring.
   const KernelRegistry& kernels() const;
   // Some device is asynchronous: its kernels return before their work is done (LaunchQueue).
@@ -55,11 +57,11 @@ class DeviceSet {
   // Which files the graphs of its sessions may touch, from the next run on; at first what its base says, or all that
   // the user may.
   void set_files(FilePolicy files);
-  std::shared_ptr<const FilePolicy> files() const;
+  std::shared_ptr<const FilePolicy> files() const;  // null: all that the user may touch
   // How its graphs call functions of the programs that built them, from the next run on; at first as its base does, or
   // not at all.
   void set_host_callbacks(std::shared_ptr<HostCallbacks> calls);
-  std::shared_ptr<HostCallbacks> host_callbacks() const;
+  std::shared_ptr<HostCallbacks> host_callbacks() const;  // null: none
   // Empties a container ("" = all) on every device: variables lose their values.
   void reset(const std::string& container = "");
 

@@ -37,9 +37,10 @@ struct SessionOptions {
   bool allow_soft_placement = true;   // an op its device cannot run moves to the CPU, with a reason
   bool log_device_placement = false;  // a summary on stderr when a step is compiled
   bool optimize = true;               // folding, merging, fusion
-  std::string without_passes = "";    // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
-  bool fetch_handles = false;         // a fetched variable handle stays one; else it is the variable's value
-  bool reproducible = false;          // fixed reduction orders, also across device counts
+  // Some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES.
+  std::string without_passes = "";  // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
+  bool fetch_handles = false;       // a fetched variable handle stays one; else it is the variable's value
+  bool reproducible = false;        // fixed reduction orders, also across device counts
   // A kernel that does not end so long after its step was to (deadline, cancellation, close()) is named in the log and
   // told to RunOptions::stuck; close() no longer waits for it. Zero: never.
   std::chrono::milliseconds stuck_after{10000};
@@ -47,6 +48,7 @@ struct SessionOptions {
                                                // of one device set share a file
 };
 
+// Of one run.
 struct RunOptions {
   std::chrono::milliseconds timeout{0};  // 0: none. DEADLINE_EXCEEDED; the session stays usable
   Cancellation* cancellation = nullptr;  // pull it to end the run: CANCELLED
@@ -54,7 +56,7 @@ struct RunOptions {
   StuckObserver* stuck = nullptr;        // told when a kernel does not end: see SessionOptions::stuck_after
 };
 
-using Feeds = std::vector<std::pair<Value, Tensor>>;
+using Feeds = std::vector<std::pair<Value, Tensor>>;  // values, and what they are in this run
 
 class Session {
  public:
@@ -64,13 +66,13 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  const Status& status() const;
+  const Status& status() const;  // OK, or why the session could not be made
 
   // Values of `fetches` in order (host memory, owned), after `targets` have run. A fetch may be a control value: then
   // its entry is an invalid Tensor.
   Result<std::vector<Tensor>> run(const Feeds& feeds, const std::vector<Value>& fetches,
                                   const std::vector<Value>& targets = {}, const RunOptions& options = {});
-  Result<std::vector<Tensor>> run(const std::vector<Value>& fetches) { return run({}, fetches); }
+  Result<std::vector<Tensor>> run(const std::vector<Value>& fetches) { return run({}, fetches); }  // Nothing is fed.
   // Runs targets only.
   Status run_targets(const std::vector<Value>& targets) { return run({}, {}, targets).status(); }
 
@@ -78,8 +80,10 @@ class Session {
   class Callable {
    public:
     virtual ~Callable() = default;
+    // Feeds and fetches in the order of prepare(). Many threads at once.
     virtual Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options = {}) = 0;
   };
+  // A step that is run many times: looked up once. The session outlives it.
   Result<std::unique_ptr<Callable>> prepare(const std::vector<Value>& feeds, const std::vector<Value>& fetches,
                                             const std::vector<Value>& targets = {});
 
@@ -95,7 +99,7 @@ class Session {
   // Returns what it returns. Must not be called from inside `change`.
   Status mutate_graph(const std::function<Status()>& change);
 
-  DeviceSet& device_set() const;
+  DeviceSet& device_set() const;  // that its steps run on
   // What its ops keep between runs (argosy/op/state/session_op_state.h): streams of random numbers and the like, and what has no name.
   ResourceManager& op_state() const;
   // Ends every run under way (CANCELLED), waits for them, gives compiled steps and their memory back. Devices go with

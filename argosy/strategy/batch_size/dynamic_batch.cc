@@ -95,7 +95,7 @@ class DynamicBatch {
     for (int tries = 0; tries < 16; ++tries) {
       ARGOSY_RETURN_IF_ERROR(adapt(id));
       ARGOSY_ASSIGN_OR_RETURN(const bool fits, reinference_.infer(id));
-      if (fits) return go_round(id);
+      if (fits) return follow_back_edge(id);
       ARGOSY_RETURN_IF_ERROR(make_inputs_follow(id));
       if (again_from_ != kNowhere) return ok_status();  // they come first, and this node after them
     }

@@ -49,19 +49,20 @@ struct DataParallelOptions {
   bool sync_batch_norm = false;
   int shards = 0;                            // logical shards, at least one a device; 0: one a device
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
-  std::size_t bucket_bytes = 4 << 20;
+  std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
 };
 
 // A difference between the replicated step and one device's step, for reports. The step may run all the same.
 struct ReplicationNote {
+  // What differs from one device.
   enum class Kind : char {
     kDraws,       // random numbers that depend on the number of devices
     kStatistics,  // batch normalisation by the statistics of each device's shard
   };
-  Kind kind = Kind::kDraws;
-  std::string node;  // of the original graph
-  std::string op;
-  std::string text;  // "'z' (RandomGamma): draws depend on the number of devices"
+  Kind kind = Kind::kDraws;  // what differs
+  std::string node;          // of the original graph
+  std::string op;            // of the node
+  std::string text;          // "'z' (RandomGamma): draws depend on the number of devices"
 };
 
 class DataParallel {
@@ -69,8 +70,8 @@ class DataParallel {
   // The graph is copied, not changed. INVALID_ARGUMENT or UNIMPLEMENTED "ARG-DP-…" says why it cannot be replicated,
   // and what to do.
   static Result<DataParallel> make(const Graph& graph, const DataParallelOptions& options);
-  DataParallel(DataParallel&&) noexcept;
-  DataParallel& operator=(DataParallel&&) noexcept;
+  DataParallel(DataParallel&&) noexcept;             // The other one is empty then.
+  DataParallel& operator=(DataParallel&&) noexcept;  // The other one is empty then.
   ~DataParallel();
 
   // The replicated graph. Nodes keep their ids. fetch() and refresh_mirrors() may add nodes.

@@ -93,7 +93,7 @@ TEST(SameStep, TheLargestOfSeveralRunsIsWhatRoundingDoes) {
   EXPECT_EQ(other_than_on_one_device(v, kF32), "");
 }
 
-TEST(SameStep, WholeNumbersAndWordsAreEqualOrNot) {
+TEST(SameStep, IntegersAndStringsAreEqualOrNot) {
   const auto ints = [](std::vector<std::int32_t> v) { return Tensor::vector<std::int32_t>(v); };
   EXPECT_EQ(compared(ints({1, 2, 3}), ints({1, 2, 3})), "");
   EXPECT_THAT(compared(ints({1, 2, 3}), ints({1, 2, 0})),

@@ -77,7 +77,7 @@ class Classifier {
       return visit(n.inputs[0]);
     }
     if (e.index != 0) return unknown(str_cat(what, " is no sum over samples"));
-    if (n.op->flow == Flow::kMerge) return goes_round(n) ? carried(e.node, what) : merged(n, what);
+    if (n.op->flow == Flow::kMerge) return is_loop_carried(n) ? carried(e.node, what) : merged(n, what);
     if (carries_batch(n)) return reduction(n, what);
     switch (n.op->linear) {
       case Linear::kJointly: return jointly(n, what);
@@ -97,7 +97,7 @@ class Classifier {
   }
 
   bool in_loop(const Node& n) const { return graph_.node(n.inputs[1].node).op->flow == Flow::kLoopCond; }
-  bool goes_round(const Node& n) const {
+  bool is_loop_carried(const Node& n) const {
     return std::any_of(n.inputs.begin(), n.inputs.end(),
                        [&](Endpoint e) { return graph_.node(e.node).op->flow == Flow::kNextIteration; });
   }

@@ -10,6 +10,7 @@
 
 namespace argosy {
 
+// How a value on a shard relates to the global batch's.
 enum class PlacementKind {
   kReplicate,        // does not depend on the batch: equal on every shard
   kShard,            // one entry per example along `axis`

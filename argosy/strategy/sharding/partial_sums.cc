@@ -148,7 +148,7 @@ class PartialSumsFinder {
     if (n.op->flow == Flow::kEnter || n.op->flow == Flow::kExit || n.op->flow == Flow::kNextIteration) {
       return is_sum(n.inputs[0]);
     }
-    if (n.op->flow == Flow::kMerge && e.index == 0) return goes_round(n) ? adds_up(e) : merges_sums(n);
+    if (n.op->flow == Flow::kMerge && e.index == 0) return is_loop_carried(n) ? adds_up(e) : merges_sums(n);
     if (is_part(graph_, n) && !depends(n.inputs[0])) return true;
     if (n.op->linear == Linear::kNo || e.index != 0) return false;
     const std::vector<Endpoint> chosen_by = conditions(graph_, n);
@@ -185,7 +185,7 @@ class PartialSumsFinder {
     return !options_.gradients.empty() && options_.gradients[static_cast<std::size_t>(e.node.index)] == 0;
   }
 
-  bool goes_round(const Node& n) const {
+  bool is_loop_carried(const Node& n) const {
     return std::any_of(n.inputs.begin(), n.inputs.end(),
                        [&](Endpoint from) { return graph_.node(from.node).op->flow == Flow::kNextIteration; });
   }

@@ -168,7 +168,7 @@ TEST_F(PartialSumsTest, WhatLoopsAddUpIsASum) {
 }
 
 // Rows that a loop carries, or keeps on a stack for its gradient, are the examples'.
-TEST_F(PartialSumsTest, RowsGoRoundLoopsAndThroughStacks) {
+TEST_F(PartialSumsTest, RowsPassThroughLoopsAndStacks) {
   const DataflowLoop states(g, x, [&](Value v) { return tanh(v) * 0.5f; });
   const Value stack = g.add("StackV2", {constant(g, -1)}, {{"elem_type", DType::kFloat32}, {"stack_name", "s"}});
   const Value pushed = g.add("StackPushV2", {stack, states.out});

@@ -20,7 +20,7 @@ std::string node_of(std::string_view input) {
   return std::string(input.substr(0, input.find(':')));
 }
 
-// Hand on their input, and matter in training alone.
+// Forward their input, and matter in training alone.
 bool only_passes_on(std::string_view op) {
   return op == "CheckNumerics" || op == "PreventGradient" || op == "StopGradient" || op == "Snapshot";
 }

@@ -19,6 +19,7 @@ namespace argosy {
 
 class Session;
 
+// Of load_graph() and load_saved_model().
 struct LoadOptions {
   // Which graph of a SavedModel that holds several; empty: its only one, or the one tagged "serve" alone.
   std::vector<std::string> tags = {};
@@ -30,9 +31,10 @@ struct ModelSignature {
   std::string method;                          // "tensorflow/serving/predict"
   std::map<std::string, std::string> inputs;   // "image" -> "serving_default_image:0"
   std::map<std::string, std::string> outputs;  // "probabilities" -> "StatefulPartitionedCall:0"
+  // What a signature says of an input or output.
   struct Type {
     DType dtype = DType::kInvalid;  // not known
-    PartialShape shape = {};
+    PartialShape shape = {};        // as written in the file
   };
   std::map<std::string, Type> types = {};  // by the graph's name of the value, "serving_default_image:0"
 
@@ -46,8 +48,8 @@ struct ModelSignature {
 // Session::mutate_graph(). Not thread-safe.
 class LoadedGraph {
  public:
-  LoadedGraph(LoadedGraph&&) noexcept;
-  LoadedGraph& operator=(LoadedGraph&&) noexcept;
+  LoadedGraph(LoadedGraph&&) noexcept;             // The other one is empty then.
+  LoadedGraph& operator=(LoadedGraph&&) noexcept;  // The other one is empty then.
   ~LoadedGraph();
 
   // Stays where it is, also when this object is moved.

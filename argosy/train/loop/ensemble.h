@@ -19,6 +19,7 @@
 
 namespace argosy {
 
+// Of train_ensemble().
 struct EnsembleOptions {
   std::vector<ModelBuilder> models;  // model k: scope "model_k", device k modulo the number of devices
   Optimizer optimizer = adam(1e-3);
@@ -35,15 +36,17 @@ struct EnsembleOptions {
   std::function<bool(std::int64_t steps_done, std::int64_t total)> progress = {};  // false ends the run
 };
 
+// What train_ensemble() found.
 struct EnsembleReport {
+  // One model.
   struct Member {
     std::string scope, device;
     std::vector<std::string> variables;  // names inside the scope
     std::vector<double> losses;          // of every step
     std::optional<double> accuracy;      // the first metric on the test data, if there are some
   };
-  std::vector<Member> members;
-  std::vector<DeviceSpec> devices;
+  std::vector<Member> members;                                                   // in the order of the options
+  std::vector<DeviceSpec> devices;                                               // that were used
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device, side by side
   std::string placement;
   double samples_per_second = 0;  // side by side: all members together, after the first step

@@ -25,6 +25,7 @@
 
 namespace argosy {
 
+// What a caller hears while it trains.
 struct TrainProgress {
   std::int64_t step = 0;         // done
   std::int64_t total_steps = 0;  // 0: not known
@@ -34,6 +35,7 @@ struct TrainProgress {
   std::vector<std::pair<std::string, double>> evaluation = {};  // not empty right after an evaluation
 };
 
+// What to train with, where, and what to write.
 struct TrainerOptions {
   Optimizer optimizer = adam(1e-3);
   MinimizeOptions minimize = {};  // clipping
@@ -48,13 +50,14 @@ struct TrainerOptions {
   std::uint64_t seed = 0;    // of initial values, example order and dropout
   DType dtype = DType::kFloat32;
   DType compute = DType::kInvalid;  // kBfloat16: mixed precision
-  int input_threads = 1;
+  int input_threads = 1;            // that read batches
 
   std::string checkpoint_dir = "";
   std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
   int checkpoints_to_keep = 3;
   bool resume = false;  // from the newest checkpoint in checkpoint_dir; FAILED_PRECONDITION if it does not fit
 
+  // TensorBoard event files; "": none.
   std::string log_dir = "";     // TensorBoard event files
   std::int64_t log_every = 10;  // steps
 
@@ -74,6 +77,7 @@ struct TrainerOptions {
   std::function<bool(const TrainProgress&)> progress = {};
 };
 
+// What train() did.
 struct TrainReport {
   std::vector<DeviceSpec> devices;
   std::int64_t first_step = 0;   // step at which this run began
@@ -96,6 +100,7 @@ struct TrainReport {
 
 class Trainer {
  public:
+  // Builds the graph, replicates it and checks that it fits. INVALID_ARGUMENT, RESOURCE_EXHAUSTED where it does not.
   static Result<std::unique_ptr<Trainer>> make(ModelBuilder model, TrainerOptions options);
   ~Trainer();
   Trainer(const Trainer&) = delete;

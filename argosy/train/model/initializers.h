@@ -11,12 +11,12 @@ namespace argosy {
 // Builds the initial value. `seed` belongs to the op: the same place in the same model always has the same seed.
 using Initializer = std::function<Value(Graph& graph, const Shape& shape, DType dtype, std::int64_t seed)>;
 
-Initializer zeros_initializer();
-Initializer ones_initializer();
-Initializer constant_initializer(double value);
-Initializer uniform_initializer(double low, double high);
-Initializer normal_initializer(double stddev, double mean = 0);
-Initializer truncated_normal_initializer(double stddev, double mean = 0);
+Initializer zeros_initializer();                                           // all 0
+Initializer ones_initializer();                                            // all 1
+Initializer constant_initializer(double value);                            // all this number
+Initializer uniform_initializer(double low, double high);                  // evenly from [low, high)
+Initializer normal_initializer(double stddev, double mean = 0);            // normal numbers
+Initializer truncated_normal_initializer(double stddev, double mean = 0);  // normal numbers within two deviations
 
 // Scaled by fan-in and fan-out: the products of the last two axes with the window axes before them ([in, out], [height,
 // width, in, out]).

@@ -21,41 +21,47 @@
 
 namespace argosy {
 
-using Activation = std::function<Value(Value)>;
+using Activation = std::function<Value(Value)>;  // what a layer applies to its result
 
+// Of a fully connected layer.
 struct DenseOptions {
-  Activation activation = {};
-  bool bias = true;
-  Initializer kernel = glorot_uniform();
-  std::string name = "dense";
+  Activation activation = {};             // none: linear
+  bool bias = true;                       // adds one number to each unit
+  Initializer kernel = glorot_uniform();  // initial weights
+  std::string name = "dense";             // the scope of its variables
 };
 
+// Of a convolution layer.
 struct ConvOptions {
-  std::array<std::int64_t, 2> window = {3, 3};
-  std::array<std::int64_t, 2> strides = {1, 1};
-  std::string padding = "SAME";
-  Activation activation = {};
-  bool bias = true;
-  Initializer kernel = glorot_uniform();
-  std::string name = "";  // "": conv2d or conv2d_transpose
+  std::array<std::int64_t, 2> window = {3, 3};   // height, width
+  std::array<std::int64_t, 2> strides = {1, 1};  // height, width
+  std::string padding = "SAME";                  // or "VALID"
+  Activation activation = {};                    // none: linear
+  bool bias = true;                              // adds one number to each filter
+  Initializer kernel = glorot_uniform();         // initial weights
+  std::string name = "";                         // "": conv2d or conv2d_transpose
 };
 
+// Of batch normalisation.
 struct BatchNormLayerOptions {
-  double momentum = 0.99;  // of the moving averages
-  double epsilon = 1e-3;
-  std::string name = "batch_normalization";
+  double momentum = 0.99;                    // of the moving averages
+  double epsilon = 1e-3;                     // added to the variance
+  std::string name = "batch_normalization";  // the scope of its variables
 };
 
+// Of layer normalisation.
 struct LayerNormOptions {
-  double epsilon = 1e-6;
-  std::string name = "layer_normalization";
+  double epsilon = 1e-6;                     // added to the variance
+  std::string name = "layer_normalization";  // the scope of its variables
 };
 
+// Of self-attention.
 struct AttentionOptions {
-  int heads = 4;
-  std::string name = "attention";
+  int heads = 4;                   // the width is a multiple of it
+  std::string name = "attention";  // the scope of its variables
 };
 
+// Of all layers of a model.
 struct LayersOptions {
   std::uint64_t seed = 0;
   bool training = true;           // dropout drops, batch norm uses batch statistics
@@ -67,11 +73,12 @@ struct LayersOptions {
 
 class Layers {
  public:
-  explicit Layers(Graph& graph, const LayersOptions& options = {});
+  explicit Layers(Graph& graph,
+                  const LayersOptions& options = {});  // Layers add nodes to `graph`, which outlives this.
 
-  Graph& graph() const { return graph_; }
-  bool training() const { return options_.training; }
-  DType compute_dtype() const;
+  Graph& graph() const { return graph_; }              // that layers add nodes to
+  bool training() const { return options_.training; }  // dropout and batch normalisation work as in training
+  DType compute_dtype() const;                         // of the layers' arithmetic
 
   // A placeholder for batches of examples with this shape. `name`: the dataset's name for the component. Floating-point
   // inputs are cast to the compute dtype.
@@ -79,6 +86,7 @@ class Layers {
 
   // x · kernel + bias over the last axis.
   Value dense(Value x, int units, const DenseOptions& options = {});
+  // Convolves images [batch, height, width, channels]; gives `filters` channels.
   Value conv2d(Value x, int filters, const ConvOptions& options = {});
   // Multiplies height and width by the strides.
   Value conv2d_transpose(Value x, int filters, const ConvOptions& options = {});
@@ -104,11 +112,13 @@ class Layers {
   // Adds an update that runs after the gradients of every training step: moving averages.
   void add_update(Value update) { updates_.push_back(update); }
 
+  // What input() made.
   struct Input {
-    std::string name;
-    Value placeholder;
+    std::string name;   // the dataset's component
+    Value placeholder;  // what is fed
   };
-  const std::vector<Input>& inputs() const { return inputs_; }
+  const std::vector<Input>& inputs() const { return inputs_; }  // in the order in which they were made
+  // All of them, in the order in which they were made.
   const std::vector<VariableNode>& variables() const { return variables_; }
   const std::vector<VariableNode>& trainable() const { return trainable_; }
   const std::vector<Value>& updates() const { return updates_; }

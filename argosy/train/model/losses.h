@@ -15,7 +15,7 @@ Value sigmoid_cross_entropy(Value logits, Value labels);
 
 // The mean over all elements.
 Value mean_squared_error(Value prediction, Value target);
-Value mean_absolute_error(Value prediction, Value target);
+Value mean_absolute_error(Value prediction, Value target);  // of |prediction - target|; scalar
 // Quadratic up to `delta`, a straight line beyond; the mean over all elements.
 Value huber_loss(Value prediction, Value target, double delta = 1);
 // The sum over the batch of each example's mean squared error: sum((p - t)^2) / elements of one example.

@@ -11,9 +11,9 @@ namespace argosy {
 
 // In the graph: what one batch adds to the state.
 struct Metric {
-  std::string name;
-  Value total;   // scalar
-  Value weight;  // scalar
+  std::string name;  // in reports
+  Value total;       // scalar
+  Value weight;      // scalar
 };
 
 // The fraction of rows whose largest logit is at the label.

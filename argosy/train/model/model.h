@@ -14,8 +14,8 @@ struct Model {
   Value loss;                   // scalar; its reduction over the batch says how shards combine
   std::vector<Metric> metrics;  // of an evaluation
   struct SampleImages {
-    std::string name;
-    Value images;  // [batch, height, width, 1 or 3], in 0 … 1
+    std::string name;  // of the summary
+    Value images;      // [batch, height, width, 1 or 3], in 0 … 1
   };
   std::vector<SampleImages> sample_images = {};  // logged for a few examples: input and reconstruction
 };

@@ -18,6 +18,7 @@
 
 namespace argosy {
 
+// Of Optimizer::minimize().
 struct MinimizeOptions {
   std::optional<double> clip_value = {};         // clips every element to ±clip_value
   std::optional<double> clip_norm = {};          // clips every gradient by its own norm
@@ -26,6 +27,7 @@ struct MinimizeOptions {
   std::optional<VariableNode> global_step = {};  // default: a new int64 variable "global_step"
 };
 
+// What minimize() added to the graph.
 struct TrainStep {
   Value run;                        // one step: gradients, updates, global_step + 1
   VariableNode global_step;         // steps done
@@ -35,10 +37,11 @@ struct TrainStep {
   std::vector<VariableNode> slots;  // all optimizer state, global_step included: what a checkpoint needs
 };
 
+// A rule for updates and its learning rate. A value type.
 class Optimizer {
  public:
-  const std::string& name() const { return name_; }  // "Adam"
-  const LearningRate& learning_rate() const { return rate_; }
+  const std::string& name() const { return name_; }            // "Adam"
+  const LearningRate& learning_rate() const { return rate_; }  // at each step
 
   // Builds gradients, clipping, slots and updates. Errors stick to the loss's graph; one is a variable that the loss
   // does not depend on.
@@ -62,16 +65,21 @@ class Optimizer {
   Apply apply_;
 };
 
-Optimizer sgd(LearningRate rate);
+Optimizer sgd(LearningRate rate);  // w -= rate * gradient
+// By a running sum of gradients; nesterov: looked at one step ahead.
 Optimizer momentum(LearningRate rate, double momentum = 0.9, bool nesterov = false);
-Optimizer adagrad(LearningRate rate, double initial_accumulator = 0.1);
+Optimizer adagrad(LearningRate rate, double initial_accumulator = 0.1);  // Divides by the root of the sum of squares.
+// By running means of squares of gradients and of updates.
 Optimizer adadelta(LearningRate rate, double rho = 0.95, double epsilon = 1e-8);
+// Divides by the root of a running mean of squares.
 Optimizer rms_prop(LearningRate rate, double decay = 0.9, double momentum = 0, double epsilon = 1e-10);
+// By running means of gradients and of their squares, both corrected for their start.
 Optimizer adam(LearningRate rate, double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-8);
 // Adam with decoupled weight decay (Loshchilov and Hutter, 2019): weights shrink by rate * weight_decay before the
 // gradient is applied. Scalars and vectors (biases, scales) do not shrink.
 Optimizer adam_w(LearningRate rate, double weight_decay = 0.01, double beta1 = 0.9, double beta2 = 0.999,
                  double epsilon = 1e-8);
+// Follow the regularised leader, with l1 and l2 penalties.
 Optimizer ftrl(LearningRate rate, double l1 = 0, double l2 = 0, double initial_accumulator = 0.1, double power = -0.5);
 
 // By name, with default settings: "sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop", "adam", "adamw",

@@ -9,8 +9,10 @@
 
 namespace argosy {
 
+// A learning rate: constant, or a function of the step.
 class LearningRate {
  public:
+  // The same at every step.
   LearningRate(double rate);  // NOLINT(google-explicit-constructor): a number is a schedule
 
   // rate * decay^(step / steps). `staircase`: step / steps is rounded down.

@@ -15,17 +15,18 @@ namespace argosy::models {
 // - Loss, summed over the batch: sum((y - x)^2) / pixels of one image.
 struct AutoencoderOptions {
   int image_size = 64;  // a multiple of 2^depth
-  int channels = 3;
-  int depth = 6;
-  int width = 64;
+  int channels = 3;     // of the images
+  int depth = 6;        // layers down, and as many up
+  int width = 64;       // channels of the first layer
 };
+// Convolutional; its loss is a sum of squares over the batch. Images in [0, 1].
 ModelBuilder autoencoder(const AutoencoderOptions& options);
 
 // Images of this shape into classes.
 struct ClassifierOptions {
-  int image_size = 28;
-  int channels = 1;
-  int classes = 10;
+  int image_size = 28;  // pixels on a side
+  int channels = 1;     // of the images
+  int classes = 10;     // labels are 0 to classes - 1
 };
 // Layers of `hidden`, `last` and `classes` units with ReLU between. last = 0: as hidden.
 ModelBuilder mlp(const ClassifierOptions& options, int hidden = 256, int last = 0);
@@ -38,13 +39,14 @@ ModelBuilder resnet(const ClassifierOptions& options, int layers, double weight_
 // A small encoder that sorts. Given a sequence of tokens, it predicts the sorted sequence, token by token. Inputs
 // "tokens" and "sorted", int32[length] (data: sorting_task()).
 struct TransformerOptions {
-  int length = 16;
-  int vocabulary = 32;
-  int width = 64;
-  int heads = 4;
-  int layers = 2;
-  double dropout = 0.1;
+  int length = 16;       // words of a sequence
+  int vocabulary = 32;   // distinct words
+  int width = 64;        // of a word's vector
+  int heads = 4;         // of attention
+  int layers = 2;        // blocks
+  double dropout = 0.1;  // of elements that are dropped
 };
+// Attends over a sequence, and gives a word for every place.
 ModelBuilder transformer(const TransformerOptions& options);
 
 }  // namespace argosy::models

@@ -19,11 +19,13 @@ struct InterleavedRates {
 
 // The median and the range of several numbers. Of five or more, the lowest and the highest are left out.
 struct Range {
-  double low = 0, middle = 0, high = 0;
-  double spread() const { return middle > 0 ? (high - low) / middle : 0; }
+  double low = 0, middle = 0, high = 0;                                     // of samples/s, or of speed-ups
+  double spread() const { return middle > 0 ? (high - low) / middle : 0; }  // width over the middle; 0 of nothing
 };
+// The middle is the median; of five numbers and more the ends are left out.
 Range range_of(std::vector<double> numbers);
 
+// What rounds of one device and of all say.
 struct Comparison {
   int rounds = 0;
   Range one, many;

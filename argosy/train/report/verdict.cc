@@ -139,8 +139,10 @@ std::string ScalingVerdict::to_string() const {
     const Range& s = interleaved->speedup;
     text += str_cat("  in turn 1 device ", with_spread(interleaved->one), ", ", devices, " devices ",
                     with_spread(interleaved->many), " in ", interleaved->rounds, " rounds: ", fixed(s.middle, 2), "x (",
-                    fixed(s.low, 2), "x to ", fixed(s.high, 2), "x) of ", fixed(ideal, 2), "x, efficiency ",
-                    percent(efficiency()), "\n");
+                    fixed(s.low, 2), "x to ", fixed(s.high, 2), "x)");
+    text += emulated ? str_cat("\n  cores   emulated GPUs share this machine's ", fixed(cores, 0),
+                               " cores: ", fixed(s.middle, 2), "x is what the cores gave, and says nothing of GPUs\n")
+                     : str_cat(" of ", fixed(ideal, 2), "x, efficiency ", percent(efficiency()), "\n");
   }
   if (advice.empty()) return text;
   if (bound == "unknown") return text + str_cat("  bound   unknown\n  try     ", advice, "\n");

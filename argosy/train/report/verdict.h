@@ -38,8 +38,8 @@ class TimeBreakdownMeter {
   explicit TimeBreakdownMeter(std::vector<DeviceName> devices) : devices_(std::move(devices)) {}
   // Adds one step. `input_seconds`: the wait for its batch.
   void add(const StepStats& stats, double input_seconds);
-  int steps() const { return steps_; }
-  TimeBreakdown breakdown() const;
+  int steps() const { return steps_; }  // that were added
+  TimeBreakdown breakdown() const;      // of all steps so far; zeros before the first
 
  private:
   const std::vector<DeviceName> devices_;
@@ -47,9 +47,11 @@ class TimeBreakdownMeter {
   int steps_ = 0;
 };
 
+// What several devices gained over one.
 struct ScalingVerdict {
-  int devices = 1;
-  std::int64_t batch = 0;
+  int devices = 1;                        // that trained
+  bool emulated = false;                  // they share the machine's cores
+  std::int64_t batch = 0;                 // global batch of the run
   double samples_per_second = 0;          // of the run
   std::optional<Comparison> interleaved;  // one device and all, measured after the run
   double ideal = 1;                       // total speed of the devices over the first device's
@@ -67,8 +69,8 @@ struct ScalingVerdict {
 
   // 1 for one device; NaN if not measured.
   double speedup() const;
-  double efficiency() const { return speedup() / ideal; }
-  std::string to_string() const;  // the lines above
+  double efficiency() const { return speedup() / ideal; }  // of 1; NaN when not measured
+  std::string to_string() const;                           // the lines above
 };
 
 // Fills in not_measured (from the comparison), bound and advice. There is no advice if other programs took the cores,

@@ -74,6 +74,13 @@ TEST(Verdict, OfACleanMeasurementHasItsSpread) {
   EXPECT_THAT(v.to_string(), HasSubstr("of 2.00x, efficiency 95 %"));
 }
 
+TEST(Verdict, OfEmulatedGpusIsAboutCores) {
+  ScalingVerdict v = verdict_of(kClean, 1850);
+  v.emulated = true;
+  EXPECT_THAT(v.to_string(), HasSubstr("share this machine's 2 cores: 1.90x is what the cores gave"));
+  EXPECT_THAT(v.to_string(), Not(HasSubstr("efficiency")));
+}
+
 TEST(Verdict, SaysNothingWhereOthersTookTheCores) {
   expect_silence(verdict_of(rounds(kClean.one, kClean.many, kContended), 1880), "other programs took 0.90 of 2 cores");
   ScalingVerdict v = verdict_of(kClean, 1880);

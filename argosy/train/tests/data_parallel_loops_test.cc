@@ -21,7 +21,7 @@ using testing::HasSubstr;
 constexpr int kSteps = 3;
 constexpr std::int64_t kBatch = 7, kWidth = 4;
 
-// w * x goes round a loop that halves it three times. The loss is a weighted mean of its squares: the gradient divides
+// w * x passes a loop that halves it three times. The loss is a weighted mean of its squares: the gradient divides
 // by the sum of the weights, and adds up over the examples in a loop of its own.
 struct Recurrent {
   Graph g;

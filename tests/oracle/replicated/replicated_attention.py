@@ -1,4 +1,4 @@
-"""Attention of several heads for one GPU, which run_scripts.py runs on several: the batch goes by once for every head."""
+"""Attention of several heads for one GPU, which run_scripts.py runs on several: the batch lies once for every head."""
 
 # Heads are laid one behind the other along the batch, and so are masks; what is dropped there, or in rows of which time
 # comes first, is what one GPU drops.

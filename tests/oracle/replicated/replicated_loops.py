@@ -83,7 +83,7 @@ with tf.Session() as sess:
         print('%.6f %.6f' % (l, g), ' '.join('%.6f' % v for v in state.reshape(-1)))
 """
 
-# tf.nn.dynamic_rnn of sentences of different lengths: it goes round as often as the longest of the global batch asks.
+# tf.nn.dynamic_rnn of sentences of different lengths: it iterates as often as the longest of the global batch asks.
 DYNAMIC_RNN = """
 import numpy as np
 import tensorflow as tf

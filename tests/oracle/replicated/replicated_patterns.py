@@ -28,7 +28,7 @@ def floats(value):
     return tf.cast(value, tf.float32)
 
 
-# Of the class that was wrong before: taken to treat examples apart.
+# Of the class that was wrong before: taken for free of cross-example ops.
 FOUND = {
     "cond on a mean": lambda g: tf.cond(tf.reduce_mean(g.x) > 0.0, lambda: mean_square(g.h), lambda: tf.reduce_mean(tf.abs(g.h))),
     "cond on the size": lambda g: tf.cond(g.n > 5, lambda: mean_square(g.h), lambda: tf.reduce_mean(tf.abs(g.h))),

@@ -113,7 +113,7 @@ def normalised(r):
     return [fused_norm + x, (x - mean) * tf.rsqrt(variance + 1e-3) + x]
 
 
-def handed_on(r):
+def passed_on(r):
     x, shape = r.x, tf.placeholder(tf.int32, [2])
     r.feeds[shape] = [3, 3]
     whole, same, alone = tf.broadcast_to(x * 3, shape), raw.Cast(x=tf.exp(x), DstT=tf.float32), tf.add_n([x + 7])
@@ -189,7 +189,7 @@ def trained(r):
 PROGRAMS = {
     "add_n": add_n_around, "accumulate_n": lambda r: [(lambda v: tf.accumulate_n([v, v, v]))(r.x)], "two towers": two_towers,
     "less its row": less_its_row, "scattered": scattered, "diagonal": diagonal, "slices": slices, "chosen": chosen,
-    "activations": activations, "fused": fused, "normalised": normalised, "handed on": handed_on, "looped": looped,
+    "activations": activations, "fused": fused, "normalised": normalised, "passed on": passed_on, "looped": looped,
     "branched": branched, "gathered": gathered, "assigned": assigned, "scattered into": scattered_into,
     "scattered by itself": scattered_by_itself, "optimised": optimised, "trained": trained,
 }

@@ -318,7 +318,7 @@ class RunTest(unittest.TestCase):
         for gpus in (2, 3):
             self.assert_replicated(CONDITIONAL, gpus, r"replicated  4 steps: \d devices")
 
-    def test_examples_set_beside_examples_stay_on_one_device(self):
+    def test_examples_compared_with_examples_stay_on_one_device(self):
         ours = self.run_argosy(BESIDE_OTHERS, flags=("--emulate", "2", "--replicate"))
         self.assert_same_numbers(ours, self.in_tensorflow(BESIDE_OTHERS))
         self.assertNotRegex(ours.stderr, r"\breplicated  \d+ steps")

@@ -47,7 +47,7 @@ class Losses(unittest.TestCase):
             picture = ["--picture", os.path.join(folder, "p.png")]
             self.check(AUTOENCODER + picture + ["--steps", "10", "--batch", "3"], 1e-5)
 
-    def test_reproducible_means_the_same_bits(self):
+    def test_reproducible_means_equal_bits(self):
         runs = [run(*MLP, "--steps", "10", "--batch", "37", "--reproducible", "--emulate", n)["losses"] for n in "1248"]
         for other in runs[1:]:
             self.assertEqual(runs[0], other)

@@ -37,7 +37,7 @@ OneDeviceReason reason_of(const Status& why);
 // The server's counters. Thread-safe.
 class ReplicaCounter {
  public:
-  static constexpr std::size_t kMaxReasons = 64;
+  static constexpr std::size_t kMaxReasons = 64;  // further reasons are only counted
 
   void replicated(const std::string& replicas);
   void small();
@@ -48,7 +48,7 @@ class ReplicaCounter {
   void checked(bool same);
   // False if this reason was known before.
   bool not_checked(const OneDeviceReason& reason);
-  ReplicaTotals totals() const;
+  ReplicaTotals totals() const;  // So far.
 
  private:
   static OneDeviceReason* find(std::vector<OneDeviceReason>& all, const OneDeviceReason& reason);
@@ -59,6 +59,6 @@ class ReplicaCounter {
 
 // The section of /statusz, and the lines of /metrics, for these totals.
 std::string status_section(const ReplicaTotals& totals);
-std::string metrics_section(const ReplicaTotals& totals);
+std::string metrics_section(const ReplicaTotals& totals);  // Of Prometheus' text format.
 
 }  // namespace argosy::tf

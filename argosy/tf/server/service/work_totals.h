@@ -13,11 +13,12 @@
 namespace argosy::tf {
 
 struct WorkTotals {
+  // One device's work.
   struct Device {
-    DeviceName device;
+    DeviceName device;               // which one
     std::int64_t compute_nanos = 0;  // kernels
     std::int64_t copy_nanos = 0;     // waiting for copies and for other devices
-    std::int64_t ops = 0;
+    std::int64_t ops = 0;            // kernels that ran
   };
   std::int64_t sessions = 0;  // opened
   std::int64_t steps = 0;     // run to their end
@@ -25,23 +26,23 @@ struct WorkTotals {
   std::int64_t busy_nanos = 0;  // at least one step was under way
   // As in ReplicaTotals; counted without count_work, too.
   std::int64_t replicated_steps = 0;
-  std::string replicas;
-  std::int64_t small_steps = 0;
+  std::string replicas;                  // how, for people; "": none was replicated
+  std::int64_t small_steps = 0;          // too small to be sharded
   std::string not_replicated;            // why the first step that trains could not be; "" when all could
   std::vector<OneDeviceReason> reasons;  // all of them
-  std::int64_t more_reasons = 0;
-  std::int64_t checked_steps = 0, differing_steps = 0;
-  std::vector<OneDeviceReason> not_checked;
-  std::vector<Device> devices;
+  std::int64_t more_reasons = 0;         // reasons that had no place
+  std::int64_t checked_steps = 0, differing_steps = 0;  // by --check
+  std::vector<OneDeviceReason> not_checked;             // and why
+  std::vector<Device> devices;                          // in the order of the device set
 };
 
 // Adds up. Thread-safe.
 class WorkCounter {
  public:
-  explicit WorkCounter(const std::vector<DeviceSpec>& devices);
+  explicit WorkCounter(const std::vector<DeviceSpec>& devices);  // The devices that are counted.
 
-  void session_opened();
-  void step_begins();
+  void session_opened();  // One session more.
+  void step_begins();     // One step more is under way.
   // `stats` of a step that went well on these devices, the session's own view of the server's: what it calls gpu:0 may
   // be the server's gpu:1.
   void step_ends(bool ok, const StepStats& stats, const DeviceSet& device_set);

@@ -22,9 +22,10 @@
 
 namespace argosy::tf {
 
+// Where to listen, who may connect, and what they get.
 struct SessionServerOptions {
-  DeviceRequest devices = {};
-  std::string host = "localhost";
+  DeviceRequest devices = {};                      // of all sessions together
+  std::string host = "localhost";                  // to listen at
   int port = 2222;                                 // 0: any free one, see port()
   std::vector<std::string> insecure_clients = {};  // networks ("10.0.0.0/8") whose clients may come without certificate
   std::string tls_cert = {}, tls_key = {}, tls_ca = {};  // PEM files: ours, and who signed the clients'
@@ -73,12 +74,12 @@ class SessionServer {
   SessionServer(const SessionServer&) = delete;
   SessionServer& operator=(const SessionServer&) = delete;
 
-  int port() const;
-  int http_port() const;               // -1: none
-  const std::string& address() const;  // "localhost:2222"
-  std::vector<DeviceSpec> devices() const;
-  int num_sessions() const;
-  WorkTotals work() const;  // so far; all zero without count_work but what was replicated and why not
+  int port() const;                         // the one that was found, where 0 was asked for
+  int http_port() const;                    // -1: none
+  const std::string& address() const;       // "localhost:2222"
+  std::vector<DeviceSpec> devices() const;  // of all sessions
+  int num_sessions() const;                 // open ones
+  WorkTotals work() const;                  // so far; all zero without count_work but what was replicated and why not
 
   // Takes no more calls, gives those under way `grace` to end, cancels the rest, closes every session. Idempotent.
   void stop(std::chrono::milliseconds grace = std::chrono::milliseconds(0));
