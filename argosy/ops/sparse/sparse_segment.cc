@@ -10,8 +10,6 @@ namespace argosy::sparse {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status indices_and_ids(const ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape indices, c.with_rank(1, 1));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape ids, c.with_rank(2, 1));
@@ -30,12 +28,12 @@ Status rows(ShapeContext& c, std::int64_t count) {
 
 Status segment_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(indices_and_ids(c));
-  std::int64_t count = kUnknown;
+  std::int64_t count = kUnknownSize;
   if (c.num_inputs() > 3) {
     ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
     const auto known = c.input_as_int(3);
     if (known && *known < 0) return invalid_argument(c.op().name, ": num_segments cannot be negative: ", *known);
-    count = known.value_or(kUnknown);
+    count = known.value_or(kUnknownSize);
   }
   return rows(c, count);
 }
@@ -44,14 +42,14 @@ Status segment_grad_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(indices_and_ids(c));
   ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
   const auto known = c.input_as_int(3);
-  return rows(c, known && *known >= 0 ? *known : kUnknown);
+  return rows(c, known && *known >= 0 ? *known : kUnknownSize);
 }
 
 Status segment_grad_v2_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(indices_and_ids(c));
   ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
-  c.set_output(1, PartialShape{kUnknown});
-  return rows(c, kUnknown);
+  c.set_output(1, PartialShape{kUnknownSize});
+  return rows(c, kUnknownSize);
 }
 
 std::vector<Value> segment_gradient(GradContext& g) {
