@@ -6,6 +6,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/op_rows.h"
 #include "argosy/ops/random/random.h"
 
 namespace argosy {
@@ -184,33 +185,24 @@ void define_parameterized(OpRegistry& ops) {
 }
 
 void define_generators(OpRegistry& ops) {
-  struct Row {
-    const char* name;
-    const char* doc;
-    const char* dtype;
+  const auto row = [](const char* name, const char* doc, const std::string& dtype) {
+    return OpRow{name,
+                 doc,
+                 {"resource: resource", "algorithm: int64", "shape: shape_dtype"},
+                 {"output: dtype"},
+                 {"dtype: type = " + dtype, "shape_dtype: type = int64"}};
   };
-  for (const Row& row :
-       {Row{"StatefulUniform", "Uniform in [0, 1), from a generator in a variable.", "float"},
-        {"StatefulStandardNormalV2", "Standard normal, from a generator in a variable.", "float"},
-        {"StatefulTruncatedNormal",
-         "Standard normal, drawn again beyond two deviations, from a generator in a variable.", "float"},
-        {"StatefulUniformFullInt", "Integers of every value, from a generator in a variable.", "uint64"},
-        {"StatefulUniformInt", "Integers in [minval, maxval), from a generator in a variable.", "int64"}}) {
-    const bool bounds = std::string_view(row.name) == "StatefulUniformInt";
-    OpSpec spec{.name = row.name,
-                .doc = row.doc,
-                .inputs = {"resource: resource", "algorithm: int64", "shape: shape_dtype"},
-                .outputs = {"output: dtype"},
-                .attrs = {std::string("dtype: type = ") + row.dtype, "shape_dtype: type = int64"},
-                .shape = stateful_shape,
-                .gradient = kNotDifferentiable,
-                .stateful = true,
-                .blocks_gradient = true,
-                .host_inputs = {1, 2}};
-    if (bounds) spec.inputs.insert(spec.inputs.end(), {"minval: dtype", "maxval: dtype"});
-    if (bounds) spec.host_inputs = {1, 2, 3, 4};
-    ops.add(std::move(spec));
-  }
+  OpRow bounded = row("StatefulUniformInt", "Integers in [minval, maxval), from a generator in a variable.", "int64");
+  bounded.inputs.insert(bounded.inputs.end(), {"minval: dtype", "maxval: dtype"});
+  bounded.facts.host_inputs = {1, 2, 3, 4};
+  add_rows(
+      ops,
+      {row("StatefulUniform", "Uniform in [0, 1), from a generator in a variable.", "float"),
+       row("StatefulStandardNormalV2", "Standard normal, from a generator in a variable.", "float"),
+       row("StatefulTruncatedNormal",
+           "Standard normal, drawn again beyond two deviations, from a generator in a variable.", "float"),
+       row("StatefulUniformFullInt", "Integers of every value, from a generator in a variable.", "uint64"), bounded},
+      {.shape = stateful_shape, .stateful = true, .blocks_gradient = true, .host_inputs = {1, 2}});
   ops.add({.name = "RngSkip",
            .doc = "Moves a generator in a variable on.",
            .inputs = {"resource: resource", "algorithm: int64", "delta: int64"},

@@ -50,7 +50,7 @@ class ExampleParser {
     }
     for (std::int64_t i = 0; i < serialized.elements(); ++i) {
       check_interrupted();
-      Row row;
+      ExampleRow row;
       row.name = names != nullptr && names->elements() > 0 ? names->data<std::string>()[i] : "<unknown>";
       const std::string& bytes = serialized.data<std::string>()[i];
       if (sequence_) {
@@ -148,7 +148,7 @@ class ExampleParser {
     const DType dtype = fallback.dtype();
     std::vector<const Feature*> found;
     std::int64_t longest = 0;
-    for (const Row& row : rows_) {
+    for (const ExampleRow& row : rows_) {
       ARGOSY_ASSIGN_OR_RETURN(const Feature* const feature, find(row, key, dtype));
       if (feature == nullptr && !open && fallback.elements() == 0) return required(row, key, dtype);
       if (feature != nullptr) {
@@ -182,7 +182,7 @@ class ExampleParser {
     Feature values;
     std::vector<std::int64_t> splits;
     if (batched_) splits.push_back(0);
-    for (const Row& row : rows_) {
+    for (const ExampleRow& row : rows_) {
       ARGOSY_ASSIGN_OR_RETURN(const Feature* const feature, find(row, key, dtype));
       if (feature != nullptr) append(values, *feature);
       if (batched_) splits.push_back(static_cast<std::int64_t>(values.size()));
@@ -198,7 +198,7 @@ class ExampleParser {
   // --- time steps ----------------------------------------------------------------------------------------------------
 
   // Null where the row has no such list.
-  static Result<const std::vector<Feature>*> find_list(const Row& row, const std::string& key, DType dtype) {
+  static Result<const std::vector<Feature>*> find_list(const ExampleRow& row, const std::string& key, DType dtype) {
     const auto found = row.example.lists.find(key);
     if (found == row.example.lists.end()) return nullptr;
     for (const Feature& feature : found->second) {
@@ -291,7 +291,7 @@ class ExampleParser {
     std::vector<const std::vector<Feature>*> lists;
     std::vector<std::int64_t> lengths;
     std::int64_t most = 0;
-    for (const Row& row : rows_) {
+    for (const ExampleRow& row : rows_) {
       ARGOSY_ASSIGN_OR_RETURN(const auto* const list, find_list(row, key, dtype));
       if (list == nullptr && !may_miss) {
         return invalid_argument("Name: ", row.name, ", Feature list '", key, "' is required but could not be found.  ",
@@ -327,7 +327,7 @@ class ExampleParser {
   Status ragged_steps(const std::string& part, std::size_t k, const std::string& key, DType dtype) {
     Feature values;
     std::vector<std::int64_t> outer = {0}, inner = {0};
-    for (const Row& row : rows_) {
+    for (const ExampleRow& row : rows_) {
       ARGOSY_ASSIGN_OR_RETURN(const auto* const list, find_list(row, key, dtype));
       for (std::size_t step = 0; list != nullptr && step < list->size(); ++step) {
         append(values, (*list)[step]);
@@ -348,7 +348,7 @@ class ExampleParser {
   const OpDef& op_;
   const AttrMap& attrs_;
   std::map<std::string, int> in_, out_;
-  std::vector<Row> rows_;
+  std::vector<ExampleRow> rows_;
   bool sequence_ = false, batched_ = false;
 };
 
