@@ -1,4 +1,4 @@
-// What CropAndResize and its gradient to the image ask of their inputs, on every kind of device. Private to this folder.
+// What CropAndResize and its gradients ask of their inputs, on every kind of device. Private to this folder.
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
