@@ -109,7 +109,7 @@ Status arg_shape(ShapeContext& c) {
   return ok_status();
 }
 
-struct Row {
+struct ReductionRow {
   const char* name;
   const char* doc;
   const char* types;
@@ -117,7 +117,7 @@ struct Row {
   BatchRule rule = BatchRule::kPerExample;
   KnownIntsFn known_ints = nullptr;
 };
-constexpr Row kRows[] = {
+constexpr ReductionRow kRows[] = {
     {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, BatchRule::kSum, folded_ints<joined_sum>},
     {"Mean", "The mean over the axes; of integers, rounded towards zero.", "T: number", reduction::mean_gradient,
      BatchRule::kMean},
@@ -134,7 +134,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 void define_reduction(OpRegistry& ops) {
-  for (const Row& row : kRows) {
+  for (const ReductionRow& row : kRows) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"input: T", "reduction_indices: Tidx"},
