@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "argosy/passes/has_op.h"
+#include "argosy/passes/node_users.h"
 
 namespace argosy {
 
@@ -46,6 +47,7 @@ Result<int> remove_identities(StepGraph& step) {
   };
   if (!has_op(graph, may_change_nothing)) return 0;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, step.graph.topological_order());
+  const PreservedNodes preserved(step);
   std::optional<Graph::Uses> uses;  // before the first change
   int bypassed = 0;
   for (const NodeId id : order) {
@@ -55,7 +57,7 @@ Result<int> remove_identities(StepGraph& step) {
     const auto readers = (*uses)[id.index];
     const bool waited_for =
         std::any_of(readers.begin(), readers.end(), [](const Graph::Use& u) { return u.input < 0; }) ||
-        std::find(step.targets.begin(), step.targets.end(), id) != step.targets.end();
+        preserved.is_target(id);
     if (waited_for) continue;
     const Endpoint from = n.inputs[0];  // may have been bypassed to already: order is topological
     for (const Graph::Use& u : readers) graph.set_input(u.node, u.input, from);
