@@ -1,5 +1,5 @@
-// Graph: nodes in one dense array, edges as ids. Building never stops to check: the first error sticks to the graph and
-// is told once, by status(). Not thread-safe while it is built; immutable, and so shared freely, afterwards.
+// Graph: nodes in one dense array, edges as ids. Building never stops to check: the first error sticks to the graph, and
+// status() returns it. Not thread-safe while it is built. Afterwards it is immutable, and threads may share it.
 #pragma once
 
 #include <deque>
@@ -25,13 +25,13 @@ class FunctionBody;
 class Graph;
 struct Function;
 
-// Output `index` of a node, as users hold it while they build: what functions like matmul(a, b) take and give.
-// Index kControl is the node itself: something to run, or to wait for. Cheap to copy; valid as long as its graph.
+// Output `index` of a node. Functions like matmul(a, b) take and give Values. Index kControl is the node itself, to run or
+// to wait for. Cheap to copy; valid as long as its graph.
 class Value {
  public:
   static constexpr int kControl = -1;
 
-  Value() = default;  // none: what an op gives once the graph has failed
+  Value() = default;  // none: the result of an op once the graph has failed
   Value(Graph* graph, NodeId node, int index) : graph_(graph), node_(node), index_(index) {}
 
   bool valid() const { return graph_ != nullptr; }
@@ -108,7 +108,7 @@ class Graph {
   std::int64_t next_op_seed() { return op_seeds_++; }
   // Where nodes go that are added now: the innermost open FunctionBody (argosy/graph/function_body.h), or this graph.
   Graph& current() { return inner_ != nullptr ? inner_->current() : *this; }
-  // What a node of current() takes in place of v: itself, or a capture of it. Not valid() for one of another graph.
+  // The value that a node of current() takes for v: v itself, or a capture of it. Not valid() for a v of another graph.
   Value local(const Value& v);
 
   // --- reading -----------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Graph {
   int size() const { return static_cast<int>(nodes_.size()); }
   const Node& node(NodeId id) const { return nodes_[id.index]; }
   const NodeArray& nodes() const { return nodes_; }
-  // Begins to bring the node into the cache: it will be read soon, in an order that the machine does not foresee.
+  // Starts to load the node into the cache, for a reader that does not follow the order of memory.
   void prefetch(NodeId id) const { nodes_.prefetch(static_cast<std::size_t>(id.index)); }
   // Ops that nodes have, or had once: few, however many nodes there are.
   const std::unordered_set<const OpDef*>& ops_met() const { return ops_met_; }
@@ -180,8 +180,8 @@ class Graph {
   void reserve(std::size_t nodes);
   // The node becomes a NoOp that reads nothing, waits for nothing and gives nothing. REQUIRES: nothing reads it.
   void replace_with_noop(NodeId node);
-  // Retains the nodes of `order`, in that order, and forgets the rest; shapes not fully known are inferred again. Returns
-  // where every node went (index -1: nowhere). REQUIRES: inputs of kept nodes are kept.
+  // Keeps the nodes of `order`, in that order, and removes the rest. Shapes that are not fully known are inferred again.
+  // Returns the new id of every node (index -1: removed). REQUIRES: inputs of kept nodes are kept.
   Result<std::vector<NodeId>> retain(const std::vector<NodeId>& order);
   // REQUIRES: same dtype. Shapes downstream are not inferred again.
   void set_input(NodeId node, int input, Endpoint from);
@@ -192,14 +192,14 @@ class Graph {
   // The node gives further outputs, after those it has: attributes that say so are the caller's.
   void add_outputs(NodeId node, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes);
   void set_device(NodeId node, std::string_view device);
-  // Of the names of this graph, or of one that it keeps: a node's `colocated_with`, or none.
+  // `names`: the `colocated_with` of a node of this graph, or of one whose names it keeps; or "".
   void set_colocation(NodeId node, Name names) { nodes_[node.index].colocated_with = names; }
-  // Not "_class": that is what the node is colocated with.
+  // REQUIRES: not "_class", for which there is set_colocation().
   void set_attr(NodeId node, std::string_view name, AttrValue value) {
     nodes_[node.index].attrs.set(name, std::move(value));
   }
-  // The node is another op from now on, with these inputs, control inputs and complete attributes, colocated with nobody: for
-  // who reads it nothing changes where the op's outputs have the same dtypes, as they must where somebody does.
+  // Turns the node into another op, with these inputs, control inputs and complete attributes. It keeps its name and
+  // device, and is colocated with no other node. REQUIRES: outputs that others read keep their dtypes.
   Status replace_with(NodeId node, std::string_view op, std::span<const Endpoint> inputs,
                       std::span<const NodeId> controls, AttrMap attrs);
   void refine_shape(Endpoint e, PartialShape shape) { nodes_[e.node.index].output_shapes[e.index] = std::move(shape); }
@@ -207,10 +207,10 @@ class Graph {
 
   // --- functions ---------------------------------------------------------------------------------------------------
 
-  // Bodies that If, While, PartitionedCall and their like name. Immutable once added.
+  // The functions that If, While, PartitionedCall and other callers name. Immutable once added.
   void add_function(std::shared_ptr<const Function> function);
   const Function* function(std::string_view name) const;  // null when unknown
-  // One that no function of this graph has.
+  // A name that no function of this graph has.
   std::string new_function_name(std::string_view base);
   const std::map<std::string, std::shared_ptr<const Function>, std::less<>>& functions() const { return functions_; }
 
@@ -223,7 +223,7 @@ class Graph {
   // All that the last node lacks but a name.
   Status settle_last(bool inferring);
   NameTable& names() const;
-  // What is remembered of all nodes, so that nobody has to look at each for it; of a node that came or changed.
+  // Updates the facts of all nodes (ops_met_, waited_for_, in_order_) for a node that was added or changed.
   void note(std::int32_t node);
   void note_wait(std::int32_t node, NodeId from) {
     const auto waited = static_cast<std::size_t>(from.index);

@@ -1,5 +1,5 @@
-// StepContext: one run of a step, as kernels see it that meet others: its identity, its cancellation, and where values
-// of other devices come from. Implemented by the runtime; toy ones serve tests. Thread-safe.
+// StepContext: one run of a step, for kernels that communicate: its identity, its cancellation, and the values of other
+// devices. The runtime implements it; tests have small ones. Thread-safe.
 #pragma once
 
 #include <cstdint>
