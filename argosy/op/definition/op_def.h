@@ -57,9 +57,10 @@ struct GroupMember {
 // `ints`: the known integers of each input, or null. An error where the group cannot be told before the step runs.
 using GroupFn = Result<GroupMember> (*)(const AttrMap& attrs, std::span<const PartialInts* const> ints);
 
-// What an op means to an executor that knows dead values, frames and iterations. Its kernel does the rest:
-// Switch sets the output that is taken and leaves the other without a tensor (dead); Merge is run with the one live
-// input, the others being tensors that are not valid(); all others forward input 0.
+// The meaning of an op to an executor that knows dead values, frames and iterations. The kernel does the rest:
+//   * Switch sets the output that is taken, and leaves the other without a tensor (dead);
+//   * Merge runs with the one live input; its other inputs are tensors that are not valid();
+//   * all others forward input 0.
 enum class Flow {
   kNone,
   kSwitch,          // output 0 when input 1 is false, output 1 when true
@@ -79,16 +80,24 @@ enum class Linear {
   kFirst,    // in the first, the others held fixed: RealDiv
 };
 
-// How an op treats the examples of a batch: argosy/op/definition/batch_rule.h. Zero, which is what silence means, is "unknown".
+// When an op gives its first input as it is, so that its readers may read that instead
+// (argosy/passes/prune/remove_identities.h).
+enum class IdentityWhen : char {
+  kNever,
+  kNoAxes,     // input 1, a list of axes, is empty: Sum, Any
+  kSameShape,  // its output has the shape of input 0: Reshape, Tile
+};
+
+// How an op treats the examples of a batch: argosy/op/definition/batch_rule.h. The default, zero, is "unknown".
 enum class BatchRule : char;
 
-// An input and an output that may share memory. While the kernel writes the output it may still read other inputs:
-// those may be the same memory (`f(a, b, a)`, views of one buffer) only where the op says so.
+// An input and an output that may share memory. While the kernel writes the output it may still read other inputs. Those
+// may be the same memory (`f(a, b, a)`, views of one buffer) only with others_may_alias.
 struct InPlace {
   int input = 0;
   int output = 0;
-  // Every element of the output is written after the elements in its place were read from all inputs, and no other
-  // element is read: an input that is exactly the same memory does no harm. Silence is no.
+  // True: an input that is exactly the output's memory does no harm. For each position, the kernel reads the elements of
+  // all inputs before it writes the output, and it reads no element at another position.
   bool others_may_alias = false;
 };
 
@@ -159,6 +168,7 @@ struct OpSpec {
   bool stateful = false;     // has effects or hidden state: never folded, merged or dropped while a step needs it
   bool commutative = false;  // in its first two inputs
   bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused
+  IdentityWhen identity_when = IdentityWhen::kNever;
   Linear linear = Linear::kNo;
   bool cpu_only = false;  // TensorFlow has no GPU kernel: soft placement puts it on a CPU
   // TensorFlow has a GPU kernel that works on the host: asked for a GPU, it runs on a CPU.
@@ -178,6 +188,9 @@ struct OpSpec {
   BatchRule batch_rule{};              // what replicating a step over shards of a batch may take for granted
   bool opens_files =
       false;  // reads or writes files that its inputs or attributes name (argosy/op/kernel/file_policy.h)
+  // Random: every shard of a batch draws the same as one device does, not a part of it. Candidates are drawn for the
+  // global batch; RandomShuffle has one order for all shards.
+  bool draws_whole_stream = false;
   std::vector<int> host_inputs = {};  // arguments (by position in `inputs`) that a GPU kernel wants in host memory
   std::vector<int> host_outputs = {};
 };

@@ -30,10 +30,6 @@ struct Replicas {
   std::vector<std::size_t> bucket_bytes;    // of the gradients' all-reduces, in the order they start
 };
 
-// Random ops of which every shard draws the same, as one device does: candidates are drawn for the global batch; what is
-// shuffled is not the examples (cross_example_check.h), which have one order for all of them.
-bool draws_whole_stream(const OpDef& op);
-
 // Turns the graph, a copy of the original with the same ids, into the replicated one.
 Result<Replicas> replicate(Graph& graph, const ReplicationPlan& plan, const ReplicaLayout& layout);
 
