@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,13 +33,12 @@ namespace argosy {
 // The step that a text describes. A mistake in the text fails the test, and gives an empty step.
 inline StepGraph parse_step(const std::string& text) {
   StepGraph step{Graph(builtin_ops()), {}, {}, {}};
-  const std::size_t arrow = text.rfind("\n", text.rfind("->"));
-  const std::size_t names = text.rfind("->");
-  if (names == std::string::npos || arrow == std::string::npos) {
+  const std::size_t last_line = text.rfind("\n", text.rfind("->"));
+  if (last_line == std::string::npos || text.find("->", last_line) == std::string::npos) {
     ADD_FAILURE() << "the last line must be \"-> fetched, ^run\"";
     return step;
   }
-  auto graph = parse_text(std::string_view(text).substr(0, arrow + 1), builtin_ops());
+  auto graph = parse_text(std::string_view(text).substr(0, last_line + 1), builtin_ops());
   if (!graph.ok()) {
     ADD_FAILURE() << graph.status().to_string() << "\n" << text;
     return step;
@@ -47,7 +47,7 @@ inline StepGraph parse_step(const std::string& text) {
   for (std::int32_t i = 0; i < step.graph.size(); ++i) {
     if (step.graph.node({i}).op->name == "_Arg") step.feeds.push_back({i});
   }
-  for (std::string name : str_split(text.substr(names + 2), ',')) {
+  for (std::string name : str_split(text.substr(text.find("->", last_line) + 2), ',')) {
     name.erase(std::remove_if(name.begin(), name.end(), [](unsigned char c) { return std::isspace(c) != 0; }),
                name.end());
     const auto endpoint = step.graph.endpoint(name);
