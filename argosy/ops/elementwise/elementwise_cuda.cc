@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/elementwise/elementwise_spans.h"
 #include "argosy/ops/elementwise/gpu_functions.h"
 #include "argosy/ops/elementwise/kernel_list_cuda.h"
@@ -110,8 +111,8 @@ class Binary final : public Kernel, public cuda::TakesOnGpu<0, 1> {
         kernel_(std::move(kernel)),
         // Of Equal and NotEqual: shapes that do not broadcast are an answer, not an error.
         unlike_is_(init.attrs.get_or("incompatible_shape_error", true) ? -1 : init.op.name == "NotEqual"),
-        // Gradients of activations do not broadcast.
-        one_shape_(init.op.name.ends_with("luGrad") || init.op.name == "Relu6Grad" || init.op.name == "SoftplusGrad"),
+        // As its definition says: gradients of unary functions do not broadcast.
+        one_shape_(init.op.shape == merged_inputs),
         capturable_(cuda::reads_constants_only(init, {0, 1})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     auto found = is_complex(init.input_dtypes[0]) ? on_complex(kOfTwoComplex, "binary_", init)

@@ -116,6 +116,7 @@ struct ReductionRow {
   GradientFn gradient;
   BatchRule rule = BatchRule::kPerExample;
   KnownIntsFn known_ints = nullptr;
+  IdentityWhen identity_when = IdentityWhen::kNoAxes;
 };
 constexpr ReductionRow kRows[] = {
     {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, BatchRule::kSum, folded_ints<joined_sum>},
@@ -128,7 +129,7 @@ constexpr ReductionRow kRows[] = {
     {"Min", "The smallest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kMinMax,
      folded_ints<joined_minimum>},
     {"EuclideanNorm", "The square root of the sum of squares over the axes.", "T: number",
-     reduction::euclidean_norm_gradient},
+     reduction::euclidean_norm_gradient, BatchRule::kPerExample, nullptr, IdentityWhen::kNever},
 };
 
 }  // namespace
@@ -144,6 +145,7 @@ void define_reduction(OpRegistry& ops) {
              .gradient = row.gradient,
              .cost = reduction_cost,
              .known_ints = row.known_ints,
+             .identity_when = row.identity_when,
              .linear = row.gradient == reduction::sum_gradient || row.gradient == reduction::mean_gradient
                            ? Linear::kJointly
                            : Linear::kNo,
@@ -159,6 +161,7 @@ void define_reduction(OpRegistry& ops) {
              .shape = reduced_shape,
              .gradient = kNotDifferentiable,
              .cost = reduction_cost,
+             .identity_when = IdentityWhen::kNoAxes,
              .blocks_gradient = true,
              .batch_rule = BatchRule::kPerExample,
              .host_inputs = {1}});

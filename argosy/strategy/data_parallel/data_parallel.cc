@@ -198,7 +198,7 @@ bool DataParallel::Impl::draws_otherwise(NodeId id) const {
   const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
   const bool has_seeds = seed != nullptr && seed2 != nullptr;
   const bool draws = n.op->batch_rule == BatchRule::kRandom || (has_seeds && n.op->stateful);
-  if (!draws || draws_whole_stream(*n.op) || (has_seeds && *seed == 0 && *seed2 == 0)) return false;
+  if (!draws || n.op->draws_whole_stream || (has_seeds && *seed == 0 && *seed2 == 0)) return false;
   return graph->node(replicas.shard[1][id.index]).op == n.op;  // else its shard of one draw for the batch
 }
 

@@ -198,7 +198,7 @@ class Replicator {
       graph_.set_attr(id, "index", std::int64_t{shard});
     }
     const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
-    if (shard > 0 && !draws_whole_stream(*n.op) && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
+    if (shard > 0 && !n.op->draws_whole_stream && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
       graph_.set_attr(id, "seed2", seed_of_shard(*seed2, shard));
     }
   }
@@ -400,8 +400,6 @@ class Replicator {
 int ReplicaLayout::first_shard(int device) const {
   return static_cast<int>(std::find(device_of.begin(), device_of.end(), device) - device_of.begin());
 }
-
-bool draws_whole_stream(const OpDef& op) { return op.name.ends_with("CandidateSampler") || op.name == "RandomShuffle"; }
 
 Result<Replicas> replicate(Graph& graph, const ReplicationPlan& plan, const ReplicaLayout& layout) {
   return Replicator(graph, plan, layout).run();
