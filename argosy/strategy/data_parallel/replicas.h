@@ -31,10 +31,6 @@ struct Replicas {
   std::vector<std::size_t> bucket_bytes;    // of the gradients' all-reduces, in starting order
 };
 
-// True for random ops that draw the same on every shard, as one device does. Candidates are drawn for the global batch.
-// A shuffle is not over the examples: cross_example_check.h refuses that.
-bool draws_whole_stream(const OpDef& op);
-
 // Turns the graph, a clone of the original with equal ids, into the replicated graph.
 Result<Replicas> replicate(Graph& graph, const ReplicationPlan& plan, const ReplicaLayout& layout);
 
