@@ -173,13 +173,13 @@ void add_train_flags(Command& command, TrainChoices& c) {
   command.group("Data and model")
       .option("--data DIR", c.data, "a folder with MNIST, CIFAR, .npy files or images; or synthetic")
       .option("--image-size N", c.image_size, "height and width of images, resized to it; default: the data's own",
-              {.least = 1, .most = 4096})
+              {.least = 0, .most = 4096})
       .option("--depth N", c.depth, "autoencoder: how often images are halved; default: 4, or what fits",
               {.least = 1, .most = 12})
       .option("--width N", c.width, "filters of the first layer, or units of hidden ones; default: the model's",
               {.least = 1, .most = 65536})
       .option("--layers N", c.layers, "resnet: 20, 32, 44, 56 or 50; transformer: blocks; default: the model's",
-              {.least = 1, .most = 1000})
+              {.least = 0, .most = 1000})
       .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 64})
       .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
       .option("--seed N", c.seed, "of initial values, order of examples, dropout", {.least = 0})
