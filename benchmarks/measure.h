@@ -1,4 +1,4 @@
-// What every benchmark here does: time a piece of work many times, interleaved with what it is compared to, and report
+// Timing for all benchmarks here: time a piece of work many times, interleaved with what it is compared to, and report
 // the smallest and the median time. Others use the machine too; the smallest says what the work costs.
 #pragma once
 

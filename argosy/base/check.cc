@@ -18,8 +18,8 @@ std::string_view short_path(std::string_view file) {
 }
 }  // namespace
 
-// While something runs for a graph or a client, it alone fails: whoever entered the scope makes an error of it. Nothing
-// is thrown while another exception unwinds the stack, which would end the process without a word.
+// Inside a CheckScope only the work of one graph or client fails: the guard returns an error. Nothing is thrown while
+// another exception unwinds the stack; that would end the process without a message.
 void check_failed(const char* expression, const char* file, int line) {
   if (CheckScope::active() && std::uncaught_exceptions() == 0) {
     throw CheckFailure(str_cat("check failed: ", expression, " (", short_path(file), ":", line, ")"));

@@ -1,5 +1,5 @@
-// ARGOSY_CHECK ends what runs on a bug of ours: the step or call inside a guard (guard.h), elsewhere the process. Never for
-// what a user, a file or a peer may cause: that is a Status.
+// ARGOSY_CHECK reports a bug of ours. Inside a guard (guard.h) it fails that step or call; elsewhere it aborts the
+// process. Never for an error that a user, a file or a peer may cause: that is a Status.
 #pragma once
 
 namespace argosy::internal {

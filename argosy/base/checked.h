@@ -1,4 +1,4 @@
-// Sizes that come from outside are multiplied and added here, never bare: overflow is an error, not a small number.
+// Arithmetic on sizes from outside: every product and sum of them goes through here, so that overflow is an error.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
   return sum;
 }
 
-// Sums and differences of data: integers wrap around, as hardware does; anything else adds as it does.
+// Sums and differences of data: integers wrap around, as hardware does; other types use their operators.
 template <typename T>
 constexpr T wrapping_add(const T& a, const T& b) {
   if constexpr (std::is_integral_v<T>) {

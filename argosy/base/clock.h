@@ -1,4 +1,4 @@
-// Time behind an interface, so that tests and the simulator bring their own. Thread-safe.
+// Clock: time behind an interface, so that tests bring their own. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,10 @@ class Clock {
   virtual std::int64_t now_nanos() const = 0;  // monotonic, from an arbitrary origin
 };
 
-// The machine's own; lives for ever.
+// The machine's clock; lives for ever.
 const Clock& system_clock();
 
-// Monotonic nanoseconds of the machine, for measuring.
+// The machine's monotonic clock, in nanoseconds, for measurements.
 inline std::int64_t now_nanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();

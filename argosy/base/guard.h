@@ -1,9 +1,10 @@
-// Where exceptions end. Ours are errors by value; what is thrown comes from below: std::bad_alloc, std::system_error of
-// a thread that cannot start, and a failed ARGOSY_CHECK. A guard stands around each kernel, each call of a client, each
-// import and each task of a pool: it makes a Status of what was thrown, and the process goes on.
+// Guards: turn exceptions into Status. Our own errors are values. Exceptions come from below: std::bad_alloc,
+// std::system_error of a thread that cannot start, and a failed ARGOSY_CHECK. A guard surrounds each kernel, each call
+// of a client, each import, each task of a pool and each thread of ours. It returns a Status, and the process
+// continues.
 //
-// A check that fails throws only while a CheckScope lives on its thread; elsewhere it aborts as before. Destructors and
-// noexcept functions abort in any case.
+// A failed check throws only while a CheckScope lives on its thread; elsewhere it aborts. Destructors and noexcept
+// functions abort in any case.
 #pragma once
 
 #include <exception>
@@ -16,7 +17,7 @@
 
 namespace argosy {
 
-// What check_failed() throws inside a CheckScope: a bug of ours, where it was found.
+// The exception of a failed check inside a CheckScope: a bug of ours, with its place in the source.
 class CheckFailure final : public std::exception {
  public:
   explicit CheckFailure(std::string what) : what_(std::move(what)) {}
@@ -26,7 +27,8 @@ class CheckFailure final : public std::exception {
   std::string what_;
 };
 
-// Costs two additions to a counter of the thread. Scopes nest. `on` false: changes nothing.
+// Makes failed checks throw on this thread. Scopes nest. `on` false: no effect. Costs two additions to a thread-local
+// counter.
 class CheckScope {
  public:
   explicit CheckScope(bool on = true);
@@ -34,26 +36,26 @@ class CheckScope {
   CheckScope(const CheckScope&) = delete;
   CheckScope& operator=(const CheckScope&) = delete;
 
-  // Does one live on this thread?
+  // True while a scope lives on this thread.
   static bool active();
 
  private:
   const bool on_;
 };
 
-// Inside a catch block: what is being handled, as a Status. RESOURCE_EXHAUSTED for memory, sizes that no container can
-// have and threads; INTERNAL with a line that asks for a report for a failed check; INTERNAL for the rest. Where there
-// is no memory to say so: no_memory().
+// The current exception as a Status; call it inside a catch block. RESOURCE_EXHAUSTED: no memory, no thread, or a size
+// that no container can have. INTERNAL, with a request to report it: a failed check. INTERNAL: anything else.
+// no_memory() where the message itself cannot be allocated.
 Status status_of_exception() noexcept;
 
-// RESOURCE_EXHAUSTED, made while there was memory. From a reserve of 64; where that is used up the thread waits until
-// something gives memory back, as steps that fail do.
+// A RESOURCE_EXHAUSTED status that was made while there was memory, from a reserve of 64. When the reserve is empty,
+// the thread waits until memory is released, as failing steps do.
 Status no_memory() noexcept;
 
-// The same, or no_memory(): for those who must go on whatever happens.
+// A copy of `status`, or no_memory(): for callers that must continue.
 Status copy_of(const Status& status) noexcept;
 
-// f(), or what it threw. F gives a Status or a Result.
+// Returns f(), or the status of what it threw. F returns a Status or a Result.
 template <typename F>
 std::invoke_result_t<F&> guarded(F&& f) {
   const CheckScope scope;
@@ -64,12 +66,12 @@ std::invoke_result_t<F&> guarded(F&& f) {
   }
 }
 
-// f(), of which nobody wants a result: what it threw is logged.
+// Calls f() and logs what it throws.
 template <typename F>
 void contained(const char* what, F&& f) noexcept;
 
-// f(), again and again while it throws std::bad_alloc, for up to two seconds: for the few steps that must not be left
-// half done. REQUIRES: a call that throws has changed nothing.
+// Calls f() again while it throws std::bad_alloc, for up to two seconds. For the few steps that must not stay half
+// done. REQUIRES: a call that throws has changed nothing.
 void pause_for_memory(int attempt);
 template <typename F>
 std::invoke_result_t<F&> once_there_is_memory(F&& f) {
@@ -82,9 +84,8 @@ std::invoke_result_t<F&> once_there_is_memory(F&& f) {
   }
 }
 
-// A task of a thread that others wait for, run to its end. What it throws is logged, then told by
-// thrown_by_task() while what the task holds is let go of: whoever is told of its end by the last of its owners can say
-// why. `Task` is called once and left empty.
+// The status of the exception of the task that this thread ran last; OK: none. Valid while run_task() or
+// call_and_release() destroys the task, so that the destructors of its captures can report the cause to those who wait.
 Status thrown_by_task() noexcept;
 namespace internal {
 void set_thrown_by_task(Status status) noexcept;
@@ -98,6 +99,7 @@ void contained(const char* what, F&& f) noexcept {
     internal::log_thrown(what, status_of_exception());
   }
 }
+// Calls `task` once, logs what it throws, and empties it. See thrown_by_task().
 template <typename Task>
 void run_task(Task& task, const char* what) {
   const CheckScope scope;
@@ -113,7 +115,8 @@ void run_task(Task& task, const char* what) {
   }
 }
 
-// The one call of a callback, which is then let go of. What it throws goes the same way: to its last owner.
+// Calls the callback once and destroys it. What it throws is logged and available by thrown_by_task() during the
+// destruction.
 template <typename Done, typename... Args>
 void call_and_release(Done& done, const char* what, Args&&... args) noexcept {
   try {

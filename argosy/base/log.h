@@ -1,5 +1,5 @@
-// The one log: lines on stderr in TensorFlow's shape, written whole. Thread-safe.
-// ARGOSY_LOG_LEVEL (or TF_CPP_MIN_LOG_LEVEL) hides what is below it: 0 info, 1 warning, 2 error.
+// The log: lines on stderr in the format of TensorFlow, each written as a whole. Thread-safe. ARGOSY_LOG_LEVEL (or
+// TF_CPP_MIN_LOG_LEVEL) hides lower levels: 0 info, 1 warning, 2 error.
 #pragma once
 
 #include <string>

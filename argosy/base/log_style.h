@@ -1,4 +1,5 @@
-// How the log's lines look. A server's log has times and places; what a person reads beside a report has not.
+// The format of log lines. A server's log has times and source places. A log that a person reads next to a report has
+// neither.
 #pragma once
 
 namespace argosy {
@@ -8,7 +9,7 @@ enum class LogStyle {
   kPlain,  // "warning: text", "error: text", and information as it is
 };
 
-// Of the whole process; kLog until it is called. Thread-safe.
+// Sets the style of the process; kLog until then. Thread-safe.
 void set_log_style(LogStyle style);
 
 }  // namespace argosy

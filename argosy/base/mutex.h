@@ -1,5 +1,5 @@
-// Mutex and condition variable that clang's -Wthread-safety understands.
-// State says its lock: `int n ARGOSY_GUARDED_BY(mutex_);`, `void f() ARGOSY_REQUIRES(mutex_);`.
+// Mutex and condition variable for clang's -Wthread-safety. State names its lock: `int n ARGOSY_GUARDED_BY(mutex_);`,
+// `void f() ARGOSY_REQUIRES(mutex_);`.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,8 @@
-// Which sanitizers this file is compiled with, whatever the compiler: ARGOSY_ASAN, ARGOSY_TSAN (defined or not),
-// kKeepsFreedMemory for tests that look at resident memory, LeaksOnPurpose for those that leave something behind,
-// hands_over and takes_over for what the thread sanitizer cannot see.
+// The sanitizers of this build, for every compiler:
+// * ARGOSY_ASAN, ARGOSY_TSAN: defined or not.
+// * kKeepsFreedMemory: for tests that measure resident memory.
+// * LeaksOnPurpose: for tests that leak.
+// * hands_over(), takes_over(): an order that the thread sanitizer cannot see.
 // Included by .cc files only.
 #pragma once
 
@@ -27,7 +29,7 @@
 
 namespace argosy {
 
-// What this thread allocates while one lives may stay for ever.
+// While it lives, allocations of this thread may leak.
 class LeaksOnPurpose {
  public:
 #if defined(ARGOSY_ASAN)
@@ -41,8 +43,8 @@ class LeaksOnPurpose {
   LeaksOnPurpose& operator=(const LeaksOnPurpose&) = delete;
 };
 
-// What this thread did before hands_over(x) comes before what another does after takes_over(x), for `x` goes from one
-// to the other by way of a library that is not built for the thread sanitizer, which therefore does not see it.
+// Orders this thread's work before hands_over(x) ahead of another thread's work after takes_over(x). For an object `x`
+// that passes through a library built without the thread sanitizer.
 inline void hands_over([[maybe_unused]] void* x) {
 #if defined(ARGOSY_TSAN)
   __tsan_release(x);

@@ -1,6 +1,6 @@
-// SmallVector: a vector whose first N elements lie in the object itself. For lists that are nearly always short and of
-// which there are very many: the inputs and outputs of a graph's nodes. What it has works as in std::vector; moving
-// one moves its elements where they are in line, so pointers to them do not survive that. Not thread-safe.
+// SmallVector: a vector that stores its first N elements inside the object. For lists that are nearly always short and
+// very many: the inputs and outputs of graph nodes. The interface is std::vector's. Moving a vector moves its inline
+// elements, so pointers to them become invalid. Not thread-safe.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,10 @@
-// Errors are values. Status says whether something worked; Result<T> holds a value or the Status that says why not.
+// Status and Result<T>: errors as values. A Status is OK or an error; a Result<T> holds a value or a Status.
 //
-// An error says four things (the error contract): *what* failed with the numbers, *where* (node, device, file),
-// and *what to type next*; plus a stable id such as "ARG-MEM-001" that scripts and documentation refer to.
+// An error has four parts (the error contract):
+// * what failed and why, with the numbers;
+// * where: node, device, file;
+// * what to type next;
+// * a stable id such as "ARG-MEM-001" for scripts and documentation.
 // Codes are TensorFlow's and gRPC's. An OK Status is one null pointer: cheap to return from a kernel.
 #pragma once
 
@@ -63,7 +66,8 @@ class [[nodiscard]] Status {
   const std::string& where() const;  // "node 'dense/MatMul' (MatMul) on /device:GPU:0", a file, a flag
   const std::string& hint() const;   // what to type or change; may be empty
 
-  // Each fills its field if it is still empty (the innermost knows best) and returns the status; no-ops on OK.
+  // Each sets its field if it is still empty, because the innermost caller knows best, and returns the status. No
+  // effect on OK.
   Status&& with_id(std::string id) &&;
   Status&& with_where(std::string where) &&;  // a node, file or flag
   Status&& with_hint(std::string next) &&;    // what to type next
@@ -103,7 +107,7 @@ ARGOSY_STATUS_MAKER(unavailable, kUnavailable)
 ARGOSY_STATUS_MAKER(data_loss, kDataLoss)
 #undef ARGOSY_STATUS_MAKER
 
-// A value, or the Status that says why there is none. Reading the value of an error is a failed ARGOSY_CHECK.
+// A value, or the Status that says why there is none. Reading the value of an error fails an ARGOSY_CHECK.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -142,7 +146,7 @@ class [[nodiscard]] Result {
 // One token of two, after their macros.
 #define ARGOSY_CONCAT(a, b) ARGOSY_CONCAT_INNER(a, b)
 
-// Hands an error on to the caller.
+// Returns an error to the caller.
 #define ARGOSY_RETURN_IF_ERROR(expression)         \
   do {                                             \
     ::argosy::Status argosy_status = (expression); \

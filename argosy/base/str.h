@@ -33,7 +33,7 @@ requires requires(const T& t) {
 void append(std::string& to, const T& part) { to += part.to_string(); }
 }  // namespace internal
 
-// Numbers are printed in full (shortest form that reads back equal), types with to_string() by it.
+// Appends one value as text. Numbers in the shortest form that reads back equal; types with to_string() by it.
 template <typename... Parts>
 std::string str_cat(const Parts&... parts) {
   std::string text;
@@ -64,7 +64,7 @@ std::string format_bytes(std::uint64_t bytes);
 // "4GiB", "512MB", "1.5 GiB", "4096" to bytes; negative when the text is not a size.
 std::int64_t parse_bytes(std::string_view text);
 
-// The candidate with the smallest edit distance to `word`, or empty when none is near: for "did you mean".
+// The candidate with the smallest edit distance to `word`, for "did you mean"; empty: none is near.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
 // Dataset: examples by index. An example has components (image, label, …), each of one dtype and shape, so that a batch
-// is one tensor per component, filled in place by whoever assembles it.
+// is one tensor per component, filled in place by its user.
 // Datasets never change after they are made; all methods are thread-safe.
 #pragma once
 
@@ -50,9 +50,11 @@ struct DatasetOptions {
   std::uint64_t seed = 0;          // synthetic
 };
 
-// What `source` is, found by looking: "synthetic", or a folder with MNIST's IDX files (.gz or not), CIFAR-10 or
-// CIFAR-100 binaries, .npy files, or images (in one sub-folder a class, if there are any; train/ and test/ above
-// those). NOT_FOUND lists what was looked for.
+// Opens "synthetic", or a folder by its content:
+//   * MNIST's IDX files (.gz or not), CIFAR-10 or CIFAR-100 binaries;
+//   * .npy files;
+//   * images: a sub-folder is a class; train/ and test/ may be above the classes.
+// NOT_FOUND lists what was looked for.
 Result<std::unique_ptr<Dataset>> open_dataset(const std::string& source, const DatasetOptions& options = {});
 
 }  // namespace argosy::data

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/mutex.h"
 #include "argosy/base/threads/parallel.h"
 #include "argosy/data/permutation.h"
@@ -20,9 +21,7 @@ class Loader::Impl {
         memory_(dataset.components().size() * static_cast<std::size_t>(options.prefetch + 2)),
         slots_(static_cast<std::size_t>(options.prefetch)),
         planned_(options.start),
-        given_(options.start) {
-    for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
-  }
+        given_(options.start) {}
 
   ~Impl() {
     {
@@ -31,6 +30,14 @@ class Loader::Impl {
       room_.notify_all();
     }
     for (std::thread& t : threads_) t.join();
+  }
+
+  // RESOURCE_EXHAUSTED when the system has no thread left; the destructor ends those that run.
+  Status start() {
+    return guarded([&] {
+      for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+      return ok_status();
+    });
   }
 
   Result<Batch> next() {
@@ -93,7 +100,8 @@ class Loader::Impl {
         ticket = planned_batches_++;
         ended_ = plan.examples == 0;
       }
-      Result<Batch> batch = make(plan);
+      // The thread must not end by an exception: next() hands its status to the caller.
+      Result<Batch> batch = guarded([&] { return make(plan); });
       const MutexLock lock(mutex_);
       ended_ = ended_ || !batch.ok();  // an error ends the loader
       slots_[ticket % slots_.size()] = std::move(batch);
@@ -125,7 +133,7 @@ class Loader::Impl {
   const Dataset& dataset_;
   const LoaderOptions options_;
   RecyclingAllocator memory_;
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_;  // filled by start()
 
   Mutex mutex_;
   CondVar ready_, room_;
@@ -163,7 +171,9 @@ Result<std::unique_ptr<Loader>> Loader::open(const Dataset& dataset, LoaderOptio
   }
   // A cursor at the very end of an epoch is the beginning of the next.
   if (options.start.position == n) options.start = {options.start.epoch + 1, 0};
-  return std::unique_ptr<Loader>(new Loader(std::make_unique<Impl>(dataset, options)));
+  auto impl = std::make_unique<Impl>(dataset, options);
+  ARGOSY_RETURN_IF_ERROR(impl->start());
+  return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }
 
 Result<Batch> Loader::next() { return impl_->next(); }

@@ -40,22 +40,23 @@ struct LoaderOptions {
 // What a step is fed with.
 struct Batch {
   std::vector<Tensor> tensors;  // one per component, first axis = examples
-  std::int64_t examples = 0;    // fewer than LoaderOptions::batch at the end of an epoch
-  Cursor begin;                 // of its first example
-  Cursor end;                   // of what comes after it; begin of the next batch
+  std::int64_t examples = 0;
+  Cursor begin;  // of its first example
+  Cursor end;    // behind its last example; begin of the next batch
 };
 
 class Loader {
  public:
-  // The dataset must outlive the loader. INVALID_ARGUMENT for an empty dataset, options out of range, or a batch that
-  // drop_last would never fill.
+  // The dataset must outlive the loader. INVALID_ARGUMENT: an empty dataset, options out of range, or a batch that
+  // drop_last would never fill. RESOURCE_EXHAUSTED: the system has no thread left.
   static Result<std::unique_ptr<Loader>> open(const Dataset& dataset, LoaderOptions options);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // The next batch; waits until it is there. OUT_OF_RANGE after the last epoch; an error of the dataset stays.
-  // One thread at a time. The memory is recycled when the caller lets go of the tensors.
+  // The next batch; waits until it is there. OUT_OF_RANGE after the last epoch. The first error stays for all later
+  // calls: the dataset's, or RESOURCE_EXHAUSTED where memory ran out. One thread at a time. The memory is recycled when
+  // the caller releases the tensors.
   Result<Batch> next();
 
   // After the batches that next() has given out. Same thread as next().

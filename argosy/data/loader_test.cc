@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <set>
 #include <thread>
 
+#include "argosy/base/threads/test_no_threads.h"
 #include "argosy/data/array_dataset.h"
 #include "argosy/data/permutation.h"
 #include "argosy/data/recycling_allocator.h"
@@ -24,6 +26,7 @@ class Numbers final : public Dataset {
   std::string describe() const override { return "numbers"; }
 
   std::int64_t broken = -1;
+  std::int64_t too_large = -1;  // memory ends at this example
   bool slow = false;
   mutable std::atomic<int> fetches = 0;
 
@@ -32,6 +35,7 @@ class Numbers final : public Dataset {
     const int fetch = fetches++;
     if (slow && fetch % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (indices[i] == too_large) throw std::bad_alloc();
       if (indices[i] == broken) return data_loss("number ", broken, " is broken");
       to[0].data<std::int64_t>()[i] = indices[i];
     }
@@ -184,6 +188,25 @@ TEST(Loader, StopsAtOnceAndStaysAheadNoMoreThanAsked) {
   auto loader = *Loader::open(dataset, {.batch = 10, .threads = 4, .prefetch = 2});
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_LE(dataset.fetches, 2);
+}
+
+TEST(Loader, AnExceptionOfItsThreadIsAnErrorOfNext) {
+  Numbers dataset(100);
+  dataset.too_large = 10;
+  auto loader = *Loader::open(dataset, {.batch = 10, .shuffle = false});
+  ASSERT_TRUE(loader->next().ok());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(loader->next().status().code(), Code::kResourceExhausted);
+}
+
+TEST(Loader, SaysSoWhereNoThreadCanBeStarted) {
+  Numbers dataset(100);
+  {
+    const NoThreads none;
+    const auto refused = Loader::open(dataset, {.batch = 10, .threads = 3});
+    EXPECT_EQ(refused.status().id(), "ARG-THREAD-001") << refused.status().to_string();
+  }
+  auto loader = *Loader::open(dataset, {.batch = 10, .threads = 3});
+  EXPECT_TRUE(loader->next().ok());
 }
 
 TEST(RecyclingAllocator, UsesMemoryAgain) {

@@ -1,5 +1,6 @@
-// A random order of n things that needs no memory: a Feistel network on the smallest 4^k >= n, walked until it lands
-// below n (Black and Rogaway, Ciphers with Arbitrary Finite Domains, 2002). Immutable; thread-safe.
+// Permutation: a random order of n things that needs no memory. It is a Feistel network on the smallest 4^k >= n,
+// applied again until the result is below n (Black and Rogaway, Ciphers with Arbitrary Finite Domains, 2002).
+// Immutable; thread-safe.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@ namespace argosy::data {
 
 class RecyclingAllocator final : public Allocator {
  public:
-  // Keeps at most `keep` buffers that nobody uses.
+  // Keeps at most `keep` unused buffers.
   explicit RecyclingAllocator(std::size_t keep);
   ~RecyclingAllocator() override;
 

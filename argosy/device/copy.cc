@@ -51,7 +51,8 @@ constexpr std::size_t kPastCaches = std::size_t{4} << 20;  // twice the second-l
 constexpr std::size_t kLine = 64;
 constexpr std::int64_t kGrain = std::int64_t{1} << 20;
 
-// Lines that another core has written come one by one, unless asked for all at once: a fifth of a hop of 4 KB.
+// Prefetches lines that another core has written. Without it they arrive one by one; this saves four fifths of a hop of
+// 4 KB.
 constexpr std::size_t kFetchFrom = 1024, kFetchTo = 16384;
 void fetch_lines(std::byte* to, const std::byte* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += kLine) {

@@ -1,10 +1,12 @@
 // The contract of a device backend: Device, Stream, Event. One folder per backend (cpu, emulated, null, cuda)
-// implements it; nothing else knows which backend it talks to.
+// implements it. No other code knows which backend it uses.
 //
-// A device owns a memory (its allocator, with a hard cap) and streams (each a queue of tasks run in order by a thread
-// of its own). A step's plan for this device is driven on the compute stream; transfers ride the copy stream, so that
-// they overlap; collectives ride the communication stream. Threads and memory exist only once used: a device nobody
-// uses costs nothing, and destroying a device returns everything.
+// A device owns a memory and three streams. The memory is an allocator with a hard cap. A stream is a queue of tasks
+// that one thread runs in order:
+//   compute        the device's part of a step
+//   copies         transfers, which overlap with the compute stream
+//   communication  collectives
+// Threads and memory exist only once they are used. An unused device costs nothing; destroying a device returns all.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +29,7 @@ class KernelRegistry;  // argosy/op/kernel/kernel.h
 enum class DeviceKind { kCpu, kEmulated, kCuda, kNull };
 std::string_view device_kind_name(DeviceKind kind);  // "cpu", "emulated", "cuda", "null"
 
-// All that planning reads about a device. A value type.
+// What planning needs to know about a device. A value type.
 struct DeviceSpec {
   DeviceName name;                       // full
   DeviceKind kind = DeviceKind::kCpu;    // decides which kernels run here
@@ -42,14 +44,14 @@ struct DeviceSpec {
   int number = -1;                       // GPU: by which a request names it ("gpu:2"); -1 = as `name` says
   int system_number = -1;                // cuda: nvidia-smi's; -1 = not known
 
-  // For people: "gpu:0", or "gpu:0 (the machine's GPU 2)" where the machine counts otherwise.
+  // For messages: "gpu:0", or "gpu:0 (the machine's GPU 2)" where the two numbers differ.
   std::string said_name() const;
-  // As a request says it: "gpu:2" of --devices and --mem.
+  // The name in --devices and --mem: "gpu:2".
   std::string request_name() const;
   bool is_gpu() const { return name.type == "GPU"; }  // real or emulated
 };
 
-// A point in a stream's order. Cheap to copy.
+// A point in the order of a stream. Cheap to copy.
 class Event {
  public:
   Event() = default;  // already reached
@@ -63,50 +65,52 @@ class Event {
 
 using Task = std::function<void()>;  // what a stream runs
 
-// Tasks run in order; two streams are unordered until told. Thread-safe; no call but synchronize() blocks.
+// Runs tasks in order. Two streams have no common order except through events. Thread-safe; only synchronize() blocks.
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual void run(Task task) = 0;  // Queues a task behind those before it. Any thread.
-  // Copies from.bytes() bytes. The buffers may belong to different devices; both are kept alive until it is done.
+  virtual void run(Task task) = 0;
+  // Copies from.bytes() bytes. The buffers may belong to different devices. The stream keeps both alive until the copy
+  // ends.
   virtual void copy(const Buffer& to, const Buffer& from) = 0;
   virtual Event record() = 0;  // happens when all tasks so far are done
   // This stream waits for the event; the host does not.
   virtual void wait(const Event& event) = 0;
-  // The host waits until everything queued so far is done; the first error of an earlier task surfaces here.
+  // The host waits until all queued tasks have ended. Returns the first error of any earlier task.
   virtual Status synchronize() = 0;
 };
 
-// Work of an asynchronous device (CUDA): kernels only enqueue it, it happens later, in the order in which it was
-// started. Points of that order are events; an error of something started earlier surfaces at the next wait. All but
-// finish() return at once. Called by the compute stream's thread alone, but for copy_from_host().
+// The work queue of an asynchronous device (CUDA). A kernel only enqueues its work; the device runs it later, in the
+// order in which it was enqueued. Events are points of that order. The next wait returns an error of earlier work. Only
+// finish() blocks. Thread: the compute stream's alone, except copy_in(), which any thread may call.
 class LaunchQueue {
  public:
   virtual ~LaunchQueue() = default;
-  // Reached when all that was started so far is done. The host may wait for it too (Event::State::wait()).
+  // The event is reached when all work enqueued so far is done. The host may wait for it too (Event::State::wait()).
   virtual Result<Event> record() = 0;
-  // What is started from here on comes after the event; the host waits only where it is of no device like this one.
+  // Later work runs after the event. The host waits only for an event that belongs to no device of this kind.
   virtual Status wait(const Event& event) = 0;
-  // From the host's memory, or another device's, into this one's: beside what is being computed, but after all that was
-  // started so far, and after what `to` and `from` were allocated for. The event: it is done. Both buffers' memory must
-  // stay until then.
+  // Copies from the host's memory, or another device's, into this device's memory, overlapping with its kernels. The
+  // copy starts after all work enqueued so far and after the allocations of `to` and `from`. The returned event is
+  // reached when it is done. Both buffers must live until then.
   virtual Result<Event> copy_in(const Buffer& to, const Buffer& from) = 0;
-  // From this device's memory to the host's, in order with what is started. The event: the host may read it.
+  // Copies from this device's memory to the host's, in order with the enqueued work. The host may read `to` once the
+  // event is reached.
   virtual Result<Event> copy_out(const Buffer& to, const Buffer& from) = 0;
-  // What has gone wrong for good, as far as is known by now.
+  // The permanent error of the device, as far as it is known; else OK. Does not wait.
   virtual Status failure() const = 0;
-  // The host waits for all that was started; the first error of any of it, with what is known of its cause. Ends early,
-  // with the cancellation's status, where that comes first and the device does not finish within a grace period.
+  // The host waits for all enqueued work. Returns its first error, with the cause as far as it is known. Returns the
+  // status of `cancellation` early when that comes first and the device does not finish within a grace period.
   virtual Status finish(Cancellation* cancellation = nullptr) = 0;
 };
 
-// Called around every kernel of a device that has one: faults, speed factors and virtual clocks live here, so that
-// devices without them pay one null test.
+// Called before and after every kernel of a device that has an observer. Faults, speed factors and virtual clocks are
+// observers; other devices pay one null test. Thread-safe.
 class KernelObserver {
  public:
   virtual ~KernelObserver() = default;
-  // An error fails the node instead of running it (device lost, injected fault). May block (a kernel that never
-  // completes) until `cancellation`, if given, or the end of the device says stop.
+  // An error fails the node; its kernel does not run (device lost, injected fault). May block, as a kernel that never
+  // ends, until `cancellation` (may be null) or the end of the device.
   virtual Status before(std::string_view node, Cancellation* cancellation = nullptr) = 0;
   // Called after a node; may sleep, to be slower.
   virtual void after(std::string_view node, std::int64_t elapsed_nanos) = 0;
@@ -115,25 +119,26 @@ class KernelObserver {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual const DeviceSpec& spec() const = 0;  // what it is
-  virtual Allocator& allocator() = 0;          // of its memory
-  virtual Stream& compute() = 0;        // its thread has the device's thread budget (argosy/base/threads/parallel.h)
-  virtual Stream& copies() = 0;         // for transfers
-  virtual Stream& communication() = 0;  // for collectives
-  virtual KernelObserver* observer() { return nullptr; }  // null: nobody wants to know
-  // Which kernels run here: the key of the kernel registry. Emulated GPUs run the CPU's kernels.
+  virtual const DeviceSpec& spec() const = 0;
+  virtual Allocator& allocator() = 0;
+  virtual Stream& compute() = 0;  // its thread has the device's thread budget (argosy/base/threads/parallel.h)
+  virtual Stream& copies() = 0;
+  virtual Stream& communication() = 0;
+  virtual KernelObserver* observer() { return nullptr; }
+  // The key of the kernel registry: which kernels run here. Emulated GPUs run the CPU's kernels.
   virtual std::string_view kernel_kind() const { return "cpu"; }
-  // The kernels of that kind, where they do not come with the library.
+  // Adds the kernels of kernel_kind() that the library itself does not contain.
   virtual void add_kernels(KernelRegistry&) const {}
-  // Null on a synchronous device: a kernel's work is done when its run() returns. Host code must not touch the memory of other devices.
+  // Null on a synchronous device, where a kernel's work is done when its run() returns. Host code must not touch the
+  // memory of an asynchronous device.
   virtual LaunchQueue* launch_queue() { return nullptr; }
-  // The device itself, where this is another look at one (argosy/runtime/machine/device_set_view.h).
+  // The device itself. A view of a device (argosy/runtime/machine/device_set_view.h) returns the device behind it.
   virtual Device& physical() { return *this; }
   // Waits for all streams.
   virtual Status synchronize() = 0;
 };
 
-// What a session asks for; every field may be left out.
+// The devices that a session requests. Every field is optional.
 struct DeviceRequest {
   std::string devices;  // "gpu:0,gpu:1", "cpu:0", a count, "auto" or "": every GPU there is, else the CPU
   std::string emulate;  // "2", or "gpu:11GiB@1.0,gpu:11GiB@0.5;link=12GB/s"; "" = $ARGOSY_EMULATE, else none
@@ -141,26 +146,30 @@ struct DeviceRequest {
   int cpu_devices = 1;  // logical CPU devices, sharing the cores
   int cpu_threads = 0;  // thread budget of all CPU devices together; 0 = every core
   std::string faults;   // "gpu:1:alloc=17", "gpu:0:lost=100"; "" = $ARGOSY_FAULTS, else none
-  // Real GPUs: several logical devices on each, "2" or "0:2,1:4" (GPU: how many); "" = $ARGOSY_VIRTUAL_GPUS, else one.
+  // Real GPUs: logical devices on each, "2" or by GPU "0:2,1:4". "" = $ARGOSY_VIRTUAL_GPUS, else one.
   std::string virtual_gpus;
   bool tf32 = false;           // real GPUs: float32 products with TensorFloat-32 (10 bits of mantissa)
   bool deterministic = false;  // real GPUs: kernels whose bits do not depend on timing
-  // Where real GPUs come from; null = the CUDA plug-in, where it is (argosy/device/plugin.h).
+  // The source of real GPUs. Null = the CUDA plug-in, if there is one (argosy/device/plugin.h).
   std::shared_ptr<GpuBackend> gpus;
 };
 
-// The devices of a session: its logical CPUs, CPU:0 always first (it feeds, fetches and holds what only a CPU can),
-// then the GPUs asked for. /gpu:0 is the first GPU of *this* session, whatever its number on the machine: `devices =
-// "gpu:1"` makes the machine's second GPU the session's GPU:0, and says so in its description. The text of a request
-// (devices, memory, faults) speaks of the machine's numbers. Errors: NOT_FOUND naming what is there and, for a missing
-// GPU, --emulate; INVALID_ARGUMENT for text that does not parse.
+// The devices of a session: its logical CPUs, then the requested GPUs. CPU:0 is always first: it feeds, fetches and
+// holds values that only a CPU can hold.
+//
+// /gpu:0 is the first GPU of *this session*, whatever its number on the machine. With devices = "gpu:1" the machine's
+// second GPU becomes the session's GPU:0, and its description says so. The fields of a request (devices, memory,
+// faults) use the machine's numbers.
+//
+// Errors: NOT_FOUND lists the devices there are and, for a missing GPU, suggests --emulate. INVALID_ARGUMENT: the text
+// does not parse.
 Result<std::vector<std::unique_ptr<Device>>> make_devices(const DeviceRequest& request);
 
-// What make_devices("") would offer, without taking a byte or a thread. GPUs carry the machine's numbers.
+// The devices that make_devices("") would offer. Takes no memory and no thread. GPUs carry the machine's numbers.
 Result<std::vector<DeviceSpec>> list_devices(const DeviceRequest& request);
 
-// The devices that `request.devices` names, by the session's names and in the order asked: those to compute on. Unlike
-// make_devices it leaves out a CPU:0 that is there only to feed and fetch.
+// The devices to compute on: those that `request.devices` names, in that order, under the session's names. Unlike
+// make_devices() it omits a CPU:0 that only feeds and fetches.
 Result<std::vector<DeviceSpec>> chosen_devices(const DeviceRequest& request);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// What an Event points to: reached once, for ever, by the stream that recorded it. Backends with events of their own
-// derive from it. Thread-safe.
+// The state behind an Event. The stream that recorded the event sets it once, for ever. A backend with native events
+// derives its own state. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,8 @@ class Event::State {
  public:
   virtual ~State() = default;
   virtual bool reached() const { return reached_.load(std::memory_order_acquire); }
-  // The calling thread waits, first awake, then asleep. It always ends: a stream that goes away finishes its queue.
+  // Blocks the calling thread: it spins first, then sleeps. It always returns, because a stream finishes its queue
+  // before it ends.
   virtual void wait();
   // Called once, by the stream.
   void reach();

@@ -1,4 +1,4 @@
-// From what a session asks for to its devices: take stock of the machine, choose, number, make.
+// Turns a DeviceRequest into devices: lists the machine's devices, chooses, numbers and makes them.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -190,7 +190,7 @@ Status missing(std::string_view asked, const Stock& stock, int gpus_wanted) {
     there.push_back(spec.name.short_string() + (spec.kind == DeviceKind::kEmulated ? " (emulated)" : ""));
   }
   if (there.size() > 12) there = {str_cat(stock.cpus.size(), " CPUs"), str_cat(stock.gpus.size(), " GPUs")};
-  // A GPU was asked for, and something is in its way.
+  // A GPU was requested, but the backend has a problem.
   if (gpus_wanted > 0 && !stock.report.problem.ok() && stock.report.problem.id() != "ARG-GPU-001") {
     const Status& problem = stock.report.problem;
     return Status(Code::kNotFound, str_cat("device ", asked, " is not here: ", problem.message(), "; there ",

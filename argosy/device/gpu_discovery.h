@@ -1,4 +1,4 @@
-// From the physical GPUs that a backend finds to the GPUs of a session: numbers, virtual GPUs, caps, descriptions.
+// Turns the physical GPUs of a backend into the GPUs of a session: numbers, virtual GPUs, caps, descriptions.
 #pragma once
 
 #include <map>
@@ -11,22 +11,22 @@
 
 namespace argosy {
 
-// What there is, or why not.
+// The GPUs found, or the reason why none were.
 struct GpuReport {
   std::shared_ptr<GpuBackend> backend;  // null: `problem` says why
   std::vector<GpuFacts> facts;
   Status problem;
 };
 
-// request.gpus, else the CUDA plug-in. Opens the driver; takes nothing on any GPU.
+// Asks request.gpus, else the CUDA plug-in. Opens the driver; allocates nothing on any GPU.
 GpuReport look_for_gpus(const DeviceRequest& request);
 
-// "2": so many logical devices on every physical GPU; "0:2,1:4": on these, one on the others; "": one. INVALID_ARGUMENT
-// (ARG-DEV-002) says which part and what would do.
+// Parses the number of virtual GPUs on each physical GPU: "2" for all, "0:2,1:4" for GPUs 0 and 1 (one on the others),
+// "" for one. INVALID_ARGUMENT (ARG-DEV-002) names the wrong part and a correct form.
 Result<std::map<int, int>> parse_virtual_gpus(std::string_view text, const std::vector<GpuFacts>& gpus);
 
-// One for each usable physical GPU, or share of it: GPU:0, GPU:1 ... in their order. Its memory but for a reserve
-// (what its context and libraries need) is shared out evenly.
+// One spec for each usable physical GPU, or for each virtual GPU on it: GPU:0, GPU:1 ... in order. Virtual GPUs share
+// the memory evenly, except a reserve for the context and its libraries.
 std::vector<DeviceSpec> gpu_specs(const std::vector<GpuFacts>& gpus, const std::map<int, int>& shares);
 
 }  // namespace argosy

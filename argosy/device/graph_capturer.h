@@ -1,5 +1,5 @@
-// What a launch queue may be as well (dynamic_cast): able to capture what is started, and to start it again as a whole
-// (CUDA graphs). Used by the compute stream's thread alone.
+// GraphCapturer: records the work of a step once and replays it as one unit (CUDA graphs). A LaunchQueue may implement
+// it; callers find it by dynamic_cast. Thread: the compute stream's alone.
 #pragma once
 
 #include <memory>
@@ -8,26 +8,26 @@
 
 namespace argosy {
 
-// What was captured. Refers to the places in memory that it was captured with: whoever replays it must know that they
-// are the same. Keeps the memory that was allocated and freed meanwhile. May outlive its device.
+// A captured graph. It holds the addresses of the capture: a caller may replay it only while they are still valid. It
+// keeps the memory that was allocated and freed during the capture. May outlive its device.
 class CapturedGraph {
  public:
   virtual ~CapturedGraph() = default;
-  // The memory it keeps is within the device's cap. Where it is not, it may be replayed once and must go then.
+  // Whether its memory fits into the device's cap. If not, it may be replayed once and must then be destroyed.
   virtual bool fits() const = 0;
 };
 
 class GraphCapturer {
  public:
   virtual ~GraphCapturer() = default;
-  // From here on work is written down, not started; nobody waits for any of it.
+  // Starts a capture: from here on work is recorded, not started. Nobody may wait for it.
   virtual Status begin() = 0;
-  // Ends that. The captured graph is `last` brought up to date where the work is of the same form, which is cheaper than a
-  // new one. An error: what was written down is lost, and nothing of it was started.
+  // Ends the capture. Updates and returns `last` (may be null) where the work has the same form, which costs less than
+  // a new graph. On an error the recorded work is lost, and none of it was started.
   virtual Result<std::unique_ptr<CapturedGraph>> end(std::unique_ptr<CapturedGraph> last) = 0;
-  // As end(), after an error of one's own: what was written down is thrown away.
+  // Ends the capture after an error of the caller. The recorded work is lost.
   virtual void give_up() = 0;
-  // Starts all of it, in order with what else is started.
+  // Starts all recorded work, in order with other enqueued work.
   virtual Status replay(const CapturedGraph& captured) = 0;
 };
 

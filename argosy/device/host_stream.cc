@@ -85,7 +85,7 @@ void HostStream::push(Item item) {
   Node* const node = made.release();
   pushed_.fetch_add(1, std::memory_order_acq_rel);
   Node* before = last_.exchange(node, std::memory_order_acq_rel);
-  // Ordered against the look at asleep_, as the consumer's store of it is against its last look at the queue.
+  // Sequentially consistent, as are the load of asleep_ below and the consumer's store and load: no wake-up is lost.
   before->next.store(node, std::memory_order_seq_cst);
   if (serving_.load(std::memory_order_acquire) == kCallers) return drain_here();
   if (asleep_.load(std::memory_order_seq_cst)) {

@@ -1,8 +1,9 @@
-// A stream in host memory: a queue and a thread that is started by the first task. What every backend but CUDA uses.
+// HostStream: a stream of a device in host memory (every backend but CUDA): a queue, and a thread that the first task
+// starts.
 //
-// An idle stream looks at its queue for a moment before it sleeps, so that a task from a core that is awake starts
-// within a microsecond. Going away it finishes its queue first. Where the system has no thread left, tasks run on the
-// threads that bring them, still one after another.
+// An idle stream spins on its queue for a moment before it sleeps. So a task from a core that is awake starts within a
+// microsecond. The destructor finishes the queue. When the system has no thread left, tasks run on the threads that
+// push them, still one after another.
 #pragma once
 
 #include <atomic>
@@ -44,8 +45,8 @@ class HostStream final : public Stream {
     std::shared_ptr<Event::State> event;  // to wait for, or to reach
     bool reach = false;
   };
-  // The queue is a list that producers extend at its end without a lock. Its first node is the one consumed last: the
-  // thread looks at that node's `next`, so that a hand-over moves two cache lines and no more.
+  // The queue is a list; producers append without a lock. first_ is the node consumed last: the consumer reads its
+  // `next`. So a hand-over moves two cache lines and no more.
   struct Node {
     std::atomic<Node*> next{nullptr};
     Item item;
@@ -61,13 +62,13 @@ class HostStream final : public Stream {
 
   const Options options_;
 
-  // Of the consumer.
+  // Written by the consumer.
   alignas(64) Node* first_;
   std::atomic<std::int64_t> executed_{0};
-  // Of the producers.
+  // Written by the producers.
   alignas(64) std::atomic<Node*> last_;
   std::atomic<std::int64_t> pushed_{0};
-  // Seldom written.
+  // Rarely written.
   enum Serving : int { kNobody, kThread, kCallers };
   alignas(64) std::atomic<int> serving_{kNobody};
   std::atomic<bool> asleep_{false};
@@ -87,7 +88,7 @@ struct HostStreams {
       : compute({device + " compute", thread_budget, copy}),
         copies({device + " copy", thread_budget, copy}),
         communication({device + " comm", thread_budget, copy}) {}
-  // All of them; the first error.
+  // Waits for all three; returns the first error.
   Status synchronize();
 
   HostStream compute, copies, communication;

@@ -1,5 +1,5 @@
-// Out of memory on the session's gpu:0 said "gpu:0" and "--mem gpu:0=…", though the machine calls that GPU 1: whoever
-// followed the advice capped another GPU. All allocators of GPUs and the refusal before step 0 take said_name().
+// Issue 31: out of memory on the session's gpu:0 advised "--mem gpu:0=…", although the machine calls that GPU 1. A user
+// who followed the advice capped another GPU. All GPU allocators, and the refusal before step 0, use said_name() now.
 #include <gmock/gmock.h>
 
 #include "argosy/device/device.h"

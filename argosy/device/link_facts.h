@@ -1,4 +1,4 @@
-// What connects GPUs with each other and with the host, as it was tried out. Value types.
+// Results of a trial of the links between GPUs and the host (GpuBackend::try_links()). Value types.
 #pragma once
 
 #include <string>
@@ -6,20 +6,20 @@
 
 namespace argosy {
 
-// One direction of one pair.
+// One direction of one link.
 struct LinkFacts {
   static constexpr int kHost = -1;  // pinned memory of the host
   int from = kHost, to = kHost;     // GPUs by number
   bool reaches = false;             // the driver says that one GPU can read the other's memory
   bool direct = false;              // copies take that way; else they go by the host
-  std::string why_not;              // why they do not
+  std::string why_not;              // why copies are not direct
   bool tried = false;               // a large copy was made and looked at
   bool intact = false;              // what arrived was what was sent
   double bytes_per_second = 0;      // the best of some large copies; 0: not measured
   std::string problem;              // why it was not tried, or what was wrong
 };
 
-// Who makes the sums of a group of GPUs.
+// How a group of GPUs makes its sums.
 struct CollectiveFacts {
   std::string way;     // "NCCL", "own", "host"; empty: nobody knows
   std::string reason;  // "it is there"

@@ -24,7 +24,7 @@ struct DeviceName {
   bool is_open() const { return job.empty() && !replica && !task && type.empty() && !id; }  // says nothing: any device
   // This name with the parts it leaves open taken from `other`.
   DeviceName filled_from(const DeviceName& other) const;
-  // Both constraints together; INVALID_ARGUMENT names the part they disagree on.
+  // Both constraints at once; INVALID_ARGUMENT names the part that differs.
   Result<DeviceName> merged_with(const DeviceName& other) const;
 
   std::string to_string() const;     // "/job:localhost/replica:0/task:0/device:GPU:1", open parts left out

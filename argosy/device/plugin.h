@@ -1,4 +1,5 @@
-// The CUDA plug-in, libargosy_cuda.so: found, opened, checked. Without it, or without a driver, nothing else changes.
+// Finds, opens and checks the CUDA plug-in, libargosy_cuda.so. Without a plug-in or a driver, the rest of the library
+// works as before.
 #pragma once
 
 #include <memory>
@@ -9,11 +10,11 @@
 
 namespace argosy {
 
-// What a plug-in exports as `argosy_gpu_plugin`, with C linkage. The texts are compared before anything is called: a
-// plug-in belongs to the build of the library it came with.
+// The structure that a plug-in exports as `argosy_gpu_plugin`, with C linkage. The library compares `build` before it
+// calls anything: a plug-in works only with the build of the library that it was made with.
 struct GpuPlugin {
-  const char* build;  // plugin_build() of the one who made it
-  // The backend, or null with an error to be deleted by the caller's copy of Status.
+  const char* build;  // plugin_build() of the plug-in
+  // Returns the backend, or null and an error in `*error`.
   GpuBackend* (*make)(Status* error);
 };
 inline constexpr char kGpuPluginSymbol[] = "argosy_gpu_plugin";
@@ -21,10 +22,11 @@ inline constexpr char kGpuPluginSymbol[] = "argosy_gpu_plugin";
 // "0.1.0 g++ 12.2 gpu-1": version, compiler, number of this interface.
 std::string plugin_build();
 
-// $ARGOSY_CUDA_PLUGIN (a file; "none": act as if there were none), else libargosy_cuda.so beside the program, in ../lib
-// of it, or beside this library. NOT_FOUND (ARG-GPU-001): there is no plug-in. FAILED_PRECONDITION: it is another
-// build's (ARG-GPU-002). UNAVAILABLE: it cannot be opened, or finds no driver, or one that is too old (ARG-GPU-003 to
-// 005); the message is one line that names the file and the version.
+// Looks for $ARGOSY_CUDA_PLUGIN (a file; "none": as if there were no plug-in). Without it, for libargosy_cuda.so next
+// to the program, in ../lib of it, or next to this library. Errors, each one line with file and version:
+// * NOT_FOUND (ARG-GPU-001): there is no plug-in.
+// * FAILED_PRECONDITION (ARG-GPU-002): the plug-in is from another build.
+// * UNAVAILABLE (ARG-GPU-003 to 005): it cannot be opened, or its driver is missing or too old.
 Result<std::shared_ptr<GpuBackend>> open_cuda_plugin();
 
 }  // namespace argosy

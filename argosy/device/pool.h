@@ -1,9 +1,9 @@
-// The memory of one device in host memory: capped, counted, and kept for reuse in size buckets, so that a steady step
-// asks the system for nothing.
+// PoolAllocator: the memory of a device that lives in host memory. It has a cap, counts, and keeps freed blocks in size
+// buckets, so that a steady step makes no system call for memory.
 //
-// The cap is hard and counts the bytes of live buffers. What is kept for reuse is released before the cap would be
-// passed, and never exceeds the highest use seen. Memory is taken from the system when first needed and goes back with
-// the allocator; live buffers keep theirs until they go. Thread-safe.
+// The cap is hard and counts the bytes of live buffers. Kept blocks are released before the cap would be exceeded, and
+// never exceed the highest use so far (or 64 MiB, if that is more). The pool takes memory from the system on first need
+// and returns it with its destructor. Live buffers keep their memory until they are released. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace argosy {
 
 class PoolAllocator final : public Allocator {
  public:
-  // `owner` names the device in errors ("gpu:0"), `cap_name` in the advice to raise its cap (--mem), where that is
-  // another; limit 0 = none.
+  // `owner` names the device in errors ("gpu:0"). `cap_name` names it in the advice to raise its cap (--mem), if
+  // different. limit_bytes 0 = no cap.
   PoolAllocator(std::string owner, std::uint64_t limit_bytes, std::string cap_name = "");
   ~PoolAllocator() override;
   PoolAllocator(const PoolAllocator&) = delete;
@@ -28,9 +28,9 @@ class PoolAllocator final : public Allocator {
   MemoryStats stats() const override;
   void trim() override;
 
-  // Bytes taken from the system, in live buffers and kept ones.
+  // Bytes held from the system: live buffers and kept blocks.
   std::uint64_t held_bytes() const;
-  // For tests of what is above: the nth call from now (1 = the next) fails as if the cap were reached.
+  // For tests: the nth call of allocate() from now (1 = the next) fails as if the cap were reached.
   void fail_allocation(std::int64_t nth);
 
  private:
@@ -38,7 +38,7 @@ class PoolAllocator final : public Allocator {
   std::shared_ptr<Pool> pool_;
 };
 
-// What this process may use of the host's memory: the machine's, or less where a cgroup says so.
+// Bytes of host memory that this process may use: the machine's memory, or less where a cgroup limits it.
 std::uint64_t host_memory_bytes();
 
 }  // namespace argosy

@@ -1,6 +1,6 @@
-// FunctionBody: a function under construction. While it is open, whatever is added to the graph around it, through any
-// value of it, goes into the body instead, and so do its scopes; so a branch or a loop body is written like any other
-// code. Values of the graph around it that the body's nodes take become parameters: captures.
+// FunctionBody: a function under construction. A branch or a loop body is written like any other code. While the body is
+// open, nodes that are added to the graph around it go into the body, and so do its scopes. Values of the graph around it
+// that such nodes take become parameters of the function: captures.
 //
 //   Value x = …;                       function f(arg, in/x) -> (y)
 //   FunctionBody body(graph, "f");     captures: x
@@ -64,7 +64,7 @@ class FunctionBody {
   std::vector<Value> captures_, control_captures_;
 };
 
-// Does the node do something beside giving its outputs? Such nodes of a function run whenever it does.
+// Whether the node has effects. Such nodes of a function run whenever the function does.
 bool has_effect(const Node& node);
 
 // A function of the graph that a caller names. NOT_FOUND "ARG-FN-005"; INVALID_ARGUMENT "ARG-FN-006" when it does not

@@ -1,5 +1,5 @@
-// Graph: nodes in one dense array, edges as ids. Building never stops to check: the first error sticks to the graph and
-// is told once, by status(). Not thread-safe while it is built; immutable, and so shared freely, afterwards.
+// Graph: nodes in one dense array, edges as ids. Building never stops to check: the first error sticks to the graph, and
+// status() returns it. Not thread-safe while it is built. Afterwards it is immutable, and threads may share it.
 #pragma once
 
 #include <deque>
@@ -25,8 +25,8 @@ class FunctionBody;
 class Graph;
 struct Function;
 
-// Output `index` of a node, as users hold it while they build: what functions like matmul(a, b) take and give.
-// Index kControl is the node itself: something to run, or to wait for. Cheap to copy; valid as long as its graph.
+// Output `index` of a node. Functions like matmul(a, b) take and give Values. Index kControl is the node itself, to run or
+// to wait for. Cheap to copy; valid as long as its graph.
 class Value {
  public:
   static constexpr int kControl = -1;  // the index of a control value
@@ -110,7 +110,7 @@ class Graph {
   std::int64_t next_op_seed() { return op_seeds_++; }         // of the next random op without a seed of its own
   // Where nodes go that are added now: the innermost open FunctionBody (argosy/graph/function_body.h), or this graph.
   Graph& current() { return inner_ != nullptr ? inner_->current() : *this; }
-  // What a node of current() takes in place of v: itself, or a capture of it. Not valid() for one of another graph.
+  // The value that a node of current() takes for v: v itself, or a capture of it. Not valid() for a v of another graph.
   Value local(const Value& v);
 
   // --- reading -----------------------------------------------------------------------------------------------------
@@ -185,8 +185,8 @@ class Graph {
   void reserve(std::size_t nodes);
   // The node becomes a NoOp that reads nothing, waits for nothing and gives nothing. REQUIRES: nothing reads it.
   void replace_with_noop(NodeId node);
-  // Retains the nodes of `order`, in that order, and forgets the rest; shapes not fully known are inferred again. Returns
-  // where every node went (index -1: nowhere). REQUIRES: inputs of kept nodes are kept.
+  // Keeps the nodes of `order`, in that order, and removes the rest. Shapes that are not fully known are inferred again.
+  // Returns the new id of every node (index -1: removed). REQUIRES: inputs of kept nodes are kept.
   Result<std::vector<NodeId>> retain(const std::vector<NodeId>& order);
   // REQUIRES: same dtype. Shapes downstream are not inferred again.
   void set_input(NodeId node, int input, Endpoint from);
@@ -199,12 +199,12 @@ class Graph {
   void set_device(NodeId node, std::string_view device);  // "" = anywhere
   // Of the names of this graph, or of one that it keeps: a node's `colocated_with`, or none.
   void set_colocation(NodeId node, Name names) { nodes_[node.index].colocated_with = names; }
-  // Not "_class": that is what the node is colocated with.
+  // REQUIRES: not "_class", for which there is set_colocation().
   void set_attr(NodeId node, std::string_view name, AttrValue value) {
     nodes_[node.index].attrs.set(name, std::move(value));
   }
-  // The node is another op from now on, with these inputs, control inputs and complete attributes, colocated with nobody: for
-  // who reads it nothing changes where the op's outputs have the same dtypes, as they must where somebody does.
+  // Turns the node into another op, with these inputs, control inputs and complete attributes. It keeps its name and
+  // device, and is colocated with no other node. REQUIRES: outputs that others read keep their dtypes.
   Status replace_with(NodeId node, std::string_view op, std::span<const Endpoint> inputs,
                       std::span<const NodeId> controls, AttrMap attrs);
   // Keeps what both say.
@@ -213,10 +213,10 @@ class Graph {
 
   // --- functions ---------------------------------------------------------------------------------------------------
 
-  // Bodies that If, While, PartitionedCall and their like name. Immutable once added.
+  // The functions that If, While, PartitionedCall and other callers name. Immutable once added.
   void add_function(std::shared_ptr<const Function> function);
   const Function* function(std::string_view name) const;  // null when unknown
-  // One that no function of this graph has.
+  // A name that no function of this graph has.
   std::string new_function_name(std::string_view base);
   // By name.
   const std::map<std::string, std::shared_ptr<const Function>, std::less<>>& functions() const { return functions_; }
@@ -230,7 +230,7 @@ class Graph {
   // All that the last node lacks but a name.
   Status settle_last(bool inferring);
   NameTable& names() const;
-  // What is remembered of all nodes, so that nobody has to look at each for it; of a node that came or changed.
+  // Updates the facts of all nodes (ops_met_, waited_for_, in_order_) for a node that was added or changed.
   void note(std::int32_t node);
   void note_wait(std::int32_t node, NodeId from) {
     const auto waited = static_cast<std::size_t>(from.index);

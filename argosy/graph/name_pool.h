@@ -1,6 +1,7 @@
-// NamePool: the texts of a graph's names, one after the other in large blocks: a graph of a million nodes has no
-// string of its own for each, and reads its names in order. Texts stay where they are until the pool goes.
-// Name: one of them. Not thread-safe; who holds the pool may read names while another adds some.
+// NamePool: the texts of a graph's names, in large blocks. A graph of a million nodes has no string of its own for each,
+// and reads its names in order. A text stays where it is as long as the pool. Name: one of these texts.
+//
+// Not thread-safe. A reader of names may go on while a holder of the pool adds some.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace argosy {
 
-// A text in a pool, or "": copied as a view, and no longer lived than the pool. Becomes a string where one is wanted.
+// A text in a pool, or "". Copied as a view; valid as long as the pool. Converts to a string.
 class Name : public std::string_view {
  public:
   Name() = default;

@@ -33,8 +33,8 @@ struct Endpoint {
   }
 };
 
-// Its lists lie in line where they are as short as most are, its names in the graph's pool, its attributes once for all
-// nodes that have the same: of a graph of a million nodes every pass reads every node.
+// Small, for every pass reads every node of graphs of a million nodes. Short lists lie in line, names in the graph's pool.
+// Nodes with equal attributes share them.
 struct Node {
   Name name;                  // unique in the graph
   const OpDef* op = nullptr;  // owned by the registry
@@ -54,7 +54,7 @@ struct Node {
   AttrMap attributes() const;
 };
 
-// What Graph::add_node takes.
+// The argument of Graph::add_node.
 struct NodeSpec {
   std::string name;                       // "": after the op
   std::string op;                         // a registered one

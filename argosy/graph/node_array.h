@@ -1,6 +1,7 @@
-// NodeArray: the nodes of a graph, by position. They lie in blocks, each twice as large as the one before it, and stay
-// where they are as others are added behind them: who looks at a node may go on while it adds some. Read in order they
-// are read as one array is. Not thread-safe.
+// NodeArray: the nodes of a graph, by position. Not thread-safe.
+//
+// Nodes lie in blocks; each block is twice as large as the one before it. A node never moves while others are added, so
+// a reference to it stays valid. Reading in order costs as much as reading one array.
 #pragma once
 
 #include <array>

@@ -29,9 +29,114 @@ struct RawNode {
   std::size_t position = 0;
 };
 
+// Makes graphs of the nodes that were read. `in` is where errors point to.
+class GraphBuilder {
+ public:
+  GraphBuilder(const Scanner& in, const OpRegistry& ops) : in_(in), ops_(ops) {}
+
+  Result<Graph> build(std::vector<RawNode> nodes) {
+    Graph graph(ops_);
+    std::unordered_map<std::string_view, std::size_t> lines;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!lines.emplace(nodes[i].name, i).second) {
+        return in_.error_at(nodes[i].position, str_cat("node \"", nodes[i].name, "\" is defined twice"));
+      }
+    }
+    std::vector<std::size_t> open;  // nodes with inputs further down
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const bool forward = std::any_of(nodes[i].inputs.begin(), nodes[i].inputs.end(), [&](const RawInput& input) {
+        const auto line = lines.find(input.node);
+        return line != lines.end() && line->second >= i;
+      });
+      ARGOSY_RETURN_IF_ERROR(add(graph, nodes[i], forward));
+      if (forward) open.push_back(i);
+    }
+    for (const std::size_t i : open) ARGOSY_RETURN_IF_ERROR(connect(graph, nodes[i]));
+    ARGOSY_RETURN_IF_ERROR(graph.topological_order().status());
+    return graph;
+  }
+
+  // REQUIRES for the index to be checked: the node is in the graph.
+  Result<Endpoint> resolve(const Graph& graph, const RawInput& input) const {
+    const auto id = graph.find(input.node);
+    if (!id) return in_.error_at(input.position, str_cat("there is no node \"", input.node, "\""));
+    const auto outputs = static_cast<std::int64_t>(graph.node(*id).output_dtypes.size());
+    if (input.index >= outputs) {
+      return in_.error_at(input.position, str_cat("node \"", input.node, "\" has ", outputs, " outputs"));
+    }
+    return Endpoint{*id, static_cast<std::int32_t>(input.index)};
+  }
+
+ private:
+  Status add(Graph& graph, RawNode& raw, bool forward) {
+    const auto here = [&](const Status& s) { return in_.error_at(raw.position, s.message()).with_hint(s.hint()); };
+    NodeSpec spec{.name = raw.name, .op = raw.op->name, .attrs = std::move(raw.attrs), .device = raw.device};
+    std::vector<DType> dtypes;
+    if (forward) {
+      // What is yet to come has the dtype of what is there; connect() holds it to that.
+      std::size_t data = 0;
+      DType first = DType::kInvalid;
+      for (const RawInput& input : raw.inputs) {
+        if (input.index == Value::kControl) continue;
+        ++data;
+        const auto known = graph.find(input.node) ? resolve(graph, input) : Result<Endpoint>(not_found("later"));
+        if (known.ok() && first == DType::kInvalid) first = graph.dtype(*known);
+      }
+      if (const auto* t = spec.attrs.find_as<DType>("T")) first = *t;
+      dtypes.assign(data, first);
+    } else {
+      for (const RawInput& input : raw.inputs) {
+        ARGOSY_ASSIGN_OR_RETURN(const Endpoint e, resolve(graph, input));
+        if (e.index == Value::kControl) {
+          spec.controls.push_back(e.node);
+        } else {
+          spec.inputs.push_back(e);
+          dtypes.push_back(graph.dtype(e));
+        }
+      }
+    }
+    const Status complete = complete_attrs(*raw.op, dtypes, spec.attrs);
+    if (!complete.ok()) return here(complete);
+    const auto outputs = arg_dtypes(raw.op->output_args, spec.attrs);
+    if (!outputs.ok()) return here(outputs.status());
+    total_outputs_ += static_cast<std::int64_t>(outputs->size());
+    if (total_outputs_ > kMaxOutputs) return here(resource_exhausted("the graph has over ", kMaxOutputs, " outputs"));
+    if (forward) spec.shapes.resize(std::max<std::size_t>(outputs->size(), 1));
+    const auto added = graph.add_node(std::move(spec));
+    return added.ok() ? ok_status() : here(added.status());
+  }
+
+  Status connect(Graph& graph, const RawNode& raw) {
+    const NodeId id = *graph.find(raw.name);
+    ARGOSY_ASSIGN_OR_RETURN(const auto wanted, arg_dtypes(raw.op->input_args, graph.node(id).attrs, &refs_));
+    std::size_t at = 0;
+    for (const RawInput& input : raw.inputs) {
+      ARGOSY_ASSIGN_OR_RETURN(const Endpoint e, resolve(graph, input));
+      if (e.index == Value::kControl) {
+        graph.add_control_input(id, e.node);
+        continue;
+      }
+      const bool fits = graph.dtype(e) == wanted[at] && (!refs_[at] || graph.node(e.node).output_is_ref(e.index));
+      if (!fits) {
+        return in_.error_at(input.position, str_cat("input ", at, " of ", raw.op->name, " must be ",
+                                                    refs_[at] ? "a reference to " : "", dtype_name(wanted[at])));
+      }
+      graph.add_input(id, e);
+      ++at;
+    }
+    return ok_status();
+  }
+
+  const Scanner& in_;
+  const OpRegistry& ops_;
+  std::int64_t total_outputs_ = 0;  // of all graphs of the text
+  std::vector<bool> refs_;
+};
+
+// Reads the lines, and the functions.
 class Parser {
  public:
-  Parser(std::string_view text, const OpRegistry& ops) : in_(text), ops_(ops) {}
+  Parser(std::string_view text, const OpRegistry& ops) : in_(text), ops_(ops), builder_(in_, ops) {}
 
   Result<Graph> run() {
     std::vector<RawNode> nodes;
@@ -47,7 +152,7 @@ class Parser {
         nodes.push_back(std::move(node));
       }
     }
-    ARGOSY_ASSIGN_OR_RETURN(Graph graph, build(std::move(nodes)));
+    ARGOSY_ASSIGN_OR_RETURN(Graph graph, builder_.build(std::move(nodes)));
     for (auto& f : functions) {
       if (graph.function(f->name) != nullptr) return in_.error(str_cat("function \"", f->name, "\" is defined twice"));
       graph.add_function(std::move(f));
@@ -142,7 +247,7 @@ class Parser {
       ARGOSY_ASSIGN_OR_RETURN(RawNode node, read_node(std::move(name), start));
       nodes.push_back(std::move(node));
     }
-    ARGOSY_ASSIGN_OR_RETURN(function->body, build(std::move(nodes)));
+    ARGOSY_ASSIGN_OR_RETURN(function->body, builder_.build(std::move(nodes)));
     for (std::size_t i = 0; i < args.size(); ++i) {
       const auto id = function->body.find(args[i].node);
       const bool is_arg = id && function->body.node(*id).op->name == "_Arg" &&
@@ -151,7 +256,7 @@ class Parser {
       function->args.push_back(*id);
     }
     for (const RawInput& r : returns) {
-      ARGOSY_ASSIGN_OR_RETURN(const Endpoint e, resolve(function->body, r));
+      ARGOSY_ASSIGN_OR_RETURN(const Endpoint e, builder_.resolve(function->body, r));
       if (e.index == Value::kControl) {
         function->control_returns.push_back(e.node);
       } else {
@@ -161,102 +266,9 @@ class Parser {
     return std::shared_ptr<const Function>(std::move(function));
   }
 
-  // REQUIRES for the index to be checked: the node is in the graph.
-  Result<Endpoint> resolve(const Graph& graph, const RawInput& input) const {
-    const auto id = graph.find(input.node);
-    if (!id) return in_.error_at(input.position, str_cat("there is no node \"", input.node, "\""));
-    const auto outputs = static_cast<std::int64_t>(graph.node(*id).output_dtypes.size());
-    if (input.index >= outputs) {
-      return in_.error_at(input.position, str_cat("node \"", input.node, "\" has ", outputs, " outputs"));
-    }
-    return Endpoint{*id, static_cast<std::int32_t>(input.index)};
-  }
-
-  Result<Graph> build(std::vector<RawNode> nodes) {
-    Graph graph(ops_);
-    std::unordered_map<std::string_view, std::size_t> lines;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (!lines.emplace(nodes[i].name, i).second) {
-        return in_.error_at(nodes[i].position, str_cat("node \"", nodes[i].name, "\" is defined twice"));
-      }
-    }
-    std::vector<std::size_t> open;  // nodes with inputs further down
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const bool forward = std::any_of(nodes[i].inputs.begin(), nodes[i].inputs.end(), [&](const RawInput& input) {
-        const auto line = lines.find(input.node);
-        return line != lines.end() && line->second >= i;
-      });
-      ARGOSY_RETURN_IF_ERROR(add(graph, nodes[i], forward));
-      if (forward) open.push_back(i);
-    }
-    for (const std::size_t i : open) ARGOSY_RETURN_IF_ERROR(connect(graph, nodes[i]));
-    ARGOSY_RETURN_IF_ERROR(graph.topological_order().status());
-    return graph;
-  }
-
-  Status add(Graph& graph, RawNode& raw, bool forward) {
-    const auto here = [&](const Status& s) { return in_.error_at(raw.position, s.message()).with_hint(s.hint()); };
-    NodeSpec spec{.name = raw.name, .op = raw.op->name, .attrs = std::move(raw.attrs), .device = raw.device};
-    std::vector<DType> dtypes;
-    if (forward) {
-      // What is yet to come has the dtype of what is there; connect() holds it to that.
-      std::size_t data = 0;
-      DType first = DType::kInvalid;
-      for (const RawInput& input : raw.inputs) {
-        if (input.index == Value::kControl) continue;
-        ++data;
-        const auto known = graph.find(input.node) ? resolve(graph, input) : Result<Endpoint>(not_found("later"));
-        if (known.ok() && first == DType::kInvalid) first = graph.dtype(*known);
-      }
-      if (const auto* t = spec.attrs.find_as<DType>("T")) first = *t;
-      dtypes.assign(data, first);
-    } else {
-      for (const RawInput& input : raw.inputs) {
-        ARGOSY_ASSIGN_OR_RETURN(const Endpoint e, resolve(graph, input));
-        if (e.index == Value::kControl) {
-          spec.controls.push_back(e.node);
-        } else {
-          spec.inputs.push_back(e);
-          dtypes.push_back(graph.dtype(e));
-        }
-      }
-    }
-    const Status complete = complete_attrs(*raw.op, dtypes, spec.attrs);
-    if (!complete.ok()) return here(complete);
-    const auto outputs = arg_dtypes(raw.op->output_args, spec.attrs);
-    if (!outputs.ok()) return here(outputs.status());
-    total_outputs_ += static_cast<std::int64_t>(outputs->size());
-    if (total_outputs_ > kMaxOutputs) return here(resource_exhausted("the graph has over ", kMaxOutputs, " outputs"));
-    if (forward) spec.shapes.resize(std::max<std::size_t>(outputs->size(), 1));
-    const auto added = graph.add_node(std::move(spec));
-    return added.ok() ? ok_status() : here(added.status());
-  }
-
-  Status connect(Graph& graph, const RawNode& raw) {
-    const NodeId id = *graph.find(raw.name);
-    ARGOSY_ASSIGN_OR_RETURN(const auto wanted, arg_dtypes(raw.op->input_args, graph.node(id).attrs, &refs_));
-    std::size_t at = 0;
-    for (const RawInput& input : raw.inputs) {
-      ARGOSY_ASSIGN_OR_RETURN(const Endpoint e, resolve(graph, input));
-      if (e.index == Value::kControl) {
-        graph.add_control_input(id, e.node);
-        continue;
-      }
-      const bool fits = graph.dtype(e) == wanted[at] && (!refs_[at] || graph.node(e.node).output_is_ref(e.index));
-      if (!fits) {
-        return in_.error_at(input.position, str_cat("input ", at, " of ", raw.op->name, " must be ",
-                                                    refs_[at] ? "a reference to " : "", dtype_name(wanted[at])));
-      }
-      graph.add_input(id, e);
-      ++at;
-    }
-    return ok_status();
-  }
-
   Scanner in_;
   const OpRegistry& ops_;
-  std::int64_t total_outputs_ = 0;
-  std::vector<bool> refs_;
+  GraphBuilder builder_;
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// What kernels of kind "cuda" share on the host's side: names of kernels by dtype, values that live in the host's
-// memory but are wanted on the GPU, ops that the CPU's kernels serve as they are.
+// The host's side of kernels of kind "cuda": names of kernels by dtype. Values that live in the host's memory but are
+// wanted on the GPU. Ops that the CPU's kernels serve as they are.
 //
-// Where values live: int32, strings, handles and what an op declares host_inputs or host_outputs in the host's memory,
-// everything else on the GPU (argosy/device/cuda/cuda_device.h).
+// Where values live: int32, strings, handles, and inputs and outputs that an op declares as host_inputs or host_outputs
+// are in the host's memory. Everything else is on the GPU (argosy/device/cuda/cuda_device.h).
 #pragma once
 
 #include <array>

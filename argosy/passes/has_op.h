@@ -1,4 +1,4 @@
-// Whether a pass has anything to do.
+// A cheap question before a pass: are there any nodes for it?
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace argosy {
 
-// Is there a node whose op is such a one? Or was there: passes change nodes into others.
+// Whether `is` holds for the op of some node. Also true where it held once: passes change nodes into others.
 template <typename Is>
 bool has_op(const Graph& graph, Is is) {
   const auto& ops = graph.ops_met();

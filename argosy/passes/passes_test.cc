@@ -7,9 +7,6 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/passes/place/place.h"
-#include "argosy/passes/prune/constant_folding.h"
-#include "argosy/passes/prune/cse.h"
-#include "argosy/passes/prune/remove_identities.h"
 
 namespace argosy {
 namespace {
@@ -28,7 +25,7 @@ std::vector<DeviceSpec> one_cpu_two_gpus() {
           device("/job:localhost/replica:0/task:0/device:GPU:1")};
 }
 
-TEST(Extract, CutsAtFeedsAndKeepsControlEdges) {
+TEST(Prune, CutsAtFeedsAndKeepsControlEdges) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, 2}, "x");
   const Value side = g.add("NoOp", {}, {}, "side");
@@ -42,7 +39,7 @@ TEST(Extract, CutsAtFeedsAndKeepsControlEdges) {
 }
 
 //  Const ─► Identity ─► OnesLike     ──►     Const
-TEST(Fold, ComputesWhatIsKnown) {
+TEST(ConstantFolding, ComputesWhatIsKnown) {
   Graph g;
   const Value y = ones_like(identity(constant(g, Tensor::vector<float>({1, 2}))));
   auto step = prune_step(g, {.fetches = {y.endpoint()}});
@@ -52,25 +49,8 @@ TEST(Fold, ComputesWhatIsKnown) {
   EXPECT_EQ(lean->graph.constant(lean->fetches[0])->data<float>()[1], 1);
 }
 
-// tf.control_dependencies([update]) around what comes out constant: the constant alone holds the update.
-TEST(Fold, KeepsWhatConstantsWaitFor) {
-  Graph g;
-  const Value effect = g.add("NoOp", {}, {}, "effect");
-  Value late;
-  {
-    const auto after = g.control_dependencies({effect});
-    late = constant(g, 1.0f);
-  }
-  const Value y = (constant(g, 2.0f) + late) * constant(g, 3.0f);
-  auto step = prune_step(g, {.fetches = {y.endpoint()}});
-  const auto lean = prepare_step(*std::move(step), {});
-  ASSERT_TRUE(lean.ok()) << lean.status().to_string();
-  EXPECT_THAT(ops_of(lean->graph), testing::UnorderedElementsAre("NoOp", "Const"));
-  EXPECT_EQ(*lean->graph.constant(lean->fetches[0])->data<float>(), 9);
-}
-
 // Where a gradient begins: ones like a loss whose shape is known, unless an effect comes before that.
-TEST(Fold, OnesLikeWhatIsComputed) {
+TEST(ConstantFolding, OnesLikeWhatIsComputed) {
   for (const bool effect : {false, true}) {
     Graph g;
     const Value x = placeholder(g, DType::kFloat32, {2, 3}, "x");
@@ -86,7 +66,7 @@ TEST(Fold, OnesLikeWhatIsComputed) {
 
 // What a constant waits for may be waited for by what reads it, where that is an effect itself: it is none of the
 // step's nodes then.
-TEST(Fold, ConstantsOfEffectsWaitForNothing) {
+TEST(ConstantFolding, ConstantsOfEffectsWaitForNothing) {
   Graph g;
   const VariableNode v = variable(g, Tensor::scalar(1.0f), "v"), w = variable(g, Tensor::scalar(1.0f), "w");
   const Value effect = assign_add(w, constant(g, 1.0f));
@@ -106,82 +86,6 @@ TEST(Fold, ConstantsOfEffectsWaitForNothing) {
     waiting += n.op->name == "AssignAdd" && !n.controls.empty() ? 1 : 0;
   }
   EXPECT_EQ(waiting, 1);
-}
-
-TEST(Fold, LeavesEffectsAlone) {
-  Graph g;
-  const Value side = g.add("NoOp", {});
-  const Value y = with_dependencies({side}, constant(g, 1.0f));
-  auto step = prune_step(g, {.fetches = {y.endpoint()}});
-  EXPECT_EQ(*fold_constants(*step), 0);
-}
-
-//  x ─► Sum over no axis ─► Reshape to its own shape ─► Neg     ──►     x ─► Neg
-TEST(Bypass, NodesThatChangeNothingGo) {
-  Graph g;
-  const Value x = placeholder(g, DType::kFloat32, {2, 3}, "x");
-  const Value none = constant(g, Tensor::vector<std::int32_t>(std::vector<std::int32_t>{}));
-  const Value sum = g.add("Sum", {x, none});
-  const Value same = g.add("Reshape", {sum, constant(g, Tensor::vector<std::int32_t>({2, 3}))});
-  const Value y = g.add("Neg", {same});
-  const Value flat = g.add("Reshape", {sum, constant(g, Tensor::vector<std::int32_t>({6}))});
-  auto step = prune_step(g, {.fetches = {y.endpoint(), sum.endpoint(), flat.endpoint()}});
-  ASSERT_TRUE(step.ok());
-  EXPECT_EQ(*remove_identities(*step), 2);
-  ASSERT_TRUE(drop_dead_nodes(*step).ok());
-  EXPECT_THAT(ops_of(step->graph), testing::UnorderedElementsAre("Placeholder", "Neg", "Const", "Reshape"));
-  EXPECT_EQ(step->graph.node(step->fetches[1].node).name, "x");
-}
-
-TEST(Bypass, KeepsWhatOrdersOrIsWaitedFor) {
-  Graph g;
-  const Value x = placeholder(g, DType::kFloat32, {2, 3}, "x");
-  const Value none = constant(g, Tensor::vector<std::int32_t>(std::vector<std::int32_t>{}));
-  const Value before = g.add("NoOp", {});
-  Value late;
-  {
-    const auto after = g.control_dependencies({before});
-    late = g.add("Sum", {x, none});
-  }
-  const Value waited = g.add("Sum", {x, none});
-  const Value y = with_dependencies({waited}, late);
-  auto step = prune_step(g, {.fetches = {y.endpoint()}});
-  ASSERT_TRUE(step.ok());
-  EXPECT_EQ(*remove_identities(*step), 0);
-}
-
-TEST(Cse, KeepsOneOfTwins) {
-  Graph g;
-  const Value x = placeholder(g, DType::kFloat32, {2}, "x");
-  const Value a = zeros_like(identity(x));
-  const Value b = zeros_like(identity(x));
-  Value c;
-  {
-    const auto on = g.device("/gpu:1");
-    c = zeros_like(identity(x));
-  }
-  auto step = prune_step(g, {.fetches = {a.endpoint(), b.endpoint(), c.endpoint()}});
-  EXPECT_EQ(*cse(*step), 2);
-  EXPECT_EQ(step->fetches[0], step->fetches[1]);
-  EXPECT_NE(step->fetches[0], step->fetches[2]);
-}
-
-// Who read or waited for the one that goes reads and waits for the one that stays, further down the line too.
-TEST(Cse, LeadsUsersToWhatStays) {
-  Graph g;
-  const Value x = placeholder(g, DType::kFloat32, {2}, "x");
-  const Value a = g.add("Neg", {x}), b = g.add("Neg", {x});
-  const Value c = g.add("Exp", {a}), d = g.add("Exp", {b});
-  const Value y = with_dependencies({b, d}, g.add("AddV2", {c, d}));
-  auto step = prune_step(g, {.fetches = {y.endpoint()}});
-  ASSERT_TRUE(step.ok());
-  EXPECT_EQ(*cse(*step), 2);
-  ASSERT_TRUE(drop_dead_nodes(*step).ok());
-  EXPECT_THAT(ops_of(step->graph), testing::UnorderedElementsAre("Placeholder", "Neg", "Exp", "AddV2", "Identity"));
-  const Node& last = step->graph.node(step->fetches[0].node);
-  std::vector<std::string_view> waits;
-  for (const NodeId id : last.controls) waits.push_back(step->graph.node(id).op->name);
-  EXPECT_THAT(waits, testing::UnorderedElementsAre("Neg", "Exp"));
 }
 
 TEST(DropDeadNodes, FewMayStayAsNodesThatReadNothing) {
@@ -207,6 +111,32 @@ TEST(DropDeadNodes, FewMayStayAsNodesThatReadNothing) {
   step->fetches[0] = {NodeId{10}, 0};
   ASSERT_TRUE(drop_dead_nodes(*step, DeadNodes::kMayStay).ok());
   EXPECT_EQ(step->graph.size(), 11);
+}
+
+// Scripts may give the names of version 0.1: they switch off the same passes, and the notes say so in the new words.
+TEST(PrepareStep, OldNamesOfPassesMeanTheSame) {
+  const auto notes_without = [](const std::string& names) {
+    Graph g;
+    const Value x = placeholder(g, DType::kFloat32, {2}, "x");
+    const Value y = g.add("AddV2", {g.add("Neg", {x}), g.add("Neg", {x})});
+    const Value z = g.add("Mul", {y, g.add("Neg", {constant(g, Tensor::vector<float>({1, 2}))})});
+    auto step = prune_step(g, {.fetches = {z.endpoint()}});
+    EXPECT_TRUE(step.ok()) << step.status().to_string();
+    const auto prepared = prepare_step(*std::move(step), {.without = names});
+    EXPECT_TRUE(prepared.ok()) << prepared.status().to_string();
+    return prepared.ok() ? prepared->notes : std::vector<std::string>{};
+  };
+  const std::pair<const char*, const char*> names[] = {{"fold", "constant_folding"},
+                                                       {"relax_order", "prune_control_edges"},
+                                                       {"bypass", "remove_identities"},
+                                                       {"merge_equal", "cse"},
+                                                       {"fold,merge_equal", "constant_folding,cse"}};
+  for (const auto& [old_name, new_name] : names) {
+    const auto notes = notes_without(old_name);
+    EXPECT_EQ(notes, notes_without(new_name)) << old_name;
+    EXPECT_NE(notes, notes_without("")) << old_name;
+    EXPECT_THAT(notes, testing::Contains(str_cat(str_split(new_name, ',')[0], ": off"))) << old_name;
+  }
 }
 
 TEST(Place, AskedDefaultAndMoved) {

@@ -1,8 +1,8 @@
-// Buffer: a run of memory on one device. Copying it is cheap and shares the memory.
+// Buffer: a block of memory on one device. A copy is cheap and shares the memory.
 //
-// An owned buffer keeps its memory alive and gives it back to its allocator when the last copy goes.
-// A borrowed buffer points into memory that something else keeps alive (a step's arena, a caller's array):
-// it is valid only as long as that is, so whatever outlives a step must own its memory (Tensor::owned()).
+// * An owned buffer keeps its memory alive. The last copy returns it to its allocator.
+// * A borrowed buffer points into memory that another object keeps alive (a step's arena, a caller's array), and is
+//   valid only as long as that object. So a value that outlives a step must own its memory (Tensor::owned()).
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@ inline constexpr std::size_t kBufferAlignment = 64;  // bytes; of every allocati
 class Buffer {
  public:
   Buffer() = default;
-  // `owner` is released with the last copy; its deleter frees the memory.
+  // The last copy releases `owner`, whose deleter frees the memory.
   Buffer(std::shared_ptr<void> owner, void* data, std::size_t bytes)
       : owner_(std::move(owner)), data_(static_cast<std::byte*>(data)), bytes_(bytes) {}
   // Of somebody else's memory, which must outlive the buffer and its copies.
   static Buffer borrow(void* data, std::size_t bytes) { return Buffer(nullptr, data, bytes); }
 
-  std::byte* data() const { return data_; }         // on the buffer's device
-  std::size_t bytes() const { return bytes_; }      // of data()
-  bool owned() const { return owner_ != nullptr; }  // frees its memory with its last copy
-  // Nobody else can see this memory: it may be overwritten.
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  bool owned() const { return owner_ != nullptr; }
+  // True when no other buffer shares this memory: it may be overwritten.
   bool unique() const { return owner_ != nullptr && owner_.use_count() == 1; }
-  const std::shared_ptr<void>& owner() const { return owner_; }  // null of borrowed memory
-  // A part of it, sharing ownership. REQUIRES: in range.
+  const std::shared_ptr<void>& owner() const { return owner_; }
+  // A range of this buffer; shares ownership. REQUIRES: in range.
   Buffer part(std::size_t offset, std::size_t bytes) const { return Buffer(owner_, data_ + offset, bytes); }
 
  private:
@@ -47,18 +47,18 @@ struct MemoryStats {
   std::uint64_t allocations = 0;   // calls so far
 };
 
-// Where buffers come from. Thread-safe. Memory is 64-byte aligned and not initialised; it may be given back after the
-// allocator object is gone (buffers share its state).
+// Allocator: allocates the buffers of one device. Thread-safe. Memory is 64-byte aligned and not initialised. Buffers
+// may outlive the allocator (they share its state).
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  // RESOURCE_EXHAUSTED with requested, in use and limit when it does not fit.
+  // RESOURCE_EXHAUSTED with the bytes requested, in use and allowed, when it does not fit.
   virtual Result<Buffer> allocate(std::size_t bytes) = 0;
-  virtual MemoryStats stats() const = 0;  // Any thread.
-  // Gives memory that is kept for later allocations, but in no buffer now, back to the system.
+  virtual MemoryStats stats() const = 0;
+  // Returns memory kept for later allocations to the system.
   virtual void trim() {}
-  // Host code may read and write this memory. Where it may not (a real GPU's), these stand in for memcpy. Within: in order
-  // with the device's work, which the host does not wait for. Out, to the host's memory: done when it returns.
+  // Whether host code may read and write this memory. If not (a real GPU), these two replace memcpy. copy_within(): in
+  // order with the device's work; the host does not wait. copy_out(): to host memory; done at the return.
   virtual bool on_host() const { return true; }
   virtual Status copy_within(void* to, const void* from, std::size_t bytes);  // Between places of this memory.
   virtual Status copy_out(void* to, const void* from, std::size_t bytes);     // From this memory to host memory.

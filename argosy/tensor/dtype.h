@@ -1,4 +1,5 @@
-// Element types: all of TensorFlow's, by TensorFlow's numbers, so that files and wires need no table.
+// DType: the element types, all of TensorFlow's, with TensorFlow's numbers, so that files and wire formats need no
+// table.
 #pragma once
 
 #include <complex>
@@ -61,8 +62,8 @@ constexpr bool is_integer(DType d) {
   return d == DType::kInt8 || d == DType::kInt16 || d == DType::kInt32 || d == DType::kInt64 || d == DType::kUint8 ||
          d == DType::kUint16 || d == DType::kUint32 || d == DType::kUint64;
 }
-// Elements are plain bytes: may be copied by memcpy, live in any memory, travel on wires. False for
-// kString, kResource and kVariant, which hold C++ objects and always live in host memory.
+// True for elements of plain bytes: memcpy may copy them, and any memory and wire may hold them. False for kString,
+// kResource and kVariant, whose elements are C++ objects in host memory.
 constexpr bool is_plain(DType d) {
   return d != DType::kString && d != DType::kResource && d != DType::kVariant && d != DType::kInvalid;
 }
@@ -70,7 +71,7 @@ constexpr bool is_plain(DType d) {
 // The DType of a C++ type: dtype_of<float>() == DType::kFloat32.
 template <typename T>
 constexpr DType dtype_of() = delete;
-// clang-format breaks such a list elsewhere at every pass.
+// clang-format would re-break this list every time.
 // clang-format off
 #define ARGOSY_DTYPES(X)                                                                                       \
   X(float, kFloat32) X(double, kFloat64) X(bfloat16, kBfloat16) X(float16, kFloat16) X(std::int8_t, kInt8)     \
@@ -86,8 +87,8 @@ constexpr DType dtype_of() = delete;
 ARGOSY_DTYPES(ARGOSY_DTYPE_OF)
 #undef ARGOSY_DTYPE_OF
 
-// The one dispatch helper: runs fn.template operator()<T>() with the dtype's C++ type, or reports the dtype as
-// unsupported by `op`. fn returns Status.
+// Calls fn.template operator()<T>() with the C++ type of the dtype, or returns the error that `op` does not support it.
+// fn returns Status.
 //   return dispatch<FloatTypes>(x.dtype(), "Softmax", [&]<typename T>() { … return ok_status(); });
 template <typename... Ts>
 struct TypeList {};
@@ -119,7 +120,8 @@ template <typename List, typename Fn>
 Status dispatch(DType dtype, std::string_view op, Fn&& fn) {
   return dispatch_list(List{}, dtype, op, std::forward<Fn>(fn));
 }
-// By element size alone (1, 2, 4, 8 or 16 bytes), for kernels that only move plain elements: fewer instantiations.
+// The same by element size alone (1, 2, 4, 8 or 16 bytes), for kernels that only move plain elements: fewer
+// instantiations.
 struct Bytes16 {
   std::uint64_t words[2];  // bits, not numbers
 };

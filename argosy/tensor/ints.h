@@ -1,4 +1,4 @@
-// Ints: a short list of int64 (axes, sizes, strides) that lives inline up to kInline numbers, so that a kernel which
+// Ints: a short list of int64 (axes, sizes, strides). Up to kInline numbers live inside the object, so a kernel that
 // reads a shape-like tensor allocates nothing. A value type.
 #pragma once
 
@@ -86,11 +86,11 @@ class Ints {
   int capacity_ = kInline;
 };
 
-// A rank-0 or rank-1 tensor of int8, int16, int32 or int64 as numbers. The error names `what`.
+// Reads a rank-0 or rank-1 tensor of int8, int16, int32 or int64. An error names `what`.
 Result<Ints> read_ints(const Tensor& t, std::string_view what);
-// The one number of such a tensor.
+// Reads the only number of such a tensor.
 Result<std::int64_t> read_int(const Tensor& t, std::string_view what);
-// Row-major distances between neighbours along each axis, in elements.
+// Row-major strides of these sizes, in elements.
 Ints row_major(std::span<const std::int64_t> sizes);
 
 }  // namespace argosy

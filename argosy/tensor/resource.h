@@ -1,5 +1,5 @@
-// What lives longer than a step and is passed by handle: variables, queues, tables (kResource), and
-// immutable values of other C++ types: tensor lists and maps (kVariant).
+// Elements that are C++ objects. kResource: handles of variables, queues and tables, which outlive a step. kVariant:
+// immutable values such as tensor lists and maps.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace argosy {
 
-// Base of everything a ResourceManager holds. Thread-safe by its own means; shared by handles and manager.
+// Base of every object in a ResourceManager. Handles and the manager share it. Thread-safe by its own means.
 class Resource {
  public:
   virtual ~Resource() = default;
   virtual std::string describe() const = 0;  // "Variable float[3,4]"
 };
 
-// Element of a kResource tensor. Copies name the same resource. May be empty.
+// An element of a kResource tensor. Copies name the same resource. May be empty.
 class ResourceHandle {
  public:
   ResourceHandle() = default;
@@ -37,18 +37,18 @@ class ResourceHandle {
 class Allocator;
 class Variant;
 
-// Base of what a Variant holds. Immutable once shared.
+// Base of the value in a Variant. Immutable once shared.
 class VariantValue {
  public:
   virtual ~VariantValue();
-  virtual std::string describe() const = 0;  // for people
-  // What differentiation needs of values that contain numbers: the same with zeros in them, the sum of two.
+  virtual std::string describe() const = 0;
+  // For gradients of values that contain numbers: the same value filled with zeros, and the sum of two values.
   virtual Result<Variant> zeros_like(Allocator& memory) const;
   // The sum of two of a kind; UNIMPLEMENTED where there is none.
   virtual Result<Variant> plus(const VariantValue& other, Allocator& memory) const;
 };
 
-// Element of a kVariant tensor. Copies share the value.
+// An element of a kVariant tensor. Copies share the value.
 class Variant {
  public:
   Variant() = default;

@@ -1,6 +1,6 @@
-// Shape: the sizes of a tensor, all known. PartialShape: what is known of them before a step runs.
-// Sizes are int64 and never negative in a Shape; the number of elements is checked for overflow where a Shape is made
-// from outside data (Shape::make). Value types; small ones live inline.
+// Shape: the sizes of a tensor, all known. PartialShape: the sizes as far as they are known before a step runs. Sizes
+// are int64 and never negative in a Shape. Shape::make() checks sizes from outside, the product of them included. Value
+// types; short ones live inline.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class Shape {
   static constexpr int kMaxRank = 254;  // TensorFlow's
 
   Shape() = default;  // a scalar
-  // REQUIRES: sizes >= 0 and a product below 2^63. For sizes that a user, file or feed brings, use make().
+  // REQUIRES: sizes >= 0 and a product below 2^63. Use make() for sizes from a user, a file or a feed.
   Shape(std::initializer_list<std::int64_t> sizes) : Shape(std::span(sizes.begin(), sizes.size())) {}
   // REQUIRES: sizes are not negative and their product fits 63 bits.
   explicit Shape(std::span<const std::int64_t> sizes);
@@ -46,7 +46,7 @@ class Shape {
   Shape inserted(int axis, std::int64_t size) const;  // with one axis more, before `axis`
   Shape removed(int axis) const;                      // without `axis`
 
-  // Row-major distance, in elements, between neighbours along each axis.
+  // Row-major strides, in elements.
   std::vector<std::int64_t> strides() const;
 
   std::string to_string() const;              // "[2,3]"
@@ -64,7 +64,7 @@ class Shape {
   int rank_ = 0;
 };
 
-// A rank and sizes, each of which may be unknown. A graph has one for each of its values.
+// A rank and sizes, each possibly unknown. A graph has one for each value.
 class PartialShape {
  public:
   static constexpr std::int64_t kUnknown = -1;  // a size that is not known
@@ -92,8 +92,8 @@ class PartialShape {
   Result<Shape> full() const;                                       // REQUIRES is_full() for OK
   std::int64_t elements() const;                                    // kUnknown unless is_full()
 
-  bool compatible(const PartialShape& other) const;  // some shape is both
-  // What both say together; an error when they contradict each other.
+  bool compatible(const PartialShape& other) const;
+  // The shape that satisfies both; an error when they contradict each other.
   Result<PartialShape> merge(const PartialShape& other) const;
 
   std::string to_string() const;  // "[?,3]", "<unknown>"
@@ -104,12 +104,12 @@ class PartialShape {
   Sizes sizes_;
 };
 
-// NumPy's and TensorFlow's broadcasting of two shapes; an error names both.
+// Broadcasts two shapes by the rules of NumPy and TensorFlow; an error names both.
 Result<Shape> broadcast(const Shape& a, const Shape& b);
 // By NumPy's rules; INVALID_ARGUMENT where they do not go together.
 Result<PartialShape> broadcast(const PartialShape& a, const PartialShape& b);
 
-// -rank <= axis < rank, counted from the end when negative; the error names op and rank.
+// Checks -rank <= axis < rank and returns the axis from the front. An error names op and rank.
 Result<int> normalize_axis(std::int64_t axis, int rank, std::string_view op);
 
 }  // namespace argosy

@@ -1,4 +1,5 @@
-// What strings hold beside the memory of their tensor, in the budget of host memory (argosy/base/memory/host_budget.h).
+// Counts the heap memory of strings, outside their tensor's own memory, in the budget of host memory
+// (argosy/base/memory/host_budget.h).
 #pragma once
 
 #include <string_view>
@@ -8,12 +9,12 @@
 
 namespace argosy {
 
-// Reserves what the strings of `t` take on the heap, for as long as its memory lives, whoever shares it. It does so
-// once, the first time it is asked for, when all strings are written. RESOURCE_EXHAUSTED "ARG-MEM-004" where that does
-// not fit: `what` begins the message. Does nothing for other dtypes and for memory that the tensor only borrows.
+// Reserves the heap memory of the strings of `t` while the tensor's memory lives, whoever shares it. Call it when all
+// strings are written; later calls do nothing. RESOURCE_EXHAUSTED (ARG-MEM-004): it does not fit; `what` begins the
+// message. No effect on other dtypes and on borrowed memory.
 Status reserve_strings(const Tensor& t, std::string_view what);
 
-// A tensor in the host's memory that is counted in the budget while it lives.
+// A tensor in host memory that the budget counts while it lives.
 Result<Tensor> allocate_reserved(HostUse use, DType dtype, Shape shape, std::string_view what);
 
 }  // namespace argosy

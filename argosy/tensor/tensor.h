@@ -1,5 +1,5 @@
-// Tensor: a typed, shaped, contiguous (row-major) view of a Buffer. Copying is cheap and shares memory.
-// Not synchronised: whoever writes through data() must be the only one looking.
+// Tensor: a typed, shaped, contiguous (row-major) view of a Buffer. A copy is cheap and shares the memory. Not
+// synchronised: a thread that writes through data() must be the only one that uses the memory.
 #pragma once
 
 #include <initializer_list>
@@ -21,9 +21,9 @@ class Tensor {
   Tensor(DType dtype, Shape shape, Buffer buffer)
       : dtype_(dtype), shape_(std::move(shape)), buffer_(std::move(buffer)) {}
 
-  // Memory from `allocator`, not initialised. Strings, resources and variants are default-constructed in host memory.
+  // Uninitialised memory from `allocator`. Strings, resources and variants are default-constructed, in host memory.
   static Result<Tensor> allocate(DType dtype, Shape shape, Allocator& allocator);
-  // In host memory, zero-filled; aborts when the system has none left.
+  // In host memory, filled with zeros; aborts when the system has no memory left.
   static Tensor zeros(DType dtype, Shape shape);
 
   // One number.
@@ -76,7 +76,7 @@ class Tensor {
   std::span<T> values() const {
     return {data<T>(), static_cast<std::size_t>(elements())};
   }
-  // The bytes as they are, unchecked.
+  // The address, without a check of the dtype.
   void* raw() const { return buffer_.data(); }
   // The same without a look at the dtype.
   template <typename T>
@@ -84,17 +84,17 @@ class Tensor {
     return reinterpret_cast<T*>(buffer_.data());
   }
 
-  // Same elements, other shape. REQUIRES: equal number of elements.
+  // The same elements in another shape. REQUIRES: the same number of elements.
   Tensor reshaped(Shape shape) const;
-  // Same bytes, other dtype of the same size.
+  // The same bytes as another dtype of the same size.
   Tensor bitcast(DType dtype) const { return Tensor(dtype, shape_, buffer_); }
   // Rows [begin, end) of the first axis, sharing memory. REQUIRES: rank >= 1, in range.
   Tensor rows(std::int64_t begin, std::int64_t end) const;
-  // This tensor, if it keeps its memory alive; else a copy in host memory that does.
+  // This tensor if it owns its memory, else a copy in host memory.
   Tensor owned() const;
   // A deep copy in host memory.
   Tensor clone() const;
-  // Nobody else shares the memory: it may be overwritten.
+  // True when no other tensor shares the memory: it may be overwritten.
   bool unique() const { return buffer_.unique(); }
 
   // "float[2,3] [[1 2 3] …": at most `limit` values.
@@ -106,14 +106,14 @@ class Tensor {
   Buffer buffer_;
 };
 
-// Copies the elements of one host-readable tensor into the memory of another of equal dtype and element count.
+// Copies the elements between two host-readable tensors. REQUIRES: equal dtype and number of elements.
 void copy_elements(const Tensor& to, const Tensor& from);
 
-// A rank-0 or rank-1 int32/int64 tensor as numbers: axes, shapes, sizes. The error names `what`.
+// Reads a rank-0 or rank-1 int32/int64 tensor: axes, shapes, sizes. An error names `what`.
 Result<std::vector<std::int64_t>> to_int64s(const Tensor& t, std::string_view what);
 // The number of a scalar of an integer dtype; `what` names it in errors.
 Result<std::int64_t> to_int64(const Tensor& t, std::string_view what);
-// Such a tensor read as a shape: sizes >= 0, no overflow.
+// Reads such a tensor as a shape: sizes >= 0, no overflow.
 Result<Shape> to_shape(const Tensor& t, std::string_view what);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Cases by hand for what ops claim of the examples of a batch (batch_rules_test.cc), and why some have none.
+// Hand-written cases for the batch rules of ops (batch_rules_test.cc), and the reasons why some ops have none.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace argosy {
 
-// Where random ones are seldom taken, or say nothing of a batch of another size.
+// The cases of this op. Needed where its kernels seldom accept random cases, or where those tell nothing about another
+// batch size.
 std::vector<RandomCase> rule_cases(const OpDef& op);
 
-// Why an op with a rule may go untried; empty: it may not.
+// Why an op with a rule needs no case; empty: it needs one.
 std::string why_without_case(const OpDef& op);
 
 }  // namespace argosy

@@ -1,8 +1,9 @@
-// What ops say of the examples of a batch (op/definition/batch_rule.h), by brute force: every op with a rule is run on whole
-// inputs and on two and three uneven shards of them, one of a single row, along every axis that its rule claims. Where
-// strategies would take a shard's rows for an example's own, joined they must be the global batch's; where they would
-// add shards' values up or average them, so must these. Cases are random ones (testing/random_case.h) and some by hand.
-// ARGOSY_RULE_OP tries one op and says what was tried.
+// Checks by brute force what ops declare about the examples of a batch (op/definition/batch_rule.h). Every op with a
+// rule runs on whole inputs, and on two and three uneven shards of them, one of a single row, along every axis of its
+// rule.
+// * Where a rule says that rows are independent, the joined results of the shards must equal the result of the whole.
+// * Where it says that values add up or average, the sums or means of the shards must.
+// The cases are random (testing/random_case.h), and some hand-written. ARGOSY_RULE_OP runs one op and prints its cases.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A table of words whose rows are updated where they were seen, for tests of data parallelism.
+// An embedding table with sparse updates, for tests of data parallelism.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,13 +23,14 @@ namespace argosy::embedding {
 constexpr std::int64_t kWords = 12, kWidth = 5;
 
 enum class Rule {
-  kScatter,      // every row for itself
+  kScatter,      // each row alone
   kEqualsAdded,  // Adagrad, which needs the sum of equal words' rows
   kClipped,      // rows scaled by the norm of all rows
-  kThroughSlot,  // the table follows what the rows have made of its slot, as in Adam
+  kThroughSlot,  // the update reads a slot that the rows have changed, as in Adam
 };
 
-// Words looked up, one gradient row a word, an update of those rows alone: as tf.gradients and tf.train make it.
+// Looks up words, computes one gradient row for each word, and updates only those rows, as tf.gradients and tf.train
+// build it.
 struct Embedding {
   Graph graph;
   VariableNode table, slot, seen;
@@ -71,7 +72,8 @@ struct Outcome {
   std::string summary;
 };
 
-// Variables, and losses of a few steps of uneven batches. `request` has the devices "/device:GPU:0", …
+// The variables, and the losses of a few steps with batches of uneven sizes. `request` has the devices "/device:GPU:0",
+// …
 inline Result<Outcome> run(Embedding& e, int devices, int shards = 0, DeviceRequest request = {}) {
   if (request.gpus == nullptr) request = {.devices = str_cat(devices), .emulate = str_cat(devices)};
   ARGOSY_RETURN_IF_ERROR(Status(e.graph.status()));

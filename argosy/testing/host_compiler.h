@@ -1,4 +1,4 @@
-// What stands for NVRTC where GPUs are fakes.
+// Replaces NVRTC for fake GPUs.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace argosy {
 
-// Generated kernels become shared objects, which the fake driver loads, by way of the machine's own compiler, where it
-// has one; watched ones where the fake driver wants those (argosy/device/cuda/fake/watch.h).
+// Compiles generated kernels with the machine's C++ compiler, if there is one, into shared objects that the fake driver
+// loads. They are instrumented where the fake driver asks for it (argosy/device/cuda/fake/watch.h).
 std::shared_ptr<cuda::RuntimeCompiler> host_compiler();
 
 }  // namespace argosy

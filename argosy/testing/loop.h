@@ -32,7 +32,7 @@ struct DataflowLoop {
     close(g, time, again + enter(g, constant(g, 1), name));
     close(g, merged, body(inside));
   }
-  // A value from around the loop, there in every iteration.
+  // A value from outside the loop, available in every iteration.
   static Value enter(Graph& g, const Value& from, const char* name = "loop") {
     return g.add("Enter", {from}, {{"frame_name", name}, {"is_constant", true}});
   }

@@ -146,8 +146,8 @@ void dump_case(const OpCase& c, const std::vector<Tensor>& outputs) {
   if (!dump_path().empty()) append(dump_path(), to_json(c, outputs));
 }
 
-// Attributes as the case gives them: which dtype a variable has is written beside it. An input that is a variable
-// without a value is null; "after" has the values of the variables.
+// Writes the attributes of the case, and the dtype of each variable. An input that is a variable without a value is
+// null; "after" has the values of the variables.
 void dump_case(const StateCase& c, const std::vector<Tensor>& outputs, const std::vector<Tensor>& after) {
   const std::string& path = dump_path();
   if (path.empty()) return;

@@ -1,7 +1,7 @@
-// What the oracle reads: op cases with our results, one JSON object a line, appended to the file that
-// $ARGOSY_DUMP_CASES names; or, where it names a folder by a last '/', to <program>.jsonl there, written afresh.
-// tests/oracle/ops/compare_ops.py runs each through TensorFlow and reports where the two differ; scripts/check_op_cases.py asks
-// whether every op is among them.
+// Writes op cases and our results for the oracle: one JSON object a line, appended to the file $ARGOSY_DUMP_CASES. If
+// that name ends in '/', it is a folder: the cases go to a new file <program>.jsonl in it.
+// * tests/oracle/ops/compare_ops.py runs each case through TensorFlow and reports differences.
+// * scripts/check_op_cases.py checks that every op has a case.
 #pragma once
 
 #include <vector>
@@ -10,16 +10,16 @@
 
 namespace argosy {
 
-// Nothing happens without the environment variable, or for tensors that cannot be written down (resources, variants).
-// `outputs` is what our first kernel gave; empty for a case that must fail. An output the case does not look at (an
-// invalid tensor in its `expect`) is left out of the comparison.
+// Writes one case. No effect without the environment variable, or for tensors that have no text form (resources,
+// variants). `outputs`: the results of our first kernel; empty for a case that must fail. The oracle skips an output
+// that the case does not check (an invalid tensor in its `expect`).
 void dump_case(const OpCase& c, const std::vector<Tensor>& outputs);
 
-// The same with what the case's variables held afterwards; outputs that are references are left out.
+// The same with the values of the case's variables after the op; outputs that are references are omitted.
 struct StateCase;
 void dump_case(const StateCase& c, const std::vector<Tensor>& outputs, const std::vector<Tensor>& after);
 
-// Notes that this op's gradient was held against finite differences.
+// Records that this op's gradient was compared with finite differences.
 void dump_gradient(const std::string& op);
 
 }  // namespace argosy

@@ -287,8 +287,6 @@ class LonelyStep final : public StepContext {
  public:
   std::int64_t step_id() const override { return 1; }
   Cancellation& cancellation() override { return cancellation_; }
-  Status send(std::string_view, Tensor) override { return ok_status(); }
-  void receive(std::string_view, Received done) override { done(cancelled("nobody sends"), {}); }
   ResourceManager& step_resources() override { return resources_; }
 
  private:

@@ -1,5 +1,5 @@
-// Cases nobody thought of: random attributes, dtypes, shapes and values for any op, from sensible to hostile, the same
-// for the same seed; and a way to run a kernel on them with memory that runs out.
+// Random cases: random attributes, dtypes, shapes and values for any op, from sensible to hostile, the same for the
+// same seed. Also runs a kernel on them with limited memory.
 #pragma once
 
 #include <random>
@@ -17,11 +17,10 @@ struct RandomCase {
   std::string describe() const;
 };
 
-// Empty when the op cannot be asked this way (functions as attributes, unless given). Attributes in `fixed` are taken
-// from there.
+// Empty when the op has attributes that cannot be drawn (functions, unless given). `fixed` sets attributes.
 std::optional<RandomCase> random_case(const OpDef& op, std::uint64_t seed, const AttrMap& fixed = {});
 
-// Host memory that refuses more than `limit` bytes at a time.
+// Host memory that refuses an allocation above `limit` bytes.
 class LimitedAllocator final : public Allocator {
  public:
   explicit LimitedAllocator(std::size_t limit) : limit_(limit) {}
@@ -32,13 +31,13 @@ class LimitedAllocator final : public Allocator {
   std::size_t limit_;
 };
 
-// The outputs of one run. `planned`: per output the memory to write to, as a step's memory plan gives it; or none.
-// UNIMPLEMENTED where no kernel takes the case.
+// The outputs of one run. `planned`: for each output the memory to write to, as a step's memory plan gives it, or none.
+// UNIMPLEMENTED: no kernel accepts the case.
 Result<std::vector<Tensor>> run_kernel(const RandomCase& c, const KernelRegistry& kernels, bool reference,
                                        const std::vector<Tensor>& planned = {});
 
-// What the shape function says, with every `hidden`-th input size and integer (0: none) unknown to it, or all of the
-// inputs (kAll): what it refuses then never becomes a node.
+// Calls the shape function, with every `hidden`-th input size and integer unknown (0: none), or all inputs unknown
+// (kAll). An input that it refuses never becomes a node.
 inline constexpr int kAll = -1;
 struct Inferred {
   Status status;

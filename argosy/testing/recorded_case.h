@@ -1,4 +1,4 @@
-// An op case as it was written down (op_dump.h), read again: for programs that run every case of every test elsewhere.
+// Reads op cases that op_dump.h wrote: for programs that run every case of every test elsewhere.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@
 namespace argosy {
 
 struct RecordedCase {
-  std::string op, test;         // the test that tried it: "Softmax.Values"
+  std::string op, test;         // the test it is from: "Softmax.Values"
   std::vector<Tensor> inputs;   // as in StateCase: a variable's value, or not valid() where it has none
-  std::vector<Tensor> outputs;  // not valid(): one that the case does not look at
+  std::vector<Tensor> outputs;  // not valid(): the case does not check it
   AttrMap attrs;
   bool changes_variables = false;
-  std::vector<Tensor> after;  // the variables' values then
-  Code error = Code::kOk;     // or what it must end with
+  std::vector<Tensor> after;  // the variables' values after the op
+  Code error = Code::kOk;     // or the error that it must return
   double tolerance = 1e-5;
 };
 
-// One line. Nothing for a line that is no case (a gradient that was tried); INVALID_ARGUMENT for what cannot be read.
+// Parses one line. Empty: the line is no case (the record of a gradient). INVALID_ARGUMENT: it cannot be parsed.
 Result<std::optional<RecordedCase>> read_case(std::string_view line);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// An op's kernel of kind "cuda", run on a fake GPU whose kernels are compiled for the host: so every op case is also a
-// case of the GPU's kernels, without a GPU.
+// Runs an op's kernel of kind "cuda" on a fake GPU, with kernels compiled for the host. So every op case also tests the
+// GPU's kernels, without a GPU.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace argosy {
 
-// What the op outputs there, in the host's memory; nothing where GPUs have no kernel for it, or not for its dtypes.
-// Also an error: whatever the fake driver calls a violation.
+// The outputs of the op, in host memory. Empty: GPUs have no kernel for the op or its dtypes. A violation of the fake
+// driver is an error.
 std::optional<Result<std::vector<Tensor>>> run_on_gpu(const OpDef& op, AttrMap attrs,
                                                       const std::vector<Tensor>& inputs);
 
-// The same for an op that changes variables: where `variable` says so, an input is the value that a variable on the
-// GPU has before (not valid(): none yet), and comes back as the one it has after.
+// The same for an op that changes variables. variable[i]: input i is the value of a variable on the GPU before the op
+// (not valid(): none yet), and `after` has its value after the op.
 struct StateOnGpu {
   std::vector<Tensor> outputs;  // of the op; references are left out
   std::vector<Tensor> after;

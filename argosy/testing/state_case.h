@@ -3,9 +3,9 @@
 //   check_state({.op = "AssignAdd", .inputs = {Tensor::scalar(1.f), Tensor::scalar(2.f)}, .after =
 //   {Tensor::scalar(3.f)}});
 //
-// Where the op takes a variable (a Ref(T) or a resource), its input is the value the variable has before. The harness
-// runs the shape function and every kernel of the op's list, in the case's dtype and every other that the op allows,
-// and dumps the case for the oracle.
+// Where the op takes a variable (a Ref(T) or a resource), its input is the variable's value before the op. The harness
+// runs the shape function and every kernel of the op's list, in the case's dtype and every other that the op allows. It
+// dumps the case for the oracle.
 #pragma once
 
 #include "argosy/op/definition/op_def.h"
@@ -26,12 +26,12 @@ struct StateCase {
   std::string unlike_tensorflow = "";
 };
 
-// Does the op take a variable there?
+// Whether this input of the op is a variable.
 bool names_variable(const OpDef& op, std::size_t input);
 
 // Reports through GoogleTest expectations.
 void check_state(const StateCase& c);
-// The case as it is, and for the op's twin of the other kind: ApplyAdam and ResourceApplyAdam.
+// Checks the case, and the same case for the op's twin of the other kind: ApplyAdam and ResourceApplyAdam.
 void check_both(const StateCase& c, std::string resource_op);
 
 }  // namespace argosy

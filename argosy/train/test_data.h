@@ -1,4 +1,4 @@
-// A small task for tests: points in the plane and which of three sectors they lie in.
+// A small dataset for tests: points in the plane, labelled with one of three sectors.
 #pragma once
 
 #include <cmath>

@@ -122,7 +122,7 @@ class Faults {
     }
     if (device_set == nullptr) device_set = *make_device_set(devices_of(program));
     Status next = prepared.run(device_set);
-    // What a thread of the device set met meanwhile, running ahead, is told to whoever asks next.
+    // A fault that a thread of the device set met, running ahead, is reported by the next run.
     for (std::uint64_t k = 0; fired && k <= 2 * more_ + 1 && next.code() == Code::kResourceExhausted; ++k) {
       next = prepared.run(device_set);
     }

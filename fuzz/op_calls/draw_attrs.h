@@ -1,4 +1,4 @@
-// What the parts of one call share, so that enough of it fits together; and attributes drawn from it.
+// The choices that all parts of one call share, so that most of it fits together; and attributes drawn from them.
 #pragma once
 
 #include "argosy/op/definition/op_def.h"

@@ -6,7 +6,7 @@
 
 namespace argosy::op_calls {
 
-// How far a call strays from the sensible.
+// How unusual the values of a call are.
 enum class Mood { kAlike, kMixed, kHostile };
 
 std::int64_t edge_int(RandomDraws& draws);

@@ -1,4 +1,4 @@
-// What operator new gives, counted: how much of it lives, and an allocation that is too big refused and remembered.
+// Counts what operator new allocates: how much is live. Refuses and remembers an allocation that is too big.
 // Linked into a program, it replaces the global operators.
 #pragma once
 

@@ -1,12 +1,12 @@
-// Every op case of the harness once more with operands that are one memory: the same value, equal nodes that are
-// merged, views of one buffer, a variable that is changed while it is read. The results must have the bits of a run
-// with operands of their own, on the CPU, an emulated GPU and a fake GPU, in order and by dataflow. The cases are
-// those that the op tests of this build wrote down (argosy/testing/op_dump.h).
+// Runs every op case of the harness again with operands that share memory. They share it as one value, as equal nodes
+// that a pass merges, as views of one buffer, or as a variable that changes while it is read. The results must have the
+// bits of a run with separate operands, on the CPU, an emulated GPU and a fake GPU, in static order and by dataflow.
+// The op tests of this build wrote the cases (argosy/testing/op_dump.h).
 //
 //   op_aliases_test --cases build/release/op_cases [--op NAME] [--few N] [--list]
 //
-// --few: of an op with the same ranks and sizes of elements, no more than N cases; ARGOSY_ALIASED_CASES=0 (all) or
-// another number in its place. Exit code: 0, 1 where something differs, 77 without cases.
+// --few: at most N cases for an op with the same ranks and sizes of elements; ARGOSY_ALIASED_CASES=0 (all) or another
+// number overrides it. Exit code: 0; 1 a difference; 77 no cases.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

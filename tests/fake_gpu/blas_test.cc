@@ -1,4 +1,4 @@
-// Products on GPUs by cuBLASLt: is the right one asked for, of what the library takes, and what becomes of the rest?
+// Matrix products by a fake cuBLASLt: the calls it gets, and what happens when it declines.
 #include <gtest/gtest.h>
 
 #include "argosy/testing/op_case.h"

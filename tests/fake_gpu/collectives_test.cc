@@ -1,4 +1,5 @@
-// Collectives among fake GPUs: the bits of argosy/comm/shared_memory, whatever the GPUs and whoever reaches whom.
+// Collectives among fake GPUs: they give the bits of argosy/comm/shared_memory, for any GPUs and any links between
+// them.
 #include <gmock/gmock.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Convolutions by cuDNN, on a fake one: what is asked of it, what is done where it declines or fails, which choices are
-// kept.
+// Convolutions by a fake cuDNN: the calls it gets, what happens when it declines or fails, and which engines are
+// cached.
 #include "argosy/ops/conv/conv.h"
 
 #include <gmock/gmock.h>

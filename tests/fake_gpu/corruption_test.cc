@@ -1,4 +1,4 @@
-// Silent corruption on fake GPUs: a bit that flips on one of them, and memory that NVML says has failed.
+// Silent corruption on fake GPUs: a flipped bit on one of them, and memory that NVML reports as failed.
 #include <gmock/gmock.h>
 
 #include <atomic>

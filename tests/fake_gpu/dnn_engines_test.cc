@@ -1,5 +1,5 @@
-// cuDNN itself, asked without a GPU: do the graphs we make name engines, and do their plans come about? It answers for
-// GPUs that are only described (9.8 and newer). Skipped where the library is not.
+// The real cuDNN, without a GPU: our graphs have engines, and their plans can be made. cuDNN 9.8 and newer answer for
+// GPUs given by their properties. Skipped where cuDNN is not installed.
 #include <gtest/gtest.h>
 
 #include "argosy/device/cuda/dnn/dnn_graph_numbers.h"
@@ -113,8 +113,8 @@ class DnnEngines : public testing::Test {
 
 constexpr const char* kDirections[] = {"forward", "towards the image", "towards the filter"};
 
-// Every layer, direction and dtype has a way on every GPU, in the images' layout or the other, if need be with padding
-// that is not the same at both ends written out.
+// Every layer, direction and dtype has an engine on every GPU, in one of the two layouts. Where padding differs at both
+// ends, it may be written out first.
 TEST_F(DnnEngines, EveryConvolutionHasAWay) {
   for (const GpuModel& gpu : kGpuModels) {
     int found[2][2] = {};

@@ -1,4 +1,4 @@
-// Loops over several fake GPUs, by dataflow rules: items are started, not waited for.
+// Loops over several fake GPUs, by dataflow: instructions are enqueued; the host does not wait for them.
 #include <gmock/gmock.h>
 
 #include <chrono>

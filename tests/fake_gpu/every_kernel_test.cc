@@ -1,5 +1,5 @@
-// What the op cases (ops_test.cc) do not reach: ops in dtypes and sizes that ask for kernels of their own, CPU beside
-// GPU.
+// Kernels that the op cases (ops_test.cc) do not reach: dtypes and sizes with kernels of their own, compared with the
+// CPU.
 #include <gtest/gtest.h>
 
 #include <complex>

@@ -1,5 +1,5 @@
-// NVIDIA's own libraries, where they are found: they have every call, and take what they are asked with, as far as that
-// goes without a GPU: descriptors and attributes. And the fake of cuDNN refuses what cuDNN does.
+// NVIDIA's real libraries, where installed: they have every call, and accept our descriptors and attributes, as far as
+// that is possible without a GPU. Also: the fake cuDNN refuses what cuDNN refuses.
 #include <gtest/gtest.h>
 
 #include "argosy/comm/nccl/nccl.h"

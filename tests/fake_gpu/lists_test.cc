@@ -1,4 +1,4 @@
-// Lists, arrays and stacks on fake GPUs: what loops keep stays on the GPU, and who reads it elsewhere gets a copy.
+// Lists, arrays and stacks on fake GPUs: what a loop stores stays on the GPU; a reader elsewhere gets a copy.
 #include <gmock/gmock.h>
 
 #include "argosy/graph/gradients.h"

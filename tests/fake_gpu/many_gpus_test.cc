@@ -1,4 +1,4 @@
-// Whole trainings on fake GPUs: what one GPU, several, and virtual ones of one come to is what the CPU comes to.
+// Trainings on one fake GPU, several, and virtual ones: the results are the CPU's.
 #include <gmock/gmock.h>
 
 #include <algorithm>

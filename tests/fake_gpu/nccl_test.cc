@@ -1,5 +1,4 @@
-// NCCL behind the collectives of GPUs, over a fake of it: what it does, and what becomes of a step when it hangs,
-// fails or is of no use.
+// Collectives of GPUs by a fake NCCL: the calls it gets, and how a step ends when it hangs, fails or cannot be used.
 #include "argosy/comm/nccl/nccl.h"
 
 #include <gmock/gmock.h>

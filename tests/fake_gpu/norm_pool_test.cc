@@ -1,5 +1,5 @@
-// Batch normalisation and pooling by cuDNN, on a fake one: what is asked of it, that results are the CPU's, and whose
-// they are where it does not take the case.
+// Batch normalisation and pooling by a fake cuDNN: the calls it gets, results equal to the CPU's, and which kernel runs
+// where it declines.
 #include <gmock/gmock.h>
 
 #include "argosy/ops/evaluate.h"

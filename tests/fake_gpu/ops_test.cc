@@ -1,15 +1,16 @@
-// Every op case of the harness on the CPU and on a GPU, dtype by dtype, forwards and backwards: the same results. The
-// cases are those that the op tests of this build wrote down (argosy/testing/op_dump.h). The GPU is the machine's, or,
-// where there is none, a fake one that runs our kernels as host code.
+// Runs every op case of the harness on the CPU and on a GPU, in every dtype, forwards and backwards, and compares the
+// results. The op tests of this build wrote the cases (argosy/testing/op_dump.h). The GPU is the machine's; without
+// one, a fake GPU runs our kernels as host code.
 //
 //   cuda_ops_test --cases build/release/op_cases [--fake] [--op NAME] [--few N] [--orders] [--list] [--spoil]
 //
-// --few: of an op with the same dtypes, no more cases once N one after another showed no new kernel. --orders: on the
-// fake GPU alone, beside itself with the threads of every kernel in other orders, with --reproducible, which promises
-// the same bits. --fake: not the machine's GPU.
-// --list: for every op, how many cases there were, how many ran on the GPU, and the same of nodes of its gradient.
-// --spoil: what a GPU gives is made wrong, to see that it is told. Exit code: 0, 1 where something differs, 77 without
-// cases.
+// --few: for an op with the same dtypes, stops after N cases in a row that used no new kernel.
+// --orders: runs the fake GPU twice with --reproducible, the second time with the threads of every kernel in another
+// order; the bits must be equal.
+// --fake: does not use the machine's GPU.
+// --list: for every op, the number of cases, of cases on the GPU, and of gradient nodes.
+// --spoil: changes the GPU's results; the test must report that.
+// Exit code: 0; 1 a difference; 77 no cases.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// What a step that is captured and replayed as a whole must see: whatever differs from one run to the next. Every run
-// is compared with the CPU's, and the last ones are replays.
+// A step that is captured and replayed must see all that changes between runs. Every run is compared with the CPU's;
+// the last ones are replays.
 #include <gmock/gmock.h>
 
 #include "argosy/ops/constant/constant.h"

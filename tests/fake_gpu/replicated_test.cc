@@ -1,4 +1,5 @@
-// Batches sharded over fake GPUs: rows of sparse gradients joined on each, equal words added up, the CPU's numbers.
+// Batches sharded over fake GPUs: each joins the rows of sparse gradients and adds up equal words; the results are the
+// CPU's.
 #include <gtest/gtest.h>
 
 #include "argosy/testing/embedding.h"

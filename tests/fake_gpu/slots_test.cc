@@ -1,4 +1,4 @@
-// Many repeated indices that lie on the GPU: what is done to a slice is done in the order of the indices.
+// Many repeated indices on the GPU: updates of one slice happen in the order of the indices.
 #include <gmock/gmock.h>
 
 #include <algorithm>

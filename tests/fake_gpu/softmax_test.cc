@@ -1,4 +1,4 @@
-// Softmax and its gradient on a GPU, by a fake cuDNN and by our own kernels: the CPU's results, and who gives them.
+// Softmax and its gradient on a GPU, by a fake cuDNN and by our own kernels: the CPU's results, and which kernel ran.
 #include <gmock/gmock.h>
 
 #include "argosy/graph/gradients.h"

@@ -1,10 +1,10 @@
-// Every kernel source through NVRTC, with no nvcc and no GPU: what nvcc of another major version, or for a GPU that
-// the nvcc at hand no longer knows, would say of them.
+// Compiles every kernel source with NVRTC, without nvcc or a GPU. It shows what another major version of nvcc would
+// say, or nvcc for a GPU that the installed one no longer knows.
 //
 //   cuda_sources_test [--only MODULE]… [ARCHITECTURE…]
 //
-// ARCHITECTURE: 61 for compute capability 6.1; none: the oldest that NVRTC knows. ARGOSY_CUDA_LIBRARIES says which
-// NVRTC (docs/gpu-status.md). Exit code: 0, 1 where a source does not compile, 77 without NVRTC.
+// ARCHITECTURE: 61 for compute capability 6.1; default: the oldest that NVRTC knows. ARGOSY_CUDA_LIBRARIES selects the
+// NVRTC (docs/gpu-status.md). Exit code: 0; 1 a source does not compile; 77 no NVRTC.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

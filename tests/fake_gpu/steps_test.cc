@@ -1,6 +1,5 @@
-// What a steady training step of each built-in model starts on a GPU: how many kernels, in how many graphs, what else.
-// Counted on GPUs that compute nothing. With ARGOSY_SHOW_STEPS=1 every call is printed, with =nodes also for which
-// node.
+// Counts what a steady training step of each built-in model enqueues on a GPU: kernels, graphs, copies. The GPUs
+// compute nothing. ARGOSY_SHOW_STEPS=1 prints every call, =nodes also its node.
 #include <gmock/gmock.h>
 
 #include <cstdlib>

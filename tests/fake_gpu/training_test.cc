@@ -1,5 +1,4 @@
-// Training of the built-in models on a fake GPU: no op is left to the CPU for want of a kernel, and losses are those
-// of the CPU.
+// Trains the built-in models on a fake GPU: every op has a kernel there, and the losses are the CPU's.
 #include <gmock/gmock.h>
 
 #include "argosy/data/dataset.h"

@@ -1,4 +1,4 @@
-// Optimizer updates of variables of all sizes: one launch, and the CPU's numbers.
+// Optimizer updates of variables of all sizes: one launch, and the CPU's results.
 #include <gmock/gmock.h>
 
 #include <algorithm>

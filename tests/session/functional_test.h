@@ -1,5 +1,5 @@
-// What the tests of functional control flow share: every graph is run twice, by the evaluator, which calls functions as
-// they stand, and by a session, which lowers them to dataflow; both must agree.
+// Helpers of the tests of functional control flow. Every graph runs twice, and both results must agree: by the
+// evaluator, which calls functions, and by a session, which lowers them to dataflow.
 #pragma once
 
 #include <gmock/gmock.h>

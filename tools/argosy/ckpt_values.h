@@ -16,7 +16,7 @@ struct Difference {
   std::string name, what;  // "only in a", "dtype float / double", "12 of 40 values differ, most by 0.25 at [3,1]"
 };
 
-// What differs between two checkpoints; numbers count as equal within `tolerance` (absolute), NaN equals NaN.
+// The differences between two checkpoints; numbers count as equal within `tolerance` (absolute), NaN equals NaN.
 Result<std::vector<Difference>> compare_checkpoints(const tf::CheckpointReader& a, const tf::CheckpointReader& b,
                                                     double tolerance);
 

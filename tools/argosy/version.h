@@ -1,4 +1,4 @@
-// What this program is made of: its own version and build, and the libraries it found when it ran.
+// The version and build of this program, and the libraries that it found when it ran.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ std::string cuda_problem();
 // The vector instructions oneDNN uses here: "AVX512_CORE_AMX".
 std::string onednn_isa();
 
-// What `argosy version` prints.
+// The text of `argosy version`.
 std::string version_text();
 
 }  // namespace argosy::cli

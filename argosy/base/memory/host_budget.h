@@ -1,8 +1,8 @@
-// A running budget of host memory outside the devices' allocators: strings, files that are read, graphs as they came,
-// functions put in place of their callers, decoded images. Who takes such memory for longer than a call reserves it;
-// a reservation gives it back when it goes. One for the process, as the heap is.
+// HostBudget: a budget for host memory outside the devices' allocators: strings, files being read, imported graphs,
+// inlined functions, decoded images. Code that holds such memory longer than one call reserves it. A reservation
+// returns its bytes when it is destroyed. One budget for the process, as there is one heap.
 //
-// What is reserved is an estimate of what the heap holds. Pieces below some KiB may go without.
+// A reservation is an estimate of the heap memory. Pieces of a few KiB may go without one.
 #pragma once
 
 #include <array>
@@ -52,16 +52,16 @@ class HostBudget {
     std::int64_t bytes_ = 0;
   };
 
-  // RESOURCE_EXHAUSTED "ARG-MEM-004", which says what was asked for, what is in use and by whom, where it does not fit.
-  // `what` begins the message: "the contents of /x/y". About 10 ns.
+  // Reserves bytes. RESOURCE_EXHAUSTED (ARG-MEM-004) when they do not fit, with the request and the present use by
+  // kind. `what` begins the message: "the contents of /x/y". About 10 ns.
   Result<Reservation> reserve(HostUse use, std::int64_t bytes, std::string_view what);
-  // Would it fit? Same error; nothing is held.
+  // The error that reserve() would return; reserves nothing.
   Status check(std::int64_t bytes, std::string_view what) const;
 
   std::int64_t in_use() const { return total_.load(std::memory_order_relaxed); }
   std::int64_t limit() const;  // bytes
-  // A quarter of memory_of_process(), unless somebody (a machine with --mem cpu:0=…) says something else: while what is
-  // returned lives. Of several the largest counts.
+  // Sets a limit while the returned object lives. The default is a quarter of memory_of_process(); a machine with --mem
+  // cpu:0=… sets another. Of several limits the largest counts.
   std::shared_ptr<void> with_limit(std::int64_t bytes) ARGOSY_EXCLUDES(mutex_);
 
  private:

@@ -1,11 +1,11 @@
-// How much memory there is.
+// The memory of this process.
 #pragma once
 
 #include <cstdint>
 
 namespace argosy {
 
-// Memory that this process may use: what the machine has, or less where a control group says so. Looked up once.
+// Bytes that this process may use: the machine's memory, or less where a control group limits it. Read once.
 std::int64_t memory_of_process();
 
 }  // namespace argosy

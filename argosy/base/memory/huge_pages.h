@@ -1,5 +1,5 @@
-// Large tables on huge pages. What is read once per pass, table after table, costs as much by looking up its pages as
-// by reading it, and on virtual machines several times that; so does touching it for the first time.
+// Huge pages for large tables. A table that is read once in each pass costs as much for its page lookups as for its
+// data, and several times that on virtual machines. The same holds for its first touch.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace argosy {
 
-// Asks the system to back these bytes, not yet touched, by huge pages. A hint: what is smaller than a few megabytes,
-// and what the system refuses, stays as it is. The memory may come from anywhere and is freed as ever.
+// Asks the system to back these bytes, not yet touched, with huge pages. A hint: ranges below a few megabytes, and
+// ranges that the system refuses, stay as they are. The memory may come from any allocator, which frees it as usual.
 void prefer_huge_pages(void* data, std::size_t bytes);
 
 // vector::reserve() with that hint.

@@ -1,6 +1,6 @@
-// Files with errors as values: every failure names the operation, the path and the system's reason
-// (NOT_FOUND, PERMISSION_DENIED, RESOURCE_EXHAUSTED for a full disk, DATA_LOSS for a file shorter than asked).
-// Reading is positional and may be done by many threads at once; writing belongs to one owner.
+// File: files with errors as values. An error names the operation, the path and the system's reason: NOT_FOUND,
+// PERMISSION_DENIED, RESOURCE_EXHAUSTED (the disk is full), DATA_LOSS (the file is shorter than expected). Reading is
+// positional, from many threads at once; writing belongs to one owner.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class File {
   ~File();
 
   const std::string& path() const { return path_; }
-  // For calls that this class does not have (locks, advice). Stays owned by this object.
+  // For system calls that this class lacks (locks, advice). The object keeps ownership.
   int descriptor() const { return descriptor_; }
   Result<std::int64_t> size() const;
 
@@ -33,7 +33,8 @@ class File {
   // Threads may write disjoint ranges at once.
   Status write_at(std::int64_t offset, const void* from, std::size_t bytes);
   Status write(std::string_view bytes);  // at the current end of what this object wrote, or of the appended file
-  // Returns when the data is on the disk. After a failure the file must be given up: a second call may lie.
+  // Returns when the data is on the disk. After a failure the caller must give up the file: a second call may wrongly
+  // succeed.
   Status sync();
   Status close();
 

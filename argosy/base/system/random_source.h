@@ -1,5 +1,5 @@
-// Randomness from outside, behind an interface, so that tests bring their own. What a seed asks for never comes from
-// here: only what was left to chance. Thread-safe.
+// RandomSource: random numbers from outside, behind an interface, so that tests bring their own. Numbers that depend on
+// a seed never come from here. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class RandomSource {
   virtual std::uint64_t next() = 0;
 };
 
-// The operating system's; lives for ever.
+// The operating system's source; lives for ever.
 RandomSource& system_random_source();
 
 }  // namespace argosy

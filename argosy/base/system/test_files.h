@@ -1,4 +1,4 @@
-// For tests: a folder that goes away with its owner.
+// For tests: a temporary folder, removed with its owner.
 #pragma once
 
 #include <gtest/gtest.h>

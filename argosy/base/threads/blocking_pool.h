@@ -1,5 +1,5 @@
-// Threads for work that waits: files, peers, queues. A task never waits behind another one that waits: there is a
-// thread for each, up to a limit, and threads that nobody needs go away. Thread-safe.
+// BlockingPool: threads for work that waits: files, peers, queues. Each task has its own thread, up to a limit, so no
+// task waits behind another. Idle threads end. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -25,13 +25,13 @@ class BlockingPool {
 
   explicit BlockingPool(Options options);
   BlockingPool() : BlockingPool(Options{}) {}
-  // Waits for every task. Not from one of its own threads.
+  // Waits for every task. Must not run on a thread of the pool.
   ~BlockingPool();
   BlockingPool(const BlockingPool&) = delete;
   BlockingPool& operator=(const BlockingPool&) = delete;
 
-  // RESOURCE_EXHAUSTED, and the task will never run, when the system has no thread left and the pool has none. Tasks
-  // must not throw.
+  // RESOURCE_EXHAUSTED when the pool has no thread and the system has none left; the task never runs. Tasks must not
+  // throw.
   Status schedule(std::function<void()> task);
 
   int threads() const;

@@ -1,5 +1,5 @@
-// CancelLink: a callback of a cancellation that goes with this object, whatever is thrown meanwhile: what the callback
-// refers to may lie on the same stack, before it.
+// CancelLink: a callback of a cancellation that this object owns. It is removed even when an exception unwinds the
+// stack, so it may refer to objects on that stack that were made before the link.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace argosy {
 
 class CancelLink {
  public:
-  // Null: of none.
+  // `cancellation` null: no link.
   CancelLink(Cancellation* cancellation, std::function<void()> on_cancel) : cancellation_(cancellation) {
     if (cancellation_ == nullptr) return;
     linked_ = cancellation_->add(std::move(on_cancel), &token_);
@@ -21,9 +21,9 @@ class CancelLink {
   CancelLink(const CancelLink&) = delete;
   CancelLink& operator=(const CancelLink&) = delete;
 
-  // The cancellation had come before: the callback is never called.
+  // True when the cancellation came before: the callback is never called.
   bool too_late() const { return too_late_; }
-  // After it the callback is over or never called.
+  // After the return the callback has ended or will never run.
   void end() {
     if (std::exchange(linked_, false)) cancellation_->remove(token_);
   }

@@ -1,4 +1,4 @@
-// Cancellation: one switch per step. Whoever waits registers a callback; whoever gives up pulls the switch with a
+// Cancellation: one switch for a step. Code that waits registers a callback; code that gives up calls cancel() with a
 // reason. Thread-safe.
 #pragma once
 
@@ -24,7 +24,7 @@ class Cancellation {
   // `reason` must be an error. Later calls do nothing.
   void cancel(Status reason);
 
-  // Calls `on_cancel` once if cancel() comes; returns false (and never calls it) when it already came.
+  // Registers `on_cancel`, which cancel() calls once. False: cancel() came before, and the callback is never called.
   bool add(std::function<void()> on_cancel, Token* token);
   // After it returns, the callback has finished or will never run. Must not be called from inside the callback.
   void remove(Token token);

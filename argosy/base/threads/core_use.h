@@ -1,4 +1,5 @@
-// Who uses the cores that this process may run on: to tell whether other programs want them as well.
+// CoreUseMeter: measures who uses the cores of this process. ContentionDetector: decides from it whether other programs
+// want them too.
 #pragma once
 
 #include <chrono>
@@ -6,19 +7,19 @@
 
 namespace argosy {
 
-// Over some time, as parts of it: 1 is one core all the time.
+// The use of cores over an interval: 1 is one core all the time.
 struct CoreUse {
-  double own = 0;      // this process computed
-  double others = 0;   // everybody else did, on the cores of this process's affinity mask
+  double own = 0;      // by this process
+  double others = 0;   // by other processes, on the cores of this process's affinity mask
   double delayed = 0;  // this process's threads could have run, and waited for a core
 };
 
-// Time on cores that this process has used.
+// The CPU time of this process.
 std::chrono::nanoseconds process_time();
 
-// Of the time since the last call, or since it was made. The kernel counts others' time in hundredths of a second: ask
-// no more often than some times that; asking costs some microseconds for every core and thread. Where there is no
-// /proc, nobody uses anything; where it has no schedstat, nobody waits.
+// Measures the time since the last call of read(), or since its construction. The kernel counts the time of others in
+// hundredths of a second: use intervals of several of those. A call costs some microseconds for every core and thread.
+// Without /proc all values are 0; without its schedstat, `delayed` is 0.
 class CoreUseMeter {
  public:
   CoreUseMeter();
@@ -32,13 +33,14 @@ class CoreUseMeter {
   Totals last_;
 };
 
-// Whether other programs want cores that this one computes on. A client that computes while this process waits for it,
-// and waits while it computes, does not: so others' use alone says little before our threads have had to wait.
+// Decides whether other programs want the cores that this process computes on. A client that computes while this
+// process waits for it, and the other way round, does not contend. So use by others counts only after our threads had
+// to wait.
 class ContentionDetector {
  public:
   // `spare`: cores beyond those that this process computes on.
   explicit ContentionDetector(double spare) : spare_(spare) {}
-  // Of one interval after the other.
+  // Takes the intervals one after another.
   bool detect(const CoreUse& use);
 
  private:

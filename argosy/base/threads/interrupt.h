@@ -1,9 +1,9 @@
-// How work that takes long sees that its step is over: the executor names the step's cancellation for the thread, and
-// loops ask now and then. Whoever asks in vain gets an exception, which the guard around each kernel and each compile
-// (argosy/base/guard.h) turns into the reason of the cancellation: no function between has to pass it on.
+// Interrupts long work whose step is over. The executor sets the step's cancellation for the thread (InterruptScope),
+// and loops test it now and then. When the step is over, the test throws. The guard around each kernel and each compile
+// (argosy/base/guard.h) turns that into the reason of the cancellation, so no function in between has to pass it on.
 //
-// parallel_for() asks between blocks by itself. Serial loops that may run longer than some 10 ms ask with
-// check_interrupted() or a Poll. Threads without a scope are never interrupted.
+// parallel_for() tests between blocks. Serial loops that may run longer than about 10 ms call check_interrupted() or a
+// Poll. A thread without a scope is never interrupted.
 #pragma once
 
 #include <exception>
@@ -13,7 +13,7 @@
 
 namespace argosy {
 
-// What check_interrupted() throws: the step was cancelled, or its deadline has passed.
+// The exception of check_interrupted(): the step was cancelled, or its deadline has passed.
 class Interrupted final : public std::exception {
  public:
   explicit Interrupted(Status reason) : reason_(std::move(reason)) {}
@@ -24,8 +24,8 @@ class Interrupted final : public std::exception {
   Status reason_;
 };
 
-// While it lives, this thread works for whoever holds `cancellation`. Scopes nest: the innermost counts. Costs two
-// stores to a variable of the thread.
+// While it lives, this thread works for the step of `cancellation` (may be null). Scopes nest; the innermost counts.
+// Costs two stores to a thread-local variable.
 class InterruptScope {
  public:
   explicit InterruptScope(const Cancellation* cancellation, bool between_blocks = true);
@@ -33,14 +33,14 @@ class InterruptScope {
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
 
-  // May parallel_for() stop halfway? Not where the work changes what outlives the step (a variable, in place). Set by
-  // the scope's own thread.
+  // Sets whether parallel_for() may stop between blocks. It may not where the work changes state that outlives the step
+  // (a variable, in place). Called by the scope's own thread.
   void between_blocks(bool may) { between_blocks_ = may; }
 
-  // That of the calling thread; null: none.
+  // The scope of the calling thread; null: none.
   static const InterruptScope* current();
   const Cancellation* cancellation() const { return cancellation_; }
-  // Null: parallel_for() does not ask.
+  // The cancellation that parallel_for() tests; null: it tests none.
   const Cancellation* of_blocks() const { return between_blocks_ ? cancellation_ : nullptr; }
 
  private:
@@ -49,12 +49,12 @@ class InterruptScope {
   const InterruptScope* const before_;
 };
 
-// Is the work of this thread's innermost scope over?
+// Whether the step of this thread's innermost scope is over.
 bool interrupted();
 // Throws Interrupted if so. About 5 ns.
 void check_interrupted();
 
-// check_interrupted() every `every` turns of a loop: for turns of nanoseconds.
+// Calls check_interrupted() every `every` iterations: for iterations of nanoseconds.
 class Poll {
  public:
   explicit Poll(int every) : every_(every), left_(every) {}

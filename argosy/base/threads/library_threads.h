@@ -1,14 +1,14 @@
-// The team of libraries that compute on OpenMP threads (oneDNN). How they split a sum depends on the size of the team,
-// so a run that must have the same bits on devices with more or fewer cores gives them one thread. Loops of our own
-// (parallel_for) add up in an order that does not depend on their team, and keep it.
+// The number of threads for libraries that compute on OpenMP threads (oneDNN). Their order of summation depends on the
+// size of the team. So a run that must be deterministic on devices with different numbers of cores gives them one
+// thread. Our own loops (parallel_for) sum in an order that does not depend on the team, and keep all threads.
 #pragma once
 
 namespace argosy {
 
-// Of the calling thread: thread_budget(), or 1 within DeterministicScope.
+// For the calling thread: thread_budget(), or 1 within a DeterministicScope.
 int library_threads();
 
-// Within a scope, on the calling thread, if `on`. Costs a few nanoseconds.
+// While it lives and `on` is true, library_threads() is 1 on the calling thread. Costs a few nanoseconds.
 class DeterministicScope {
  public:
   explicit DeterministicScope(bool on);

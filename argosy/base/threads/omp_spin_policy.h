@@ -1,12 +1,14 @@
-// OmpSpinPolicy: how long the threads of OpenMP teams wait awake for their next loop.
+// OmpSpinPolicy: sets how long the threads of OpenMP teams spin while they wait for their next loop.
 //
-// A thread of libgomp's that waits for work spins for 300,000 turns (milliseconds) before it sleeps, but for 1,000
-// (about what waking it costs) once there are more threads in teams than cores. On a machine that nobody else uses,
-// long waits are the faster way (a transformer's training on two cores: 13,000 examples a second against 6,000). Where
-// another program wants a core they are ruinous: whoever spins uses up its share, and is then off its core when a team
-// needs it (two cores ran 15 times slower than one beside two compilers). Programs come and go, so a thread looks twice
-// a second, and keeps waits short while others want cores: by one team more than needed, of a thread that sleeps and
-// its helper.
+// libgomp: a waiting thread spins 300,000 times (milliseconds) before it sleeps. It spins 1,000 times (about the cost
+// of a wake-up) once all teams together have more threads than there are cores.
+// * Alone on a machine, long spins are faster. A transformer's training on two cores: 13,000 examples a second against
+//   6,000.
+// * Where another program needs a core, long spins are ruinous. A thread that spins uses up its time slice, and has no
+//   core when its team needs it. Two cores next to two compilers ran 15 times slower than one.
+//
+// Programs come and go, so a thread tests twice a second. While others want cores it makes spins short: it starts one
+// team more than needed, of a sleeping thread and its helper.
 #pragma once
 
 #include <chrono>
@@ -19,8 +21,8 @@ namespace argosy {
 
 class OmpSpinPolicy {
  public:
-  // `contended`: whether others want cores; asked after `first`, then every `interval`, by a thread of this object.
-  // Waits are long until it says so.
+  // `contended` says whether others want cores. A thread of this object calls it after `first`, then every `interval`.
+  // Spins are long until it returns true.
   OmpSpinPolicy(std::function<bool()> contended, std::chrono::milliseconds first, std::chrono::milliseconds interval);
   ~OmpSpinPolicy();
   OmpSpinPolicy(const OmpSpinPolicy&) = delete;
@@ -28,7 +30,7 @@ class OmpSpinPolicy {
 
   bool spin_is_short() const;
 
-  // The process's own, from the first call until it ends; its threads are called so.
+  // The policy of the process, from the first call until the process ends. Its threads have this name.
   static constexpr const char* kThreadName = "omp spin policy";
   static void watch_process();
 
@@ -42,7 +44,7 @@ class OmpSpinPolicy {
   CondVar changed_;
   bool short_ ARGOSY_GUARDED_BY(mutex_) = false;
   bool over_ ARGOSY_GUARDED_BY(mutex_) = false;
-  std::thread spare_;  // of the team more than needed: there while waits are short
+  std::thread spare_;  // the extra team; runs while spins are short
   std::thread watcher_;
 };
 

@@ -56,8 +56,8 @@ thread_local bool deterministic = false;
 // Threads, with this one, that the system granted this thread's team when it was last asked.
 thread_local int granted = 1;
 
-// libgomp ends the process where it cannot start the threads of a team. So they are asked for first: as many as the
-// team would have, all alive at once. Gives how many threads the team may have.
+// libgomp ends the process when it cannot start the threads of a team. So this starts as many threads first, all alive
+// at once. Returns how many threads the team may have.
 int team_threads(int wanted) {
   if (wanted <= granted) return wanted;
 #if defined(ARGOSY_TSAN)
@@ -163,8 +163,8 @@ class Loop {
     if (scope->of_blocks() != nullptr) block_ = block;
   }
 
-  // Those of `member` among `team`: the team may be smaller than asked for (OMP_THREAD_LIMIT, OMP_DYNAMIC, a team
-  // around this one).
+  // The range of `member` in `team`. The team may be smaller than requested (OMP_THREAD_LIMIT, OMP_DYNAMIC, nested
+  // teams).
   void run(std::int64_t member, std::int64_t team) noexcept {
     try {
       const CheckScope checks(checks_throw_);

@@ -1,26 +1,26 @@
-// One loop over many cores, inside one kernel. Runs on the calling thread's OpenMP team, the same that oneDNN uses,
-// so that the two never fight over cores. How many threads a calling thread may use is its own budget:
-// a device's thread sets it once with set_thread_budget (an emulated GPU: its share of the cores).
+// parallel_for: one loop over many cores, inside one kernel. It runs on the calling thread's OpenMP team, which oneDNN
+// uses too, so that the two do not compete for cores. Each calling thread has its own thread budget. A device's thread
+// sets it once (an emulated GPU: its part of the cores).
 #pragma once
 
 #include <cstdint>
 
 namespace argosy {
 
-// Cores this process may really use: affinity mask and cgroup quota, at least 1.
+// The cores that this process may use: affinity mask and cgroup quota, at least 1.
 int available_cores();
 
-// For the calling thread, from now on: team size of parallel_for and of oneDNN.
+// Sets the team size of parallel_for and oneDNN for the calling thread.
 void set_thread_budget(int threads);
 int thread_budget();
 
-// Ends the other threads of the calling thread's team; its next loop starts new ones (some 50 us). For threads that
-// take turns at long work and rest in between: while the process's teams have more threads than cores, everyone in them
-// waits asleep, and every loop has to wake them.
+// Ends the other threads of the calling thread's team; its next loop starts new ones (about 50 us). For threads that
+// alternate between long work and rest. While the teams of the process have more threads than cores, all their threads
+// wait asleep, and every loop has to wake them.
 void release_omp_team();
 
-// Within a scope, the calling thread's budget is at most this: for calls whose work a team's waking would outweigh,
-// oneDNN's among them. Costs a few nanoseconds.
+// Limits the calling thread's budget to `most` while it lives. For calls, oneDNN's included, whose work is less than
+// the cost of waking a team. Costs a few nanoseconds.
 class ThreadLimit {
  public:
   explicit ThreadLimit(int most);
@@ -34,12 +34,12 @@ class ThreadLimit {
 
 namespace internal {
 using RangeFn = void (*)(void* body, std::int64_t begin, std::int64_t end);
-// `block`: iterations of a call of `fn`, between which the running step's cancellation is looked at; 0: whole ranges.
+// `block`: iterations in a call of `fn`; the cancellation of the running step is tested between calls. 0: whole ranges.
 void parallel_ranges(std::int64_t n, std::int64_t grain, std::int64_t block, RangeFn fn, void* body);
-// Has the calling thread a scope (argosy/base/threads/interrupt.h) whose loops may stop between blocks?
+// Whether the calling thread has a scope (argosy/base/threads/interrupt.h) that lets loops stop between blocks.
 bool stops_between_blocks();
 
-// About 15 ms of work. What takes more than a grain's time in every iteration asks often.
+// About 15 ms of work. A grain of 1 marks slow iterations: those use blocks of 8.
 constexpr std::int64_t block_of(std::int64_t grain) { return grain <= 1 ? 8 : 1024 * grain; }
 
 template <typename Body>
@@ -50,12 +50,15 @@ void for_ranges(std::int64_t n, std::int64_t grain, std::int64_t block, Body& bo
 }
 }  // namespace internal
 
-// body(begin, end) over disjoint ranges that cover [0, n). Every thread gets at least `grain` iterations: about 15 µs
-// of work, for waking one costs that much, and several times that on a busy machine. Ranges are contiguous and the same
-// for the same budget; long ones come to the body in several calls, one after the other on the same thread, and between
-// those the loop ends by an exception where the step is over (argosy/base/threads/interrupt.h). The first exception of a body
-// is thrown again here, after all threads have ended; ranges not begun by then are left out. The body must not call
-// parallel_for on the same team.
+// Calls body(begin, end) over disjoint ranges that cover [0, n).
+// * `grain`: the least iterations of a thread. Choose about 15 µs of work: waking a thread costs that, and several
+//   times that on a busy machine.
+// * Ranges are contiguous, and the same for the same budget.
+// * A long range comes in several calls, one after another on the same thread. Between them the loop throws Interrupted
+//   when the step is over (argosy/base/threads/interrupt.h).
+// * The first exception of a body is thrown again here after all threads have ended; ranges not begun by then are
+//   skipped.
+// * The body must not call parallel_for on the same team.
 template <typename Body>
 void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   if (n <= 0) return;
@@ -67,8 +70,8 @@ void parallel_for(std::int64_t n, std::int64_t grain, Body&& body) {
   internal::for_ranges(n, grain, block, body);
 }
 
-// As parallel_for, but the body is called at most once on each thread of the team: for those that take memory or
-// prepare something for all of their range. What may take long asks by itself.
+// As parallel_for, but calls the body at most once on each thread of the team: for bodies that allocate or prepare for
+// their whole range. A body that takes long calls check_interrupted() itself.
 template <typename Body>
 void parallel_for_whole(std::int64_t n, std::int64_t grain, Body&& body) {
   if (n <= 0) return;

@@ -1,5 +1,5 @@
-// Waiting awake, for a moment: handing a cache line to another core takes a tenth of a microsecond, waking a sleeping
-// thread a hundred times that. Whoever waits spins about as long as a wake-up costs, then sleeps.
+// Spinning: a thread that waits first spins, then sleeps. Handing a cache line to another core takes a tenth of a
+// microsecond; waking a sleeping thread takes a hundred times that. So a wait spins for about the cost of a wake-up.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace argosy {
 // How long a wait should spin before it sleeps: about one wake-up, so that a wait costs at most twice the best.
 inline constexpr std::int64_t kSpinNanos = 20'000;
 
-// Tells the core that this is a waiting loop.
+// A hint to the core: this is a spin loop.
 inline void spin_pause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -18,8 +18,8 @@ inline void spin_pause() {
 #endif
 }
 
-// A leave to spin for long. At most available_cores() threads of the process hold one, and none on a single core, where
-// spinning only keeps the awaited thread from running. Nothing but speed depends on it.
+// Permission to spin for long. At most available_cores() threads of the process hold one, and none on a single core,
+// where spinning keeps the awaited thread from running. It affects only speed.
 class SpinPermit {
  public:
   SpinPermit();

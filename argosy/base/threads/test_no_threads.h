@@ -1,4 +1,4 @@
-// For tests: no thread can be started while it lives.
+// For tests: while it lives, the process cannot start a thread.
 #pragma once
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 namespace argosy {
 
-// A stack that no address space holds: every new thread is refused.
+// Sets a default stack size that no address space can hold, so pthread_create fails.
 class NoThreads {
  public:
   NoThreads() {

@@ -13,7 +13,7 @@
 
 namespace argosy {
 
-// The calling thread, and whom it starts, are called so from now on (at most 15 characters).
+// Names the calling thread, and so the threads that it starts from now on (at most 15 characters).
 inline void name_this_thread(const std::string& name) { pthread_setname_np(pthread_self(), name.c_str()); }
 
 template <typename Counts>
@@ -33,7 +33,7 @@ inline int threads_named(const std::string& name) {
   return threads_that([&](const std::string& comm) { return comm == name + "\n"; });
 }
 
-// Within ten seconds.
+// Waits up to ten seconds for done(); returns it.
 template <typename Done>
 bool eventually(const Done& done) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);

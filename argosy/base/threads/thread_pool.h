@@ -1,8 +1,9 @@
-// Threads for work that computes: a worker runs what it queued itself, youngest first, while it is hot in its cache,
-// and steals the oldest of others when it has none. Work that waits (files, peers, queues) belongs into a BlockingPool.
+// ThreadPool: threads for work that computes. A worker runs its own tasks first, youngest first, while their data are
+// in its cache. Without a task of its own, it steals the oldest task of another worker. Work that waits (files, peers,
+// queues) belongs into a BlockingPool.
 //
-// Handing work to a sleeping thread costs tens of microseconds (wake_cost_nanos()): whatever costs less than about
-// twice that is better done on the spot. Out of work, a worker looks around for about that long before it sleeps.
+// Handing work to a sleeping thread costs tens of microseconds (wake_cost_nanos()). So work below about twice that is
+// better done on the spot. A worker without work searches for about that long before it sleeps.
 #pragma once
 
 #include <atomic>
@@ -19,8 +20,7 @@
 
 namespace argosy {
 
-// What it takes from notifying a sleeping thread until it runs, on this machine as it is: measured once, at the first
-// call, in about 2 ms.
+// The time from the notification of a sleeping thread until it runs. Measured once, at the first call, in about 2 ms.
 std::int64_t wake_cost_nanos();
 
 class ThreadPool {
@@ -31,21 +31,22 @@ class ThreadPool {
     std::string name = "pool";  // of the threads
   };
 
-  // Where the system has fewer threads left, the pool has fewer; with none at all, tasks run where they are scheduled.
+  // With fewer threads left in the system, the pool is smaller. With none, tasks run on the thread that schedules them.
   explicit ThreadPool(const Options& options);
   ThreadPool() : ThreadPool(Options{}) {}
-  // Runs everything that was scheduled, and what that schedules. Not from a worker.
+  // Runs all scheduled tasks, and those that they schedule. Must not run on a worker.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int size() const { return static_cast<int>(workers_.size()); }
 
-  // From any thread, never blocks on work. The first form allocates nothing on a worker. Tasks must not throw.
+  // From any thread; never waits for a task. The first form allocates nothing when called on a worker. Tasks must not
+  // throw.
   void schedule(void (*run)(void* argument), void* argument) { schedule(PoolTask{run, argument}); }
   void schedule(std::function<void()> task);
 
-  // Runs one task that waits, if there is one, on the calling thread: for those who wait for tasks to finish.
+  // Runs one queued task, if any, on the calling thread: for threads that wait for tasks to end.
   bool run_one();
   // The calling thread's number if it is a worker of this pool, else -1.
   int worker() const;
@@ -64,15 +65,15 @@ class ThreadPool {
   bool steal(std::uint32_t first, PoolTask* task);
   bool anything() const;
   void wake_one();
-  // Out of work: look around, then sleep. False when the pool closes and nothing is left.
+  // Without work: searches, then sleeps. False when the pool closes and no task is left.
   bool search(int index, PoolTask* task);
 
   const Options options_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::atomic<bool> started_{false};  // workers_ is complete
 
-  // Workers that look around, and those that sleep. Whoever brings work wakes a sleeper unless somebody looks around;
-  // who stops looking around looks once more, after having said so: no work is left lying.
+  // Workers that search, and workers that sleep. A thread that adds work wakes a sleeper unless a worker searches. A
+  // worker that stops searching first says so, then looks once more. So no task is missed.
   std::atomic<int> searching_{0};
   std::atomic<int> sleeping_{0};
   std::atomic<std::int64_t> injected_count_{0};

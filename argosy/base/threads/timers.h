@@ -1,4 +1,4 @@
-// Timers: one thread that calls back when a time has come. The thread exists only once a timer does. Thread-safe.
+// Timers: one thread that calls back at given times. The first timer starts the thread. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,12 @@ class Timers {
   using Token = std::int64_t;
   using Time = std::chrono::steady_clock::time_point;
 
-  // No timer goes off any more; one that does just now is waited for.
+  // Cancels all timers; waits for a callback that is running.
   ~Timers();
-  // At `when`, `callback` is called, once and briefly. RESOURCE_EXHAUSTED when there is no thread for it.
+  // Calls `callback` once at `when`, on the timer thread; it must be brief. RESOURCE_EXHAUSTED: no thread is left for
+  // it.
   Result<Token> set(Time when, std::function<void()> callback);
-  // It does not go off after this: one that is doing so is waited for, unless it is that timer's call that asks.
+  // After the return the callback has ended or will never run. A timer may cancel itself from its callback.
   void cancel(Token token);
 
  private:

@@ -1,5 +1,6 @@
-// The queue of one worker: its owner puts and takes at one end, last in first out, and others steal the oldest at the
-// other. After Chase and Lev, "Dynamic Circular Work-Stealing Deque" (SPAA 2005), with a fixed ring.
+// WorkDeque: the task queue of one worker. The owner pushes and pops at one end, last in first out; other threads steal
+// the oldest task at the other end. After Chase and Lev, "Dynamic Circular Work-Stealing Deque" (SPAA 2005), with a
+// fixed ring.
 #pragma once
 
 #include <array>

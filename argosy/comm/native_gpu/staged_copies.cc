@@ -29,7 +29,7 @@ Result<StagedCopies::Slot*> StagedCopies::next_slot(int owner, std::size_t bytes
   ARGOSY_RETURN_IF_ERROR(streams_.enter(owner));
   DeviceCore& core = streams_.core(owner);
   ARGOSY_RETURN_IF_ERROR(core.check(core.driver()->cuStreamSynchronize(streams_.stream(owner)), "cuStreamSynchronize"));
-  ARGOSY_ASSIGN_OR_RETURN(slot.scratch[mine], core.allocate(bytes, true));
+  ARGOSY_ASSIGN_OR_RETURN(slot.scratch[mine], core.memory().allocate(bytes, true));
   if (slot.bytes >= bytes) return &slot;
   if (slot.pinned != nullptr) core.driver()->cuMemFreeHost(std::exchange(slot.pinned, nullptr));
   slot.bytes = 0;

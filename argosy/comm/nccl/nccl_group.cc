@@ -192,7 +192,7 @@ Status NcclGroup::open_memories() {
       int reaches = 0;
       ARGOSY_RETURN_IF_ERROR(from.check(from.driver()->cuDeviceCanAccessPeer(&reaches, from.gpu(), memory.gpu()),
                                         "cuDeviceCanAccessPeer"));
-      if (reaches != 0) ARGOSY_RETURN_IF_ERROR(memory.grant(from.gpu()));
+      if (reaches != 0) ARGOSY_RETURN_IF_ERROR(memory.memory().grant(from.gpu()));
     }
   }
   return {};
@@ -225,7 +225,7 @@ Status NcclGroup::try_out() {
   std::vector<float> sent(kNumbers), got(kNumbers);
   std::vector<Buffer> buffers;
   for (int r = 0; r < size(); ++r) {
-    ARGOSY_ASSIGN_OR_RETURN(buffers.emplace_back(), streams_.core(r).allocate(kNumbers * sizeof(float), true));
+    ARGOSY_ASSIGN_OR_RETURN(buffers.emplace_back(), streams_.core(r).memory().allocate(kNumbers * sizeof(float), true));
     for (std::size_t i = 0; i < kNumbers; ++i) {
       sent[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(r) * 13) % 101);
     }

@@ -19,7 +19,7 @@ struct JpegDecoding {
   int channels = 0;  // 1 or 3; 0: as in the file
   int ratio = 1;     // 1, 2, 4 or 8: so many times smaller
   bool fancy_upscaling = true;
-  bool accept_truncated = false;  // what is missing stays grey
+  bool accept_truncated = false;  // missing pixels stay grey
   bool fast_dct = false;
 };
 // INVALID_ARGUMENT for anything that is no whole JPEG.

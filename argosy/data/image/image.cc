@@ -94,7 +94,7 @@ Result<Tensor> decode_jpeg(std::string_view bytes, int channels) {
     if (image.ok() && !read_jpeg_rows(&info, &errors, image->data<std::uint8_t>())) {
       image = failed();
     } else if (image.ok() && errors.manager.num_warnings > 0) {
-      // libjpeg paints what is missing grey and only warns; for training that is damage.
+      // libjpeg paints missing pixels grey and only warns; for training that is damage.
       errors.manager.format_message(reinterpret_cast<j_common_ptr>(&info), errors.message);
       image = failed();
     }

@@ -7,7 +7,7 @@
 
 namespace argosy {
 
-// What a CPU device with so many threads says of itself.
+// The spec of a CPU device with this many threads.
 DeviceSpec cpu_spec(const DeviceName& name, int threads, std::uint64_t memory_limit_bytes);
 
 // Takes no memory and no thread before it is used.

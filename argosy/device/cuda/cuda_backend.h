@@ -1,5 +1,5 @@
-// The CUDA backend: the GPUs a driver knows, and devices on them. What the plug-in gives the library; tests make one
-// over a fake driver.
+// CudaBackend: the GPUs of a CUDA driver, and devices on them. The plug-in gives the library one; tests make one over a
+// fake driver.
 #pragma once
 
 #include "argosy/device/cuda/cuda_device.h"
@@ -13,14 +13,14 @@ class CudaBackend final : public GpuBackend {
   struct Options {
     std::span<const ModuleImage> modules = {};
     void (*kernels)(KernelRegistry&) = nullptr;
-    std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;    // of kernels made at run time; null: none
+    std::shared_ptr<RuntimeCompiler> (*compiler)() = nullptr;    // for kernels compiled at run time; null: none
     Result<std::shared_ptr<Dnn>> (*dnn)(CudaDevice&) = nullptr;  // cuDNN on a device; null: none
-    bool vendor_libraries = false;                               // kernels may look for cuBLASLt and its like
-    KernelObserver* observer = nullptr;                          // told of every kernel, one by one; null: nobody
-    std::shared_ptr<Nvml> nvml = nullptr;                        // null: not here
-    std::string nvml_problem = {};                               // why not
-    std::vector<LibraryFacts> (*libraries)() = nullptr;          // what kernels look for
-    // Who makes the sums of these devices, in any order or a fixed one.
+    bool vendor_libraries = false;                               // kernels may use cuBLASLt and other libraries
+    KernelObserver* observer = nullptr;                          // called for every kernel, one by one; null: none
+    std::shared_ptr<Nvml> nvml = nullptr;                        // null: not installed
+    std::string nvml_problem = {};                               // why it is missing
+    std::vector<LibraryFacts> (*libraries)() = nullptr;          // the libraries that kernels use
+    // Which implementation makes the sums of these devices, in any order or a deterministic one.
     CollectiveFacts (*collectives)(const std::vector<CudaDevice*>& devices, bool deterministic) = nullptr;
     int oldest_major = 5, oldest_minor = 2;  // compute capability of the oldest images
   };
@@ -40,7 +40,7 @@ class CudaBackend final : public GpuBackend {
     CuDevice handle;
     GpuFacts facts;
   };
-  // In the order of their PCI addresses, as nvidia-smi's; the driver's own order is by speed unless told otherwise.
+  // In the order of their PCI addresses, as nvidia-smi's. The driver's default order is by speed.
   Result<std::vector<Gpu>> find() const;
   Result<Gpu> look_at(int ordinal) const;
 

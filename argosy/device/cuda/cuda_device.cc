@@ -7,6 +7,7 @@
 #include "argosy/device/cuda/device_core.h"
 #include "argosy/device/cuda/driver/runtime_compiler.h"
 #include "argosy/device/cuda/links.h"
+#include "argosy/device/cuda/module_cache.h"
 #include "argosy/device/host_stream.h"
 
 namespace argosy::cuda {
@@ -17,21 +18,21 @@ CuPointer address(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
 class Memory final : public Allocator {
  public:
-  Memory(std::shared_ptr<DeviceCore> core, Queue& queue) : core_(std::move(core)), queue_(queue) {}
-  Result<Buffer> allocate(std::size_t bytes) override { return core_->allocate(bytes); }
-  MemoryStats stats() const override { return core_->stats(); }
-  void trim() override { core_->trim(); }
+  Memory(std::shared_ptr<DeviceCore> core, CudaLaunchQueue& queue) : core_(std::move(core)), queue_(queue) {}
+  Result<Buffer> allocate(std::size_t bytes) override { return core_->memory().allocate(bytes); }
+  MemoryStats stats() const override { return core_->memory().stats(); }
+  void trim() override { core_->memory().trim(); }
   bool on_host() const override { return false; }
   Status copy_within(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return {};
     ARGOSY_RETURN_IF_ERROR(core_->open());
-    return core_->copy_within(address(to), address(from), bytes);
+    return core_->memory().copy_within(address(to), address(from), bytes);
   }
   Status copy_out(void* to, const void* from, std::size_t bytes) override { return queue_.copy_now(to, from, bytes); }
 
  private:
   const std::shared_ptr<DeviceCore> core_;
-  Queue& queue_;
+  CudaLaunchQueue& queue_;
 };
 
 }  // namespace
@@ -45,27 +46,21 @@ struct CudaDevice::State {
         memory(core, queue),
         fault_injector(options.spec, options.faults,
                        options.shutdown != nullptr ? options.shutdown : std::make_shared<ShutdownSignal>()),
+        modules(core, options.facts),
         streams(options.spec.name.short_string(), 1, [this](const Buffer& to, const Buffer& from) {
           return queue.copy_now(to.data(), from.data(), from.bytes());
         }) {
     links->join(core);
-    core->when_out_of_memory([links, gpu = core->gpu()] { links->release_idle(gpu); });
-    core->fail_allocation(options.faults.fail_allocation);
+    core->memory().when_out_of_memory([links, gpu = core->gpu()] { links->release_idle(gpu); });
+    core->memory().fail_allocation(options.faults.fail_allocation);
   }
-
-  struct Module {
-    CuModule handle = nullptr;
-    std::map<std::string, CuFunction, std::less<>> functions;
-  };
-  Result<CuFunction> find(std::string_view key, const void* image, std::string_view kernel);
 
   const Options options;
   const std::shared_ptr<DeviceCore> core;
-  Queue queue;
+  CudaLaunchQueue queue;
   Memory memory;
   FaultInjector fault_injector;
-  mutable Mutex mutex;
-  std::map<std::string, Module, std::less<>> modules ARGOSY_GUARDED_BY(mutex);
+  ModuleCache modules;
   Mutex keep_mutex;
   std::map<std::string, std::shared_ptr<void>, std::less<>> kept ARGOSY_GUARDED_BY(keep_mutex);
   HostStreams streams;
@@ -78,13 +73,14 @@ CudaDevice::~CudaDevice() {
   if (state_->options.shutdown != nullptr) state_->options.shutdown->close();
   if (!state_->core->opened()) return;
   const KeepsCurrent current(driver());
-  // What is under way first; then what works in the context, before that can go.
+  // First wait for the running work; then destroy the objects that use the context.
   const Status last = state_->streams.synchronize();
   const Status finished = state_->queue.finish(nullptr);
   if (!last.ok() || !finished.ok())
     ARGOSY_LOG(kWarning, "closing ", spec().name.short_string(), ": ", finished.message());
   const bool ended = state_->core->ended();
-  // What goes may have been at work with other GPUs last (a group's communicators): each in this one's context.
+  // These objects may have worked with other GPUs last (the communicators of a group). Each must be destroyed in this
+  // context.
   const auto enter = [this] { driver()->cuCtxSetCurrent(state_->core->context()); };
   {
     MutexLock lock(state_->keep_mutex);
@@ -97,11 +93,7 @@ CudaDevice::~CudaDevice() {
     state_->kept.clear();
   }
   enter();
-  MutexLock lock(state_->mutex);
-  for (auto& [key, module] : state_->modules) {
-    if (ended) driver()->cuModuleUnload(module.handle);
-  }
-  state_->modules.clear();
+  state_->modules.clear(ended);
 }
 
 const DeviceSpec& CudaDevice::spec() const { return state_->options.spec; }
@@ -141,57 +133,22 @@ Status CudaDevice::make_current() { return state_->core->open(); }
 
 Result<CuStream> CudaDevice::stream() {
   ARGOSY_RETURN_IF_ERROR(state_->core->open());
-  state_->core->claim_compute_thread();
+  state_->core->memory().claim_compute_thread();
   return state_->core->compute();
-}
-
-Result<CuFunction> CudaDevice::State::find(std::string_view key, const void* image, std::string_view kernel) {
-  const DriverCalls& cu = *core->driver().operator->();
-  MutexLock lock(mutex);
-  auto found = modules.find(key);
-  if (found != modules.end()) {
-    const auto known = found->second.functions.find(kernel);
-    if (known != found->second.functions.end()) return known->second;
-  }
-  ARGOSY_RETURN_IF_ERROR(core->open());
-  if (found == modules.end()) {
-    Module module;
-    const CuResult loaded = cu.cuModuleLoadData(&module.handle, image);
-    // The last three: an image of a newer toolkit than the driver's, or one that only a compiler which is not installed
-    // would make fit.
-    if (loaded == kCuNoBinaryForGpu || loaded == kCuUnsupportedPtxVersion || loaded == kCuInvalidImage ||
-        loaded == kCuInvalidPtx || loaded == kCuNoPtxCompiler) {
-      return failed_precondition("kernels of ", key, " are not for this GPU (", options.facts.name,
-                                 ", compute capability ", options.facts.major, ".", options.facts.minor,
-                                 ") or this driver (CUDA ", core->driver().version_text(), "): error ", loaded)
-          .with_id("ARG-GPU-006")
-          .with_hint(str_cat("build with -D ARGOSY_CUDA_ARCHITECTURES=", options.facts.major, options.facts.minor,
-                             ", or take a newer driver"));
-    }
-    ARGOSY_RETURN_IF_ERROR(core->check(loaded, "cuModuleLoadData"));
-    found = modules.emplace(std::string(key), std::move(module)).first;
-  }
-  CuFunction function = nullptr;
-  const CuResult result = cu.cuModuleGetFunction(&function, found->second.handle, std::string(kernel).c_str());
-  if (result == kCuNotFound) return not_found("there is no kernel ", kernel, " in module ", key).with_id("ARG-GPU-008");
-  ARGOSY_RETURN_IF_ERROR(core->check(result, "cuModuleGetFunction"));
-  found->second.functions.emplace(std::string(kernel), function);
-  return function;
 }
 
 Result<CuFunction> CudaDevice::function(std::string_view module, std::string_view kernel) {
   for (const ModuleImage& image : state_->options.modules) {
-    if (image.name == module) return state_->find(module, image.data, kernel);
+    if (image.name == module) return state_->modules.find(module, image.data, kernel);
   }
   return not_found("there is no module ", module, " of kernels").with_id("ARG-GPU-008");
 }
 
 Result<CuFunction> CudaDevice::function_in(std::string_view key, const void* image, std::string_view kernel) {
-  return state_->find(str_cat("at run time: ", key), image, kernel);
+  return state_->modules.find(str_cat("at run time: ", key), image, kernel);
 }
 
 bool CudaDevice::knows_module(std::string_view key) const {
-  MutexLock lock(state_->mutex);
   return state_->modules.contains(str_cat("at run time: ", key));
 }
 
@@ -233,7 +190,7 @@ Result<std::shared_ptr<Dnn>> CudaDevice::dnn() {
 Status CudaDevice::launch(CuFunction function, const LaunchShape& shape, void** arguments, std::string_view node) {
   ARGOSY_ASSIGN_OR_RETURN(const CuStream stream, this->stream());
   const DriverCalls& cu = *driver().operator->();
-  // More than this is granted by GPU and kernel only when asked for.
+  // The driver grants more only on request.
   constexpr unsigned kAlwaysGranted = 48 << 10;
   if (shape.shared_bytes > kAlwaysGranted) {
     ARGOSY_RETURN_IF_ERROR(state_->core->check(
@@ -272,7 +229,7 @@ Status CudaDevice::fill(void* to, int unit_bytes, std::uint32_t value, std::size
 }
 
 Status CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
-  state_->core->claim_compute_thread();
+  state_->core->memory().claim_compute_thread();
   return state_->queue.upload(to, from, bytes);
 }
 

@@ -11,8 +11,8 @@
 namespace argosy::cuda {
 
 namespace {
-// A wait stays awake, then lets others have the core between its looks, then sleeps between them: a sleep ends 50 us
-// late or more, which must be little beside the wait.
+// A wait spins first, then yields the core between its tests, then sleeps between them. A sleep ends 50 us late or
+// more, which must be little compared with the wait.
 constexpr std::int64_t kAwakeNanos = 200'000, kYieldNanos = 2'000'000;
 constexpr std::int64_t kShare = 32, kLongestNapNanos = 200'000;  // of the time waited so far
 constexpr std::int64_t kGraceNanos = 1'000'000'000;              // what runs may end after a cancellation
@@ -30,7 +30,11 @@ void pause_after(std::int64_t waited) {
 }  // namespace
 
 DeviceCore::DeviceCore(std::shared_ptr<const Driver> driver, CuDevice gpu, std::string owner, std::uint64_t limit_bytes)
-    : driver_(std::move(driver)), gpu_(gpu), owner_(std::move(owner)), limit_(limit_bytes) {}
+    : driver_(std::move(driver)),
+      gpu_(gpu),
+      owner_(std::move(owner)),
+      pinned_(*driver_, events_),
+      memory_(*this, limit_bytes) {}
 
 DeviceCore::~DeviceCore() {
   {
@@ -38,23 +42,17 @@ DeviceCore::~DeviceCore() {
     if (!retained_) return;
   }
   KeepsCurrent current(*driver_);
-  // Errors are of no use any more: what a broken context holds goes with the context.
+  // Errors are ignored here: what a broken context holds is released with the context.
   if (!ended()) {
     ARGOSY_LOG(kWarning, owner_, ": a kernel does not end; what the device holds stays until the process ends");
     return;
   }
-  MutexLock lock(mutex_);
   const DriverCalls& cu = *driver_->operator->();
   cu.cuCtxSetCurrent(context_);
-  const CuStream streams[] = {communication_.load(), copies_, memory_stream_, compute_};
-  for (const Block& block : blocks_) {
-    if (block.after != nullptr) cu.cuEventDestroy_v2(block.after);
-    cu.cuMemFreeHost(block.data);
-  }
-  for (const CuEvent event : events_) cu.cuEventDestroy_v2(event);
-  if (before_capture_ != nullptr) cu.cuEventDestroy_v2(before_capture_);
-  if (pool_ != nullptr) cu.cuMemPoolDestroy(pool_);
-  for (const CuStream stream : streams) {
+  pinned_.destroy();
+  events_.destroy(*driver_);
+  memory_.close();
+  for (const CuStream stream : {communication_.load(), copies_, compute_}) {
     if (stream != nullptr) cu.cuStreamDestroy_v2(stream);
   }
   current.forget(context_);
@@ -98,26 +96,17 @@ Status DeviceCore::take() {
         .with_id("ARG-GPU-007")
         .with_hint("a newer driver; on a virtual machine, a profile with unified memory");
   }
-  for (CuStream* stream : {&compute_, &copies_, &memory_stream_}) {
+  for (CuStream* stream : {&compute_, &copies_}) {
     ARGOSY_RETURN_IF_ERROR(ok(cu.cuStreamCreate(stream, kCuStreamNonBlocking), "cuStreamCreate"));
   }
-  CuPoolProperties properties;
-  properties.location.id = gpu_;
-  ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolCreate(&pool_, &properties), "cuMemPoolCreate"));
-  // Memory that is taken beside the compute stream must not wait for what is started there, as it would where the
-  // driver gives it what is freed there later on: it is waited for by the host.
-  int waits = 0;
-  ARGOSY_RETURN_IF_ERROR(ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReuseWaits, &waits), "cuMemPoolSetAttribute"));
-  // What is freed is kept for reuse until trim(): the cap is ours to watch.
-  std::uint64_t keep = UINT64_MAX;
-  return ok(cu.cuMemPoolSetAttribute(pool_, kCuPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute");
+  return memory_.open();
 }
 
 Result<CuStream> DeviceCore::communication() {
   if (const CuStream stream = used_communication(); stream != nullptr) return stream;
   const DriverCalls& cu = *driver_->operator->();
-  // What comes from there has few blocks, and others wait for it: they take the first multiprocessors that get free,
-  // not their turn behind all blocks of a kernel that fills the GPU.
+  // Collectives have few blocks, and other devices wait for them. With the highest priority their blocks take the first
+  // free multiprocessors; else they would queue behind all blocks of a kernel that fills the GPU.
   int least = 0, greatest = 0;
   ARGOSY_RETURN_IF_ERROR(check(cu.cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange"));
   CuStream stream = nullptr;
@@ -149,39 +138,15 @@ Status DeviceCore::broken() const {
   return status_;
 }
 
-// --- events
-// ------------------------------------------------------------------------------------------------------------
-
 Result<CuEvent> DeviceCore::record(CuStream stream) {
-  CuEvent event = nullptr;
-  {
-    MutexLock lock(mutex_);
-    if (!events_.empty()) {
-      event = events_.back();
-      events_.pop_back();
-    }
-  }
   const DriverCalls& cu = *driver_->operator->();
+  CuEvent event = events_.take();
   if (event == nullptr) ARGOSY_RETURN_IF_ERROR(check(cu.cuEventCreate(&event, kCuEventDisableTiming), "cuEventCreate"));
-  Status recorded = mark(event, stream);
+  Status recorded =
+      stream == compute_ ? memory_.record(event) : check(cu.cuEventRecord(event, stream), "cuEventRecord");
   if (recorded.ok()) return event;
   return_event(event);
   return recorded;
-}
-
-Status DeviceCore::mark(CuEvent event, CuStream stream) {
-  const DriverCalls& cu = *driver_->operator->();
-  if (stream != compute_) return check(cu.cuEventRecord(event, stream), "cuEventRecord");
-  MutexLock lock(memory_);
-  if (!capturing_) return check(cu.cuEventRecord(event, compute_), "cuEventRecord");
-  if (captures_here()) return internal_error(owner_, ": a wait in the middle of a capture");
-  ARGOSY_RETURN_IF_ERROR(check(cu.cuStreamWaitEvent(memory_stream_, before_capture_, 0), "cuStreamWaitEvent"));
-  return check(cu.cuEventRecord(event, memory_stream_), "cuEventRecord");
-}
-
-void DeviceCore::return_event(CuEvent event) {
-  MutexLock lock(mutex_);
-  events_.push_back(event);
 }
 
 Status DeviceCore::wait_on_host(CuEvent event, Cancellation* cancellation) {
@@ -202,7 +167,7 @@ Status DeviceCore::wait_on_host(CuEvent event, Cancellation* cancellation) {
 
 bool DeviceCore::ended() {
   if (!opened()) return true;
-  for (const CuStream stream : {used_communication(), copies_, memory_stream_, compute_}) {
+  for (const CuStream stream : {used_communication(), copies_, memory_.stream(), compute_}) {
     if (stream != nullptr && !ended(stream)) return false;
   }
   return true;
@@ -212,7 +177,7 @@ bool DeviceCore::ended(CuStream stream) {
   const DriverCalls& cu = *driver_->operator->();
   cu.cuCtxSetCurrent(context_);
   const Result<CuEvent> end = record(stream);
-  if (!end.ok()) return !capturing();  // a broken context does nothing more
+  if (!end.ok()) return !memory_.capturing();  // a broken context does nothing more
   const std::int64_t start = now_nanos();
   std::int64_t waited = 0;
   while (cu.cuEventQuery(*end) == kCuNotReady) {  // an error is an end as well
@@ -224,7 +189,7 @@ bool DeviceCore::ended(CuStream stream) {
   return true;
 }
 
-// Nobody may take what the kernel may still write: the device is of no use from here on.
+// The kernel may still write its memory, so nobody may reuse it: the device is unusable from here on.
 Status DeviceCore::give_up_on(const Status& cancelled) {
   MutexLock lock(mutex_);
   if (status_.ok()) {
@@ -246,50 +211,6 @@ bool CudaEvent::reached() const {
 void CudaEvent::wait() {
   const Status status = core_->wait_on_host(event_, nullptr);
   if (!status.ok()) return;  // kept by the core
-}
-
-// --- pinned memory
-// -----------------------------------------------------------------------------------------------------
-
-std::byte* DeviceCore::staging(std::size_t bytes) {
-  if (bytes > kMostStaging) return nullptr;
-  const DriverCalls& cu = *driver_->operator->();
-  MutexLock lock(mutex_);
-  Block* best = nullptr;
-  for (Block& block : blocks_) {
-    if (block.lent || block.bytes < bytes || (best != nullptr && best->bytes <= block.bytes)) continue;
-    if (block.after != nullptr && cu.cuEventQuery(block.after) == kCuNotReady) continue;
-    best = &block;
-  }
-  if (best == nullptr || best->bytes / 4 > bytes + (std::size_t{64} << 10)) {
-    std::size_t size = std::size_t{64} << 10;
-    while (size < bytes) size *= 2;
-    void* data = nullptr;
-    if (cu.cuMemHostAlloc(&data, size, kCuHostPortable) == kCuSuccess) {
-      blocks_.push_back({.data = static_cast<std::byte*>(data), .bytes = size});
-      best = &blocks_.back();
-    }
-  }
-  if (best == nullptr) return nullptr;
-  if (best->after != nullptr) events_.push_back(std::exchange(best->after, nullptr));
-  best->lent = true;
-  return best->data;
-}
-
-void DeviceCore::staged(std::byte* data, CuEvent after) {
-  MutexLock lock(mutex_);
-  for (Block& block : blocks_) {
-    if (block.data != data) continue;
-    block.lent = false;
-    block.after = after;
-  }
-}
-
-void DeviceCore::drop_staging(std::byte* data) { staged(data, nullptr); }
-
-void DeviceCore::keep_staging(std::byte* data) {
-  MutexLock lock(memory_);
-  staged_in_capture_.push_back(data);
 }
 
 }  // namespace argosy::cuda

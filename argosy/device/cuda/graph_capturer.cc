@@ -1,4 +1,4 @@
-// CUDA graphs behind argosy/device/graph_capturer.h.
+// CUDA graphs: the implementation of argosy/device/graph_capturer.h.
 #include "argosy/device/cuda/cuda_launch_queue.h"
 
 namespace argosy::cuda {
@@ -10,8 +10,8 @@ class CudaCapturedGraph final : public CapturedGraph {
   CudaCapturedGraph(std::shared_ptr<DeviceCore> core, CuGraphExec exec, std::vector<Buffer> memory, bool fits)
       : core_(std::move(core)), exec_(exec), memory_(std::move(memory)), fits_(fits) {}
   ~CudaCapturedGraph() override {
-    // It may be at work yet: the driver lets go of it when it has ended, and its memory is freed in the order of the
-    // stream. Nobody waits here, least of all in the middle of another capture.
+    // The graph may still run: the driver destroys it when it has ended, and its memory is freed in the order of the
+    // stream. So nobody waits here, least of all during another capture.
     if (!core_->hangs()) core_->driver()->cuGraphExecDestroy(exec_);
   }
   CuGraphExec exec() const { return exec_; }
@@ -31,30 +31,30 @@ class CudaCapturedGraph final : public CapturedGraph {
 
 }  // namespace
 
-Status Queue::begin() {
+Status CudaLaunchQueue::begin() {
   ARGOSY_RETURN_IF_ERROR(core_->open());
-  core_->claim_compute_thread();
-  return core_->begin_capture();
+  core_->memory().claim_compute_thread();
+  return core_->memory().begin_capture();
 }
 
-void Queue::give_up() {
+void CudaLaunchQueue::give_up() {
   std::vector<Buffer> memory;
-  const auto graph = core_->end_capture(&memory);
+  const auto graph = core_->memory().end_capture(&memory);
   if (graph.ok() && *graph != nullptr) core_->driver()->cuGraphDestroy(*graph);
 }
 
-Result<std::unique_ptr<CapturedGraph>> Queue::end(std::unique_ptr<CapturedGraph> last) {
+Result<std::unique_ptr<CapturedGraph>> CudaLaunchQueue::end(std::unique_ptr<CapturedGraph> last) {
   const DriverCalls& cu = *core_->driver().operator->();
   std::vector<Buffer> memory;
-  ARGOSY_ASSIGN_OR_RETURN(const CuGraph graph, core_->end_capture(&memory));
-  const MemoryStats stats = core_->stats();
+  ARGOSY_ASSIGN_OR_RETURN(const CuGraph graph, core_->memory().end_capture(&memory));
+  const MemoryStats stats = core_->memory().stats();
   const bool fits = stats.limit_bytes == 0 || stats.in_use_bytes <= stats.limit_bytes;
   auto* const old = dynamic_cast<CudaCapturedGraph*>(last.get());
   if (old != nullptr && old->core() == core_.get()) {
     CuUpdateInfo info;
     if (cu.cuGraphExecUpdate_v2(old->exec(), graph, &info) == kCuSuccess) {
       cu.cuGraphDestroy(graph);
-      // Replays under way go on as they were started; what they used until now is freed in the stream's order.
+      // Running replays continue unchanged. The memory they used until now is freed in the order of the stream.
       old->keep(std::move(memory), fits);
       return last;
     }
@@ -66,7 +66,7 @@ Result<std::unique_ptr<CapturedGraph>> Queue::end(std::unique_ptr<CapturedGraph>
   return std::unique_ptr<CapturedGraph>(std::make_unique<CudaCapturedGraph>(core_, exec, std::move(memory), fits));
 }
 
-Status Queue::replay(const CapturedGraph& captured) {
+Status CudaLaunchQueue::replay(const CapturedGraph& captured) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
   const auto& graph = static_cast<const CudaCapturedGraph&>(captured);
   return core_->check(core_->driver()->cuGraphLaunch(graph.exec(), core_->compute()), "cuGraphLaunch");

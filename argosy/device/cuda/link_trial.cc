@@ -90,11 +90,11 @@ void Trial::prepare(std::size_t c) {
   Gpu& gpu = gpus_[c];
   gpu.core = std::make_shared<DeviceCore>(driver_, numbers_[c].handle, str_cat("gpu:", numbers_[c].number), 0);
   links_->join(gpu.core);
-  auto memory = gpu.core->allocate(options_.bytes, true);
+  auto memory = gpu.core->memory().allocate(options_.bytes, true);
   gpu.status = memory.status();
   if (!gpu.status.ok()) return;
   gpu.memory = *std::move(memory);
-  gpu.pinned = gpu.core->staging(options_.bytes);
+  gpu.pinned = gpu.core->pinned().take(options_.bytes);
   if (gpu.pinned == nullptr) {
     gpu.status = resource_exhausted("the host has no ", format_bytes(options_.bytes), " of memory to pin");
   }
@@ -241,7 +241,7 @@ void Trial::work() {
     }
   }
   for (Gpu& gpu : gpus_) {
-    if (gpu.pinned != nullptr) gpu.core->drop_staging(gpu.pinned);
+    if (gpu.pinned != nullptr) gpu.core->pinned().put(gpu.pinned);
   }
   gpus_.clear();
 }

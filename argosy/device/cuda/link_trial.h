@@ -1,5 +1,5 @@
-// Tries out what connects GPUs: large copies from pinned memory of the host and back, and from every GPU to every
-// other, as training makes them, each looked at and timed.
+// Tests the links of GPUs: large copies from pinned host memory and back, and from every GPU to every other, as a
+// training makes them. Each copy is compared and timed.
 #pragma once
 
 #include <chrono>
@@ -23,8 +23,8 @@ struct TrialOptions {
   std::chrono::nanoseconds deadline = std::chrono::seconds(20);  // of one link
 };
 
-// Blocks. A link whose copy does not end within the deadline is told so, and so are those after it, untried; the thread
-// that waits for it is left behind then, with what it holds.
+// Blocks. When the copies of a link do not end within the deadline, that link and all later ones get a `problem`; the
+// later ones stay untested. The thread that waits for the copy is then abandoned, with the memory it holds.
 std::vector<LinkFacts> try_links(const std::shared_ptr<const Driver>& driver, const std::shared_ptr<Links>& links,
                                  std::vector<TrialGpu> gpus, const TrialOptions& options = {});
 

@@ -36,7 +36,7 @@ Result<Links::Path> Links::path(DeviceCore& to, DeviceCore& from) {
   for (const auto& weak : cores_) {
     const auto core = weak.lock();
     if (core == nullptr || core->gpu() != from.gpu() || !core->opened()) continue;
-    ARGOSY_RETURN_IF_ERROR(core->grant(to.gpu()));
+    ARGOSY_RETURN_IF_ERROR(core->memory().grant(to.gpu()));
   }
   return known->second;
 }
@@ -67,7 +67,7 @@ Status Links::copy(DeviceCore& to, CuPointer target, CuDevice from, CuPointer so
                     "cuMemcpyPeerAsync");
   }
   // Piece by piece; each is through before the next, so one piece of pinned memory does.
-  std::byte* const staging = to.staging(std::min(bytes, kHostPiece));
+  std::byte* const staging = to.pinned().take(std::min(bytes, kHostPiece));
   if (staging == nullptr) return resource_exhausted(to.owner(), ": no pinned memory for a copy by the host");
   // What the copy comes after is over first: the other GPU's stream knows nothing of it.
   Status status = to.check(cu.cuStreamSynchronize(to.copies()), "cuStreamSynchronize");
@@ -84,7 +84,7 @@ Status Links::copy(DeviceCore& to, CuPointer target, CuDevice from, CuPointer so
     if (status.ok()) status = to.check(cu.cuStreamSynchronize(to.copies()), "cuStreamSynchronize");
   }
   if (Status back = to.open(); status.ok()) status = std::move(back);
-  to.drop_staging(staging);
+  to.pinned().put(staging);
   return status;
 }
 
@@ -96,11 +96,11 @@ Result<Links::Path> Links::try_out(DeviceCore& to, DeviceCore& from) {
   int can = 0;
   ARGOSY_RETURN_IF_ERROR(to.check(cu.cuDeviceCanAccessPeer(&can, to.gpu(), from.gpu()), "cuDeviceCanAccessPeer"));
   if (can == 0) return Path{false, "the GPUs do not reach each other"};
-  if (Status granted = from.grant(to.gpu()); !granted.ok()) return Path{false, granted.message()};
+  if (Status granted = from.memory().grant(to.gpu()); !granted.ok()) return Path{false, granted.message()};
   constexpr std::size_t kBytes = kTrialWords * 4;
   // The copy streams know nothing of the order of any other, and the other GPU may be capturing a step.
-  ARGOSY_ASSIGN_OR_RETURN(const Buffer here, to.allocate(kBytes, true));
-  ARGOSY_ASSIGN_OR_RETURN(const Buffer there, from.allocate(kBytes, true));
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer here, to.memory().allocate(kBytes, true));
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer there, from.memory().allocate(kBytes, true));
   const auto source = reinterpret_cast<CuPointer>(there.data()), target = reinterpret_cast<CuPointer>(here.data());
   std::vector<std::uint32_t> sent(kTrialWords), got(kTrialWords);
   for (std::uint32_t trial = 1; trial <= 2; ++trial) {
@@ -134,7 +134,7 @@ void Links::release_idle(CuDevice gpu) {
       if (auto core = weak.lock(); core != nullptr && core->gpu() == gpu) on_it.push_back(std::move(core));
     }
   }
-  for (const auto& core : on_it) core->release_idle();
+  for (const auto& core : on_it) core->memory().release_idle();
 }
 
 std::shared_ptr<void> Links::shared(const std::string& key, const std::function<std::shared_ptr<void>()>& make) {

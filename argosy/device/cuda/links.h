@@ -1,5 +1,5 @@
-// Copies from one GPU to another: directly where the GPUs reach each other and the content proves it, by the host
-// where not. One for all devices of a backend. Thread-safe.
+// Links: copies from one GPU to another, directly where the GPUs reach each other and a trial confirms the data, else
+// through the host. One for all devices of a backend. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -18,25 +18,25 @@ class Links {
  public:
   void join(const std::shared_ptr<DeviceCore>& core);
 
-  // Starts, on the copy stream of `to`, a copy from memory of the GPU `from`. A pair of GPUs is tried out at its
-  // first copy (64 KiB, twice, looked at): where what arrives is not what was sent, a warning says so, and its copies
-  // go by the host from then on.
+  // Enqueues a copy from memory of the GPU `from`, on the copy stream of `to`. The first copy of a pair of GPUs tests
+  // the link: 64 KiB, twice, compared. If the data arrive damaged, a warning says so and the copies of the pair go
+  // through the host from then on.
   Status copy(DeviceCore& to, CuPointer target, CuDevice from, CuPointer source, std::size_t bytes);
 
-  // Do kernels and copies of `to` reach the memory of `from` directly? Tries the pair out where nobody has. Both must
-  // be open; other GPUs' errors are told as `why_not`.
+  // Whether kernels and copies of `to` reach the memory of `from` directly. Tests the pair if needed. REQUIRES: both
+  // are open. `why_not` receives the reason, including errors of the other GPU.
   Result<bool> reach(DeviceCore& to, DeviceCore& from, std::string* why_not = nullptr);
-  // Held while a collective is started: every communication stream gets collectives in the same order, whatever the
-  // groups.
+  // Held while a collective is enqueued, so that every communication stream gets collectives in the same order,
+  // whatever their groups.
   Mutex& collectives() { return collectives_; }
 
-  // The physical GPU is out of memory: what its virtual GPUs keep and do not use goes back to it.
+  // For a physical GPU that is out of memory: its virtual GPUs return the memory that they keep unused.
   void release_idle(CuDevice gpu);
 
-  // Something that all devices of the backend share, made at first use. `make` is called under a lock.
+  // An object that all devices of the backend share, made on first use. `make` runs under a lock.
   std::shared_ptr<void> shared(const std::string& key, const std::function<std::shared_ptr<void>()>& make);
 
-  // "direct", "through the host: ..."; empty: not tried yet.
+  // "direct", "through the host: ..."; empty: not tested yet.
   std::string describe(CuDevice to, CuDevice from) const;
 
  private:
@@ -46,7 +46,7 @@ class Links {
   };
   std::shared_ptr<DeviceCore> on_gpu(CuDevice gpu) ARGOSY_REQUIRES(mutex_);
   Result<Path> try_out(DeviceCore& to, DeviceCore& from);
-  // What is known of the pair, or finds out. With virtual GPUs every pool of the other GPU is opened.
+  // The path of a pair, tested on first use. With virtual GPUs every pool of the other GPU is opened.
   Result<Path> path(DeviceCore& to, DeviceCore& from) ARGOSY_REQUIRES(mutex_);
 
   Mutex collectives_, shared_mutex_;

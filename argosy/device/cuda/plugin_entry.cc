@@ -1,4 +1,4 @@
-// What libargosy_cuda.so exports, and all it exports.
+// The only symbol that libargosy_cuda.so exports.
 #include <algorithm>
 
 #include "argosy/device/cuda/cuda_backend.h"

@@ -1,4 +1,4 @@
-// A GPU that is not there: host memory with a hard cap, streams of its own, a share of the cores, the CPU's kernels.
+// An emulated GPU: host memory with a hard cap, three streams, a part of the cores, and the CPU's kernels.
 #pragma once
 
 #include <memory>

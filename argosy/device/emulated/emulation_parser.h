@@ -1,5 +1,5 @@
-// The text forms that describe emulated GPUs: how many and how good (--emulate, ARGOSY_EMULATE), and what goes wrong
-// (ARGOSY_FAULTS).
+// Parses the texts that describe emulated GPUs: their number and properties (--emulate, ARGOSY_EMULATE) and their
+// faults (ARGOSY_FAULTS).
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ struct Emulation {
   double link_bytes_per_second = 0;  // 0 = as fast as memory
 };
 
-// "2"; "gpu:11GiB@1.0,gpu:11GiB@0.5;link=12GB/s" with size and speed optional; "" and "0" are none.
-// INVALID_ARGUMENT says which part and what would do.
+// Parses "2" or "gpu:11GiB@1.0,gpu:11GiB@0.5;link=12GB/s" (size and speed optional). "" and "0": no GPUs.
+// INVALID_ARGUMENT names the wrong part and a correct form.
 Result<Emulation> parse_emulation(std::string_view text);
 
-// What goes wrong on one device. Numbers count from 1; 0 = never.
+// The faults of one device. Counts start at 1; 0 = never.
 struct DeviceFaults {
   std::int64_t fail_allocation = 0;  // alloc=N: the Nth allocation fails, once
   std::int64_t lost_at_kernel = 0;   // lost=N: at the Nth kernel the device is gone, for good
   std::int64_t hang_at_kernel = 0;   // hang=N: the Nth kernel never completes
-  std::int64_t flip_at_kernel = 0;   // flip=N: one bit of what the Nth kernel computed is wrong, and nobody says so
+  std::int64_t flip_at_kernel = 0;   // flip=N: one bit of the Nth kernel's result is wrong, without an error
   double copy_speed = 1.0;           // copy=F: copies run at this fraction of their speed
 };
 

@@ -1,4 +1,5 @@
-// What makes an emulated GPU slower and worse than the host it runs on: its speed factor, its link, its faults.
+// FaultInjector: slows an emulated GPU down and breaks it, as its spec and its faults say: speed factor, link, lost
+// device, hanging kernel.
 #pragma once
 
 #include <atomic>
@@ -11,8 +12,8 @@
 
 namespace argosy {
 
-// The end of the devices made together. The first of them to go closes it, so that a kernel that hangs on one never
-// keeps another from going. Thread-safe.
+// Tells the devices of one session that the session ends. The first device destroyed closes the signal. So a kernel
+// that hangs on one device cannot block the destruction of another. Thread-safe.
 class ShutdownSignal {
  public:
   void close();
@@ -33,15 +34,15 @@ class FaultInjector final : public KernelObserver {
  public:
   FaultInjector(const DeviceSpec& spec, const DeviceFaults& faults, std::shared_ptr<ShutdownSignal> shutdown);
 
-  // Kernels run undisturbed: no observer is needed.
+  // True when kernels run unchanged: the device needs no observer.
   bool kernels_are_plain() const;
   Status before(std::string_view node, Cancellation* cancellation) override;
   void after(std::string_view node, std::int64_t elapsed_nanos) override;
-  // A bit of what the device computes is to be wrong (flip=N), from the Nth kernel on until somebody has flipped one.
+  // True from the Nth kernel on (flip=N), until a caller has flipped a bit and called flipped().
   bool flip_due() const { return flip_due_.load(std::memory_order_acquire); }
   void flipped() { flip_due_.store(false, std::memory_order_release); }
 
-  // Copies, and takes as long as the link says. The link carries one copy at a time.
+  // Copies, and sleeps until the link would have finished. The link carries one copy at a time.
   Status copy(const Buffer& to, const Buffer& from);
 
  private:

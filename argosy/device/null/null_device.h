@@ -1,5 +1,5 @@
-// A device without data: memory that counts but holds nothing, kernels that only cost, a clock that only they advance.
-// Placement, partitioning and schedules are tested on it, and the simulator runs the real executor on it.
+// NullDevice: a device without data, for a simulator. Its memory is counted but not filled, its kernels only have a
+// cost, and that cost advances a virtual clock. Only tests make one today.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace argosy {
 
-// Stands still until advanced. Thread-safe.
+// A clock that only advance() moves. Thread-safe.
 class VirtualClock final : public Clock {
  public:
   std::int64_t now_nanos() const override { return nanos_.load(std::memory_order_acquire); }
@@ -23,8 +23,8 @@ class VirtualClock final : public Clock {
   std::atomic<std::int64_t> nanos_{0};
 };
 
-// Counts against the spec's limit. Buffers up to a page are real, so that shapes and indices can be computed; larger
-// ones are addresses that read as zero and are backed by memory only where written.
+// Counts bytes against the spec's limit. Buffers up to a page are real, so that shapes and indices can be computed.
+// Larger buffers read as zero and take memory only where they are written.
 class NullAllocator final : public Allocator {
  public:
   explicit NullAllocator(const DeviceSpec& spec);
@@ -40,10 +40,10 @@ class NullAllocator final : public Allocator {
 
 class NullDevice final : public Device {
  public:
-  // Virtual nanoseconds of a kernel. Must be thread-safe.
+  // Virtual nanoseconds of one kernel. Must be thread-safe.
   using Cost = std::function<std::int64_t(std::string_view node)>;
 
-  // Without `cost` a kernel costs what the observer is told it took. The spec's kind becomes kNull.
+  // Without `cost` a kernel costs the time given to its observer. The spec's kind becomes kNull.
   explicit NullDevice(DeviceSpec spec, Cost cost = nullptr);
 
   const DeviceSpec& spec() const override { return spec_; }

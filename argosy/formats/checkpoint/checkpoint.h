@@ -25,7 +25,7 @@ struct NamedTensor {
   Tensor tensor;     // in host memory
 };
 
-// What is to be written: a tensor, or a slice of the tensor of that name, which has others.
+// A tensor to write, or one slice of the tensor of that name.
 struct NamedPart {
   std::string name;                 // of the whole tensor
   Tensor tensor;                    // the part, or all
@@ -94,14 +94,13 @@ struct WriteOptions {
   IoHook io_hook = {};  // called at each operation on files; tests fail one
 };
 
-// Writes a whole checkpoint (or, where tensors have parts that others write, a piece of one for merge_checkpoints) so
-// that at every moment, also after a crash, `prefix` is either what it was before or all of the new one: temporary
-// files are synced first, the index is renamed last. Temporary files are removed on error. Tensors live in host memory
-// and must not change meanwhile. All dtypes except resources, and variants other than StoredVariants.
-// RESOURCE_EXHAUSTED before writing when the disk has not 5 % more room than needed.
+// Writes a checkpoint. At every moment, also after a crash, `prefix` is either the old checkpoint or all of the new
+// one: temporary files are synced first, the index is renamed last. On an error temporary files are removed. Tensors
+// lie in host memory and must not change meanwhile. All dtypes but resources; variants only as StoredVariant.
+// RESOURCE_EXHAUSTED (ARG-CKPT-010) before writing if the disk has less than 5 % more room than needed.
 Status write_checkpoint(const std::string& prefix, std::span<const NamedTensor> tensors,
                         const WriteOptions& options = {});
-// The same of slices: the checkpoint may be a piece of one for merge_checkpoints().
+// The same for slices of tensors. Other writers may hold the other slices; merge_checkpoints() joins the pieces.
 Status write_parts(const std::string& prefix, std::span<const NamedPart> parts, const WriteOptions& options = {});
 
 // Of merging what several wrote.

@@ -64,7 +64,7 @@ Result<CheckpointStateFile> read_checkpoint_state(const std::string& directory) 
   parser.RecordErrorsTo(&errors);
   parser.AllowUnknownField(true);
   if (!parser.ParseFromString(text, &state)) {
-    return data_loss("the checkpoint state file ", path, " cannot be parsed: ", errors.first()).with_id("ARG-CKPT-011");
+    return data_loss("the checkpoint state file ", path, " cannot be parsed: ", errors.first()).with_id("ARG-CKPT-014");
   }
   const auto absolute = [&](const std::string& p) { return p.starts_with('/') ? p : join_path(directory, p); };
   CheckpointStateFile result;

@@ -74,7 +74,7 @@ class CheckpointWriter {
 
   Status write(std::span<const NamedPart> tensors) {
     Status status = try_write(tensors);
-    // On a crash nobody cleans up either; the next saver does.
+    // After a crash the next saver cleans up.
     if (!status.ok()) {
       for (const std::string& path : temporaries_) (void)io_.remove(path);
     }

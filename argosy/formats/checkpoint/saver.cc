@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
 #include "argosy/base/threads/parallel.h"
@@ -122,7 +123,7 @@ class Saver::Impl {
   Status enqueue(std::int64_t step, std::vector<NamedTensor> tensors, bool keep_memory, std::int64_t start) {
     wait_until_idle();
     const MutexLock hold(mutex_);
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });  // throws where there is none: saves nothing
     job_.emplace(Job{step, std::move(tensors), keep_memory});
     status_.saving = true;
     status_.last_snapshot_seconds = seconds_since(start);
@@ -168,7 +169,9 @@ class Saver::Impl {
         job = &*job_;  // stays in place until this thread resets it
       }
       Status status = run(job->step, job->tensors);
-      if (!status.ok()) ARGOSY_LOG(kWarning, "checkpoint of step ", job->step, " failed: ", status.to_string());
+      contained("the report of a failed save", [&] {
+        if (!status.ok()) ARGOSY_LOG(kWarning, "checkpoint of step ", job->step, " failed: ", status.to_string());
+      });
       const MutexLock hold(mutex_);
       if (job->keep_memory) spare_ = std::move(job->tensors);
       untold_ = std::move(status);
@@ -178,22 +181,25 @@ class Saver::Impl {
     }
   }
 
-  // One whole save, on whichever thread.
+  // One save from start to end, on the caller's thread or on the saver's. Throws nothing.
   Status run(std::int64_t step, std::span<const NamedTensor> tensors) {
     const std::int64_t start = now_nanos();
-    const std::string prefix = join_path(options_.directory, str_cat(options_.name, "-", step));
-    Status status = save_and_rotate(step, prefix, tensors);
+    std::string prefix;
+    Status status = guarded([&] {
+      prefix = join_path(options_.directory, str_cat(options_.name, "-", step));
+      return save_and_rotate(step, prefix, tensors);
+    });
     const MutexLock hold(mutex_);
     if (status.ok()) {
       ++status_.saves;
       status_.last_step = step;
-      status_.last_prefix = prefix;
+      status_.last_prefix = std::move(prefix);
       status_.last_seconds = seconds_since(start);
       status_.last_bytes = 0;
       for (const auto& t : tensors) status_.last_bytes += static_cast<std::int64_t>(t.tensor.bytes());
     } else {
       ++status_.failures;
-      status_.last_error = status;
+      status_.last_error = copy_of(status);
     }
     return status;
   }
@@ -276,10 +282,10 @@ Result<std::unique_ptr<Saver>> Saver::open(SaverOptions options) {
 
 Status Saver::save(std::int64_t step, std::span<const NamedTensor> tensors) { return impl_->save_now(step, tensors); }
 Status Saver::save_async(std::int64_t step, std::span<const NamedTensor> tensors) {
-  return impl_->snapshot(step, tensors);
+  return guarded([&] { return impl_->snapshot(step, tensors); });
 }
 Status Saver::save_async_owned(std::int64_t step, std::vector<NamedTensor> tensors) {
-  return impl_->enqueue(step, std::move(tensors), false, now_nanos());
+  return guarded([&] { return impl_->enqueue(step, std::move(tensors), false, now_nanos()); });
 }
 Status Saver::wait() { return impl_->wait(); }
 SaveStatus Saver::status() const { return impl_->status(); }

@@ -6,7 +6,7 @@
 //   …
 //   ARGOSY_RETURN_IF_ERROR(saver->wait());
 //
-// What else a run needs to resume (step, sample cursor, random state) goes in as ordinary tensors.
+// Other state that a run needs to resume (step, cursor, random state) is saved as ordinary tensors.
 // One thread calls save, save_async and wait; status() may be called from any.
 #pragma once
 
@@ -56,13 +56,14 @@ class Saver {
   // Returns when the checkpoint is durable and verified. Waits for a running asynchronous save first.
   Status save(std::int64_t step, std::span<const NamedTensor> tensors);
 
-  // Copies the tensors, then returns; the rest happens on a thread of the saver's. At most one save is on its way: a
-  // second call waits for the first. Failures are told by wait() and status(), and logged.
+  // Copies the tensors, then returns; the saver's thread does the rest. At most one save runs at a time: a second call
+  // waits for the first. wait() and status() return a failure, and the log shows it.
+  // RESOURCE_EXHAUSTED: no thread or memory is left for it.
   Status save_async(std::int64_t step, std::span<const NamedTensor> tensors);
   // The same without the copy: the tensors must not be written to any more.
   Status save_async_owned(std::int64_t step, std::vector<NamedTensor> tensors);
 
-  // Until no save is running. The error of the last asynchronous save, told once.
+  // Waits until no save is running. Returns the error of the last asynchronous save, once.
   Status wait();
   SaveStatus status() const;
 

@@ -8,10 +8,12 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <new>
 #include <random>
 #include <thread>
 
 #include "argosy/base/system/test_files.h"
+#include "argosy/base/threads/test_no_threads.h"
 #include "argosy/formats/checkpoint/checkpoint_directory.h"
 #include "argosy/formats/checkpoint/saver.h"
 
@@ -108,6 +110,39 @@ TEST(Saver, AFileThatCannotGrowIsAnErrorAndLeavesNothing) {
   EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.to_string();
   EXPECT_EQ(list_directory(temp.path())->size(), 4u);
   EXPECT_EQ(latest_checkpoint(temp.path())->step, 1);
+}
+
+TEST(Saver, AnExceptionOfItsThreadIsAFailedSave) {
+  TempDirectory temp;
+  bool memory = true;
+  auto saver = *Saver::open({.directory = temp.path(), .io_hook = [&](std::string_view operation, const std::string&) {
+                               if (!memory && operation == "rename") throw std::bad_alloc();
+                               return ok_status();
+                             }});
+  ASSERT_TRUE(saver->save(1, model(1)).ok());
+  memory = false;
+  ASSERT_TRUE(saver->save_async(2, model(2)).ok());
+  EXPECT_EQ(saver->wait().code(), Code::kResourceExhausted);
+  EXPECT_EQ(saver->status().failures, 1);
+  EXPECT_EQ(saver->status().last_error.code(), Code::kResourceExhausted);
+  memory = true;
+  ASSERT_TRUE(saver->save_async(3, model(3)).ok());
+  EXPECT_TRUE(saver->wait().ok());
+  EXPECT_EQ(latest_checkpoint(temp.path())->step, 3);
+}
+
+TEST(Saver, AThreadThatCannotStartIsAnErrorOfSaveAsync) {
+  TempDirectory temp;
+  auto saver = *Saver::open({.directory = temp.path()});
+  {
+    const NoThreads none;
+    const Status refused = saver->save_async(1, {{{"x", Tensor::scalar(1.0f)}}});
+    EXPECT_EQ(refused.id(), "ARG-THREAD-001") << refused.to_string();
+    EXPECT_TRUE(saver->wait().ok()) << "nothing is under way";
+  }
+  ASSERT_TRUE(saver->save_async(2, {{{"x", Tensor::scalar(1.0f)}}}).ok());
+  EXPECT_TRUE(saver->wait().ok());
+  EXPECT_EQ(latest_checkpoint(temp.path())->step, 2);
 }
 
 }  // namespace

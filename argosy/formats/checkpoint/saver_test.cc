@@ -145,6 +145,15 @@ TEST(Saver, KilledAtAnyOperationSomethingWholeRemains) {
   }
 }
 
+TEST(CheckpointState, ADamagedFileHasAnErrorOfItsOwnAndHidesNoCheckpoint) {
+  TempDirectory temp;
+  auto saver = *Saver::open({.directory = temp.path()});
+  ASSERT_TRUE(saver->save(1, model(1)).ok());
+  temp.write("checkpoint", "model_checkpoint_path: \"model.ckpt-1");
+  EXPECT_EQ(read_checkpoint_state(temp.path()).status().id(), "ARG-CKPT-014");
+  EXPECT_EQ(latest_checkpoint(temp.path())->step, 1);
+}
+
 TEST(LatestCheckpoint, SkipsDamagedOnesAndSaysSo) {
   TempDirectory temp;
   EXPECT_EQ(latest_checkpoint(temp.path()).status().code(), Code::kNotFound);

@@ -1,6 +1,6 @@
-// How a checkpoint stores the elements of a string tensor: a varint length each, a masked CRC-32C of the lengths, then
-// all bytes (tensorflow core/util/tensor_bundle). The checksum of the whole counts lengths as u32 (u64 above 2^32),
-// not as the varint bytes that are stored.
+// The elements of a string tensor as a checkpoint stores them: a varint length each, a masked CRC-32C of the lengths,
+// then all bytes (tensorflow core/util/tensor_bundle). The checksum of the whole counts lengths as u32 (u64 above
+// 2^32), not as the varint bytes that are stored.
 #pragma once
 
 #include <cstdint>

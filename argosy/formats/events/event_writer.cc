@@ -36,6 +36,50 @@ void set_plugin(tensorflow::Summary::Value* value, const char* plugin, std::stri
   value->mutable_metadata()->set_data_class(tensorflow::DATA_CLASS_TENSOR);
 }
 
+// Appends up to `most_images` of a batch of images, or one image.
+Status add_images(std::string_view tag, const Tensor& images, int most_images, tensorflow::Summary& to) {
+  const Tensor batch =
+      images.valid() && images.shape().rank() == 3 ? images.reshaped(images.shape().inserted(0, 1)) : images;
+  if (!batch.valid() || batch.shape().rank() != 4 ||
+      (batch.dtype() != DType::kUint8 && batch.dtype() != DType::kFloat32)) {
+    return invalid_argument("image '", tag, "': images are uint8 or float32 of shape [n,height,width,channels], not ",
+                            dtype_name(images.dtype()), images.shape())
+        .with_id("ARG-EVENT-002");
+  }
+  const Shape one = batch.shape().removed(0);
+  if (one.back() < 1 || one.back() > 4) {
+    return invalid_argument("image '", tag, "': an image has 1, 3 or 4 channels, not ", one.back())
+        .with_id("ARG-EVENT-002");
+  }
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(batch.shape()[0], most_images); ++i) {
+    const Tensor image = batch.rows(i, i + 1).reshaped(one);
+    auto png = data::encode_png(image.dtype() == DType::kUint8 ? image : scale_image(image, kBadColor));
+    if (!png.ok()) return png.status();
+    auto* value = to.add_value();
+    value->set_tag(most_images == 1 ? str_cat(tag, "/image") : str_cat(tag, "/image/", i));
+    value->mutable_image()->set_height(static_cast<std::int32_t>(one[0]));
+    value->mutable_image()->set_width(static_cast<std::int32_t>(one[1]));
+    value->mutable_image()->set_colorspace(static_cast<std::int32_t>(one.back()));
+    value->mutable_image()->set_encoded_image_string(*std::move(png));
+  }
+  return ok_status();
+}
+
+// The message of TensorBoard's plugin "hparams".
+std::string hyper_parameters_message(std::string_view run, const std::vector<HyperParameter>& parameters) {
+  HParamsPluginData content;
+  auto* start = content.mutable_session_start_info();
+  start->set_group_name(std::string(run));
+  start->set_start_time_secs(seconds_since_1970());
+  for (const auto& [name, parameter] : parameters) {
+    auto& to = (*start->mutable_hparams())[name];
+    if (const auto* number = std::get_if<double>(&parameter)) to.set_number_value(*number);
+    if (const auto* flag = std::get_if<bool>(&parameter)) to.set_bool_value(*flag);
+    if (const auto* text = std::get_if<std::string>(&parameter)) to.set_string_value(*text);
+  }
+  return content.SerializeAsString();
+}
+
 }  // namespace
 
 class EventWriter::Impl {
@@ -129,32 +173,9 @@ Status EventWriter::scalar(std::string_view tag, std::int64_t step, double numbe
 }
 
 Status EventWriter::image(std::string_view tag, std::int64_t step, const Tensor& images, int most_images) {
-  const Tensor batch =
-      images.valid() && images.shape().rank() == 3 ? images.reshaped(images.shape().inserted(0, 1)) : images;
-  if (!batch.valid() || batch.shape().rank() != 4 ||
-      (batch.dtype() != DType::kUint8 && batch.dtype() != DType::kFloat32)) {
-    return invalid_argument("image '", tag, "': images are uint8 or float32 of shape [n,height,width,channels], not ",
-                            dtype_name(images.dtype()), images.shape())
-        .with_id("ARG-EVENT-002");
-  }
-  const Shape one = batch.shape().removed(0);
-  if (one.back() < 1 || one.back() > 4) {
-    return invalid_argument("image '", tag, "': an image has 1, 3 or 4 channels, not ", one.back())
-        .with_id("ARG-EVENT-002");
-  }
   tensorflow::Event event;
   event.set_step(step);
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(batch.shape()[0], most_images); ++i) {
-    const Tensor image = batch.rows(i, i + 1).reshaped(one);
-    auto png = data::encode_png(image.dtype() == DType::kUint8 ? image : scale_image(image, kBadColor));
-    if (!png.ok()) return png.status();
-    auto* value = event.mutable_summary()->add_value();
-    value->set_tag(most_images == 1 ? str_cat(tag, "/image") : str_cat(tag, "/image/", i));
-    value->mutable_image()->set_height(static_cast<std::int32_t>(one[0]));
-    value->mutable_image()->set_width(static_cast<std::int32_t>(one[1]));
-    value->mutable_image()->set_colorspace(static_cast<std::int32_t>(one.back()));
-    value->mutable_image()->set_encoded_image_string(*std::move(png));
-  }
+  ARGOSY_RETURN_IF_ERROR(add_images(tag, images, most_images, *event.mutable_summary()));
   return impl_->write(event);
 }
 
@@ -186,20 +207,10 @@ Status EventWriter::text(std::string_view tag, std::int64_t step, std::string_vi
 }
 
 Status EventWriter::hyper_parameters(std::string_view run, const std::vector<HyperParameter>& parameters) {
-  HParamsPluginData content;
-  auto* start = content.mutable_session_start_info();
-  start->set_group_name(std::string(run));
-  start->set_start_time_secs(seconds_since_1970());
-  for (const auto& [name, parameter] : parameters) {
-    auto& to = (*start->mutable_hparams())[name];
-    if (const auto* number = std::get_if<double>(&parameter)) to.set_number_value(*number);
-    if (const auto* flag = std::get_if<bool>(&parameter)) to.set_bool_value(*flag);
-    if (const auto* text = std::get_if<std::string>(&parameter)) to.set_string_value(*text);
-  }
   tensorflow::Event event;
   auto* value = event.mutable_summary()->add_value();
   value->set_tag("_hparams_/session_start_info");
-  set_plugin(value, "hparams", content.SerializeAsString());
+  set_plugin(value, "hparams", hyper_parameters_message(run, parameters));
   // The plugin looks at the metadata alone, but a value must have a value.
   ARGOSY_RETURN_IF_ERROR(to_proto(Tensor::zeros(DType::kFloat32, {0}), value->mutable_tensor()));
   return impl_->write(event);

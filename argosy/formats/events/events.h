@@ -18,7 +18,7 @@ using HyperParameter = std::pair<std::string, std::variant<double, bool, std::st
 
 struct EventWriterOptions {
   std::string suffix = {};   // of the file name
-  double flush_seconds = 5;  // what is older has been handed to the system
+  double flush_seconds = 5;  // events older than this have been given to the system
 };
 
 // One event file in a run's folder. Thread-safe. Events of a tag should not go back in step: TensorBoard takes that for

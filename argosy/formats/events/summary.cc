@@ -183,7 +183,7 @@ Result<std::string> merged_summary(std::span<const std::string> summaries) {
     tensorflow::Summary summary;
     if (!summary.ParseFromString(bytes)) return invalid_argument("Could not parse one of the summary inputs");
     for (auto& value : *summary.mutable_value()) {
-      // Values told by their node may come together.
+      // Values without a tag, named by their node, may occur several times.
       if (!value.tag().empty() && !tags.insert(value.tag()).second) {
         return invalid_argument("Duplicate tag ", value.tag(), " found in summary inputs");
       }

@@ -15,7 +15,7 @@ inline std::uint32_t crc32c(std::string_view bytes) { return crc32c_extend(0, by
 // The checksum of A followed by B, from both checksums and the length of B: lets threads check parts of one file.
 std::uint32_t crc32c_combine(std::uint32_t crc_a, std::uint32_t crc_b, std::uint64_t bytes_b);
 
-// As stored: a checksum over bytes that hold checksums would be weak, so files keep it rotated and shifted.
+// The stored form, rotated and shifted: a checksum over bytes that hold checksums would be weak.
 constexpr std::uint32_t mask_crc(std::uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 constexpr std::uint32_t unmask_crc(std::uint32_t masked) {
   const std::uint32_t rotated = masked - 0xa282ead8u;

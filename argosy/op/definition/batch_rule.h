@@ -1,10 +1,9 @@
 // BatchRule: how an op treats the examples of a batch, stated in its definition (OpSpec::batch_rule).
 //
-// A strategy shards a batch: every shard computes with the rows of its own examples. That is right where an op makes
-// the rows of an example of nothing else. The batch lies on one axis of some of the inputs, the same number of examples
-// on each; the shape functions say which axis of an output follows (argosy/strategy/analysis/batch_axis.h). A rule speaks of
-// outputs that have such an axis; of an output that has none it says only whether shards' values may be added up or
-// averaged.
+// A strategy shards a batch: every shard computes with the rows of its own examples. That is right where the rows of an
+// example depend on no other example. The batch lies on one axis of some of the inputs, with as many examples on each.
+// Shape functions tell which axis of an output follows (argosy/strategy/analysis/batch_axis.h). A rule is about outputs
+// that have such an axis. Of the others it says only whether the values of shards may be summed or averaged.
 //
 // What a rule claims is tried: argosy/testing/batch_rules_test.cc runs every op on whole inputs and on shards of them.
 #pragma once
@@ -13,10 +12,10 @@ namespace argosy {
 
 // Elementwise ops (OpSpec::elementwise) need not say anything: they are kPerExample.
 enum class BatchRule : char {
-  kUnknown,     // nobody has said: a step that uses it on a batch's rows runs on one device, by name
-  kPerExample,  // row i of an output, along the batch's axis, is made of rows i of the inputs alone
-  // The same, unless the batch lies on the last axis, or on one of the last two or three, of the first input or of
-  // another with as many axes: Softmax, Cholesky, FFT3D.
+  kUnknown,     // the op has no rule: a step that uses it on a batch's rows runs on one device.
+  kPerExample,  // row i of an output, along the batch's axis, depends on rows i of the inputs alone.
+  // kPerExample, unless the batch lies on the last axis (or on one of the last two, or three) of the first input, or of
+  // another input with as many axes. Softmax, Cholesky, FFT3D.
   kNotLast,
   kNotLastTwo,
   kNotLastThree,

@@ -58,9 +58,10 @@ struct GroupMember {
 // `ints`: the known integers of each input, or null. An error where the group cannot be told before the step runs.
 using GroupFn = Result<GroupMember> (*)(const AttrMap& attrs, std::span<const PartialInts* const> ints);
 
-// What an op means to an executor that knows dead values, frames and iterations. Its kernel does the rest:
-// Switch sets the output that is taken and leaves the other without a tensor (dead); Merge is run with the one live
-// input, the others being tensors that are not valid(); all others forward input 0.
+// The meaning of an op to an executor that knows dead values, frames and iterations. The kernel does the rest:
+//   * Switch sets the output that is taken, and leaves the other without a tensor (dead);
+//   * Merge runs with the one live input; its other inputs are tensors that are not valid();
+//   * all others forward input 0.
 enum class Flow {
   kNone,
   kSwitch,          // output 0 when input 1 is false, output 1 when true
@@ -80,11 +81,19 @@ enum class Linear {
   kFirst,    // in the first, the others held fixed: RealDiv
 };
 
-// How an op treats the examples of a batch: argosy/op/definition/batch_rule.h. Zero, which is what silence means, is "unknown".
+// When an op gives its first input as it is, so that its readers may read that instead
+// (argosy/passes/prune/remove_identities.h).
+enum class IdentityWhen : char {
+  kNever,
+  kNoAxes,     // input 1, a list of axes, is empty: Sum, Any
+  kSameShape,  // its output has the shape of input 0: Reshape, Tile
+};
+
+// How an op treats the examples of a batch: argosy/op/definition/batch_rule.h. The default, zero, is "unknown".
 enum class BatchRule : char;
 
-// An input and an output that may share memory. While the kernel writes the output it may still read other inputs:
-// those may be the same memory (`f(a, b, a)`, views of one buffer) only where the op says so.
+// An input and an output that may share memory. While the kernel writes the output it may still read other inputs. Those
+// may be the same memory (`f(a, b, a)`, views of one buffer) only with others_may_alias.
 struct InPlace {
   int input = 0;   // may share its memory with the output
   int output = 0;  // may take over the input's memory
@@ -160,11 +169,12 @@ struct OpSpec {
   GradientFn gradient;                    // or kNotDifferentiable
   CostFn cost = elementwise_cost;         // for placement and reports
   KnownIntsFn known_ints = nullptr;       // output integers that follow from known inputs; null: none do
-  bool stateful = false;        // has effects or hidden state: never folded, merged or dropped while a step needs it
-  bool commutative = false;     // in its first two inputs
-  bool elementwise = false;     // output element i depends on (broadcast) input elements i alone: may be fused
-  Linear linear = Linear::kNo;  // how sums pass through it
-  bool cpu_only = false;        // TensorFlow has no GPU kernel: soft placement puts it on a CPU
+  bool stateful = false;     // has effects or hidden state: never folded, merged or dropped while a step needs it
+  bool commutative = false;  // in its first two inputs
+  bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused
+  IdentityWhen identity_when = IdentityWhen::kNever;  // when it gives its first input as it is
+  Linear linear = Linear::kNo;                        // how sums pass through it
+  bool cpu_only = false;                              // TensorFlow has no GPU kernel: soft placement puts it on a CPU
   // TensorFlow has a GPU kernel that works on the host: asked for a GPU, it runs on a CPU.
   bool in_host_memory = false;
   bool accepts_uninitialized = false;  // a Ref input may name a variable without a value yet
@@ -182,6 +192,9 @@ struct OpSpec {
   BatchRule batch_rule{};              // what replicating a step over shards of a batch may take for granted
   bool opens_files =
       false;  // reads or writes files that its inputs or attributes name (argosy/op/kernel/file_policy.h)
+  // Random: every shard of a batch draws the same as one device does, not a part of it. Candidates are drawn for the
+  // global batch; RandomShuffle has one order for all shards.
+  bool draws_whole_stream = false;
   std::vector<int> host_inputs = {};   // arguments (by position in `inputs`) that a GPU kernel wants in host memory
   std::vector<int> host_outputs = {};  // outputs in host memory on every device
 };

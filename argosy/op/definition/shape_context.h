@@ -7,6 +7,9 @@
 
 namespace argosy {
 
+// A size that a shape function cannot tell.
+inline constexpr std::int64_t kUnknownSize = PartialShape::kUnknown;
+
 class ShapeContext {
  public:
   // Everything is borrowed for the length of a call. `ints[i]`: the known integers of input i, or null. `handles`: what

@@ -1,15 +1,15 @@
-// Kernels that want inputs on their device that would lie in the host's memory: int32 values and what the op declares
-// host_inputs. A step brings them there by a copy of its own, before what it captures, instead of each kernel in every
-// run.
+// DeviceInputs: a kernel that wants some of its host inputs on the device. Host inputs are int32 values and those that
+// the op declares host_inputs. A step then copies such an input to the device once, before the part that it captures. Else
+// the kernel would copy it in every run.
 #pragma once
 
 namespace argosy {
 
-// What a kernel may be as well: found by dynamic_cast when a step is compiled.
+// A second base class of a kernel. The compiler of steps finds it by dynamic_cast.
 class DeviceInputs {
  public:
   virtual ~DeviceInputs() = default;
-  // Asked of such inputs alone, of plain dtypes.
+  // Whether the kernel wants this input on the device. Asked for host inputs of plain dtypes only.
   virtual bool on_device(int input) const = 0;
 };
 

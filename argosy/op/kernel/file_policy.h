@@ -1,9 +1,9 @@
 // Which files a graph may touch. A program's own graphs may touch whatever its user may; those of a server's clients
 // only what lies in the folders the server allows (DeviceSet::set_files).
 //
-// A kernel asks by allowed_file() for every path that comes from a graph, and opens the path it gets back with the
-// functions of base/system/file.h: between the question and the opening links may change, the path given back is opened
-// without leaving the folder (base/system/confined_path.h). Its op says so: OpDef::opens_files; tests try every such op.
+// A kernel calls allowed_file() for every path that comes from a graph. It opens the path that it gets back with the
+// functions of base/system/file.h. Links may change between the two calls: that path is opened without leaving the folder
+// (base/system/confined_path.h). Ops with such kernels say OpDef::opens_files, and tests try each of them.
 #pragma once
 
 #include <string>

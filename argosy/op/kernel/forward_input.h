@@ -5,8 +5,8 @@
 
 namespace argosy {
 
-// As c.set_output(i, tensor), but what only borrows its memory is copied: a step's plan, which does not know that the
-// output shows the input (OpDef::forwards says of which it does), gives that memory to others.
+// As c.set_output(i, tensor), but a tensor that only borrows its memory is copied. The memory plan of a step knows only
+// the outputs of OpDef::forwards to be views. It may give the memory of any other input to another value.
 Status forward_input(KernelContext& c, int i, Tensor tensor);
 
 }  // namespace argosy

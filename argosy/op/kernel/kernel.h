@@ -117,9 +117,9 @@ class KernelContext {
   }
   Result<const ResourceHandle*> resource_handle(int i) const;  // the handle at input i
 
-  // Output i with this shape, ready to be written (not initialised): planned memory, the memory of one of the inputs
-  // `may_reuse` (same shape and element size, no other reader: then output aliases that input element by element), or
-  // fresh memory of the device.
+  // Output i with this shape, ready to be written, not initialised. Its memory is planned, or fresh from the device, or
+  // that of one of the inputs `may_reuse`. An input is reused if it has the same shape and element size and no other
+  // reader; output and input then alias element by element.
   Result<Tensor*> output(int i, const Shape& shape, std::initializer_list<int> may_reuse = {}) {
     const OutputSlot& slot = f_.outputs[i];
     if (slot.planned && slot.tensor->shape() == shape) [[likely]]

@@ -1,4 +1,5 @@
-// Scratch memory that a node's kernel takes while it runs, told by whoever decides how it runs, so that forecasts know.
+// Scratch memory that a node's kernel takes while it runs. The pass that chooses the algorithm writes it to the node, and
+// forecasts of memory read it.
 #pragma once
 
 namespace argosy {

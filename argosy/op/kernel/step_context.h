@@ -1,13 +1,10 @@
-// StepContext: one run of a step, as kernels see it that meet others: its identity, its cancellation, and where values
-// of other devices come from. Implemented by the runtime; toy ones serve tests. Thread-safe.
+// StepContext: one run of a step, as kernels see it: its identity, its cancellation, its files and its resources.
+// The runtime implements it; tests bring small ones. Thread-safe.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string_view>
 
 #include "argosy/base/threads/cancellation.h"
-#include "argosy/tensor/tensor.h"
 
 namespace argosy {
 
@@ -16,13 +13,6 @@ class StepContext {
   virtual ~StepContext() = default;
   virtual std::int64_t step_id() const = 0;
   virtual Cancellation& cancellation() = 0;
-
-  // The frame and iteration a node runs in, part of every rendezvous key inside a loop; 0 outside loops.
-  // Send and receive by key: either may come first, a sender never blocks. `done` is called once, with an error when
-  // the step is aborted. The tensor sent must own its memory.
-  using Received = std::function<void(Status, Tensor)>;
-  virtual Status send(std::string_view key, Tensor value) = 0;
-  virtual void receive(std::string_view key, Received done) = 0;
 
   // Which files the step may touch (file_policy.h); null: all that the user may.
   virtual const class FilePolicy* files() const { return nullptr; }

@@ -1,5 +1,5 @@
-// What an op keeps between its runs: one for all steps of a session, known by the node's name, whatever the op is run
-// together with and in whatever shapes; as TensorFlow's, whose sessions keep such ops' kernels.
+// State that an op keeps between its runs: one state for all steps of a session, found by the node's name. It does not
+// depend on the shapes, or on the other nodes of a step. In TensorFlow a session keeps the kernels of such ops.
 #pragma once
 
 #include <functional>

@@ -2,18 +2,13 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/handle_ops.h"
 
 namespace argosy {
 
 namespace {
 
 // --- shapes ----------------------------------------------------------------------------------------------------------
-
-// A handle by reference is a vector of two strings: container and name.
-Status old_handle_shape(ShapeContext& c) {
-  c.set_output(0, PartialShape{2});
-  return ok_status();
-}
 
 Status count_shape(ShapeContext& c) { return scalar_output(c); }
 
@@ -26,30 +21,12 @@ Status take_shape(ShapeContext& c) {
 
 // --- definitions -----------------------------------------------------------------------------------------------------
 
-struct Row {
-  std::string name;
-  const char* doc;
-  std::vector<std::string> inputs, outputs;  // behind the handle
-  std::vector<std::string> attrs;
-  ShapeFn shape;
-  bool async = false;
-};
-
-void add(OpRegistry& ops, const Row& row, bool resource) {
-  std::vector<std::string> inputs = {resource ? "handle: resource" : "handle: Ref(string)"};
-  inputs.insert(inputs.end(), row.inputs.begin(), row.inputs.end());
-  ops.add({.name = (resource ? "Resource" : "") + row.name,
-           .doc = row.doc,
-           .inputs = std::move(inputs),
-           .outputs = row.outputs,
-           .attrs = row.attrs,
-           .shape = row.shape,
-           .gradient = kNotDifferentiable,
-           .cost = free_cost,
-           .stateful = resource,
-           .cpu_only = true,
-           .accepts_uninitialized = !resource,
-           .async = row.async});
+// By resource, "Resource" before the name, or by reference.
+void add(OpRegistry& ops, OpRow row, bool resource) {
+  if (!resource) row = with_handles_as(std::move(row), "Ref(string)");
+  if (resource) row.name = "Resource" + row.name;
+  add_row(ops, std::move(row),
+          {.cost = free_cost, .stateful = resource, .cpu_only = true, .accepts_uninitialized = !resource});
 }
 
 }  // namespace
@@ -64,37 +41,48 @@ void define_accumulator(OpRegistry& ops) {
              .outputs = {resource ? "handle: resource" : "handle: Ref(string)"},
              .attrs = {dtype, "shape: shape", "container: string = ''", "shared_name: string = ''",
                        "reduction_type: {'MEAN', 'SUM'} = 'MEAN'"},
-             .shape = resource ? scalar_output : old_handle_shape,
+             .shape = resource ? scalar_output : ref_handle_shape,
              .gradient = kNotDifferentiable,
              .cost = free_cost,
              .stateful = true,
              .cpu_only = true});
   }
-  const Row rows[] = {
+  const OpRow rows[] = {
       {"AccumulatorApplyGradient",
        "Adds a gradient, unless it is older than the accumulator's step.",
-       {"local_step: int64", "gradient: dtype"},
+       {"handle: resource", "local_step: int64", "gradient: dtype"},
        {},
        {dtype},
        apply_shape},
       {"AccumulatorTakeGradient",
        "Waits for so many gradients, and takes their mean or sum.",
-       {"num_required: int32"},
+       {"handle: resource", "num_required: int32"},
        {"average: dtype"},
        {dtype},
        take_shape,
-       true},
-      {"AccumulatorNumAccumulated", "How many gradients there are.", {}, {"num_accumulated: int32"}, {}, count_shape},
-      {"AccumulatorSetGlobalStep", "Sets the accumulator's step.", {"new_global_step: int64"}, {}, {}, apply_shape},
+       {.async = true}},
+      {"AccumulatorNumAccumulated",
+       "How many gradients there are.",
+       {"handle: resource"},
+       {"num_accumulated: int32"},
+       {},
+       count_shape},
+      {"AccumulatorSetGlobalStep",
+       "Sets the accumulator's step.",
+       {"handle: resource", "new_global_step: int64"},
+       {},
+       {},
+       apply_shape},
   };
-  for (const Row& row : rows) {
+  for (const OpRow& row : rows) {
     add(ops, row, false);
     add(ops, row, true);
   }
   add(ops,
       {"SparseAccumulatorApplyGradient",
        "Adds rows of a gradient, unless they are older than the accumulator's step.",
-       {"local_step: int64", "gradient_indices: int64", "gradient_values: dtype", "gradient_shape: int64"},
+       {"handle: resource", "local_step: int64", "gradient_indices: int64", "gradient_values: dtype",
+        "gradient_shape: int64"},
        {},
        {dtype, "has_known_shape: bool"},
        apply_shape},
@@ -102,11 +90,11 @@ void define_accumulator(OpRegistry& ops) {
   add(ops,
       {"SparseAccumulatorTakeGradient",
        "Waits for so many gradients, and takes the mean or sum of every row.",
-       {"num_required: int32"},
+       {"handle: resource", "num_required: int32"},
        {"indices: int64", "values: dtype", "shape: int64"},
        {dtype},
        take_shape,
-       true},
+       {.async = true}},
       false);
 }
 

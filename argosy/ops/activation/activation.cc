@@ -56,14 +56,14 @@ constexpr const char* kReal =
     "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}";
 constexpr const char* kFloats = "T: {half, bfloat16, float, double}";
 
-struct Row {
+struct ActivationRow {
   const char* name;
   const char* doc;
   const char* types;
   GradientFn gradient;
   CostFn cost;
 };
-constexpr Row kActivations[] = {
+constexpr ActivationRow kActivations[] = {
     {"Relu", "max(features, 0)", kReal, relu_gradient, elementwise_cost},
     {"Relu6", "min(max(features, 0), 6)", kReal, relu6_gradient, elementwise_cost},
     {"Elu", "features, or exp(features) - 1 below 0", kFloats, elu_gradient, function_cost},
@@ -71,7 +71,7 @@ constexpr Row kActivations[] = {
     {"Softplus", "log(exp(features) + 1)", kFloats, softplus_gradient, function_cost},
 };
 // The second input: "features" or "outputs".
-struct GradRow : Row {
+struct GradRow : ActivationRow {
   const char* second;
 };
 constexpr GradRow kGrads[] = {
@@ -85,7 +85,7 @@ constexpr GradRow kGrads[] = {
 }  // namespace
 
 void define_activation(OpRegistry& ops) {
-  for (const Row& row : kActivations) {
+  for (const ActivationRow& row : kActivations) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"features: T"},

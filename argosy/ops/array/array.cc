@@ -5,7 +5,9 @@
 namespace argosy {
 
 void define_array(OpRegistry& ops) {
-  define_array_copies_and_formats(ops);
+  define_array_copies(ops);
+  define_array_combinations(ops);
+  define_data_formats(ops);
   define_array_searches(ops);
   define_array_assignments(ops);
 }

@@ -6,11 +6,15 @@
 
 namespace argosy {
 
-void define_array_copies_and_formats(OpRegistry& ops);
+void define_array_copies(OpRegistry& ops);
+void define_array_combinations(OpRegistry& ops);
+void define_data_formats(OpRegistry& ops);
 void define_array_searches(OpRegistry& ops);
 void define_array_assignments(OpRegistry& ops);
 
-void add_array_copies_and_formats(KernelRegistry& kernels);
+void add_array_copies(KernelRegistry& kernels);
+void add_array_combinations(KernelRegistry& kernels);
+void add_data_formats(KernelRegistry& kernels);
 void add_array_searches(KernelRegistry& kernels);
 void add_array_assignments(KernelRegistry& kernels);
 

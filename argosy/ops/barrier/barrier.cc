@@ -2,24 +2,14 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/handle_ops.h"
 
 namespace argosy {
 
 namespace {
 
-Status handle_shape(ShapeContext& c) {
-  c.set_output(0, PartialShape{2});
-  return ok_status();
-}
-
-// A handle by reference is a vector of two strings: container and name.
-Status check_handle(ShapeContext& c) {
-  if (c.input(0).compatible(PartialShape{2})) return ok_status();
-  return invalid_argument(c.op().name, ": the handle must be a vector of 2, not of shape ", c.input(0));
-}
-
 Status insert_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(check_handle(c));
+  ARGOSY_RETURN_IF_ERROR(check_ref_handle(c));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape keys, c.with_rank(1, 1));
   const PartialShape& values = c.input(2);
   if (!values.has_rank()) return ok_status();
@@ -30,14 +20,14 @@ Status insert_shape(ShapeContext& c) {
 }
 
 Status take_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(check_handle(c));
+  ARGOSY_RETURN_IF_ERROR(check_ref_handle(c));
   ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 0).status());
   for (const int i : {0, 1}) c.set_output(i, PartialShape{PartialShape::kUnknown});
   return ok_status();
 }
 
 Status size_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(check_handle(c));
+  ARGOSY_RETURN_IF_ERROR(check_ref_handle(c));
   return scalar_output(c);
 }
 
@@ -49,7 +39,7 @@ void define_barrier(OpRegistry& ops) {
            .outputs = {"handle: Ref(string)"},
            .attrs = {"component_types: list(type) >= 1", "shapes: list(shape) >= 0 = []", "capacity: int = -1",
                      "container: string = ''", "shared_name: string = ''"},
-           .shape = handle_shape,
+           .shape = ref_handle_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
@@ -80,7 +70,7 @@ void define_barrier(OpRegistry& ops) {
   add({.name = "BarrierClose",
        .doc = "Lets no more keys in.",
        .attrs = {"cancel_pending_enqueues: bool = false"},
-       .shape = check_handle,
+       .shape = check_ref_handle,
        .gradient = kNotDifferentiable});
   for (const bool ready : {true, false}) {
     add({.name = ready ? "BarrierReadySize" : "BarrierIncompleteSize",

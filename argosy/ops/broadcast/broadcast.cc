@@ -88,6 +88,7 @@ void define_broadcast(OpRegistry& ops) {
            .attrs = {"T: type", "Tidx: index = int32"},
            .shape = broadcast_to_shape,
            .gradient = broadcast_to_gradient,
+           .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});

@@ -60,7 +60,8 @@ void define_candidate(OpRegistry& ops) {
              .cpu_only = true,
              .blocks_gradient = true,
              .batch_rule = learns ? BatchRule::kUnknown : BatchRule::kRandom,
-             .opens_files = std::string_view(name) == "FixedUnigramCandidateSampler"});
+             .opens_files = std::string_view(name) == "FixedUnigramCandidateSampler",
+             .draws_whole_stream = true});
   };
   const std::string range = "range_max: int >= 1";
   add("LogUniformCandidateSampler", "Classes drawn by a Zipfian distribution.", {range});

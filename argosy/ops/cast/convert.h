@@ -1,5 +1,5 @@
-// One number in another type, defined for every value: what C leaves open is answered as TensorFlow's CPU kernels do on
-// x86, where a number outside an integer's range becomes the lowest one.
+// One number in another type, defined for every value. Where C leaves the result open, it is that of TensorFlow's CPU
+// kernels on x86: a number outside an integer's range becomes the lowest one.
 #pragma once
 
 #include <complex>

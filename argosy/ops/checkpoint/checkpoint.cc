@@ -2,6 +2,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/op_rows.h"
 
 namespace argosy {
 
@@ -45,14 +46,7 @@ Status merge_shape(ShapeContext& c) {
   return c.with_rank(1, 0).status();
 }
 
-struct Row {
-  const char* name;
-  const char* doc;
-  std::vector<std::string> inputs, outputs, attrs;
-  ShapeFn shape;
-};
-
-std::vector<Row> rows() {
+std::vector<OpRow> rows() {
   return {
       {"SaveV2",
        "Writes tensors to a checkpoint.",
@@ -146,19 +140,7 @@ void define_remaps(OpRegistry& ops) {
 
 void define_checkpoint(OpRegistry& ops) {
   define_remaps(ops);
-  for (Row& row : rows()) {
-    ops.add({.name = row.name,
-             .doc = row.doc,
-             .inputs = std::move(row.inputs),
-             .outputs = std::move(row.outputs),
-             .attrs = std::move(row.attrs),
-             .shape = row.shape,
-             .gradient = kNotDifferentiable,
-             .cost = free_cost,
-             .stateful = true,
-             .cpu_only = true,
-             .opens_files = true});
-  }
+  add_rows(ops, rows(), {.cost = free_cost, .stateful = true, .cpu_only = true, .opens_files = true});
 }
 
 Value save(Value prefix, Value names, Value slices, const std::vector<Value>& tensors) {

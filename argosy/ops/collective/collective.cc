@@ -11,10 +11,10 @@ namespace argosy {
 
 namespace {
 
-using Ints = std::vector<std::int64_t>;
+using Int64s = std::vector<std::int64_t>;
 
 Result<std::pair<std::int64_t, std::int64_t>> shard_of(const AttrMap& attrs, std::int64_t batch) {
-  return shard_batch(batch, attrs.get<Ints>("weights"), attrs.get_int("index"));
+  return shard_batch(batch, attrs.get<Int64s>("weights"), attrs.get_int("index"));
 }
 
 Status shard_shape(ShapeContext& c) {
@@ -49,7 +49,7 @@ Status scale_shape(ShapeContext& c) {
 Status all_reduce_shape(ShapeContext& c) {
   const std::int64_t outputs = c.attrs().get_int("M"), inputs = c.attrs().get_int("N");
   const std::int64_t rank = c.attrs().get_int("rank"), size = c.attrs().get_int("size");
-  const auto& shards = c.attrs().get<Ints>("shards");
+  const auto& shards = c.attrs().get<Int64s>("shards");
   if (c.attrs().get_string("group").empty()) return invalid_argument("_AllReduce: the group has no name");
   if (rank >= size) return invalid_argument("_AllReduce: rank ", rank, " of a group of ", size);
   for (const std::int64_t s : shards) {
@@ -126,12 +126,12 @@ void define_collective(OpRegistry& ops) {
            .collective = true});
 }
 
-Value shard_batch(Value x, const Ints& weights, std::int64_t index, std::string_view name) {
+Value shard_batch(Value x, const Int64s& weights, std::int64_t index, std::string_view name) {
   if (!x.valid()) return {};
   return x.graph().add("_ShardBatch", {x}, {{"weights", weights}, {"index", index}}, name);
 }
 
-Value shard_weight(Value x, const Ints& weights, std::int64_t index, DType dtype, std::string_view name) {
+Value shard_weight(Value x, const Int64s& weights, std::int64_t index, DType dtype, std::string_view name) {
   if (!x.valid()) return {};
   return x.graph().add("_ShardWeight", {x}, {{"weights", weights}, {"index", index}, {"T", dtype}}, name);
 }

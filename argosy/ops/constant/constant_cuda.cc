@@ -1,6 +1,7 @@
 // Constants and what only hands tensors on, on a GPU.
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel/forward_input.h"
+#include "argosy/ops/broadcast/broadcast_to.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
@@ -68,17 +69,8 @@ Status fill(KernelContext& c) {
 
 Status broadcast_to(KernelContext& c) {
   const Tensor& x = c.input(0);
-  if (c.input(1).shape().rank() != 1) {
-    return invalid_argument("BroadcastTo: shape must be a vector, not of shape ", c.input(1).shape());
-  }
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(1), "BroadcastTo: shape"));
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, check_broadcast_to(c));
   if (shape == x.shape()) return forward_input(c, 0, x);
-  const auto both = broadcast(x.shape(), shape);
-  if (!both.ok() || !(*both == shape)) {
-    return invalid_argument("Incompatible shapes: ", x.shape(), " vs. ", shape, ": BroadcastTo: shape ", x.shape(),
-                            " does not broadcast to ", shape)
-        .with_id("ARG-SHAPE-002");
-  }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   return cuda::broadcast_on_gpu(c, x, *y);
 }

@@ -76,15 +76,13 @@ Result<std::array<std::int64_t, 4>> mirrored_sizes(std::span<const std::int64_t>
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status conv_shape(ShapeContext& c) {
   const PartialShape &x = c.input(0), &f = c.input(1);
   if (f.has_rank() && f.rank() != 4 && f.rank() != 5)
     return invalid_argument("The filter must be rank 4 or 5 but got ", f.rank());
   if (!x.has_rank() || !f.has_rank()) return ok_status();
   ARGOSY_ASSIGN_OR_RETURN(const int spatial, spatial_axes(c.attrs(), x.rank(), f.rank()));
-  PartialShape::Sizes sizes(static_cast<std::size_t>(x.rank()), kUnknown);
+  PartialShape::Sizes sizes(static_cast<std::size_t>(x.rank()), kUnknownSize);
   const int batch_dims = x.rank() - spatial - 1;
   for (int k = 0; k < batch_dims; ++k) sizes[k] = x[k];
   if (spatial == 2 && x.is_full() && f.is_full()) {
@@ -113,10 +111,10 @@ Status padded_shape(ShapeContext& c) {
   if ((paddings[0] >= 0 && paddings[0] != 4) || (paddings[1] >= 0 && paddings[1] != 2)) {
     return invalid_argument("The first dimension of paddings must be the rank of inputs: 4 ", paddings, " ", x);
   }
-  c.set_output(0, {x[0], kUnknown, kUnknown, f.has_rank() ? f[3] : kUnknown});
+  c.set_output(0, {x[0], kUnknownSize, kUnknownSize, f.has_rank() ? f[3] : kUnknownSize});
   if (resized) {
     ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 1).status());
-    x = {x[0], c.int_at(1, 0).value_or(kUnknown), c.int_at(1, 1).value_or(kUnknown), x[3]};
+    x = {x[0], c.int_at(1, 0).value_or(kUnknownSize), c.int_at(1, 1).value_or(kUnknownSize), x[3]};
   }
   std::array<std::int64_t, 8> known{};
   for (int k = 0; k < 8; ++k) {

@@ -14,8 +14,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status conv_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const ConvAttrs attrs, read_conv(c.op().name, c.attrs()));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, 4));
@@ -38,7 +36,7 @@ Status conv_shape(ShapeContext& c) {
   std::int64_t out_c = f[3];
   if (attrs.depthwise) {
     const std::int64_t channels = in_c >= 0 ? in_c : f[2];
-    out_c = channels >= 0 && f[3] >= 0 ? channels * f[3] : kUnknown;
+    out_c = channels >= 0 && f[3] >= 0 ? channels * f[3] : kUnknownSize;
   }
   c.set_output(0, PartialShape(attrs.image(x[0], h, w, out_c)));
   return ok_status();
@@ -243,8 +241,8 @@ Value conv2d_transpose(Value x, Value filter, const Conv2DOptions& options,
   if (sizes.empty()) {
     const bool nchw = options.data_format == "NCHW";
     const PartialShape& shape = x.shape();
-    const std::int64_t h = shape.rank() == 4 ? shape[nchw ? 2 : 1] : kUnknown;
-    const std::int64_t w = shape.rank() == 4 ? shape[nchw ? 3 : 2] : kUnknown;
+    const std::int64_t h = shape.rank() == 4 ? shape[nchw ? 2 : 1] : kUnknownSize;
+    const std::int64_t w = shape.rank() == 4 ? shape[nchw ? 3 : 2] : kUnknownSize;
     if (h < 0 || w < 0) {
       graph.fail(invalid_argument("conv2d_transpose: height and width of x are not known: ", shape)
                      .with_hint("give output_shape"));

@@ -30,9 +30,9 @@ struct DnnProblem {
   std::string to_string() const;
 };
 
-// What a problem is as a graph, and the engines that may do it, best first: float32 is computed in float32 unless
-// problem.tf32, sums of 16-bit numbers in float32, and engines that are not deterministic are left out where that is
-// asked for.
+// A problem as a graph, and the engines that may compute it, best first. float32 is computed in float32 unless
+// problem.tf32; sums of 16-bit numbers are float32. Where deterministic results are asked for, other engines are left
+// out.
 struct DnnConvolutionGraph {
   DnnGraph graph;
   std::vector<std::int64_t> ids;  // of first, second, result, bias

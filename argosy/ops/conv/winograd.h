@@ -1,10 +1,10 @@
-// Winograd's convolution: which convolutions are computed that way, and in which blocks. A tile of 6x6 inputs gives, in
-// 36 products per pair of channels, 4x4 outputs of a 3x3 window (sliding takes 144) or 2x2 outputs of a 5x5 window
-// (100): F(4x4, 3x3) and F(2x2, 5x5) of Lavin and Gray, arXiv 1509.09308, with the points 0, 1, -1, 2, -2 and infinity.
+// Winograd's convolution: which convolutions are computed that way, and in which blocks. A tile of 6x6 inputs takes 36
+// products per pair of channels. It gives 4x4 outputs of a 3x3 window (sliding takes 144) or 2x2 of a 5x5 one (100).
+// F(4x4, 3x3) and F(2x2, 5x5): Lavin and Gray, arXiv 1509.09308, with the points 0, 1, -1, 2, -2 and infinity.
 // The transforms around the products cost what images and filter weigh, so few tiles or few channels are slower for it.
 //
-// Rounding: held against double, the root mean square error is 0.4-2.2e-6 of the result's for 3x3 windows and up to
-// 4.5e-6 for 5x5 ones, where sliding's is 0.1-1.3e-6; the test of the pass states the bounds.
+// Rounding, held against double: the root mean square error is 0.4-2.2e-6 of the result's for 3x3 windows and up to
+// 4.5e-6 for 5x5 ones. Sliding has 0.1-1.3e-6. The test of the pass states the bounds.
 //
 // A NaN or an infinity in an image spoils all outputs of the tiles that read it, as NaN or an infinity, where sliding
 // spoils those whose windows read it. Other tiles and other images keep their bits.

@@ -3,17 +3,16 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/op_rows.h"
 
 namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 // Columns of the result, by input `at`: known once that is, and not negative.
 std::int64_t columns(const ShapeContext& c, int at) {
   const auto size = c.input_as_int(at);
-  return size && *size >= 0 ? *size : kUnknown;
+  return size && *size >= 0 ? *size : kUnknownSize;
 }
 
 Status sparse_shape(ShapeContext& c) {
@@ -29,13 +28,13 @@ Status sparse_shape(ShapeContext& c) {
 Status ragged_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(2, 0).status());
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape splits, c.with_rank(0, 1));
-  c.set_output(0, PartialShape{splits[0] > 0 ? splits[0] - 1 : kUnknown, columns(c, 2)});
+  c.set_output(0, PartialShape{splits[0] > 0 ? splits[0] - 1 : kUnknownSize, columns(c, 2)});
   return ok_status();
 }
 
 Status counts(ShapeContext& c, std::int64_t rank) {
-  c.set_output(0, PartialShape{kUnknown, rank});
-  c.set_output(1, PartialShape{kUnknown});
+  c.set_output(0, PartialShape{kUnknownSize, rank});
+  c.set_output(1, PartialShape{kUnknownSize});
   c.set_output(2, PartialShape{rank});
   return ok_status();
 }
@@ -43,69 +42,57 @@ Status dense_counts_shape(ShapeContext& c) {
   const PartialShape& values = c.input(0);
   if (values.has_rank() && values.rank() != 1 && values.rank() != 2)
     return invalid_argument("Input must be a 1 or 2-dimensional tensor. Got: ", values);
-  return counts(c, values.has_rank() ? values.rank() : kUnknown);
+  return counts(c, values.has_rank() ? values.rank() : kUnknownSize);
 }
 Status sparse_counts_shape(ShapeContext& c) {
   const PartialShape& sizes = c.input(2);
-  return counts(c, sizes.rank() != 1 || sizes[0] < 0 ? kUnknown : sizes[0] == 1 ? 1 : 2);
+  return counts(c, sizes.rank() != 1 || sizes[0] < 0 ? kUnknownSize : sizes[0] == 1 ? 1 : 2);
 }
 Status ragged_counts_shape(ShapeContext& c) { return counts(c, 2); }
-
-struct Row {
-  const char* name;
-  const char* doc;
-  std::vector<std::string> inputs;
-  ShapeFn shape;
-  bool sparse;
-};
 
 }  // namespace
 
 void define_counting(OpRegistry& ops) {
-  const Row rows[] = {
+  const std::vector<std::string> dense_outputs = {"output: T"};
+  const std::vector<std::string> dense_attrs = {"Tidx: index", "T: {int32, int64, float, double}",
+                                                "binary_output: bool = false"};
+  const std::vector<std::string> sparse_outputs = {"output_indices: int64", "output_values: output_type",
+                                                   "output_dense_shape: int64"};
+  const std::vector<std::string> sparse_attrs = {"T: index", "minlength: int >= -1 = -1", "maxlength: int >= -1 = -1",
+                                                 "binary_output: bool", "output_type: {int32, int64, float, double}"};
+  const std::vector<OpRow> rows = {
       {"SparseBincount",
        "DenseBincount of the values in each row of a sparse matrix.",
        {"indices: int64", "values: Tidx", "dense_shape: int64", "size: Tidx", "weights: T"},
-       sparse_shape,
-       false},
+       dense_outputs,
+       dense_attrs,
+       sparse_shape},
       {"RaggedBincount",
        "DenseBincount of the values in each row of a ragged matrix.",
        {"splits: int64", "values: Tidx", "size: Tidx", "weights: T"},
-       ragged_shape,
-       false},
+       dense_outputs,
+       dense_attrs,
+       ragged_shape},
       {"DenseCountSparseOutput",
        "Which values each row has and how often, as a sparse matrix.",
        {"values: T", "weights: output_type"},
-       dense_counts_shape,
-       true},
+       sparse_outputs,
+       sparse_attrs,
+       dense_counts_shape},
       {"SparseCountSparseOutput",
        "The same of the rows of a sparse matrix.",
        {"indices: int64", "values: T", "dense_shape: int64", "weights: output_type"},
-       sparse_counts_shape,
-       true},
+       sparse_outputs,
+       sparse_attrs,
+       sparse_counts_shape},
       {"RaggedCountSparseOutput",
        "The same of the rows of a ragged matrix.",
        {"splits: int64", "values: T", "weights: output_type"},
-       ragged_counts_shape,
-       true},
+       sparse_outputs,
+       sparse_attrs,
+       ragged_counts_shape},
   };
-  const std::vector<std::string> dense_attrs = {"Tidx: index", "T: {int32, int64, float, double}",
-                                                "binary_output: bool = false"};
-  const std::vector<std::string> sparse_attrs = {"T: index", "minlength: int >= -1 = -1", "maxlength: int >= -1 = -1",
-                                                 "binary_output: bool", "output_type: {int32, int64, float, double}"};
-  for (const Row& row : rows) {
-    OpSpec op{.name = row.name,
-              .doc = row.doc,
-              .inputs = row.inputs,
-              .attrs = row.sparse ? sparse_attrs : dense_attrs,
-              .shape = row.shape,
-              .gradient = kNotDifferentiable};
-    op.outputs = {"output: T"};
-    if (row.sparse) op.outputs = {"output_indices: int64", "output_values: output_type", "output_dense_shape: int64"};
-    op.cpu_only = true;
-    op.blocks_gradient = true;
-    ops.add(std::move(op));
-  }
+  add_rows(ops, rows, {.cpu_only = true, .blocks_gradient = true});
 }
 
 SparseCounts count_values(Value values, std::int64_t minlength, std::int64_t maxlength) {

@@ -9,8 +9,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 // Output i is a matrix of this shape; INVALID_ARGUMENT unless its rank is 2 or 3.
 Status matrix(ShapeContext& c, int i, DType dtype, const PartialShape& shape) {
   c.set_output(i, PartialShape::scalar());
@@ -52,19 +50,19 @@ Status to_dense_shape(ShapeContext& c) {
 Status to_sparse_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(scalar_variants(c, 1));
   const PartialShape m = matrix_shape(c, 0);
-  const std::int64_t rank = m.has_rank() ? m.rank() : kUnknown;
-  c.set_output(0, PartialShape{kUnknown, rank});
-  c.set_output(1, PartialShape{kUnknown});
+  const std::int64_t rank = m.has_rank() ? m.rank() : kUnknownSize;
+  c.set_output(0, PartialShape{kUnknownSize, rank});
+  c.set_output(1, PartialShape{kUnknownSize});
   c.set_output(2, PartialShape{rank});
   return ok_status();
 }
 Status components_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(scalar_variants(c, 2));
   const PartialShape m = matrix_shape(c, 0);
-  const std::int64_t rows = m.rank() >= 2 ? m[m.rank() - 2] : kUnknown;
-  c.set_output(0, PartialShape{rows >= 0 ? rows + 1 : kUnknown});
-  c.set_output(1, PartialShape{kUnknown});
-  c.set_output(2, PartialShape{kUnknown});
+  const std::int64_t rows = m.rank() >= 2 ? m[m.rank() - 2] : kUnknownSize;
+  c.set_output(0, PartialShape{rows >= 0 ? rows + 1 : kUnknownSize});
+  c.set_output(1, PartialShape{kUnknownSize});
+  c.set_output(2, PartialShape{kUnknownSize});
   return ok_status();
 }
 Status count_shape(ShapeContext& c) {
@@ -87,7 +85,9 @@ Status matmul_shape(ShapeContext& c) {
   const int rank = b.has_rank() ? b.rank() : a.rank();
   if (a.has_rank() && a.rank() != rank)
     return invalid_argument("Ranks of a and b must match, saw: ", a.rank(), " vs. ", rank, ".");
-  const auto size = [&](const PartialShape& s, int from_end) { return s.has_rank() ? s[rank - from_end] : kUnknown; };
+  const auto size = [&](const PartialShape& s, int from_end) {
+    return s.has_rank() ? s[rank - from_end] : kUnknownSize;
+  };
   std::int64_t rows = size(a, turned(c, "a") ? 1 : 2), columns = size(b, turned(c, "b") ? 2 : 1);
   if (c.attrs().get_bool("transpose_output")) std::swap(rows, columns);
   const std::int64_t batch = rank == 2 ? 0 : size(a, 3) >= 0 ? size(a, 3) : size(b, 3);

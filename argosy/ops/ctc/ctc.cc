@@ -10,8 +10,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 // Inputs [time, batch, classes]; sequence_length [batch], input `lengths`. Gives the batch's size, if known.
 Result<std::int64_t> batch_of(const ShapeContext& c, int lengths) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape inputs, c.with_rank(0, 3));
@@ -36,8 +34,8 @@ Status decoder_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t batch, batch_of(c, 1));
   const int paths = (c.num_outputs() - 1) / 3;
   for (int i = 0; i < paths; ++i) {
-    c.set_output(i, {kUnknown, 2});
-    c.set_output(paths + i, {kUnknown});
+    c.set_output(i, {kUnknownSize, 2});
+    c.set_output(paths + i, {kUnknownSize});
     c.set_output(2 * paths + i, {2});
   }
   c.set_output(3 * paths, {batch, paths});
@@ -65,7 +63,7 @@ Status distance_shape(ShapeContext& c) {
   for (std::size_t i = 0; i + 1 < guess->size(); ++i) {
     const auto &a = (*guess)[i], &b = (*truth)[i];
     if ((a && *a < 0) || (b && *b < 0)) return invalid_argument("EditDistance: a shape has a negative size");
-    sizes.push_back(a && b ? std::max(*a, *b) : kUnknown);
+    sizes.push_back(a && b ? std::max(*a, *b) : kUnknownSize);
   }
   c.set_output(0, PartialShape(std::move(sizes)));
   return ok_status();

@@ -121,6 +121,7 @@ void add_kernels_cpu_dataset(KernelRegistry& kernels) {
   datasets::add_prefetch(kernels);
   datasets::add_caches(kernels);
   datasets::add_windows(kernels);
+  datasets::add_directed_interleave(kernels);
   datasets::add_groups(kernels);
   datasets::add_generators(kernels);
   datasets::add_reductions(kernels);

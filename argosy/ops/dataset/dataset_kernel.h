@@ -110,6 +110,7 @@ void add_interleaves(KernelRegistry& kernels);
 void add_prefetch(KernelRegistry& kernels);
 void add_caches(KernelRegistry& kernels);
 void add_windows(KernelRegistry& kernels);
+void add_directed_interleave(KernelRegistry& kernels);
 void add_groups(KernelRegistry& kernels);
 void add_generators(KernelRegistry& kernels);
 void add_reductions(KernelRegistry& kernels);

@@ -55,8 +55,8 @@ class UnaryIterator : public DatasetIterator {
   IteratorPtr input_;
 };
 
-// A ShuffleDataset that gives another order each time, as one dataset with what repeats it `count` times (-1: for
-// ever), in the order that TensorFlow 1.15 gives it so: one stream of random numbers for all epochs. Null for any other
+// A ShuffleDataset that gives another order each time, as one dataset with its repetition. `count`: how often, -1 for
+// ever. The order is that of TensorFlow 1.15: one stream of random numbers for all epochs. Null for any other
 // dataset.
 DatasetPtr repeated_shuffle(const DatasetValue& dataset, std::int64_t count);
 

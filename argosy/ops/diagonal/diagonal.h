@@ -5,9 +5,9 @@
 
 namespace argosy {
 
-// Diagonals lower … upper, counted from the main one (0) upwards. Where there are several, they are rows of a matrix,
-// the uppermost first, each as long as the longest; `align` says on which side a shorter one lies, of superdiagonals
-// and of subdiagonals: "RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT".
+// Diagonals lower … upper, counted from the main one (0) upwards. Several are rows of a matrix, the uppermost first,
+// each as long as the longest. `align` says on which side a shorter one lies, of superdiagonals and of subdiagonals:
+// "RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT".
 struct Diagonals {
   std::int32_t lower = 0, upper = 0;  // of the band: 0 is the main diagonal, above it is positive
   std::string align = "RIGHT_LEFT";   // where short diagonals lie in their rows: superdiagonals, subdiagonals

@@ -7,8 +7,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 // The result's shape is input `at`, a vector.
 Status shape_given(ShapeContext& c, int at) {
   if (c.input(at).has_rank() && c.input(at).rank() != 1)
@@ -61,7 +59,7 @@ Status sobol_shape(ShapeContext& c) {
   for (int i = 0; i < 3; ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 0).status());
   const auto size = [&](int i) {
     const auto known = c.input_as_int(i);
-    return known && *known >= 0 ? *known : kUnknown;
+    return known && *known >= 0 ? *known : kUnknownSize;
   };
   c.set_output(0, PartialShape{size(1), size(0)});
   return ok_status();

@@ -6,6 +6,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/op_rows.h"
 #include "argosy/ops/random/random.h"
 
 namespace argosy {
@@ -98,119 +99,97 @@ std::vector<Value> gamma_gradient(GradContext& g) {
 
 void define_parameterized(OpRegistry& ops) {
   const std::vector<std::string> seeds = {"seed: int = 0", "seed2: int = 0"};
-  ops.add({.name = "RandomGamma",
-           .doc = "Gamma(alpha, 1), so many for every alpha.",
-           .inputs = {"shape: S", "alpha: T"},
-           .outputs = {"output: T"},
-           .attrs = {seeds[0], seeds[1], "S: index", "T: {half, float, double}"},
-           .shape = per_parameter_shape,
-           .gradient = gamma_gradient,
-           .stateful = true,
-           .cpu_only = true,
-           .batch_rule = BatchRule::kRandom,
-           .host_inputs = {0}});
-  ops.add({.name = "RandomPoisson",
-           .doc = "Poisson, so many for every rate.",
-           .inputs = {"shape: S", "rate: dtype"},
-           .outputs = {"output: dtype"},
-           .attrs = {seeds[0], seeds[1], "S: index", "dtype: {half, float, double}"},
-           .shape = per_parameter_shape,
-           .gradient = kNotDifferentiable,
-           .stateful = true,
-           .cpu_only = true,
-           .blocks_gradient = true,
-           .batch_rule = BatchRule::kRandom,
-           .host_inputs = {0}});
-  ops.add({.name = "RandomPoissonV2",
-           .doc = "Poisson, so many for every rate.",
-           .inputs = {"shape: S", "rate: R"},
-           .outputs = {"output: dtype"},
-           .attrs = {seeds[0], seeds[1], "S: index", "R: {half, float, double, int32, int64} = double",
-                     "dtype: {half, float, double, int32, int64} = int64"},
-           .shape = per_parameter_shape,
-           .gradient = kNotDifferentiable,
-           .stateful = true,
-           .cpu_only = true,
-           .blocks_gradient = true,
-           .batch_rule = BatchRule::kRandom,
-           .host_inputs = {0}});
-  ops.add({.name = "ParameterizedTruncatedNormal",
-           .doc = "Normal numbers between bounds; parameters per row of the result.",
-           .inputs = {"shape: T", "means: dtype", "stdevs: dtype", "minvals: dtype", "maxvals: dtype"},
-           .outputs = {"output: dtype"},
-           .attrs = {seeds[0], seeds[1], "dtype: {half, bfloat16, float, double}", "T: index"},
-           .shape = chance_shape,
-           .gradient = kNotDifferentiable,
-           .stateful = true,
-           .blocks_gradient = true,
-           .batch_rule = BatchRule::kRandom,
-           .host_inputs = {0}});
-  ops.add({.name = "StatelessRandomGammaV2",
-           .doc = "Gamma(alpha, 1) from a seed of two integers.",
-           .inputs = {"shape: T", "seed: Tseed", "alpha: dtype"},
-           .outputs = {"output: dtype"},
-           .attrs = {"dtype: {half, float, double}", "T: index", "Tseed: index = int64"},
-           .shape = whole_shape,
-           .gradient = kNotDifferentiable,
-           .host_inputs = {0, 1}});
-  ops.add({.name = "StatelessRandomGammaV3",
-           .doc = "Gamma(alpha, 1) from a key and a counter.",
-           .inputs = {"shape: shape_dtype", "key: uint64", "counter: uint64", "alg: int32", "alpha: dtype"},
-           .outputs = {"output: dtype"},
-           .attrs = {"dtype: {half, float, double}", "shape_dtype: index = int32"},
-           .shape = whole_shape,
-           .gradient = kNotDifferentiable,
-           .host_inputs = {0, 3}});
-  ops.add({.name = "StatelessRandomPoisson",
-           .doc = "Poisson from a seed of two integers.",
-           .inputs = {"shape: T", "seed: Tseed", "lam: Rtype"},
-           .outputs = {"output: dtype"},
-           .attrs = {"Rtype: {half, float, double, int32, int64}", "dtype: {half, float, double, int32, int64}",
-                     "T: index", "Tseed: index = int64"},
-           .shape = whole_shape,
-           .gradient = kNotDifferentiable,
-           .cpu_only = true,
-           .blocks_gradient = true,
-           .host_inputs = {0, 1}});
-  ops.add({.name = "StatelessShuffle",
-           .doc = "Rows in an order that follows from a key and a counter.",
-           .inputs = {"value: T", "key: uint64", "counter: uint64", "alg: int32"},
-           .outputs = {"output: T"},
-           .attrs = {"T: type"},
-           .shape = shuffle_shape,
-           .gradient = kNotDifferentiable,
-           .cpu_only = true,
-           .host_inputs = {3}});
+  add_rows(ops, {{"RandomGamma",
+                  "Gamma(alpha, 1), so many for every alpha.",
+                  {"shape: S", "alpha: T"},
+                  {"output: T"},
+                  {seeds[0], seeds[1], "S: index", "T: {half, float, double}"},
+                  per_parameter_shape,
+                  {.gradient = gamma_gradient,
+                   .stateful = true,
+                   .cpu_only = true,
+                   .batch_rule = BatchRule::kRandom,
+                   .host_inputs = {0}}},
+                 {"RandomPoisson",
+                  "Poisson, so many for every rate.",
+                  {"shape: S", "rate: dtype"},
+                  {"output: dtype"},
+                  {seeds[0], seeds[1], "S: index", "dtype: {half, float, double}"},
+                  per_parameter_shape,
+                  {.stateful = true,
+                   .cpu_only = true,
+                   .blocks_gradient = true,
+                   .batch_rule = BatchRule::kRandom,
+                   .host_inputs = {0}}},
+                 {"RandomPoissonV2",
+                  "Poisson, so many for every rate.",
+                  {"shape: S", "rate: R"},
+                  {"output: dtype"},
+                  {seeds[0], seeds[1], "S: index", "R: {half, float, double, int32, int64} = double",
+                   "dtype: {half, float, double, int32, int64} = int64"},
+                  per_parameter_shape,
+                  {.stateful = true,
+                   .cpu_only = true,
+                   .blocks_gradient = true,
+                   .batch_rule = BatchRule::kRandom,
+                   .host_inputs = {0}}},
+                 {"ParameterizedTruncatedNormal",
+                  "Normal numbers between bounds; parameters per row of the result.",
+                  {"shape: T", "means: dtype", "stdevs: dtype", "minvals: dtype", "maxvals: dtype"},
+                  {"output: dtype"},
+                  {seeds[0], seeds[1], "dtype: {half, bfloat16, float, double}", "T: index"},
+                  chance_shape,
+                  {.stateful = true, .blocks_gradient = true, .batch_rule = BatchRule::kRandom, .host_inputs = {0}}},
+                 {"StatelessRandomGammaV2",
+                  "Gamma(alpha, 1) from a seed of two integers.",
+                  {"shape: T", "seed: Tseed", "alpha: dtype"},
+                  {"output: dtype"},
+                  {"dtype: {half, float, double}", "T: index", "Tseed: index = int64"},
+                  whole_shape,
+                  {.host_inputs = {0, 1}}},
+                 {"StatelessRandomGammaV3",
+                  "Gamma(alpha, 1) from a key and a counter.",
+                  {"shape: shape_dtype", "key: uint64", "counter: uint64", "alg: int32", "alpha: dtype"},
+                  {"output: dtype"},
+                  {"dtype: {half, float, double}", "shape_dtype: index = int32"},
+                  whole_shape,
+                  {.host_inputs = {0, 3}}},
+                 {"StatelessRandomPoisson",
+                  "Poisson from a seed of two integers.",
+                  {"shape: T", "seed: Tseed", "lam: Rtype"},
+                  {"output: dtype"},
+                  {"Rtype: {half, float, double, int32, int64}", "dtype: {half, float, double, int32, int64}",
+                   "T: index", "Tseed: index = int64"},
+                  whole_shape,
+                  {.cpu_only = true, .blocks_gradient = true, .host_inputs = {0, 1}}},
+                 {"StatelessShuffle",
+                  "Rows in an order that follows from a key and a counter.",
+                  {"value: T", "key: uint64", "counter: uint64", "alg: int32"},
+                  {"output: T"},
+                  {"T: type"},
+                  shuffle_shape,
+                  {.cpu_only = true, .host_inputs = {3}}}});
 }
 
 void define_generators(OpRegistry& ops) {
-  struct Row {
-    const char* name;
-    const char* doc;
-    const char* dtype;
+  const auto row = [](const char* name, const char* doc, const std::string& dtype) {
+    return OpRow{name,
+                 doc,
+                 {"resource: resource", "algorithm: int64", "shape: shape_dtype"},
+                 {"output: dtype"},
+                 {"dtype: type = " + dtype, "shape_dtype: type = int64"}};
   };
-  for (const Row& row :
-       {Row{"StatefulUniform", "Uniform in [0, 1), from a generator in a variable.", "float"},
-        {"StatefulStandardNormalV2", "Standard normal, from a generator in a variable.", "float"},
-        {"StatefulTruncatedNormal",
-         "Standard normal, drawn again beyond two deviations, from a generator in a variable.", "float"},
-        {"StatefulUniformFullInt", "Integers of every value, from a generator in a variable.", "uint64"},
-        {"StatefulUniformInt", "Integers in [minval, maxval), from a generator in a variable.", "int64"}}) {
-    const bool bounds = std::string_view(row.name) == "StatefulUniformInt";
-    OpSpec spec{.name = row.name,
-                .doc = row.doc,
-                .inputs = {"resource: resource", "algorithm: int64", "shape: shape_dtype"},
-                .outputs = {"output: dtype"},
-                .attrs = {std::string("dtype: type = ") + row.dtype, "shape_dtype: type = int64"},
-                .shape = stateful_shape,
-                .gradient = kNotDifferentiable,
-                .stateful = true,
-                .blocks_gradient = true,
-                .host_inputs = {1, 2}};
-    if (bounds) spec.inputs.insert(spec.inputs.end(), {"minval: dtype", "maxval: dtype"});
-    if (bounds) spec.host_inputs = {1, 2, 3, 4};
-    ops.add(std::move(spec));
-  }
+  OpRow bounded = row("StatefulUniformInt", "Integers in [minval, maxval), from a generator in a variable.", "int64");
+  bounded.inputs.insert(bounded.inputs.end(), {"minval: dtype", "maxval: dtype"});
+  bounded.facts.host_inputs = {1, 2, 3, 4};
+  add_rows(
+      ops,
+      {row("StatefulUniform", "Uniform in [0, 1), from a generator in a variable.", "float"),
+       row("StatefulStandardNormalV2", "Standard normal, from a generator in a variable.", "float"),
+       row("StatefulTruncatedNormal",
+           "Standard normal, drawn again beyond two deviations, from a generator in a variable.", "float"),
+       row("StatefulUniformFullInt", "Integers of every value, from a generator in a variable.", "uint64"), bounded},
+      {.shape = stateful_shape, .stateful = true, .blocks_gradient = true, .host_inputs = {1, 2}});
   ops.add({.name = "RngSkip",
            .doc = "Moves a generator in a variable on.",
            .inputs = {"resource: resource", "algorithm: int64", "delta: int64"},

@@ -33,13 +33,13 @@ struct Blocks {
 };
 
 template <typename T>
-struct Row {
+struct TruncatedNormal {
   double mean, deviation, low, high;  // low and high in deviations from the mean
 };
 
 // Numbers for to[0], to[step] … to[(n - 1) step]. False when a thousand in a row were refused.
 template <typename T>
-bool draw_row(const Row<T>& row, Blocks<T>& blocks, T* to, std::int64_t n, std::int64_t step = 1) {
+bool draw_row(const TruncatedNormal<T>& row, Blocks<T>& blocks, T* to, std::int64_t n, std::int64_t step = 1) {
   using W = std::conditional_t<sizeof(T) == 8, double, float>;
   const auto low = static_cast<W>(row.low), high = static_cast<W>(row.high);
   const auto result = [&](W z) { return T(z * static_cast<W>(row.deviation) + static_cast<W>(row.mean)); };

@@ -1,6 +1,6 @@
-// An Einsum as products of matrices: each operand is brought into the order batch, rows, columns (its diagonals read,
-// axes of its own summed), multiplied batch by batch, and the product put into the output's order. What goes where,
-// for whoever moves and multiplies. Private to this folder.
+// An Einsum as products of matrices. Each operand is brought into the order batch, rows, columns: its diagonals are
+// read, axes of its own are summed. Matrices are multiplied batch by batch; the product is put into the output's order.
+// The plan says where elements go; kernels move and multiply. Private to this folder.
 #pragma once
 
 #include <map>

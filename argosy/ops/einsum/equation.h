@@ -20,8 +20,8 @@ struct Equation {
 // whose letters all occur in them.
 Result<Equation> parse(std::string_view equation, int inputs);
 
-// The same once ranks are known: an axis is named by a label, letters by their code, the axes of an ellipsis by 256 +
-// its distance from the ellipsis' end, so that axes that broadcast against each other have one name.
+// The same once ranks are known: a label names an axis. Letters are labels by their code. An axis of an ellipsis is 256
+// + its distance from the ellipsis' end, so axes that broadcast against each other have one label.
 inline constexpr int kFirstBroadcast = 256;
 struct Labels {
   std::vector<std::vector<int>> inputs;

@@ -126,7 +126,7 @@ Integers known_floor_mod(std::int64_t a, std::int64_t b) {
 Integers known_maximum(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 Integers known_minimum(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
-struct Row {
+struct BinaryOpRow {
   const char* name;
   const char* doc;
   const char* types;
@@ -147,7 +147,7 @@ constexpr char kPow[] = "T: {bfloat16, float, half, double, int8, int16, int32, 
 constexpr char kSquaredDifference[] = "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}";
 constexpr char kIntegers[] = "T: integer";
 
-constexpr Row kRows[] = {
+constexpr BinaryOpRow kRows[] = {
     {"Add", "x + y", kAdd, add_gradient, false, false, known<known_add>},
     {"AddV2", "x + y", kAll, add_gradient, false, true, known<known_add>},
     {"Sub", "x - y", kAll, sub_gradient, false, false, known<known_sub>},
@@ -181,7 +181,7 @@ constexpr Row kRows[] = {
     {"RightShift", "x >> y, y held within the width.", kIntegers, kNotDifferentiable, true},
 };
 
-Linear linear(const Row& row) {
+Linear linear(const BinaryOpRow& row) {
   if (row.gradient == add_gradient || row.gradient == sub_gradient) return Linear::kJointly;
   if (row.gradient == mul_gradient) return Linear::kEach;
   if (row.gradient == div_gradient || row.gradient == div_no_nan_gradient) return Linear::kFirst;
@@ -191,7 +191,7 @@ Linear linear(const Row& row) {
 }  // namespace
 
 void define_binary(OpRegistry& ops) {
-  for (const Row& row : kRows) {
+  for (const BinaryOpRow& row : kRows) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"x: T", "y: T"},

@@ -17,7 +17,7 @@ Status equality_shape(ShapeContext& c) {
   return ok_status();
 }
 
-struct Row {
+struct ComparisonRow {
   const char* name;
   const char* doc;
 };
@@ -25,7 +25,7 @@ struct Row {
 }  // namespace
 
 void define_comparison(OpRegistry& ops) {
-  for (const Row& row : {Row{"Equal", "x == y"}, {"NotEqual", "x != y"}}) {
+  for (const ComparisonRow& row : {ComparisonRow{"Equal", "x == y"}, {"NotEqual", "x != y"}}) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"x: T", "y: T"},
@@ -37,8 +37,8 @@ void define_comparison(OpRegistry& ops) {
              .elementwise = true,
              .blocks_gradient = true});
   }
-  for (const Row& row :
-       {Row{"Less", "x < y"}, {"LessEqual", "x <= y"}, {"Greater", "x > y"}, {"GreaterEqual", "x >= y"}}) {
+  for (const ComparisonRow& row :
+       {ComparisonRow{"Less", "x < y"}, {"LessEqual", "x <= y"}, {"Greater", "x > y"}, {"GreaterEqual", "x >= y"}}) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"x: T", "y: T"},
@@ -49,7 +49,7 @@ void define_comparison(OpRegistry& ops) {
              .elementwise = true,
              .blocks_gradient = true});
   }
-  for (const Row& row : {Row{"LogicalAnd", "x and y"}, {"LogicalOr", "x or y"}}) {
+  for (const ComparisonRow& row : {ComparisonRow{"LogicalAnd", "x and y"}, {"LogicalOr", "x or y"}}) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"x: bool", "y: bool"},

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/elementwise/elementwise_spans.h"
 #include "argosy/ops/elementwise/gpu_functions.h"
 #include "argosy/ops/elementwise/kernel_list_cuda.h"
@@ -17,23 +18,24 @@ namespace {
 
 using cuda::type_suffix;
 
-struct Row {
+struct FunctionOfType {
   std::string_view function, type;
 };
 struct Module {
   const char* name;
-  std::span<const Row> rows;
+  std::span<const FunctionOfType> rows;
 };
 
-#define ARGOSY_ROW(F, T) Row{#F, #T},
-constexpr Row kUnarySimple[] = {ARGOSY_CUDA_UNARY_SIMPLE(ARGOSY_ROW)};
-constexpr Row kUnaryFunctions[] = {ARGOSY_CUDA_UNARY_FUNCTIONS(ARGOSY_ROW)};
-constexpr Row kUnaryPredicates[] = {ARGOSY_CUDA_UNARY_PREDICATES(ARGOSY_ROW)};
-constexpr Row kArithmetic[] = {ARGOSY_CUDA_BINARY_ARITHMETIC(ARGOSY_ROW)};
-constexpr Row kBinaryFunctions[] = {ARGOSY_CUDA_BINARY_FUNCTIONS(ARGOSY_ROW)};
-constexpr Row kBinaryPredicates[] = {ARGOSY_CUDA_BINARY_PREDICATES(ARGOSY_ROW)};
-constexpr Row kComplexUnary[] = {ARGOSY_CUDA_COMPLEX_UNARY(ARGOSY_ROW)};
-constexpr Row kComplexBinary[] = {ARGOSY_CUDA_COMPLEX_BINARY(ARGOSY_ROW) ARGOSY_CUDA_COMPLEX_PREDICATES(ARGOSY_ROW)};
+#define ARGOSY_ROW(F, T) FunctionOfType{#F, #T},
+constexpr FunctionOfType kUnarySimple[] = {ARGOSY_CUDA_UNARY_SIMPLE(ARGOSY_ROW)};
+constexpr FunctionOfType kUnaryFunctions[] = {ARGOSY_CUDA_UNARY_FUNCTIONS(ARGOSY_ROW)};
+constexpr FunctionOfType kUnaryPredicates[] = {ARGOSY_CUDA_UNARY_PREDICATES(ARGOSY_ROW)};
+constexpr FunctionOfType kArithmetic[] = {ARGOSY_CUDA_BINARY_ARITHMETIC(ARGOSY_ROW)};
+constexpr FunctionOfType kBinaryFunctions[] = {ARGOSY_CUDA_BINARY_FUNCTIONS(ARGOSY_ROW)};
+constexpr FunctionOfType kBinaryPredicates[] = {ARGOSY_CUDA_BINARY_PREDICATES(ARGOSY_ROW)};
+constexpr FunctionOfType kComplexUnary[] = {ARGOSY_CUDA_COMPLEX_UNARY(ARGOSY_ROW)};
+constexpr FunctionOfType kComplexBinary[] = {ARGOSY_CUDA_COMPLEX_BINARY(ARGOSY_ROW)
+                                                 ARGOSY_CUDA_COMPLEX_PREDICATES(ARGOSY_ROW)};
 #undef ARGOSY_ROW
 constexpr Module kUnary[] = {
     {"unary_simple", kUnarySimple}, {"unary_functions", kUnaryFunctions}, {"predicates", kUnaryPredicates}};
@@ -46,7 +48,7 @@ constexpr Module kOfComplex[] = {{"complex_numbers", kComplexUnary}},
 // The module whose kernel computes `function` of `type`; null when none does.
 const Module* find(std::span<const Module> modules, std::string_view function, std::string_view type) {
   for (const Module& m : modules) {
-    for (const Row& r : m.rows) {
+    for (const FunctionOfType& r : m.rows) {
       if (r.function == function && r.type == type) return &m;
     }
   }
@@ -109,8 +111,8 @@ class Binary final : public Kernel, public cuda::TakesOnGpu<0, 1> {
         kernel_(std::move(kernel)),
         // Of Equal and NotEqual: shapes that do not broadcast are an answer, not an error.
         unlike_is_(init.attrs.get_or("incompatible_shape_error", true) ? -1 : init.op.name == "NotEqual"),
-        // Gradients of activations do not broadcast.
-        one_shape_(init.op.name.ends_with("luGrad") || init.op.name == "Relu6Grad" || init.op.name == "SoftplusGrad"),
+        // As its definition says: gradients of unary functions do not broadcast.
+        one_shape_(init.op.shape == merged_inputs),
         capturable_(cuda::reads_constants_only(init, {0, 1})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     auto found = is_complex(init.input_dtypes[0]) ? on_complex(kOfTwoComplex, "binary_", init)
@@ -162,7 +164,7 @@ void add(KernelRegistry& kernels, std::span<const Module> modules, KernelFactory
                             DType::kUint32,  DType::kUint64,  DType::kBool};
   for (const Module& m : modules) {
     if ((std::string_view(m.name) == "predicates") != predicate) continue;
-    for (const Row& r : m.rows) {
+    for (const FunctionOfType& r : m.rows) {
       for (const DType d : kAll) {
         if (type_suffix(d) == r.type) dtypes[r.function].push_back(d);
       }
@@ -178,7 +180,7 @@ void add(KernelRegistry& kernels, std::span<const Module> modules, KernelFactory
 
 void add_complex(KernelRegistry& kernels, std::span<const Module> modules, KernelFactory make) {
   for (const Module& m : modules) {
-    for (const Row& r : m.rows) {
+    for (const FunctionOfType& r : m.rows) {
       const DType dtype = r.type == "c64" ? DType::kComplex64 : DType::kComplex128;
       for (const std::string& op : ops_of(r.function)) kernels.add(op, "cuda", make, {{"T", {dtype}}});
     }

@@ -1,5 +1,5 @@
-// Arithmetic of complex numbers on a GPU, with the infinities and NaNs of C's complex numbers (C11, Annex G), which
-// are the CPU's: infinity times or by a finite number is an infinity, not NaN. Functors are named as those of
+// Arithmetic of complex numbers on a GPU, with the infinities and NaNs of C's complex numbers (C11, Annex G), as on
+// the CPU. Infinity times or by a finite number is an infinity, not NaN. Functors are named as those of
 // functions_cuda.h. For .cu files.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What elementwise ops compute for one element, on a GPU: the twin of functors.h, for what nvcc, NVRTC and the host's
-// compiler all read (its text stands before generated kernels too: nothing but numbers.h may be included). Functors are
-// named after the functions of elementwise_spans.h; they work on what a dtype is computed in, float32 for 16-bit floats.
+// One element of each elementwise op on a GPU: the twin of functors.h. nvcc, NVRTC and the host's compiler read it; its
+// text stands before generated kernels, too, so it includes numbers.h alone. Functors are named after the functions of
+// elementwise_spans.h; they work on the type that a dtype is computed in, float32 for 16-bit floats.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"

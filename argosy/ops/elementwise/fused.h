@@ -1,6 +1,6 @@
-// Several elementwise ops as one: a program of steps, carried out block by block, so that what one step hands to the
-// next stays in the core's L1 instead of going to memory. Made by the pass fuse_elementwise; the op is
-// _FusedElementwise. The steps call the very spans of the ops they stand for: the numbers are the same, bit for bit.
+// Several elementwise ops as one: a program of steps, carried out block by block. A step hands its block to the next
+// one in the core's L1 cache, not through memory. The pass fuse_elementwise makes the op _FusedElementwise. The steps
+// call the very spans of the ops that they stand for: the numbers are the same, bit for bit.
 #pragma once
 
 #include <array>

@@ -9,9 +9,9 @@
 
 namespace argosy {
 
-// The kernel "fused" of (long long n, the inputs, for each input that is repeated its period or the length of its runs
-// as long long, the outputs), with all it needs before it: ready for NVRTC, and for the host's compiler. It does not
-// depend on shapes. Nothing where a step has no function on GPUs.
+// The kernel "fused", with all it needs before it: ready for NVRTC, and for the host's compiler. Its parameters: long
+// long n, the inputs, a long long for each repeated input (its period, or the length of its runs), the outputs. It does
+// not depend on shapes. Nothing where a step has no function on GPUs.
 std::optional<std::string> fused_source(const FusedProgram& program, std::span<const DType> inputs,
                                         std::span<const FusedOperand> operands);
 

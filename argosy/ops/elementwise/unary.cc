@@ -96,7 +96,7 @@ std::optional<PartialInts> neg_ints(const ShapeContext& c, int) {
   return negated;
 }
 
-struct Row {
+struct UnaryOpRow {
   const char* name;
   const char* doc;
   const char* types;
@@ -109,7 +109,7 @@ constexpr char kSquare[] =
     "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, "
     "complex128}";
 
-constexpr Row kRows[] = {
+constexpr UnaryOpRow kRows[] = {
     {"Neg", "-x", kSignedAndComplex, neg_gradient},
     {"Abs", "|x|", kSigned, abs_gradient},
     {"Sign", "-1, 0 or 1; NaN stays; of complex numbers x / |x|.", kSignedAndComplex, zero_gradient},
@@ -175,7 +175,7 @@ Cost function_cost(const ShapeContext& c) {
 }
 
 void define_unary(OpRegistry& ops) {
-  for (const Row& row : kRows) {
+  for (const UnaryOpRow& row : kRows) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"x: T"},

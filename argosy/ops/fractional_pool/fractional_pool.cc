@@ -10,8 +10,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status pool_shape(ShapeContext& c) {
   const auto& ratios = c.attrs().get<std::vector<float>>("pooling_ratio");
   if (ratios.size() != 4) {
@@ -21,7 +19,7 @@ Status pool_shape(ShapeContext& c) {
     if (!(ratio >= 1)) return invalid_argument(c.op().name, ": pooling_ratio cannot be smaller than 1, got: ", ratio);
   }
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, 4));
-  std::vector<std::int64_t> sizes(4, kUnknown);
+  std::vector<std::int64_t> sizes(4, kUnknownSize);
   for (int i = 0; i < 4 && x.has_rank(); ++i) {
     if (x[i] >= 0)
       sizes[static_cast<std::size_t>(i)] =
@@ -29,7 +27,7 @@ Status pool_shape(ShapeContext& c) {
   }
   for (const int i : {1, 2}) {
     const std::int64_t n = sizes[static_cast<std::size_t>(i)];
-    c.set_output(i, PartialShape({n < 0 ? kUnknown : n + 1}));
+    c.set_output(i, PartialShape({n < 0 ? kUnknownSize : n + 1}));
   }
   c.set_output(0, PartialShape(std::move(sizes)));
   return ok_status();

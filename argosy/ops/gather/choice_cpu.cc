@@ -2,6 +2,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/base/threads/parallel.h"
+#include "argosy/ops/gather/choice_inputs.h"
 #include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 
@@ -17,25 +18,11 @@ class OneHot final : public Kernel {
   }
   Status run(KernelContext& c) override {
     const Tensor& indices = c.input(0);
-    for (int i = 1; i < 4; ++i) {
-      if (c.input(i).shape().rank() != 0) {
-        return invalid_argument("OneHot: depth, on_value and off_value must be scalars, not of shape ",
-                                c.input(i).shape());
-      }
-    }
-    const std::int64_t depth = *c.input(1).data<std::int32_t>();
-    if (depth < 0) return invalid_argument("depth must be non-negative, got: ", depth, ": OneHot: depth is ", depth);
-    ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(axis_, indices.shape().rank() + 1, "OneHot"));
-    const auto behind = indices.shape().sizes().subspan(static_cast<std::size_t>(axis));
-    Ints sizes(indices.shape().sizes().first(static_cast<std::size_t>(axis)));
-    sizes.push_back(depth);
-    sizes.append(behind);
-    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    ARGOSY_ASSIGN_OR_RETURN(const OneHotSizes sizes, check_one_hot(c, axis_));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, sizes.output));
     fill_elements(*y, c.input(3).raw());
     if (y->elements() == 0) return ok_status();
-    std::int64_t inner = 1;
-    for (const std::int64_t size : behind) inner *= size;
+    const std::int64_t depth = sizes.depth, inner = sizes.inner;
     using Types = TypeList<std::int64_t, std::int32_t, std::uint8_t, std::int8_t>;
     return dispatch<Types>(indices.dtype(), "OneHot", [&]<typename I>() {
       const auto places = indices.values<I>();
@@ -127,32 +114,13 @@ class SparseToDense final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<SparseToDense>(init.attrs.get_bool("validate_indices")));
   }
   Status run(KernelContext& c) override {
-    const Tensor& indices = c.input(0);
-    const Tensor& values = c.input(2);
-    if (indices.shape().rank() > 2) {
-      return invalid_argument("SparseToDense: sparse_indices must have rank 2 or less, not shape ", indices.shape());
-    }
-    if (c.input(1).shape().rank() != 1) {
-      return invalid_argument("SparseToDense: output_shape must be a vector, not of shape ", c.input(1).shape());
-    }
-    const std::int64_t n = indices.shape().rank() == 0 ? 1 : indices.shape()[0];
-    const std::int64_t depth = indices.shape().rank() == 2 ? indices.shape()[1] : 1;
-    ARGOSY_ASSIGN_OR_RETURN(const Ints sizes, read_ints(c.input(1), "SparseToDense: output_shape"));
-    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
-    if (depth != shape.rank()) {
-      return invalid_argument("SparseToDense: indices of ", depth, " numbers into an output of shape ", shape);
-    }
-    if (values.shape().rank() > 1 || (values.shape().rank() == 1 && values.elements() != n)) {
-      return invalid_argument("SparseToDense: sparse_values must be a scalar or a vector of ", n, ", not of shape ",
-                              values.shape());
-    }
-    if (c.input(3).shape().rank() != 0) {
-      return invalid_argument("SparseToDense: default_value must be a scalar, not of shape ", c.input(3).shape());
-    }
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    ARGOSY_ASSIGN_OR_RETURN(const DensePlaces places, check_sparse_to_dense(c));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, places.output));
     fill_elements(*y, c.input(3).raw());
-    return dispatch<IndexTypes>(indices.dtype(), "SparseToDense",
-                                [&]<typename I>() { return place<I>(indices, n, depth, shape, values, *y); });
+    const Tensor& indices = c.input(0);
+    return dispatch<IndexTypes>(indices.dtype(), "SparseToDense", [&]<typename I>() {
+      return place<I>(indices, places.count, places.depth, places.output, c.input(2), *y);
+    });
   }
 
  private:

@@ -1,7 +1,9 @@
 // Gathers, their gradients, sums by segment and one-hot rows on a GPU. Indices are read there and not checked: rows
 // that are not there read as zeros.
+#include "argosy/ops/gather/choice_inputs.h"
 #include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/scan/scan_inputs.h"
 
 namespace argosy {
 
@@ -133,27 +135,13 @@ class OneHot final : public Kernel, public cuda::TakesOnGpu<0> {
   bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor& indices = c.input(0);
-    for (int i = 1; i < 4; ++i) {
-      if (c.input(i).shape().rank() == 0) continue;
-      return invalid_argument("OneHot: depth, on_value and off_value must be scalars, not of shape ",
-                              c.input(i).shape());
-    }
-    const std::int64_t depth = *c.input(1).data<std::int32_t>();
-    if (depth < 0) return invalid_argument("depth must be non-negative, got: ", depth, ": OneHot: depth is ", depth);
-    ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(axis_, indices.shape().rank() + 1, "OneHot"));
-    const auto behind = indices.shape().sizes().subspan(static_cast<std::size_t>(axis));
-    Ints sizes(indices.shape().sizes().first(static_cast<std::size_t>(axis)));
-    sizes.push_back(depth);
-    sizes.append(behind);
-    ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    ARGOSY_ASSIGN_OR_RETURN(const OneHotSizes sizes, check_one_hot(c, axis_));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, sizes.output));
     if (y->elements() == 0) return ok_status();
-    std::int64_t inner = 1;
-    for (const std::int64_t size : behind) inner *= size;
     const std::string kernel =
         str_cat("one_hot_", cuda::size_suffix(y->dtype()), "_", cuda::type_suffix(indices.dtype()));
-    return cuda::launch(c, {kModule, kernel}, cuda::grid_for(y->elements()), indices.elements(), depth, inner,
-                        indices.raw(), c.input(2).raw(), c.input(3).raw(), y->raw());
+    return cuda::launch(c, {kModule, kernel}, cuda::grid_for(y->elements()), indices.elements(), sizes.depth,
+                        sizes.inner, indices.raw(), c.input(2).raw(), c.input(3).raw(), y->raw());
   }
 
  private:
@@ -176,19 +164,12 @@ class Scan final : public Kernel {
   bool capturable() const override { return capturable_; }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    if (c.input(1).shape().rank() != 0) {
-      return invalid_argument(op_, ": axis must be a scalar, not ", c.input(1).shape());
-    }
-    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t wanted, to_int64(c.input(1), op_));
-    ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(wanted, x.shape().rank(), op_));
+    ARGOSY_ASSIGN_OR_RETURN(const int axis, check_scan_axis(c, op_));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
     if (x.elements() == 0) return ok_status();
-    const std::int64_t count = x.shape()[axis];
-    std::int64_t outer = 1;
-    for (int i = 0; i < axis; ++i) outer *= x.shape()[i];
-    const std::int64_t inner = x.elements() / outer / count;
-    return cuda::launch(c, {kModule, kernel_}, cuda::grid_for(outer * inner), outer, count, inner, x.raw(), y->raw(),
-                        exclusive_ ? 1 : 0, reverse_ ? 1 : 0);
+    const ScanSizes n(x.shape(), axis);
+    return cuda::launch(c, {kModule, kernel_}, cuda::grid_for(n.outer * n.inner), n.outer, n.count, n.inner, x.raw(),
+                        y->raw(), exclusive_ ? 1 : 0, reverse_ ? 1 : 0);
   }
 
  private:

@@ -1,5 +1,5 @@
-// Slices of a tensor on a GPU, by indices: what gathers, scatters, sums by segment and sparse updates share. A slot
-// says where a slice starts, and which later slot names the same slice: so that one thread can take all updates of an
+// Slices of a tensor on a GPU, by indices: gathers, scatters, sums by segment and sparse updates share them. A slot
+// says where a slice starts, and which later slot names the same slice. So one thread can take all updates of an
 // element in their order, and results are the same every time.
 #pragma once
 

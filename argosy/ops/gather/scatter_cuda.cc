@@ -3,6 +3,7 @@
 
 #include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/gather/gpu_slots.h"
+#include "argosy/ops/gather/partition_inputs.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
 
 namespace argosy {
@@ -115,28 +116,17 @@ class Scatter final : public ByPaths {
   std::string_view how_ = "Add";
 };
 
-bool starts_with(const Shape& shape, const Shape& prefix) {
-  return prefix.rank() <= shape.rank() &&
-         std::equal(prefix.sizes().begin(), prefix.sizes().end(), shape.sizes().begin());
-}
-
 // Which rows go where is known on the host: partitions are int32.
 Status dynamic_partition(KernelContext& c) {
   const Tensor &data = c.input(0), &partitions = c.input(1);
   const int n = c.num_outputs();
-  if (!starts_with(data.shape(), partitions.shape())) {
-    return invalid_argument("DynamicPartition: data of shape ", data.shape(), " does not begin with the shape ",
-                            partitions.shape(), " of partitions");
-  }
+  ARGOSY_RETURN_IF_ERROR(check_partitions(c));
   const auto numbers = partitions.values<std::int32_t>();
   const auto behind = data.shape().sizes().subspan(static_cast<std::size_t>(partitions.shape().rank()));
   std::int64_t row = 1;
   for (const std::int64_t size : behind) row *= size;
   std::vector<std::vector<std::int64_t>> starts(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i] < 0 || numbers[i] >= n) {
-      return invalid_argument("DynamicPartition: partitions[", i, "] = ", numbers[i], " is not in [0, ", n, ")");
-    }
     starts[static_cast<std::size_t>(numbers[i])].push_back(static_cast<std::int64_t>(i) * row);
   }
   for (int i = 0; i < n; ++i) {
@@ -153,34 +143,14 @@ Status dynamic_partition(KernelContext& c) {
 
 Status dynamic_stitch(KernelContext& c) {
   const int n = c.num_inputs() / 2;
-  std::int64_t rows = 0;
-  const auto row_sizes = [&](int i) {
-    return c.input(n + i).shape().sizes().subspan(static_cast<std::size_t>(c.input(i).shape().rank()));
-  };
-  for (int i = 0; i < n; ++i) {
-    if (!starts_with(c.input(n + i).shape(), c.input(i).shape())) {
-      return invalid_argument("DynamicStitch: data[", i, "] of shape ", c.input(n + i).shape(),
-                              " does not begin with the shape ", c.input(i).shape(), " of its indices");
-    }
-    if (Ints(row_sizes(i)) != row_sizes(0)) {
-      return invalid_argument("DynamicStitch: rows of data[", i, "], of shape ", c.input(n + i).shape(),
-                              ", differ from those of data[0]");
-    }
-    for (const std::int32_t index : c.input(i).values<std::int32_t>()) {
-      if (index < 0) return invalid_argument("DynamicStitch: an index of ", index, " in indices[", i, "]");
-      rows = std::max<std::int64_t>(rows, index + std::int64_t{1});
-    }
-  }
-  Ints sizes = {rows};
-  sizes.append(row_sizes(0));
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, check_stitch(c));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   if (y->elements() == 0) return ok_status();
   cuda::GpuCopyEngine copy_engine(c);
   const Bytes16 zero{};
   copy_engine.fill(y->raw(), y->elements(), element_bytes(y->dtype()), &zero);  // rows that nobody gives
   ARGOSY_RETURN_IF_ERROR(copy_engine.status());
-  const std::int64_t row = y->elements() / rows;
+  const std::int64_t row = y->elements() / shape[0];
   for (int i = 0; i < n; ++i) {
     std::vector<std::int64_t> starts;
     for (const std::int32_t index : c.input(i).values<std::int32_t>()) starts.push_back(index * row);

@@ -7,8 +7,6 @@ namespace argosy::image {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status draw_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 4).status());
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape boxes, c.with_rank(1, 3));
@@ -32,7 +30,7 @@ Status suppression_shape(ShapeContext& c) {
   }
   const auto most = c.input_as_int(2);
   const bool padded = c.attrs().get_or<bool>("pad_to_max_output_size", false);
-  const std::int64_t count = padded && most && *most >= 0 ? *most : kUnknown;
+  const std::int64_t count = padded && most && *most >= 0 ? *most : kUnknownSize;
   for (int i = 0; i + 1 < c.num_outputs() || i == 0; ++i) c.set_output(i, PartialShape{count});
   if (c.num_outputs() > 1) c.set_output(c.num_outputs() - 1, PartialShape::scalar());
   return ok_status();
@@ -44,9 +42,9 @@ Status combined_shape(ShapeContext& c) {
   for (int i = 2; i < 6; ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 0).status());
   if (boxes[3] >= 0 && boxes[3] != 4) return invalid_argument("boxes must have 4 columns, not shape ", boxes);
   const auto per_class = c.input_as_int(2), total = c.input_as_int(3);
-  std::int64_t count = total && *total > 0 ? *total : kUnknown;
+  std::int64_t count = total && *total > 0 ? *total : kUnknownSize;
   if (count >= 0 && c.attrs().get_bool("pad_per_class")) {
-    count = per_class && *per_class >= 0 && scores[2] >= 0 ? std::min(count, *per_class * scores[2]) : kUnknown;
+    count = per_class && *per_class >= 0 && scores[2] >= 0 ? std::min(count, *per_class * scores[2]) : kUnknownSize;
   }
   c.set_output(0, PartialShape{boxes[0], count, 4});
   c.set_output(1, PartialShape{boxes[0], count});

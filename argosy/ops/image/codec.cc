@@ -6,8 +6,6 @@ namespace argosy::image {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status check_channels(const ShapeContext& c) {
   const std::int64_t channels = c.attrs().get_int("channels");
   const bool jpeg = c.op().name.ends_with("Jpeg");
@@ -21,13 +19,13 @@ Status decode_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(check_channels(c));
   if (c.op().name == "DecodeImage" && c.attrs().get_bool("expand_animations")) return ok_status();
   const std::int64_t channels = c.attrs().get_int("channels");
-  c.set_output(0, PartialShape{kUnknown, kUnknown, channels == 0 ? kUnknown : channels});
+  c.set_output(0, PartialShape{kUnknownSize, kUnknownSize, channels == 0 ? kUnknownSize : channels});
   return ok_status();
 }
 
 Status decode_gif_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
-  c.set_output(0, PartialShape{kUnknown, kUnknown, kUnknown, 3});
+  c.set_output(0, PartialShape{kUnknownSize, kUnknownSize, kUnknownSize, 3});
   return ok_status();
 }
 
@@ -37,10 +35,10 @@ Status decode_crop_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 1).status());
   const auto size = [&](int k) {
     const auto known = c.int_at(1, k);
-    return known && *known >= 0 ? *known : kUnknown;
+    return known && *known >= 0 ? *known : kUnknownSize;
   };
   const std::int64_t channels = c.attrs().get_int("channels");
-  c.set_output(0, PartialShape{size(2), size(3), channels == 0 ? kUnknown : channels});
+  c.set_output(0, PartialShape{size(2), size(3), channels == 0 ? kUnknownSize : channels});
   return ok_status();
 }
 

@@ -4,6 +4,8 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/attr_kernel.h"
+#include "argosy/ops/image/hsv.h"
+#include "argosy/ops/image/image_checks.h"
 #include "argosy/ops/image/image_registration.h"
 
 namespace argosy::image {
@@ -13,45 +15,41 @@ namespace {
 template <typename T>
 using Work = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-template <typename S>
-struct Colour {
-  S a, b, c;  // red, green, blue, or hue, saturation, value
+using hsv::Colour;
+
+struct Math {
+  template <typename S>
+  static S max3(S a, S b, S c) {
+    return std::max({a, b, c});
+  }
+  template <typename S>
+  static S min3(S a, S b, S c) {
+    return std::min({a, b, c});
+  }
+  template <typename S>
+  static S abs(S v) {
+    return std::abs(v);
+  }
+  template <typename S>
+  static S unit(S v) {
+    return std::clamp(v, S(0), S(1));
+  }
 };
 
 template <typename S>
 Colour<S> to_hsv(S r, S g, S b) {
-  const S most = std::max({r, g, b}), range = most - std::min({r, g, b});
-  const S saturation = most > 0 ? range / most : S(0);
-  S hue = 0;
-  if (range > 0) {
-    const S norm = S(1) / (S(6) * range);
-    hue = r == most ? norm * (g - b) : g == most ? norm * (b - r) + S(2) / S(6) : norm * (r - g) + S(4) / S(6);
-    if (hue < 0) hue += 1;
-  }
-  return {hue, saturation, most};
+  return hsv::to_hsv<Math>(r, g, b);
 }
-
 template <typename S>
 Colour<S> to_rgb(S hue, S saturation, S value) {
-  const auto unit = [](S v) { return std::clamp(v, S(0), S(1)); };
-  const S h = hue * 6;
-  const S r = unit(std::abs(h - 3) - 1), g = unit(2 - std::abs(h - 2)), b = unit(2 - std::abs(h - 4));
-  const S rest = 1 - saturation;
-  return {(rest + saturation * r) * value, (rest + saturation * g) * value, (rest + saturation * b) * value};
-}
-
-Status three_channels(const Tensor& x, std::string_view op) {
-  if (x.shape().rank() >= 1 && x.shape().back() == 3) return ok_status();
-  if (x.shape().rank() == 0) return invalid_argument(op, ": input must be at least 1D");
-  const Code code = op.starts_with("Adjust") ? Code::kInvalidArgument : Code::kFailedPrecondition;
-  return Status(code, str_cat(op, ": the last axis must be 3 channels, not of shape ", x.shape()));
+  return hsv::to_rgb<Math>(hue, saturation, value);
 }
 
 // Every pixel through fn(a, b, c).
 template <typename Types, typename Fn>
 Status each_pixel(KernelContext& c, std::string_view op, Fn&& fn) {
   const Tensor& x = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(three_channels(x, op));
+  ARGOSY_RETURN_IF_ERROR(check_three_channels(x.shape(), op));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
   return dispatch<Types>(x.dtype(), op, [&]<typename T>() {
     using S = Work<T>;
@@ -76,34 +74,24 @@ Status hsv_to_rgb(KernelContext& c) {
   return each_pixel<FloatTypes>(c, "HSVToRGB", [](auto h, auto s, auto v) { return to_rgb(h, s, v); });
 }
 
-Result<float> factor(const KernelContext& c, int i, std::string_view what) {
-  if (c.input(i).shape().rank() != 0) {
-    return invalid_argument(what, " must be a scalar, not of shape ", c.input(i).shape());
-  }
-  return *c.input(i).data<float>();
-}
-Status at_least_3d(const Tensor& x) {
-  return x.shape().rank() >= 3 ? ok_status() : invalid_argument("input must be at least 3-D, got shape ", x.shape());
-}
-
 using Halves = TypeList<float, float16>;
 
 Status adjust_hue(KernelContext& c) {
-  ARGOSY_RETURN_IF_ERROR(at_least_3d(c.input(0)));
-  ARGOSY_ASSIGN_OR_RETURN(const float delta, factor(c, 1, "delta"));
+  ARGOSY_RETURN_IF_ERROR(check_adjusted(c, {"delta"}));
+  const float delta = *c.input(1).data<float>();
   return each_pixel<Halves>(c, "AdjustHue", [&](float r, float g, float b) {
-    const Colour<float> hsv = to_hsv(r, g, b);
-    const float turned = hsv.a + delta;
-    return to_rgb(turned - std::floor(turned), hsv.b, hsv.c);
+    const Colour<float> colour = to_hsv(r, g, b);
+    const float turned = colour.a + delta;
+    return to_rgb(turned - std::floor(turned), colour.b, colour.c);
   });
 }
 
 Status adjust_saturation(KernelContext& c) {
-  ARGOSY_RETURN_IF_ERROR(at_least_3d(c.input(0)));
-  ARGOSY_ASSIGN_OR_RETURN(const float scale, factor(c, 1, "scale"));
+  ARGOSY_RETURN_IF_ERROR(check_adjusted(c, {"scale"}));
+  const float scale = *c.input(1).data<float>();
   return each_pixel<Halves>(c, "AdjustSaturation", [&](float r, float g, float b) {
-    const Colour<float> hsv = to_hsv(r, g, b);
-    return to_rgb(hsv.a, std::clamp(hsv.b * scale, 0.0f, 1.0f), hsv.c);
+    const Colour<float> colour = to_hsv(r, g, b);
+    return to_rgb(colour.a, std::clamp(colour.b * scale, 0.0f, 1.0f), colour.c);
   });
 }
 
@@ -129,8 +117,8 @@ void contrast(const Tensor& x, const Tensor& y, float scale, Limit&& limit) {
 
 Status adjust_contrast(KernelContext& c) {
   const Tensor& x = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(at_least_3d(x));
-  ARGOSY_ASSIGN_OR_RETURN(const float scale, factor(c, 1, "contrast_factor"));
+  ARGOSY_RETURN_IF_ERROR(check_adjusted(c, {"contrast_factor"}));
+  const float scale = *c.input(1).data<float>();
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
   return dispatch<Halves>(x.dtype(), "AdjustContrastv2", [&]<typename T>() {
     contrast<T, T>(x, *y, scale, [](float v) { return v; });
@@ -140,10 +128,8 @@ Status adjust_contrast(KernelContext& c) {
 
 Status adjust_contrast_v1(KernelContext& c) {
   const Tensor& x = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(at_least_3d(x));
-  ARGOSY_ASSIGN_OR_RETURN(const float scale, factor(c, 1, "contrast_factor"));
-  ARGOSY_ASSIGN_OR_RETURN(const float low, factor(c, 2, "min_value"));
-  ARGOSY_ASSIGN_OR_RETURN(const float high, factor(c, 3, "max_value"));
+  ARGOSY_RETURN_IF_ERROR(check_adjusted(c, {"contrast_factor", "min_value", "max_value"}));
+  const float scale = *c.input(1).data<float>(), low = *c.input(2).data<float>(), high = *c.input(3).data<float>();
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
   using Types = TypeList<float, double, std::uint8_t, std::int8_t, std::int16_t, std::int32_t, std::int64_t>;
   return dispatch<Types>(x.dtype(), "AdjustContrast", [&]<typename T>() {

@@ -1,37 +1,42 @@
 // Colours: a thread a pixel; contrasts by a block for each channel of each image.
 #include "argosy/device/cuda/kernels/kernel_source.h"
+#include "argosy/ops/image/hsv.h"
 
 namespace argosy::cuda {
 
-template <typename S>
-struct Colour {
-  S a, b, c;  // red, green, blue, or hue, saturation, value
-};
+using hsv::Colour;
 
 template <typename S>
 ARGOSY_DEVICE S held(S v, S low, S high) {
   return v < low ? low : v > high ? high : v;
 }
 
-template <typename S>
-ARGOSY_DEVICE Colour<S> to_hsv(S r, S g, S b) {
-  const S most = ::fmax(r, ::fmax(g, b)), range = most - ::fmin(r, ::fmin(g, b));
-  const S saturation = most > 0 ? range / most : S(0);
-  S hue = 0;
-  if (range > 0) {
-    const S norm = S(1) / (S(6) * range);
-    hue = r == most ? norm * (g - b) : g == most ? norm * (b - r) + S(2) / S(6) : norm * (r - g) + S(4) / S(6);
-    if (hue < 0) hue += 1;
+struct Math {
+  template <typename S>
+  static ARGOSY_DEVICE S max3(S a, S b, S c) {
+    return ::fmax(a, ::fmax(b, c));
   }
-  return {hue, saturation, most};
-}
+  template <typename S>
+  static ARGOSY_DEVICE S min3(S a, S b, S c) {
+    return ::fmin(a, ::fmin(b, c));
+  }
+  template <typename S>
+  static ARGOSY_DEVICE S abs(S v) {
+    return ::fabs(v);
+  }
+  template <typename S>
+  static ARGOSY_DEVICE S unit(S v) {
+    return held(v, S(0), S(1));
+  }
+};
 
 template <typename S>
+ARGOSY_DEVICE Colour<S> to_hsv(S r, S g, S b) {
+  return hsv::to_hsv<Math>(r, g, b);
+}
+template <typename S>
 ARGOSY_DEVICE Colour<S> to_rgb(S hue, S saturation, S value) {
-  const S h = hue * 6, rest = 1 - saturation;
-  const S r = held(::fabs(h - 3) - 1, S(0), S(1)), g = held(2 - ::fabs(h - 2), S(0), S(1)),
-          b = held(2 - ::fabs(h - 4), S(0), S(1));
-  return {(rest + saturation * r) * value, (rest + saturation * g) * value, (rest + saturation * b) * value};
+  return hsv::to_rgb<Math>(hue, saturation, value);
 }
 
 struct ToHsv {
@@ -49,16 +54,16 @@ struct ToRgb {
 struct TurnHue {
   template <typename S>
   static ARGOSY_DEVICE Colour<S> call(S r, S g, S b, const f32* delta) {
-    const Colour<S> hsv = to_hsv(r, g, b);
-    const S turned = hsv.a + *delta;
-    return to_rgb(turned - ::floor(turned), hsv.b, hsv.c);
+    const Colour<S> colour = to_hsv(r, g, b);
+    const S turned = colour.a + *delta;
+    return to_rgb(turned - ::floor(turned), colour.b, colour.c);
   }
 };
 struct Saturate {
   template <typename S>
   static ARGOSY_DEVICE Colour<S> call(S r, S g, S b, const f32* scale) {
-    const Colour<S> hsv = to_hsv(r, g, b);
-    return to_rgb(hsv.a, held(hsv.b * *scale, S(0), S(1)), hsv.c);
+    const Colour<S> colour = to_hsv(r, g, b);
+    return to_rgb(colour.a, held(colour.b * *scale, S(0), S(1)), colour.c);
   }
 };
 

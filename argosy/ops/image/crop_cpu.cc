@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "argosy/ops/attr_kernel.h"
+#include "argosy/ops/image/crop_inputs.h"
 #include "argosy/ops/image/image_checks.h"
 #include "argosy/ops/image/image_registration.h"
 
@@ -12,19 +13,6 @@ namespace {
 
 using ImageTypes = TypeList<float, double, float16, std::uint8_t, std::uint16_t, std::int8_t, std::int16_t,
                             std::int32_t, std::int64_t>;
-
-Status check_boxes(const Tensor& boxes, const Tensor& index, std::int64_t batch) {
-  if (boxes.shape().rank() != 2 || boxes.shape()[1] != 4) {
-    return invalid_argument("boxes are [n, 4], not of shape ", boxes.shape());
-  }
-  if (index.shape() != Shape{boxes.shape()[0]}) {
-    return invalid_argument("box_index has incompatible shape: ", index.shape(), " for boxes of ", boxes.shape());
-  }
-  for (const std::int32_t b : index.values<std::int32_t>()) {
-    if (b < 0 || b >= batch) return out_of_range("box_index has values outside [0, batch_size): ", b, " of ", batch);
-  }
-  return ok_status();
-}
 
 // Where crop row (or column) i of `count` lies in an image of `size`, between y1 and y2.
 struct Axis {
@@ -60,15 +48,11 @@ Status crop_and_resize(KernelContext& c, const AttrMap& attrs) {
   const Tensor& x = c.input(0);
   const bool nearest = attrs.get_string("method") == "nearest";
   const float outside = attrs.get_float("extrapolation_value");
-  ARGOSY_RETURN_IF_ERROR(check_images(x, "CropAndResize"));
-  ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(1), c.input(2), x.shape()[0]));
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, check_crop(c));
   for (const float edge : c.input(1).values<float>()) {
     if (!std::isfinite(edge)) return invalid_argument("Boxes contains at least one element that is not finite: ", edge);
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(3), "CropAndResize"));
-  const Geometry g{c.input(1), c.input(2), x.shape()[1], x.shape()[2], size[0], size[1], x.shape()[3]};
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
-                          Shape::make(std::vector<std::int64_t>{g.boxes.shape()[0], size[0], size[1], g.channels}));
+  const Geometry g{c.input(1), c.input(2), x.shape()[1], x.shape()[2], shape[1], shape[2], x.shape()[3]};
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   if (shape.elements() == 0) return ok_status();
   return dispatch<ImageTypes>(x.dtype(), "CropAndResize", [&]<typename T>() {
@@ -109,18 +93,7 @@ Status crop_and_resize(KernelContext& c, const AttrMap& attrs) {
 Status crop_grad_image(KernelContext& c, const AttrMap& attrs) {
   const bool nearest = attrs.get_string("method") == "nearest";
   const Tensor& dy = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(check_images(dy, "CropAndResizeGradImage", false));
-  if (c.input(3).shape() != Shape{4}) {
-    return invalid_argument("image_size must have 4 elements, not shape ", c.input(3).shape());
-  }
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(3), "CropAndResizeGradImage: image_size"));
-  if (shape[1] == 0 || shape[2] == 0 || shape[3] != dy.shape()[3]) {
-    return invalid_argument("CropAndResizeGradImage: ", dy.shape(), " does not come from images of ", shape);
-  }
-  ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(1), c.input(2), shape[0]));
-  if (dy.shape()[0] != c.input(1).shape()[0]) {
-    return invalid_argument("CropAndResizeGradImage: ", dy.shape()[0], " crops of ", c.input(1).shape()[0], " boxes");
-  }
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, check_crop_grad_image(c));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, shape));
   const Geometry g{c.input(1), c.input(2), shape[1], shape[2], dy.shape()[1], dy.shape()[2], shape[3]};
   ARGOSY_ASSIGN_OR_RETURN(Buffer memory, c.scratch(static_cast<std::size_t>(shape.elements()) * sizeof(double)));
@@ -161,13 +134,7 @@ Status crop_grad_image(KernelContext& c, const AttrMap& attrs) {
 Status crop_grad_boxes(KernelContext& c) {
   const Tensor& dy = c.input(0);
   const Tensor& x = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_images(dy, "CropAndResizeGradBoxes", false));
-  ARGOSY_RETURN_IF_ERROR(check_images(x, "CropAndResizeGradBoxes"));
-  ARGOSY_RETURN_IF_ERROR(check_boxes(c.input(2), c.input(3), x.shape()[0]));
-  if (dy.shape()[0] != c.input(2).shape()[0] || dy.shape()[3] != x.shape()[3]) {
-    return invalid_argument("CropAndResizeGradBoxes: ", dy.shape(), " does not come from ", x.shape(), " and ",
-                            c.input(2).shape(), " boxes");
-  }
+  ARGOSY_RETURN_IF_ERROR(check_crop_grad_boxes(c));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dboxes, c.output(0, c.input(2).shape()));
   const Geometry g{c.input(2), c.input(3), x.shape()[1], x.shape()[2], dy.shape()[1], dy.shape()[2], x.shape()[3]};
   return dispatch<ImageTypes>(x.dtype(), "CropAndResizeGradBoxes", [&]<typename T>() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "argosy/op/kernel/kernel.h"
 #include "argosy/tensor/ints.h"
 
 namespace argosy::image {
@@ -23,6 +24,26 @@ inline Status check_images(const Tensor& t, std::string_view op, bool full = tru
   if (s.rank() != 4) return invalid_argument(op, ": images are [batch, height, width, channels], not of shape ", s);
   if (full && (s[1] == 0 || s[2] == 0 || s[3] == 0)) {
     return invalid_argument(op, ": input image must be of non-zero size, not ", s);
+  }
+  return ok_status();
+}
+
+// Pixels: the last axis is red, green, blue.
+inline Status check_three_channels(const Shape& s, std::string_view op) {
+  if (s.rank() >= 1 && s.back() == 3) return ok_status();
+  if (s.rank() == 0) return invalid_argument(op, ": input must be at least 1D");
+  const Code code = op.starts_with("Adjust") ? Code::kInvalidArgument : Code::kFailedPrecondition;
+  return Status(code, str_cat(op, ": the last axis must be 3 channels, not of shape ", s));
+}
+// Adjustments: input 0 is an image or several, the inputs after it are scalars of these names.
+inline Status check_adjusted(const KernelContext& c, std::initializer_list<std::string_view> numbers) {
+  if (c.input(0).shape().rank() < 3) {
+    return invalid_argument("input must be at least 3-D, got shape ", c.input(0).shape());
+  }
+  int i = 0;
+  for (const std::string_view name : numbers) {
+    const Shape& shape = c.input(++i).shape();
+    if (shape.rank() != 0) return invalid_argument(name, " must be a scalar, not of shape ", shape);
   }
   return ok_status();
 }

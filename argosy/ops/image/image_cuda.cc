@@ -1,5 +1,6 @@
 // Images on a GPU: sizes, boxes, colours.
 #include "argosy/ops/gpu_kernels.h"
+#include "argosy/ops/image/crop_inputs.h"
 #include "argosy/ops/image/image_checks.h"
 #include "argosy/ops/image/image_registration.h"
 
@@ -87,19 +88,6 @@ struct Crops {
   float outside;
 };
 
-// What is known on the host: shapes, and which image a box is of. The boxes themselves lie on the GPU.
-Status check_boxes(const Tensor& boxes, const Tensor& index, std::int64_t batch) {
-  if (boxes.shape().rank() != 2 || boxes.shape()[1] != 4) {
-    return invalid_argument("boxes are [n, 4], not of shape ", boxes.shape());
-  }
-  if (index.shape() != Shape{boxes.shape()[0]}) {
-    return invalid_argument("box_index has incompatible shape: ", index.shape(), " for boxes of ", boxes.shape());
-  }
-  for (const std::int32_t b : index.values<std::int32_t>()) {
-    if (b < 0 || b >= batch) return out_of_range("box_index has values outside [0, batch_size): ", b, " of ", batch);
-  }
-  return ok_status();
-}
 Crops crops_of(const AttrMap& attrs, const Shape& images, const Shape& crops) {
   return {crops[0],
           images[0],
@@ -114,11 +102,7 @@ Crops crops_of(const AttrMap& attrs, const Shape& images, const Shape& crops) {
 
 Status crop(KernelContext& c, const AttrMap& attrs) {
   const Tensor &x = c.input(0), &boxes = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_images(x, "CropAndResize"));
-  ARGOSY_RETURN_IF_ERROR(check_boxes(boxes, c.input(2), x.shape()[0]));
-  ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(3), "CropAndResize"));
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
-                          Shape::make(std::vector<std::int64_t>{boxes.shape()[0], size[0], size[1], x.shape()[3]}));
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, check_crop(c));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   const std::int64_t n = y->elements();
   if (n == 0) return ok_status();
@@ -129,18 +113,7 @@ Status crop(KernelContext& c, const AttrMap& attrs) {
 
 Status crop_back(KernelContext& c, const AttrMap& attrs) {
   const Tensor &dy = c.input(0), &boxes = c.input(1);
-  ARGOSY_RETURN_IF_ERROR(check_images(dy, "CropAndResizeGradImage", false));
-  if (c.input(3).shape() != Shape{4}) {
-    return invalid_argument("image_size must have 4 elements, not shape ", c.input(3).shape());
-  }
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, to_shape(c.input(3), "CropAndResizeGradImage: image_size"));
-  if (shape[1] == 0 || shape[2] == 0 || shape[3] != dy.shape()[3]) {
-    return invalid_argument("CropAndResizeGradImage: ", dy.shape(), " does not come from images of ", shape);
-  }
-  ARGOSY_RETURN_IF_ERROR(check_boxes(boxes, c.input(2), shape[0]));
-  if (dy.shape()[0] != boxes.shape()[0]) {
-    return invalid_argument("CropAndResizeGradImage: ", dy.shape()[0], " crops of ", boxes.shape()[0], " boxes");
-  }
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, check_crop_grad_image(c));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, shape));
   const std::int64_t n = dx->elements();
   if (n == 0) return ok_status();
@@ -151,13 +124,7 @@ Status crop_back(KernelContext& c, const AttrMap& attrs) {
 
 Status crop_back_boxes(KernelContext& c, const AttrMap& attrs) {
   const Tensor &dy = c.input(0), &x = c.input(1), &boxes = c.input(2);
-  ARGOSY_RETURN_IF_ERROR(check_images(dy, "CropAndResizeGradBoxes", false));
-  ARGOSY_RETURN_IF_ERROR(check_images(x, "CropAndResizeGradBoxes"));
-  ARGOSY_RETURN_IF_ERROR(check_boxes(boxes, c.input(3), x.shape()[0]));
-  if (dy.shape()[0] != boxes.shape()[0] || dy.shape()[3] != x.shape()[3]) {
-    return invalid_argument("CropAndResizeGradBoxes: ", dy.shape(), " does not come from ", x.shape(), " and ",
-                            boxes.shape(), " boxes");
-  }
+  ARGOSY_RETURN_IF_ERROR(check_crop_grad_boxes(c));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dboxes, c.output(0, boxes.shape()));
   if (dboxes->elements() == 0) return ok_status();
   ARGOSY_ASSIGN_OR_RETURN(const cuda::OnGpu index, cuda::OnGpu::of(c, 3));
@@ -170,14 +137,6 @@ Status crop_back_boxes(KernelContext& c, const AttrMap& attrs) {
 
 enum class Colours { kRgbToHsv, kHsvToRgb, kHue, kSaturation };
 
-Status check_adjusted(const KernelContext& c, std::string_view what) {
-  if (c.input(0).shape().rank() < 3) {
-    return invalid_argument("input must be at least 3-D, got shape ", c.input(0).shape());
-  }
-  if (c.input(1).shape().rank() == 0) return ok_status();
-  return invalid_argument(what, " must be a scalar, not of shape ", c.input(1).shape());
-}
-
 template <Colours kColours>
 Status colours(KernelContext& c) {
   constexpr const char* kOps[] = {"RGBToHSV", "HSVToRGB", "AdjustHue", "AdjustSaturation"};
@@ -185,12 +144,8 @@ Status colours(KernelContext& c) {
   constexpr auto kWhich = static_cast<std::size_t>(kColours);
   constexpr bool kAdjusts = kColours == Colours::kHue || kColours == Colours::kSaturation;
   const Tensor& x = c.input(0);
-  if constexpr (kAdjusts) ARGOSY_RETURN_IF_ERROR(check_adjusted(c, kColours == Colours::kHue ? "delta" : "scale"));
-  if (x.shape().rank() == 0) return invalid_argument(kOps[kWhich], ": input must be at least 1D");
-  if (x.shape().back() != 3) {
-    return Status(kAdjusts ? Code::kInvalidArgument : Code::kFailedPrecondition,
-                  str_cat(kOps[kWhich], ": the last axis must be 3 channels, not of shape ", x.shape()));
-  }
+  if constexpr (kAdjusts) ARGOSY_RETURN_IF_ERROR(check_adjusted(c, {kColours == Colours::kHue ? "delta" : "scale"}));
+  ARGOSY_RETURN_IF_ERROR(check_three_channels(x.shape(), kOps[kWhich]));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
   const std::int64_t n = x.elements() / 3;
   const void* by = nullptr;
@@ -201,7 +156,7 @@ Status colours(KernelContext& c) {
 
 Status contrast(KernelContext& c) {
   const Tensor& x = c.input(0);
-  ARGOSY_RETURN_IF_ERROR(check_adjusted(c, "contrast_factor"));
+  ARGOSY_RETURN_IF_ERROR(check_adjusted(c, {"contrast_factor"}));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
   if (x.elements() == 0) return ok_status();
   const std::int64_t channels = x.shape().back();

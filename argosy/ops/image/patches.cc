@@ -53,8 +53,6 @@ std::int64_t Windows::before(std::size_t axis, std::int64_t size) const {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status windows_shape(ShapeContext& c, int axes) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, axes + 2));
   ARGOSY_ASSIGN_OR_RETURN(const Windows w, Windows::make(c.attrs(), axes));
@@ -62,7 +60,7 @@ Status windows_shape(ShapeContext& c, int axes) {
   std::int64_t depth = x[axes + 1];
   for (int i = 0; i < axes; ++i) {
     const auto axis = static_cast<std::size_t>(i);
-    std::int64_t count = kUnknown;
+    std::int64_t count = kUnknownSize;
     if (x[i + 1] >= 0) {
       ARGOSY_ASSIGN_OR_RETURN(count, w.count(axis, x[i + 1]));
     }
@@ -115,7 +113,7 @@ Status glimpse_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape batch, PartialShape{x[0]}.merge({offsets[0]}));
   const auto size = [&](int k) {
     const auto known = c.int_at(1, k);
-    return known && *known > 0 ? *known : kUnknown;
+    return known && *known > 0 ? *known : kUnknownSize;
   };
   c.set_output(0, PartialShape{batch[0], size(0), size(1), x[3]});
   return ok_status();
@@ -126,7 +124,7 @@ Status random_crop_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 1).status());
   const auto size = [&](int k) {
     const auto known = c.int_at(1, k);
-    return known && *known >= 0 ? *known : kUnknown;
+    return known && *known >= 0 ? *known : kUnknownSize;
   };
   c.set_output(0, PartialShape{size(0), size(1), x[2]});
   return ok_status();
@@ -142,7 +140,7 @@ Status projective_shape(ShapeContext& c) {
   if (c.num_inputs() > 3) ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
   const auto size = [&](int k) {
     const auto known = c.int_at(2, k);
-    return known && *known > 0 ? *known : kUnknown;
+    return known && *known > 0 ? *known : kUnknownSize;
   };
   c.set_output(0, PartialShape{x[0], size(0), size(1), x[3]});
   return ok_status();

@@ -3,6 +3,7 @@
 #include "argosy/graph/function_body.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/op_rows.h"
 
 namespace argosy {
 
@@ -47,16 +48,9 @@ Status restored_shape(ShapeContext& c) {
   return c.with_rank(1, 1).status();
 }
 
-struct Row {
-  const char* name;
-  const char* doc;
-  std::vector<std::string> inputs, outputs, attrs;
-  ShapeFn shape = scalars_shape;
-  bool stateful = true;
-  bool waits = false;
-};
-
-std::vector<Row> rows() {
+std::vector<OpRow> iterator_rows() {
+  // Waits for nothing that its own step does: it needs no partner, like a collective of one.
+  const OpFacts waits = {.async = true, .collective = true};
   const std::string types = "output_types: list(type) >= 1", shapes = "output_shapes: list(shape) >= 1";
   const std::string devices = "devices: list(string) >= 1";
   const std::string any_types = "output_types: list(type) >= 0 = []",
@@ -86,24 +80,21 @@ std::vector<Row> rows() {
        {"components: output_types"},
        {types, shapes},
        elements_shape,
-       true,
-       true},
+       waits},
       {"IteratorGetNextSync",
        "The next element.",
        {"iterator: resource"},
        {"components: output_types"},
        {types, shapes},
        elements_shape,
-       true,
-       true},
+       waits},
       {"IteratorGetNextAsOptional",
        "The next element, or an empty optional at the end.",
        {"iterator: resource"},
        {"optional: variant"},
        {types, shapes},
        scalars_shape,
-       true,
-       true},
+       waits},
       {"IteratorToStringHandle",
        "A text that names the iterator.",
        {"resource_handle: resource"},
@@ -151,8 +142,7 @@ std::vector<Row> rows() {
        {"components: output_types"},
        {types, shapes},
        shard_shape,
-       true,
-       true},
+       waits},
       {"MultiDeviceIteratorToStringHandle",
        "A text that names the iterator.",
        {"multi_device_iterator: resource"},
@@ -182,28 +172,38 @@ std::vector<Row> rows() {
        {},
        {},
        restored_shape},
+  };
+}
+
+std::vector<OpRow> optional_rows() {
+  const std::string types = "output_types: list(type) >= 1", shapes = "output_shapes: list(shape) >= 1";
+  return {
       {"OptionalFromValue",
        "An optional that holds these tensors.",
        {"components: Toutput_types"},
        {"optional: variant"},
        {"Toutput_types: list(type) >= 1"},
-       from_value_shape,
-       false},
-      {"OptionalNone", "An optional that holds nothing.", {}, {"optional: variant"}, {}, scalars_shape, false},
+       from_value_shape},
+      {"OptionalNone", "An optional that holds nothing.", {}, {"optional: variant"}, {}, scalars_shape},
       {"OptionalHasValue",
        "Does the optional hold something?",
        {"optional: variant"},
        {"has_value: bool"},
        {},
-       scalars_shape,
-       false},
+       scalars_shape},
       {"OptionalGetValue",
        "What the optional holds.",
        {"optional: variant"},
        {"components: output_types"},
        {types, shapes},
-       elements_shape,
-       false},
+       elements_shape},
+  };
+}
+
+// What datasets keep between iterators: cached elements and seeds.
+std::vector<OpRow> cache_rows() {
+  const std::vector<std::string> deleted = {"handle: resource", "deleter: variant"};
+  return {
       {"AnonymousMemoryCache", "Where cached elements are kept.", {}, deleted, {}},
       {"DummyMemoryCache", "No cache: the dataset has its own.", {}, {"handle: resource"}, {}},
       {"DummySeedGenerator", "No seeds: the dataset has its own.", {}, {"handle: resource"}, {}},
@@ -232,23 +232,13 @@ std::vector<Value> next_of(Value handle, const InputPipeline& elements) {
 }  // namespace
 
 void define_iterator(OpRegistry& ops) {
-  for (Row& row : rows()) {
-    // What waits, waits for nothing that its own step does: it needs no partner, like a collective of one.
-    ops.add({.name = row.name,
-             .doc = row.doc,
-             .inputs = std::move(row.inputs),
-             .outputs = std::move(row.outputs),
-             .attrs = std::move(row.attrs),
-             .shape = row.shape,
-             .gradient = kNotDifferentiable,
-             .cost = free_cost,
-             .stateful = row.stateful,
-             .cpu_only = true,
-             .in_host_memory = true,
-             .blocks_gradient = true,
-             .async = row.waits,
-             .collective = row.waits});
-  }
+  const OpFacts optionals = {
+      .shape = scalars_shape, .cost = free_cost, .cpu_only = true, .in_host_memory = true, .blocks_gradient = true};
+  OpFacts stateful = optionals;
+  stateful.stateful = true;
+  add_rows(ops, iterator_rows(), stateful);
+  add_rows(ops, optional_rows(), optionals);
+  add_rows(ops, cache_rows(), stateful);
 }
 
 IteratorValue initializable_iterator(const InputPipeline& elements, std::string_view name) {

@@ -10,8 +10,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status scalars(const ShapeContext& c, int from) {
   for (int i = from; i < c.num_inputs(); ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 0).status());
   return ok_status();
@@ -23,7 +21,7 @@ Status nearest_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(scalars(c, 2));
   const auto k = c.input_as_int(2);
   const bool known = k && centers[0] >= 0;
-  c.set_all_outputs({points[0], known ? std::clamp<std::int64_t>(*k, 0, centers[0]) : kUnknown});
+  c.set_all_outputs({points[0], known ? std::clamp<std::int64_t>(*k, 0, centers[0]) : kUnknownSize});
   return ok_status();
 }
 
@@ -31,7 +29,7 @@ Status seeding_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape points, c.with_rank(0, 2));
   ARGOSY_RETURN_IF_ERROR(scalars(c, 1));
   const auto count = c.input_as_int(1);
-  c.set_output(0, {count && *count > 0 ? *count : kUnknown, points[1]});
+  c.set_output(0, {count && *count > 0 ? *count : kUnknownSize, points[1]});
   return ok_status();
 }
 

@@ -16,12 +16,12 @@ struct Nearest {
 // points [n, d], centers [m, d], k a scalar of int64.
 Nearest nearest_neighbors(Value points, Value centers, Value k);
 
-// `count` of the points [n, d], drawn by k-means++ (Arthur and Vassilvitskii 2007): each with a probability that grows
-// with its distance from those drawn so far; of 1 + `retries` draws the one that leaves the smallest distances. The
-// same numbers as TensorFlow's for the same seed.
+// `count` of the points [n, d], drawn by k-means++ (Arthur and Vassilvitskii 2007). The probability of a point grows
+// with its distance from those drawn so far. Of 1 + `retries` draws, the one that leaves the smallest distances is
+// taken. The same numbers as TensorFlow's for the same seed.
 Value kmeans_plus_plus(Value points, std::int64_t count, std::int64_t seed, std::int64_t retries = 0);
 
-// Of candidates with these distances [n] from the centers so far, the index of the one at the end of a Markov chain
+// Candidates have these distances [n] from the centers so far. Gives the index of the one at the end of a Markov chain
 // through all of them (k-MC2: Bachem, Lucic, Hassani and Krause 2016).
 Value kmc2_chain(Value distances, std::int64_t seed);
 

@@ -1,6 +1,6 @@
-// The ops whose CPU kernels read host inputs only, and touch others through the functions of strided_copy.h alone: of
-// kind "layout" they run with the copy engine of their context (KernelContext::Fields::copy_engine) in scope. In the program,
-// whatever plug-in the copy engine comes from: a plug-in's own copy of the scope would be another one.
+// Ops whose CPU kernels read host inputs only, and touch others through the functions of strided_copy.h alone. Kernels
+// of kind "layout" run them with the copy engine of their context (KernelContext::Fields::copy_engine) in scope. The
+// scope is the program's, whichever plug-in the engine comes from: a plug-in's own copy of it would be another one.
 #pragma once
 
 namespace argosy {

@@ -161,6 +161,7 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {"T: type", "Tmultiples: index = int32"},
            .shape = tile_shape,
            .gradient = tile_gradient,
+           .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});

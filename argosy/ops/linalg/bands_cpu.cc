@@ -36,15 +36,15 @@ bool eliminate(const Tridiagonal<T>& a, std::int64_t n, Map<T> x) {
 
 template <typename T>
 bool eliminate_pivoting(const Tridiagonal<T>& a, std::int64_t n, Map<T> x) {
-  struct Row {
+  struct UpperRow {
     T pivot, next, after;
   };
-  std::vector<Row> rows(static_cast<std::size_t>(n));
-  Row current{a.main[0], n > 1 ? a.above[0] : T(0), T(0)};
+  std::vector<UpperRow> rows(static_cast<std::size_t>(n));
+  UpperRow current{a.main[0], n > 1 ? a.above[0] : T(0), T(0)};
   Poll poll(256);
   for (std::int64_t i = 0; i + 1 < n; ++i) {
     poll();
-    Row below{a.below[i + 1], a.main[i + 1], i + 2 < n ? a.above[i + 1] : T(0)};
+    UpperRow below{a.below[i + 1], a.main[i + 1], i + 2 < n ? a.above[i + 1] : T(0)};
     if (std::abs(below.pivot) > std::abs(current.pivot)) {
       std::swap(current, below);
       x.row(i).swap(x.row(i + 1));
@@ -58,7 +58,7 @@ bool eliminate_pivoting(const Tridiagonal<T>& a, std::int64_t n, Map<T> x) {
   if (current.pivot == T(0)) return false;
   rows[static_cast<std::size_t>(n - 1)] = current;
   for (std::int64_t i = n - 1; i >= 0; --i) {
-    const Row& row = rows[static_cast<std::size_t>(i)];
+    const UpperRow& row = rows[static_cast<std::size_t>(i)];
     if (i + 1 < n) x.row(i) -= row.next * x.row(i + 1);
     if (i + 2 < n) x.row(i) -= row.after * x.row(i + 2);
     x.row(i) /= row.pivot;

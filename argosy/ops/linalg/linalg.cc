@@ -13,13 +13,11 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 // What is known of input i as a stack of matrices.
 struct Known {
   bool rank = false;
   std::vector<std::int64_t> batch;
-  std::int64_t rows = kUnknown, columns = kUnknown;
+  std::int64_t rows = kUnknownSize, columns = kUnknownSize;
 
   PartialShape with(std::initializer_list<std::int64_t> last) const {
     if (!rank) return PartialShape::unknown();
@@ -47,7 +45,7 @@ Result<Known> matrices(const ShapeContext& c, int i, bool square) {
   return k;
 }
 std::int64_t smaller(std::int64_t a, std::int64_t b) {
-  return a < 0 || b < 0 ? (a == 0 || b == 0 ? 0 : kUnknown) : std::min(a, b);
+  return a < 0 || b < 0 ? (a == 0 || b == 0 ? 0 : kUnknownSize) : std::min(a, b);
 }
 Status same_batch(const ShapeContext& c, const Known& a, const Known& b) {
   if (!a.rank || !b.rank) return ok_status();
@@ -109,7 +107,7 @@ Status eigen_shape(ShapeContext& c) {
 }
 Status stacked_eigen_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Known a, matrices(c, 0, true));
-  c.set_output(0, a.with({a.rows < 0 ? kUnknown : a.rows + 1, a.rows}));
+  c.set_output(0, a.with({a.rows < 0 ? kUnknownSize : a.rows + 1, a.rows}));
   return ok_status();
 }
 Status solve_shape(ShapeContext& c) {

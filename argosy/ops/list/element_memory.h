@@ -14,8 +14,8 @@ struct Element {
   bool valid() const { return value.valid(); }
 };
 
-// RESOURCE_EXHAUSTED where a list or an array of so many places, which lie in the host's memory, would take more than the
-// cap of that memory: how many there are comes from a graph.
+// RESOURCE_EXHAUSTED where a list or an array of so many places would take more than the cap of the host's memory,
+// where the places lie. The number of places comes from a graph.
 Status room_for_places(const KernelContext& c, std::int64_t count, std::size_t bytes_each);
 // For what the host computes and `wanted` is to hold: that, where the host can write it, else the host's memory.
 Allocator& written_by_host(Allocator& wanted);
@@ -30,8 +30,8 @@ Result<Tensor> on_host(const Element& element);
 // A tensor of the host's memory where this kernel's device wants it.
 Result<Tensor> sent(const KernelContext& c, const Tensor& here);
 Result<Tensor> zero_element(const KernelContext& c, DType dtype, const Shape& shape);
-// a + b, of one dtype and shape: in `wanted`, where both are and that device's `copy_engine` (which may be null) adds such
-// numbers; else the host adds them up, in its own memory.
+// a + b, of one dtype and shape. The sum is made in `wanted`, where both are there and that device's `copy_engine` (may
+// be null) adds such numbers; else the host adds, in its own memory.
 Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, CopyEngine* copy_engine);
 // Output i is this tensor, which is in element_memory().
 Status give_element(KernelContext& c, int i, Tensor value);

@@ -3,6 +3,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/list/list_gradient.h"
+#include "argosy/ops/op_rows.h"
 
 namespace argosy {
 
@@ -156,19 +157,7 @@ Status split_shape(ShapeContext& c) {
 
 // --- definitions -----------------------------------------------------------------------------------------------------
 
-struct Row {
-  const char* name;
-  const char* doc;
-  std::vector<std::string> inputs, outputs;
-  std::vector<std::string> attrs;
-  ShapeFn shape;
-  GradientFn gradient;
-  std::vector<int> host_inputs;
-  bool blocks = false;
-  std::vector<int> host_outputs = {};
-};
-
-std::vector<Row> rows() {
+std::vector<OpRow> rows() {
   const std::string t = "element_dtype: type";
   const std::string s = "shape_type: index";
   return {
@@ -178,154 +167,117 @@ std::vector<Row> rows() {
        {"handle: variant"},
        {t, s},
        new_list_shape,
-       kNotDifferentiable,
-       {0, 1},
-       true},
+       {.blocks_gradient = true, .host_inputs = {0, 1}}},
       {"TensorListReserve",
        "A list of elements to be set, zeros until then.",
        {"element_shape: shape_type", "num_elements: int32"},
        {"handle: variant"},
        {t, s},
        new_list_shape,
-       kNotDifferentiable,
-       {0, 1},
-       true},
+       {.blocks_gradient = true, .host_inputs = {0, 1}}},
       {"TensorListPushBack",
        "The list with one element more.",
        {"input_handle: variant", "tensor: element_dtype"},
        {"output_handle: variant"},
        {t},
        push_shape,
-       list_push_gradient,
-       {}},
+       {.gradient = list_push_gradient}},
       {"TensorListPopBack",
        "The list without its last element, and that.",
        {"input_handle: variant", "element_shape: int32"},
        {"output_handle: variant", "tensor: element_dtype"},
        {t},
        pop_shape,
-       list_pop_gradient,
-       {1}},
+       {.gradient = list_pop_gradient, .host_inputs = {1}}},
       {"TensorListSetItem",
        "The list with another element at index.",
        {"input_handle: variant", "index: int32", "item: element_dtype"},
        {"output_handle: variant"},
        {t, "resize_if_index_out_of_bounds: bool = false"},
        set_item_shape,
-       list_set_item_gradient,
-       {1}},
+       {.gradient = list_set_item_gradient, .host_inputs = {1}}},
       {"TensorListGetItem",
        "The element at index.",
        {"input_handle: variant", "index: int32", "element_shape: Tshape"},
        {"item: element_dtype"},
        {t, "Tshape: index = int32"},
        get_item_shape,
-       list_get_item_gradient,
-       {1, 2}},
+       {.gradient = list_get_item_gradient, .host_inputs = {1, 2}}},
       {"TensorListStack",
        "The elements as rows of a tensor.",
        {"input_handle: variant", "element_shape: int32"},
        {"tensor: element_dtype"},
        {t, "num_elements: int = -1"},
        stack_shape,
-       list_stack_gradient,
-       {1}},
+       {.gradient = list_stack_gradient, .host_inputs = {1}}},
       {"TensorListFromTensor",
        "The rows of a tensor as a list.",
        {"tensor: element_dtype", "element_shape: shape_type"},
        {"output_handle: variant"},
        {t, s},
        from_tensor_shape,
-       list_from_tensor_gradient,
-       {1}},
+       {.gradient = list_from_tensor_gradient, .host_inputs = {1}}},
       {"TensorListLength",
        "How many elements there are.",
        {"input_handle: variant"},
        {"length: int32"},
        {},
        length_shape,
-       kNotDifferentiable,
-       {},
-       true},
+       {.blocks_gradient = true}},
       {"TensorListResize",
        "The list with that many elements.",
        {"input_handle: variant", "size: int32"},
        {"output_handle: variant"},
        {},
        same_list_shape,
-       list_resize_gradient,
-       {1}},
+       {.gradient = list_resize_gradient, .host_inputs = {1}}},
       {"TensorListElementShape",
        "The shape the elements have, -1 where it is not known.",
        {"input_handle: variant"},
        {"element_shape: shape_type"},
        {s},
        shape_of_elements_shape,
-       kNotDifferentiable,
-       {},
-       true,
-       {0}},
+       {.blocks_gradient = true, .host_outputs = {0}}},
       {"TensorListGather",
        "The elements that indices name, as rows of a tensor.",
        {"input_handle: variant", "indices: int32", "element_shape: int32"},
        {"values: element_dtype"},
        {t},
        gather_shape,
-       list_gather_gradient,
-       {1, 2}},
+       {.gradient = list_gather_gradient, .host_inputs = {1, 2}}},
       {"TensorListScatterV2",
        "A list whose elements at indices are the rows of a tensor.",
        {"tensor: element_dtype", "indices: int32", "element_shape: shape_type", "num_elements: int32"},
        {"output_handle: variant"},
        {t, s},
        scatter_shape,
-       list_scatter_gradient,
-       {1, 2, 3}},
+       {.gradient = list_scatter_gradient, .host_inputs = {1, 2, 3}}},
       {"TensorListScatterIntoExistingList",
        "The list with the rows of a tensor at indices.",
        {"input_handle: variant", "tensor: element_dtype", "indices: int32"},
        {"output_handle: variant"},
        {t},
        scatter_into_shape,
-       list_scatter_into_gradient,
-       {2}},
+       {.gradient = list_scatter_into_gradient, .host_inputs = {2}}},
       {"TensorListConcatV2",
        "The elements one after another along their first axis, and their lengths.",
        {"input_handle: variant", "element_shape: shape_type", "leading_dims: int64"},
        {"tensor: element_dtype", "lengths: int64"},
        {t, s},
        concat_shape,
-       list_concat_gradient,
-       {1, 2},
-       false,
-       {1}},
+       {.gradient = list_concat_gradient, .host_inputs = {1, 2}, .host_outputs = {1}}},
       {"TensorListSplit",
        "A tensor cut along its first axis into elements of these lengths.",
        {"tensor: element_dtype", "element_shape: shape_type", "lengths: int64"},
        {"output_handle: variant"},
        {t, s},
        split_shape,
-       list_split_gradient,
-       {1, 2}},
+       {.gradient = list_split_gradient, .host_inputs = {1, 2}}},
   };
 }
 
 }  // namespace
 
-void define_list(OpRegistry& ops) {
-  for (Row& row : rows()) {
-    ops.add({.name = row.name,
-             .doc = row.doc,
-             .inputs = std::move(row.inputs),
-             .outputs = std::move(row.outputs),
-             .attrs = std::move(row.attrs),
-             .shape = row.shape,
-             .gradient = row.gradient,
-             .cost = free_cost,
-             .blocks_gradient = row.blocks,
-             .host_inputs = std::move(row.host_inputs),
-             .host_outputs = std::move(row.host_outputs)});
-  }
-}
+void define_list(OpRegistry& ops) { add_rows(ops, rows(), {.cost = free_cost}); }
 
 }  // namespace argosy

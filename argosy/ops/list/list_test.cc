@@ -111,32 +111,32 @@ TEST_F(Lists, ConcatenatesOnlyWhatElementShapeAllows) {
   };
   const Value vectors = list({{1, 2}, {3, 4}}, false), mixed = list({{1, 2}, {3}}, false),
               matrices = list({{1, 2}, {3, 4}}, true);
-  struct Row {
+  struct ElementShapeCase {
     Value list;
     std::vector<std::int64_t> element_shape;
     const char* says;  // null: it works
   };
   const char* const scalars = "Concat requires elements to be at least vectors, found scalars instead.";
-  for (const Row& row :
-       std::vector<Row>{{vectors, {2}, nullptr},
-                        {vectors, {-1}, nullptr},
-                        {mixed, {-1}, nullptr},
-                        {matrices, {-1, 2}, nullptr},
-                        {matrices, {1, 2}, nullptr},
-                        {none, {3}, nullptr},
-                        {none, {-1, 2}, nullptr},
-                        {vectors,
-                         {3},
-                         "First entry of element_shape input does not match the first dim of list element at index: 0 "
-                         "Expected: 3 Actual: 2"},
-                        {mixed, {2}, "at index: 1 Expected: 2 Actual: 1"},
-                        {matrices, {2, 2}, "at index: 0 Expected: 2 Actual: 1"},
-                        {matrices, {2}, "PartialTensorShape: Incompatible ranks during merge: 0 vs. 1"},
-                        {vectors, {-1, 2}, "PartialTensorShape: Incompatible ranks during merge: 1 vs. 0"},
-                        {matrices, {-1, 3}, "PartialTensorShape: Incompatible shapes during merge: [3] vs. [2]"},
-                        {vectors, {}, scalars},
-                        {none, {}, scalars},
-                        {none, {-1, -1}, "All except the first dimension must be fully defined"}}) {
+  for (const ElementShapeCase& row : std::vector<ElementShapeCase>{
+           {vectors, {2}, nullptr},
+           {vectors, {-1}, nullptr},
+           {mixed, {-1}, nullptr},
+           {matrices, {-1, 2}, nullptr},
+           {matrices, {1, 2}, nullptr},
+           {none, {3}, nullptr},
+           {none, {-1, 2}, nullptr},
+           {vectors,
+            {3},
+            "First entry of element_shape input does not match the first dim of list element at index: 0 "
+            "Expected: 3 Actual: 2"},
+           {mixed, {2}, "at index: 1 Expected: 2 Actual: 1"},
+           {matrices, {2, 2}, "at index: 0 Expected: 2 Actual: 1"},
+           {matrices, {2}, "PartialTensorShape: Incompatible ranks during merge: 0 vs. 1"},
+           {vectors, {-1, 2}, "PartialTensorShape: Incompatible ranks during merge: 1 vs. 0"},
+           {matrices, {-1, 3}, "PartialTensorShape: Incompatible shapes during merge: [3] vs. [2]"},
+           {vectors, {}, scalars},
+           {none, {}, scalars},
+           {none, {-1, -1}, "All except the first dimension must be fully defined"}}) {
     const Value shape = constant(graph_, Tensor::vector<std::int64_t>(row.element_shape));
     const Value lengths = constant(graph_, Tensor::vector<std::int64_t>({}));
     const Value all =

@@ -2,15 +2,15 @@
 // faster.
 //
 // A float32 is the sum of three bfloat16, eight of its 24 bits each: a = a1 + a2 + a3. Of the nine products of parts
-// the six largest are added up in float32, a1b1, a1b2, a2b1, a2b2, a1b3 and a3b1; those left out are together below
+// the six largest are added up in float32: a1b1, a1b2, a2b1, a2b2, a1b3 and a3b1. The others are together below
 // 2^-24 |a b|, half of what rounding to float32 may take. A tile adds up 32 products before its sum is rounded into the
 // long one, so that sums are rounded less often than one after the other. Held against double, products of 256 to 2048
 // have 0.5 to 0.7 of the root mean square error of oneDNN's float32. The method: Henry, Tang and Heinecke, "Leveraging
 // the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations", arXiv 1904.06376; XLA computes
 // float32 so on TPUs ("highest").
 //
-// What differs from float32 arithmetic: numbers below 2^-126 count as 0, and so do the parts of numbers below 2^-110
-// that are; infinities, what is not a number, and what lies within a bfloat16's rounding of infinity have no parts.
+// Other than in float32 arithmetic, numbers below 2^-126 count as 0, and so do such parts of numbers below 2^-110.
+// Infinities, NaNs, and numbers within a bfloat16's rounding of infinity have no parts.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ class Use {
   Use& operator=(const Use&) = delete;
 };
 
-// One operand, a matrix of `count` rows or columns by k numbers to be multiplied: number p of i at
-// at[i * stride + p], or where they lie across at[p * stride + i].
+// One operand of a product: a matrix of `count` rows or columns, of k numbers each. Number p of row or column i is
+// at[i * stride + p]; with `across` it is at[p * stride + i].
 struct Operand {
   const float* at;
   std::int64_t count, k, stride;

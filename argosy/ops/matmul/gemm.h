@@ -21,8 +21,8 @@ struct Gemm {
   // of them are here. (transpose_b without transpose_a adds up as it likes.)
   ReductionChunks batch = {};
   std::int64_t per_example = 1;  // rows that one example has
-  // Where the m rows are some of a product's (a device's share of it, a block), so many it has: what is chosen by the
-  // number of rows, and changes their bits, is chosen by these. 0: m.
+  // The rows of the whole product, where the m rows are only some of them: a device's shard, a block. Choices that
+  // depend on the number of rows, and change their bits, go by this number. 0: m.
   std::int64_t global_rows = 0;
 };
 

@@ -5,7 +5,7 @@
 
 namespace argosy {
 
-// Columns [begin, end) of c[m, n] = a[m, k] · b[n, k]ᵀ, both operands read along their rows: for few rows of a, where
+// Columns [begin, end) of c[m, n] = a[m, k] · b[n, k]ᵀ, both operands read along their rows. For few rows of a: there
 // transposing b first would cost more than the product.
 void gemm_dot_rows(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c,
                    std::int64_t begin, std::int64_t end);

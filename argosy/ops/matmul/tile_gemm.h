@@ -14,9 +14,9 @@ struct TileGemm {
 
 // Of the scratch memory, 64-byte aligned, for so many threads.
 std::size_t tile_gemm_scratch_bytes(const TileGemm& g, int threads);
-// False when c is not the product, for not all of it is finite: infinities and what is not a number have no parts, and
-// sums of parts may leave float32's range another way than their numbers would. The calling thread's team works; an
-// element's bits depend on its row, its column and k alone. REQUIRES: has_float_tiles().
+// False when c is not the product, for not all of it is finite. Infinities and NaNs have no parts, and sums of parts may
+// leave float32's range where sums of numbers would not. The calling thread's team works. An element's bits depend
+// on its row, its column and k alone. REQUIRES: has_float_tiles().
 bool tile_gemm(const TileGemm& g, const float* a, const float* b, float* c, void* scratch);
 
 }  // namespace argosy

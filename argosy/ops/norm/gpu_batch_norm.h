@@ -8,8 +8,8 @@
 
 namespace argosy::batch_norm {
 
-// One normalisation: x, y and the statistics [channels] in outputs 1 to 4: of the batch (running, where they are), and
-// the mean and the variance without Bessel's correction that are kept for the gradient, whoever computes that.
+// One normalisation: x and y. Outputs 1 to 4 are statistics [channels]. First come mean and variance of the batch, or
+// running ones where there are any; then mean and variance without Bessel's correction, kept for the gradient.
 struct Forward {
   Layout layout;
   const Tensor* x = nullptr;

@@ -5,9 +5,9 @@
 
 namespace argosy::cuda {
 
-// x as outer x channels x inner, the `outer * inner` elements of a channel being its rows. Sums over rows are cut into
-// `chunks`; a block looks at `lanes` times `vec` channels side by side, powers of two: each thread at `vec` of them,
-// 1 or, where they are neighbours and their number is a multiple of it, as many as make 16 bytes (vec.h).
+// x as outer x channels x inner; the `outer * inner` elements of a channel are its rows. Sums over rows are cut into
+// `chunks`. A block takes `lanes` times `vec` neighbouring channels, both powers of two; a thread takes `vec` of them.
+// `vec` is 1, or what makes 16 bytes (vec.h) where channels are neighbours and their number is a multiple of it.
 struct GpuChannels {
   i64 outer, channels, inner;
   int lanes, chunks, vec = 1;

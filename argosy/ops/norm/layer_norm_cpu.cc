@@ -4,6 +4,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/elementwise/elementwise_kernels.h"
+#include "argosy/ops/norm/layer_norm_inputs.h"
 #include "argosy/ops/norm/layer_norm_loops.h"
 #include "argosy/ops/norm/norm_registration.h"
 
@@ -71,18 +72,6 @@ void narrow_row(const wide_t<T>* wide, T* x, std::int64_t n) {
   }
 }
 
-// Checks that inputs [first, last) are vectors of x's last axis; gives rows and columns.
-Result<std::pair<std::int64_t, std::int64_t>> rows_and_columns(KernelContext& c, std::string_view op, const Shape& x,
-                                                               int first, int last) {
-  if (x.rank() == 0) return invalid_argument(op, ": x must have an axis").with_id("ARG-SHAPE-004");
-  for (int i = first; i < last; ++i) {
-    if (c.input(i).shape() == Shape{x.back()}) continue;
-    return invalid_argument(op, ": input ", i, " of shape ", c.input(i).shape(), " for rows of ", x.back())
-        .with_id("ARG-SHAPE-014");
-  }
-  return std::pair{x.back() == 0 ? 0 : x.elements() / x.back(), x.back()};
-}
-
 template <bool fast>
 class LayerNorm final : public Kernel {
  public:
@@ -92,7 +81,7 @@ class LayerNorm final : public Kernel {
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    ARGOSY_ASSIGN_OR_RETURN(const auto sizes, rows_and_columns(c, "_LayerNorm", x.shape(), 1, 3));
+    ARGOSY_ASSIGN_OR_RETURN(const auto sizes, check_layer_norm(c));
     const auto [rows, n] = sizes;
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
     return dispatch<FloatTypes>(x.dtype(), "_LayerNorm", [&, rows = rows, n = n]<typename T>() {
@@ -144,12 +133,8 @@ class LayerNormGrad final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<LayerNormGrad>(init.attrs.get_float("epsilon")));
   }
   Status run(KernelContext& c) override {
-    const Tensor &dy = c.input(0), &x = c.input(1);
-    if (!(dy.shape() == x.shape())) {
-      return invalid_argument("_LayerNormGrad: dy and x must have one shape, not ", dy.shape(), " and ", x.shape())
-          .with_id("ARG-SHAPE-013");
-    }
-    ARGOSY_ASSIGN_OR_RETURN(const auto sizes, rows_and_columns(c, "_LayerNormGrad", x.shape(), 2, 3));
+    const Tensor& x = c.input(1);
+    ARGOSY_ASSIGN_OR_RETURN(const auto sizes, check_layer_norm_grad(c));
     const auto [rows, n] = sizes;
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, x.shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dscale, c.output(1, {n}));

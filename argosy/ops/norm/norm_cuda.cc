@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "argosy/ops/gpu_kernels.h"
+#include "argosy/ops/norm/layer_norm_inputs.h"
 #include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
@@ -10,22 +11,8 @@ void add_kernels_cuda_batch_norm(KernelRegistry& kernels);
 
 namespace {
 
-// Rows and columns of x, with inputs [first, last) vectors of its last axis.
-struct Rows {
-  std::int64_t rows = 0, n = 0;
-};
-Result<Rows> rows_of(KernelContext& c, std::string_view op, const Shape& x, int first, int last) {
-  if (x.rank() == 0) return invalid_argument(op, ": x must have an axis").with_id("ARG-SHAPE-004");
-  for (int i = first; i < last; ++i) {
-    if (c.input(i).shape() == Shape{x.back()}) continue;
-    return invalid_argument(op, ": input ", i, " of shape ", c.input(i).shape(), " for rows of ", x.back())
-        .with_id("ARG-SHAPE-014");
-  }
-  return Rows{x.back() == 0 ? 0 : x.elements() / x.back(), x.back()};
-}
-
 // A block a row, of a thread for every four elements.
-cuda::LaunchShape row_grid(const Rows& r) {
+cuda::LaunchShape row_grid(const LayerNormRows& r) {
   const std::int64_t threads = std::clamp<std::int64_t>((r.n + 127) / 128 * 32, 32, 256);
   return {.grid = {.x = static_cast<unsigned>(std::min<std::int64_t>(r.rows, cuda::kMostBlocks))},
           .block = {.x = static_cast<unsigned>(threads)}};
@@ -39,7 +26,7 @@ class LayerNorm final : public Kernel {
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    ARGOSY_ASSIGN_OR_RETURN(const Rows r, rows_of(c, "_LayerNorm", x.shape(), 1, 3));
+    ARGOSY_ASSIGN_OR_RETURN(const LayerNormRows r, check_layer_norm(c));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
     return cuda::launch(c, {"layer_norm", str_cat("layer_norm_", cuda::type_suffix(x.dtype()))}, row_grid(r), r.rows,
                         r.n, x.raw(), c.input(1).raw(), c.input(2).raw(), epsilon_, y->raw());
@@ -57,11 +44,7 @@ class LayerNormGrad final : public Kernel {
   }
   Status run(KernelContext& c) override {
     const Tensor &dy = c.input(0), &x = c.input(1);
-    if (!(dy.shape() == x.shape())) {
-      return invalid_argument("_LayerNormGrad: dy and x must have one shape, not ", dy.shape(), " and ", x.shape())
-          .with_id("ARG-SHAPE-013");
-    }
-    ARGOSY_ASSIGN_OR_RETURN(const Rows r, rows_of(c, "_LayerNormGrad", x.shape(), 2, 3));
+    ARGOSY_ASSIGN_OR_RETURN(const LayerNormRows r, check_layer_norm_grad(c));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, x.shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dscale, c.output(1, {r.n}));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const doffset, c.output(2, {r.n}));

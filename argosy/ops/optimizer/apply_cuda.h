@@ -1,6 +1,6 @@
 // Several updates of one rule as one launch: what its kernel is given. Read by nvcc and the host's compiler.
 //
-// The elements of all updates are cut into pieces, which the blocks share out: a large variable keeps as many blocks at
+// The elements of all updates are cut into pieces, which the blocks share out. A large variable keeps as many blocks at
 // work as it needs, a small one no more than one.
 #pragma once
 

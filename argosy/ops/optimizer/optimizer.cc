@@ -9,7 +9,7 @@ namespace {
 
 // One rule: its op's inputs in order, as TensorFlow names them. The first `variables` are variables; "indices" stands
 // where the sparse op takes them and is left out of the dense one.
-struct Row {
+struct UpdateRow {
   const char* rule;
   const char* doc;
   int variables;
@@ -18,7 +18,7 @@ struct Row {
   const char* attr = nullptr;
   bool resource_only = false;
 };
-constexpr Row kRows[] = {
+constexpr UpdateRow kRows[] = {
     {"GradientDescent", "var -= alpha * delta", 1, "var alpha delta", nullptr},
     {"ProximalGradientDescent", "A gradient step, then shrinkage by l1 and l2.", 1, "var alpha l1 l2 delta",
      "var alpha l1 l2 grad indices"},
@@ -102,7 +102,7 @@ Cost apply_cost(const ShapeContext& c) {
   return cost;
 }
 
-OpSpec spec(const Row& row, bool sparse, bool resource) {
+OpSpec spec(const UpdateRow& row, bool sparse, bool resource) {
   OpSpec op{.name = str_cat(resource ? "Resource" : "", sparse ? "SparseApply" : "Apply", row.rule),
             .doc = row.doc,
             .attrs = {"T: number", "use_locking: bool = false"},
@@ -128,7 +128,7 @@ void define_apply_many(OpRegistry& ops);
 
 void define_optimizer(OpRegistry& ops) {
   define_apply_many(ops);
-  for (const Row& row : kRows) {
+  for (const UpdateRow& row : kRows) {
     ops.add(spec(row, false, true));
     if (!row.resource_only) ops.add(spec(row, false, false));
     if (row.sparse == nullptr) continue;

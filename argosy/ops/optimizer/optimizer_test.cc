@@ -15,13 +15,13 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // What the variables hold after one step of TensorFlow 2.21 from the values below.
-struct Row {
+struct UpdateCase {
   const char* rule;
   const char* attr;
   bool value;
   std::vector<std::vector<float>> after;
 };
-const Row kRows[] = {
+const UpdateCase kRows[] = {
     {"GradientDescent", "", false, {{0.949999988, -1.89999998, 3, -0.699999988}}},
     {"ProximalGradientDescent", "", false, {{0.902912676, -1.82524276, 2.89320397, -0.660194218}}},
     {"Adadelta",
@@ -160,7 +160,7 @@ Tensor repeated(const std::vector<float>& values, int repeat) {
   return Tensor::vector<float>(all);
 }
 
-StateCase dense_case(const Row& row, const std::string& op, int repeat) {
+StateCase dense_case(const UpdateCase& row, const std::string& op, int repeat) {
   StateCase c{.op = op};
   const OpDef* def = builtin_ops().find(op);
   for (const ArgDef& arg : def->input_args) {
@@ -218,7 +218,7 @@ StateCase sparse_case(const StateCase& dense, const std::string& op) {
   return c;
 }
 
-class Optimizers : public testing::TestWithParam<Row> {};
+class Optimizers : public testing::TestWithParam<UpdateCase> {};
 INSTANTIATE_TEST_SUITE_P(Rules, Optimizers, testing::ValuesIn(kRows), [](const auto& info) {
   return str_cat(info.param.rule, *info.param.attr != 0 ? str_cat("_", info.param.attr) : "");
 });

@@ -66,8 +66,6 @@ Status check_counts(const OpDef& op, const AttrMap& attrs) {
 namespace {
 
 using examples::Columns;
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 PartialShape joined(std::vector<std::int64_t> first, const PartialShape& rest) {
   if (!rest.has_rank()) return PartialShape::unknown();
   first.insert(first.end(), rest.sizes().begin(), rest.sizes().end());
@@ -85,22 +83,22 @@ void part_shapes(ShapeContext& c, const std::map<std::string, int>& out, const s
   };
   const auto rank = static_cast<std::int64_t>(lead.size()) + (steps ? 2 : 1);
   for (std::size_t k = 0; k < columns.sparse.size(); ++k) {
-    set("sparse_indices", k, {kUnknown, rank});
-    set("sparse_values", k, {kUnknown});
+    set("sparse_indices", k, {kUnknownSize, rank});
+    set("sparse_values", k, {kUnknownSize});
     set("sparse_shapes", k, {rank});
   }
   for (std::size_t k = 0; k < columns.dense.size(); ++k) {
     std::vector<std::int64_t> first = lead;
-    if (steps) first.push_back(kUnknown);
+    if (steps) first.push_back(kUnknownSize);
     set("dense_values", k, k < columns.dense_shapes.size() ? joined(first, columns.dense_shapes[k]) : PartialShape());
     set("dense_lengths", k, PartialShape(lead));
   }
   for (std::size_t k = 0; k < columns.ragged.size(); ++k) {
-    set("ragged_values", k, {kUnknown});
-    const std::int64_t ends = lead.empty() ? 0 : lead[0] < 0 ? kUnknown : lead[0] + 1;
+    set("ragged_values", k, {kUnknownSize});
+    const std::int64_t ends = lead.empty() ? 0 : lead[0] < 0 ? kUnknownSize : lead[0] + 1;
     set("ragged_row_splits", k, lead.empty() && !part.empty() ? PartialShape::scalar() : PartialShape{ends});
     set("ragged_outer_splits", k, lead.empty() ? PartialShape::scalar() : PartialShape{ends});
-    set("ragged_inner_splits", k, {kUnknown});
+    set("ragged_inner_splits", k, {kUnknownSize});
   }
 }
 
@@ -118,7 +116,7 @@ Status examples_shape(ShapeContext& c) {
   }
   if (!serialized.has_rank() && scalars_too) return ok_status();
   std::vector<std::int64_t> lead;
-  if (!single && serialized.rank() != 0) lead.push_back(serialized.has_rank() ? serialized[0] : kUnknown);
+  if (!single && serialized.rank() != 0) lead.push_back(serialized.has_rank() ? serialized[0] : kUnknownSize);
   ARGOSY_ASSIGN_OR_RETURN(const auto out, examples::first_of(c.op().output_args, c.attrs()));
   if (c.op().name.find("Sequence") == std::string::npos) {
     part_shapes(c, out, "", lead, false);

@@ -13,21 +13,21 @@ namespace argosy::examples {
 using tf::Feature;
 
 // The features of every row, and what to call the row in an error.
-struct Row {
+struct ExampleRow {
   tf::SequenceExample example;  // a plain Example is all context
   std::string name;
 };
 
-inline Status complain(const Row& row, std::string_view key, const auto&... what) {
+inline Status complain(const ExampleRow& row, std::string_view key, const auto&... what) {
   return invalid_argument("Name: ", row.name, ", Key: ", key, ".  ", what...);
 }
-inline Status required(const Row& row, std::string_view key, DType dtype) {
+inline Status required(const ExampleRow& row, std::string_view key, DType dtype) {
   return invalid_argument("Name: ", row.name, ", Feature: ", key, " (data type: ", dtype_name(dtype),
                           ") is required but could not be found.");
 }
 
 // Null where the row has none, or one that says nothing. The dtype is checked.
-inline Result<const Feature*> find(const Row& row, const std::string& key, DType dtype) {
+inline Result<const Feature*> find(const ExampleRow& row, const std::string& key, DType dtype) {
   const auto found = row.example.context.find(key);
   if (found == row.example.context.end() || found->second.dtype == DType::kInvalid) return nullptr;
   if (found->second.dtype != dtype) {

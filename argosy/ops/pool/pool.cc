@@ -42,8 +42,7 @@ Status pool_v2_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape x, c.with_rank(0, 4));
   const auto ksize = known(c, 1), strides = known(c, 2);
   if (!ksize || !strides) {
-    constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-    c.set_output(0, PartialShape(attrs.image(x[0], kUnknown, kUnknown, x[attrs.channel_axis()])));
+    c.set_output(0, PartialShape(attrs.image(x[0], kUnknownSize, kUnknownSize, x[attrs.channel_axis()])));
     return ok_status();
   }
   ARGOSY_RETURN_IF_ERROR(set_pool_window(attrs, *ksize, *strides));

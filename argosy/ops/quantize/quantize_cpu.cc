@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/ops/quantize/fake_quant.h"
 
 namespace argosy {
 
@@ -29,62 +29,35 @@ struct Nudged {
 
 class FakeQuant final : public Kernel {
  public:
-  explicit FakeQuant(const KernelInit& init)
-      : op_(init.op.name),
-        gradient_(op_.ends_with("Gradient")),
-        channels_(op_.find("Channel") != std::string::npos),
-        min_(init.attrs.get_or("min", 0.0f)),
-        max_(init.attrs.get_or("max", 0.0f)),
-        bits_(init.attrs.get_int("num_bits")),
-        lowest_(init.attrs.get_bool("narrow_range") ? 1.0f : 0.0f) {}
+  explicit FakeQuant(const KernelInit& init) : options_(init) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     auto kernel = std::make_unique<FakeQuant>(init);
-    if (kernel->bits_ < 2 || kernel->bits_ > 16) {
-      return invalid_argument(init.op.name, ": num_bits must be between 2 and 16, inclusive, not ", kernel->bits_);
-    }
-    if (init.op.name.find("Args") != std::string::npos && !(kernel->min_ < kernel->max_)) {
-      return invalid_argument(init.op.name, ": min has to be smaller than max, was: ", kernel->min_,
-                              " >= ", kernel->max_);
-    }
+    ARGOSY_RETURN_IF_ERROR(kernel->options_.check());
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
   Status run(KernelContext& c) override {
-    const int x = gradient_ ? 1 : 0;
-    const Shape& shape = c.input(x).shape();
-    if (gradient_ && !(c.input(0).shape() == shape)) {
-      return invalid_argument(op_, ": gradients and inputs must be the same size, not ", c.input(0).shape(), " and ",
-                              shape);
-    }
-    const bool fixed = op_.find("Args") != std::string::npos;
-    std::int64_t count = 1;
-    if (channels_) {
-      if (shape.rank() == 0) return invalid_argument(op_, ": inputs must have channels, their last axis");
-      count = shape.back();
-    }
-    const Shape wanted = channels_ ? Shape{count} : Shape{};
-    for (int i = x + 1; i < c.num_inputs(); ++i) {
-      if (c.input(i).shape() == wanted) continue;
-      return invalid_argument(op_, ": min and max must have shape ", wanted, ", not ", c.input(i).shape());
-    }
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    const FakeQuantOptions& o = options_;
+    const int x = o.x();
+    ARGOSY_ASSIGN_OR_RETURN(const Shape limits, o.check_inputs(c));
+    const std::int64_t count = limits.elements();
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, c.input(x).shape()));
     std::vector<float*> sums;
     for (int i = 1; i < c.num_outputs(); ++i) {
-      ARGOSY_ASSIGN_OR_RETURN(Tensor* const sum, c.output(i, wanted));
+      ARGOSY_ASSIGN_OR_RETURN(Tensor* const sum, c.output(i, limits));
       std::fill_n(sum->data<float>(), count, 0.0f);
       sums.push_back(sum->data<float>());
     }
     const float* const from = c.input(x).data<float>();
     float* const to = y->data<float>();
-    const float highest = static_cast<float>((std::int64_t{1} << bits_) - 1);
     for (std::int64_t channel = 0; channel < count; ++channel) {
-      const float min = fixed ? min_ : c.input(x + 1).data<float>()[channel];
-      const float max = fixed ? max_ : c.input(x + 2).data<float>()[channel];
+      const float min = o.fixed ? o.min : c.input(x + 1).data<float>()[channel];
+      const float max = o.fixed ? o.max : c.input(x + 2).data<float>()[channel];
       const bool unset = min == 0 && max == 0;  // limits that nobody has found yet
-      const Nudged nudged(min, max, lowest_, highest);
+      const Nudged nudged(min, max, o.lowest, o.highest());
       double below = 0, above = 0;
       for (std::int64_t i = channel; i < y->elements(); i += count) {
-        if (!gradient_) {
+        if (!o.gradient) {
           to[i] = unset ? 0.0f : nudged(from[i]);
           continue;
         }
@@ -105,11 +78,7 @@ class FakeQuant final : public Kernel {
   }
 
  private:
-  const std::string op_;
-  const bool gradient_, channels_;
-  const float min_, max_;
-  const std::int64_t bits_;
-  const float lowest_;
+  const FakeQuantOptions options_;
 };
 
 }  // namespace

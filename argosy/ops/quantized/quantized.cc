@@ -3,6 +3,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/conv/window.h"
+#include "argosy/ops/op_rows.h"
 
 namespace argosy {
 
@@ -105,15 +106,7 @@ Status unknown_shape(ShapeContext& c) {
   return scalars_from(c, 1);
 }
 
-struct Row {
-  const char* name;
-  const char* doc;
-  std::vector<std::string> inputs, outputs, attrs;
-  ShapeFn shape;
-  std::vector<int> host_inputs = {};
-};
-
-std::vector<Row> rows() {
+std::vector<OpRow> rows() {
   const std::string mode = "mode: {'MIN_COMBINED', 'MIN_FIRST', 'SCALED'} = 'MIN_COMBINED'";
   const std::string padding = "padding: {'SAME', 'VALID'}";
   const std::string out = any("out_type");
@@ -189,7 +182,7 @@ std::vector<Row> rows() {
        {"output: T", "output_min: float", "output_max: float"},
        {"T: type", "Tshape: index = int32"},
        reshape_shape,
-       {1}},
+       {.host_inputs = {1}}},
       {"QuantizedMaxPool",
        "The largest under each window.",
        {"input: T", "min_input: float", "max_input: float"},
@@ -208,26 +201,13 @@ std::vector<Row> rows() {
        {"output: T", "output_min: float", "output_max: float"},
        {"N: int >= 2", "T: type"},
        unknown_shape,
-       {0}},
+       {.host_inputs = {0}}},
   };
 }
 
 }  // namespace
 
-void define_quantized(OpRegistry& ops) {
-  for (Row& row : rows()) {
-    ops.add({.name = row.name,
-             .doc = row.doc,
-             .inputs = std::move(row.inputs),
-             .outputs = std::move(row.outputs),
-             .attrs = std::move(row.attrs),
-             .shape = row.shape,
-             .gradient = kNotDifferentiable,
-             .cpu_only = true,
-             .blocks_gradient = true,
-             .host_inputs = std::move(row.host_inputs)});
-  }
-}
+void define_quantized(OpRegistry& ops) { add_rows(ops, rows(), {.cpu_only = true, .blocks_gradient = true}); }
 
 Quantized quantize(Value x, Value least, Value greatest, DType dtype, const std::string& mode) {
   if (!x.valid()) return {};

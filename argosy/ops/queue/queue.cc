@@ -2,6 +2,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/handle_ops.h"
 
 namespace argosy {
 
@@ -12,12 +13,6 @@ using DTypes = std::vector<DType>;
 
 // --- shapes ----------------------------------------------------------------------------------------------------------
 
-// A handle by reference is a vector of two strings: container and name.
-Status old_handle_shape(ShapeContext& c) {
-  c.set_output(0, PartialShape{2});
-  return ok_status();
-}
-
 Status handle_shape(ShapeContext& c) {
   c.set_output(0, PartialShape::scalar());
   const auto& dtypes = c.attrs().get<DTypes>("component_types");
@@ -27,12 +22,6 @@ Status handle_shape(ShapeContext& c) {
   for (std::size_t i = 1; i < dtypes.size(); ++i) queue.more.push_back({dtypes[i], shapes[i]});
   c.set_handle(0, std::move(queue));
   return ok_status();
-}
-
-Status old_handle_is_pair(ShapeContext& c) {
-  const PartialShape& handle = c.input(0);
-  if (handle.compatible(PartialShape{2})) return ok_status();
-  return invalid_argument(c.op().name, ": the handle must be a vector of 2, not of shape ", handle);
 }
 
 // The shape of every component, unknown where nothing is known of the queue.
@@ -51,8 +40,6 @@ Status dequeue_shape(ShapeContext& c) {
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<std::size_t>(i)]);
   return ok_status();
 }
-
-Status old_dequeue_shape(ShapeContext& c) { return old_handle_is_pair(c); }
 
 Status batch_shape(ShapeContext& c, bool of_n) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
@@ -73,7 +60,7 @@ Status dequeue_many_shape(ShapeContext& c) { return batch_shape(c, true); }
 Status dequeue_up_to_shape(ShapeContext& c) { return batch_shape(c, false); }
 
 Status old_batch_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(old_handle_is_pair(c));
+  ARGOSY_RETURN_IF_ERROR(check_ref_handle(c));
   return c.with_rank(1, 0).status();
 }
 
@@ -85,20 +72,11 @@ Status told_shape(ShapeContext& c) {
 }
 
 Status old_told_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(old_handle_is_pair(c));
+  ARGOSY_RETURN_IF_ERROR(check_ref_handle(c));
   return scalar_output(c);
 }
 
 // --- definitions -----------------------------------------------------------------------------------------------------
-
-struct Row {
-  std::string name;  // of the old form; the new one has "V2" behind it
-  const char* doc;
-  std::vector<std::string> inputs, outputs;  // behind the handle
-  std::vector<std::string> attrs;
-  ShapeFn shape, old_shape;
-  bool async = true;
-};
 
 void define_handles(OpRegistry& ops) {
   struct Handle {
@@ -126,7 +104,7 @@ void define_handles(OpRegistry& ops) {
                .doc = handle.doc,
                .outputs = {old ? "handle: Ref(string)" : "handle: resource"},
                .attrs = attrs,
-               .shape = old        ? old_handle_shape
+               .shape = old        ? ref_handle_shape
                         : priority ? scalar_output
                                    : handle_shape,
                .gradient = kNotDifferentiable,
@@ -138,55 +116,67 @@ void define_handles(OpRegistry& ops) {
   }
 }
 
-std::vector<Row> rows() {
+std::vector<HandleOpRow> rows() {
   const std::string wait = "timeout_ms: int = -1";
   const std::string in = "Tcomponents: list(type) >= 1", out = "component_types: list(type) >= 1";
   return {
-      {"QueueEnqueue", "Adds one element.", {"components: Tcomponents"}, {}, {in, wait}, handle_only, no_output},
-      {"QueueEnqueueMany",
-       "Adds an element per row.",
-       {"components: Tcomponents"},
-       {},
-       {in, wait},
-       handle_only,
+      {{"QueueEnqueue",
+        "Adds one element.",
+        {"handle: resource", "components: Tcomponents"},
+        {},
+        {in, wait},
+        handle_only,
+        {.async = true}},
        no_output},
-      {"QueueDequeue",
-       "Takes one element.",
-       {},
-       {"components: component_types"},
-       {out, wait},
-       dequeue_shape,
-       old_dequeue_shape},
-      {"QueueDequeueMany",
-       "Takes n elements, as rows.",
-       {"n: int32"},
-       {"components: component_types"},
-       {out, wait},
-       dequeue_many_shape,
-       old_batch_shape},
-      {"QueueDequeueUpTo",
-       "Takes n elements, or, from a closed queue, what is left, as rows.",
-       {"n: int32"},
-       {"components: component_types"},
-       {out, wait},
-       dequeue_up_to_shape,
-       old_batch_shape},
-      {"QueueClose",
-       "Lets no more elements in.",
-       {},
-       {},
-       {"cancel_pending_enqueues: bool = false"},
-       handle_only,
+      {{"QueueEnqueueMany",
+        "Adds an element per row.",
+        {"handle: resource", "components: Tcomponents"},
+        {},
+        {in, wait},
+        handle_only,
+        {.async = true}},
        no_output},
-      {"QueueIsClosed",
-       "Whether it lets no more elements in.",
-       {},
-       {"is_closed: bool"},
-       {},
-       told_shape,
-       old_told_shape,
-       false},
-      {"QueueSize", "How many elements there are.", {}, {"size: int32"}, {}, told_shape, old_told_shape, false},
+      {{"QueueDequeue",
+        "Takes one element.",
+        {"handle: resource"},
+        {"components: component_types"},
+        {out, wait},
+        dequeue_shape,
+        {.async = true}},
+       check_ref_handle},
+      {{"QueueDequeueMany",
+        "Takes n elements, as rows.",
+        {"handle: resource", "n: int32"},
+        {"components: component_types"},
+        {out, wait},
+        dequeue_many_shape,
+        {.async = true}},
+       old_batch_shape},
+      {{"QueueDequeueUpTo",
+        "Takes n elements, or, from a closed queue, what is left, as rows.",
+        {"handle: resource", "n: int32"},
+        {"components: component_types"},
+        {out, wait},
+        dequeue_up_to_shape,
+        {.async = true}},
+       old_batch_shape},
+      {{"QueueClose",
+        "Lets no more elements in.",
+        {"handle: resource"},
+        {},
+        {"cancel_pending_enqueues: bool = false"},
+        handle_only,
+        {.async = true}},
+       no_output},
+      {{"QueueIsClosed",
+        "Whether it lets no more elements in.",
+        {"handle: resource"},
+        {"is_closed: bool"},
+        {},
+        told_shape},
+       old_told_shape},
+      {{"QueueSize", "How many elements there are.", {"handle: resource"}, {"size: int32"}, {}, told_shape},
+       old_told_shape},
   };
 }
 
@@ -194,25 +184,7 @@ std::vector<Row> rows() {
 
 void define_queue(OpRegistry& ops) {
   define_handles(ops);
-  for (const Row& row : rows()) {
-    for (const bool old : {false, true}) {
-      std::vector<std::string> inputs = {old ? "handle: Ref(string)" : "handle: resource"};
-      inputs.insert(inputs.end(), row.inputs.begin(), row.inputs.end());
-      ops.add({.name = row.name + (old ? "" : "V2"),
-               .doc = row.doc,
-               .inputs = std::move(inputs),
-               .outputs = row.outputs,
-               .attrs = row.attrs,
-               .shape = old ? row.old_shape : row.shape,
-               .gradient = kNotDifferentiable,
-               .cost = free_cost,
-               .stateful = !old,
-               .cpu_only = true,
-               .in_host_memory = !old,
-               .accepts_uninitialized = old,
-               .async = row.async});
-    }
-  }
+  add_handle_rows(ops, rows(), {.cost = free_cost, .cpu_only = true, .in_host_memory = true});
 }
 
 // --- builders --------------------------------------------------------------------------------------------------------

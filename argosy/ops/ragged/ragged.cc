@@ -17,8 +17,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status splits_are_vectors(const ShapeContext& c, int count) {
   for (int i = 0; i < count; ++i) {
     ARGOSY_ASSIGN_OR_RETURN(const PartialShape splits, c.with_rank(i, 1));
@@ -28,7 +26,7 @@ Status splits_are_vectors(const ShapeContext& c, int count) {
 }
 
 Status range_shape(ShapeContext& c) {
-  std::int64_t rows = kUnknown;
+  std::int64_t rows = kUnknownSize;
   bool open = false;
   for (int i = 0; i < 3; ++i) {
     if (c.input(i).rank() > 1)
@@ -41,8 +39,8 @@ Status range_shape(ShapeContext& c) {
   bool all_scalars = !open;
   for (int i = 0; i < 3; ++i) all_scalars = all_scalars && c.input(i).rank() == 0;
   if (all_scalars) rows = 1;
-  c.set_output(0, PartialShape{rows < 0 ? kUnknown : rows + 1});
-  c.set_output(1, PartialShape{kUnknown});
+  c.set_output(0, PartialShape{rows < 0 ? kUnknownSize : rows + 1});
+  c.set_output(1, PartialShape{kUnknownSize});
   return ok_status();
 }
 
@@ -56,10 +54,10 @@ Status gather_shape(ShapeContext& c) {
     return invalid_argument("RaggedGather: OUTPUT_RAGGED_RANK must be ", indices.rank() + nested - 1, ", not ",
                             c.num_outputs() - 1);
   }
-  for (int i = 0; i + 1 < c.num_outputs(); ++i) c.set_output(i, PartialShape{kUnknown});
+  for (int i = 0; i + 1 < c.num_outputs(); ++i) c.set_output(i, PartialShape{kUnknownSize});
   if (!values.has_rank()) return ok_status();
   std::vector<std::int64_t> sizes = values.sizes();
-  sizes[0] = kUnknown;
+  sizes[0] = kUnknownSize;
   c.set_output(c.num_outputs() - 1, PartialShape(std::move(sizes)));
   return ok_status();
 }
@@ -69,7 +67,7 @@ Status to_sparse_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(splits_are_vectors(c, nested));
   const PartialShape& values = c.input(nested);
   if (values.rank() == 0) return invalid_argument("RaggedTensorToSparse: values must have a rank of at least 1");
-  const std::int64_t rank = values.has_rank() ? values.rank() + nested : kUnknown;
+  const std::int64_t rank = values.has_rank() ? values.rank() + nested : kUnknownSize;
   const std::int64_t count = values.elements();
   c.set_output(0, PartialShape{count, rank});
   c.set_output(1, PartialShape{count});
@@ -96,10 +94,10 @@ Status to_variant_shape(ShapeContext& c) {
   const PartialShape& outer = c.input(0);
   if (nested == 0) {
     if (outer.rank() == 0) return invalid_argument("RaggedTensorToVariant: a batch needs a rank of at least 1");
-    c.set_output(0, PartialShape{outer.has_rank() ? outer[0] : kUnknown});
+    c.set_output(0, PartialShape{outer.has_rank() ? outer[0] : kUnknownSize});
     return ok_status();
   }
-  c.set_output(0, PartialShape{outer.has_rank() && outer[0] > 0 ? outer[0] - 1 : kUnknown});
+  c.set_output(0, PartialShape{outer.has_rank() && outer[0] > 0 ? outer[0] - 1 : kUnknownSize});
   return ok_status();
 }
 
@@ -109,7 +107,7 @@ Status to_variant_gradient_shape(ShapeContext& c) {
 }
 
 Status from_variant_shape(ShapeContext& c) {
-  for (int i = 0; i + 1 < c.num_outputs(); ++i) c.set_output(i, PartialShape{kUnknown});
+  for (int i = 0; i + 1 < c.num_outputs(); ++i) c.set_output(i, PartialShape{kUnknownSize});
   return ok_status();
 }
 

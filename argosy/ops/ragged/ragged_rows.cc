@@ -8,8 +8,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status fill_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape ids, c.with_rank(0, 1));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape values, c.with_rank(1, 1));
@@ -17,9 +15,9 @@ Status fill_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape both, ids.merge(values));
   const auto rows = c.input_as_int(2);
-  c.set_output(0, PartialShape{kUnknown});
-  c.set_output(1, PartialShape{kUnknown});
-  c.set_output(2, PartialShape{rows && *rows >= 0 ? *rows : kUnknown});
+  c.set_output(0, PartialShape{kUnknownSize});
+  c.set_output(1, PartialShape{kUnknownSize});
+  c.set_output(2, PartialShape{rows && *rows >= 0 ? *rows : kUnknownSize});
   c.set_output(3, both);
   return ok_status();
 }
@@ -53,8 +51,8 @@ Status cross_shape(ShapeContext& c) {
   }
   if (counts[0] + counts[1] + counts[2] > 0)
     return invalid_argument("RaggedCross: input_order \"", order, "\" names fewer inputs than there are");
-  c.set_output(0, PartialShape{kUnknown});
-  c.set_output(1, PartialShape{kUnknown});
+  c.set_output(0, PartialShape{kUnknownSize});
+  c.set_output(1, PartialShape{kUnknownSize});
   return ok_status();
 }
 

@@ -1,5 +1,5 @@
-// Philox-4x32-10, the counter-based generator behind every random op: block n of a stream is a pure function of key and
-// counter, so streams can be skipped, split over threads and computed out of order. Numbers are TensorFlow's for
+// Philox-4x32-10, the counter-based generator behind every random op. Block n of a stream is a function of key and
+// counter alone: streams can be skipped, split over threads and computed out of order. Numbers are TensorFlow's for
 // TensorFlow's seeds. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 #pragma once
 

@@ -154,7 +154,8 @@ void define_random(OpRegistry& ops) {
        .shape = same_as_input,
        .stateful = true,
        .cpu_only = true,
-       .batch_rule = BatchRule::kNotFirst});
+       .batch_rule = BatchRule::kNotFirst,
+       .draws_whole_stream = true});
   const std::string real =
       "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}";
   add({.name = "Multinomial",

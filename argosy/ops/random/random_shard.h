@@ -10,11 +10,12 @@
 
 namespace argosy {
 
-// "_Shard" before the name of a random op (RandomUniform, StatelessRandomNormalV2, ...): the op that takes, after its
-// inputs, a tensor that has the batch's rows, and besides its attributes `weights` and `index` of the shard
-// (shard_batch.h), `rows`, how many of the result every example has along the `axis` of the batch, `repeats`, how many
-// times the batch repeats along it (heads times batch, time times batch), and `stream`, the node whose stream the
-// shards draw from ("": each from one of its own).
+// "_Shard" before the name of a random op: _ShardRandomUniform, _ShardStatelessRandomNormalV2, ... The op takes one more
+// input, a tensor that has the batch's rows, and more attributes:
+// * `weights`, `index`: the shard (shard_batch.h).
+// * `rows`: rows of the result per example, along the `axis` of the batch.
+// * `repeats`: how often the batch repeats along it (heads times batch, time times batch).
+// * `stream`: the node whose stream the shards draw from; "": each draws from a stream of its own.
 inline constexpr const char* kShardPrefix = "_Shard";
 
 struct ShardDraw {

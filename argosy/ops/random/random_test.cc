@@ -368,12 +368,13 @@ TEST(RandomOps, WithoutSeedsEveryKernelDiffers) {
 
 // Moments of many numbers, and the same numbers whatever the number of threads.
 TEST(RandomOps, Distributions) {
-  struct Row {
+  struct ExpectedMoments {
     Distribution distribution;
     double mean, variance;
   };
-  for (const Row& row : {Row{Distribution::kUniform, 0.5, 1.0 / 12}, Row{Distribution::kNormal, 0, 1},
-                         Row{Distribution::kTruncatedNormal, 0, 0.7737413}}) {
+  for (const ExpectedMoments& row :
+       {ExpectedMoments{Distribution::kUniform, 0.5, 1.0 / 12}, ExpectedMoments{Distribution::kNormal, 0, 1},
+        ExpectedMoments{Distribution::kTruncatedNormal, 0, 0.7737413}}) {
     const Tensor x = Tensor::zeros(DType::kFloat32, {200003});
     ASSERT_TRUE(fill_random(x, row.distribution, Philox(1, 2)).ok());
     double sum = 0, squares = 0;

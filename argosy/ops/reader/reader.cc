@@ -2,18 +2,13 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/handle_ops.h"
 
 namespace argosy {
 
 namespace {
 
 // --- shapes ----------------------------------------------------------------------------------------------------------
-
-// A handle by reference is a vector of two strings: container and name.
-Status old_handle_shape(ShapeContext& c) {
-  c.set_output(0, PartialShape{2});
-  return ok_status();
-}
 
 bool is_old(const ShapeContext& c) { return c.op().input_args[0].is_ref; }
 
@@ -58,14 +53,6 @@ struct Handle {
   std::vector<std::string> attrs = {};
 };
 
-struct Row {
-  std::string name;
-  const char* doc;
-  std::vector<std::string> inputs, outputs;  // behind the handle
-  ShapeFn shape;
-  bool reads = false;  // takes a queue of file names, and waits for it
-};
-
 Status record_input_shape(ShapeContext& c) {
   const std::int64_t batch = c.attrs().get_int("batch_size");
   if (batch < 1) return invalid_argument("RecordInput: batch_size must be positive, not ", batch);
@@ -94,7 +81,7 @@ void define_reader(OpRegistry& ops) {
                .doc = handle.doc,
                .outputs = {old ? "reader_handle: Ref(string)" : "reader_handle: resource"},
                .attrs = std::move(attrs),
-               .shape = old ? old_handle_shape : scalar_output,
+               .shape = old ? ref_handle_shape : scalar_output,
                .gradient = kNotDifferentiable,
                .cost = free_cost,
                .stateful = true,
@@ -113,40 +100,51 @@ void define_reader(OpRegistry& ops) {
            .stateful = true,
            .cpu_only = true,
            .opens_files = true});
-  const Row rows[] = {
-      {"ReaderRead", "The next record.", {}, {"key: string", "value: string"}, read_shape, true},
+  const OpFacts reads = {.async = true, .opens_files = true};
+  const std::vector<OpRow> rows = {
+      {"ReaderRead",
+       "The next record.",
+       {"reader_handle: resource", "queue_handle: resource"},
+       {"key: string", "value: string"},
+       {},
+       read_shape,
+       reads},
       {"ReaderReadUpTo",
        "The next records of a file, at most so many.",
-       {"num_records: int64"},
+       {"reader_handle: resource", "queue_handle: resource", "num_records: int64"},
        {"keys: string", "values: string"},
+       {},
        read_many_shape,
-       true},
-      {"ReaderNumRecordsProduced", "How many records it gave.", {}, {"records_produced: int64"}, told_shape},
-      {"ReaderNumWorkUnitsCompleted", "How many files it is through with.", {}, {"units_completed: int64"}, told_shape},
-      {"ReaderSerializeState", "Where it stands, to be restored.", {}, {"state: string"}, told_shape},
-      {"ReaderRestoreState", "Goes on where another stood.", {"state: string"}, {}, restore_shape},
-      {"ReaderReset", "As if it had read nothing.", {}, {}, told_shape},
+       reads},
+      {"ReaderNumRecordsProduced",
+       "How many records it gave.",
+       {"reader_handle: resource"},
+       {"records_produced: int64"},
+       {},
+       told_shape},
+      {"ReaderNumWorkUnitsCompleted",
+       "How many files it is through with.",
+       {"reader_handle: resource"},
+       {"units_completed: int64"},
+       {},
+       told_shape},
+      {"ReaderSerializeState",
+       "Where it stands, to be restored.",
+       {"reader_handle: resource"},
+       {"state: string"},
+       {},
+       told_shape},
+      {"ReaderRestoreState",
+       "Goes on where another stood.",
+       {"reader_handle: resource", "state: string"},
+       {},
+       {},
+       restore_shape},
+      {"ReaderReset", "As if it had read nothing.", {"reader_handle: resource"}, {}, {}, told_shape},
   };
-  for (const Row& row : rows) {
-    for (const bool old : {false, true}) {
-      const std::string type = old ? "Ref(string)" : "resource";
-      std::vector<std::string> inputs = {"reader_handle: " + type};
-      if (row.reads) inputs.push_back("queue_handle: " + type);
-      inputs.insert(inputs.end(), row.inputs.begin(), row.inputs.end());
-      ops.add({.name = row.name + (old ? "" : "V2"),
-               .doc = row.doc,
-               .inputs = std::move(inputs),
-               .outputs = row.outputs,
-               .shape = row.shape,
-               .gradient = kNotDifferentiable,
-               .cost = free_cost,
-               .stateful = !old,
-               .cpu_only = true,
-               .accepts_uninitialized = old,
-               .async = row.reads,
-               .opens_files = row.reads});
-    }
-  }
+  std::vector<HandleOpRow> forms;
+  for (const OpRow& row : rows) forms.push_back({row, row.shape});
+  add_handle_rows(ops, forms, {.cost = free_cost, .cpu_only = true});
 }
 
 Value text_line_reader(Graph& graph, int skip_header_lines, std::string_view name) {

@@ -109,15 +109,16 @@ Status arg_shape(ShapeContext& c) {
   return ok_status();
 }
 
-struct Row {
+struct ReductionRow {
   const char* name;
   const char* doc;
   const char* types;
   GradientFn gradient;
   BatchRule rule = BatchRule::kPerExample;
   KnownIntsFn known_ints = nullptr;
+  IdentityWhen identity_when = IdentityWhen::kNoAxes;
 };
-constexpr Row kRows[] = {
+constexpr ReductionRow kRows[] = {
     {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, BatchRule::kSum, folded_ints<joined_sum>},
     {"Mean", "The mean over the axes; of integers, rounded towards zero.", "T: number", reduction::mean_gradient,
      BatchRule::kMean},
@@ -128,13 +129,13 @@ constexpr Row kRows[] = {
     {"Min", "The smallest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kMinMax,
      folded_ints<joined_minimum>},
     {"EuclideanNorm", "The square root of the sum of squares over the axes.", "T: number",
-     reduction::euclidean_norm_gradient},
+     reduction::euclidean_norm_gradient, BatchRule::kPerExample, nullptr, IdentityWhen::kNever},
 };
 
 }  // namespace
 
 void define_reduction(OpRegistry& ops) {
-  for (const Row& row : kRows) {
+  for (const ReductionRow& row : kRows) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"input: T", "reduction_indices: Tidx"},
@@ -144,6 +145,7 @@ void define_reduction(OpRegistry& ops) {
              .gradient = row.gradient,
              .cost = reduction_cost,
              .known_ints = row.known_ints,
+             .identity_when = row.identity_when,
              .linear = row.gradient == reduction::sum_gradient || row.gradient == reduction::mean_gradient
                            ? Linear::kJointly
                            : Linear::kNo,
@@ -159,6 +161,7 @@ void define_reduction(OpRegistry& ops) {
              .shape = reduced_shape,
              .gradient = kNotDifferentiable,
              .cost = reduction_cost,
+             .identity_when = IdentityWhen::kNoAxes,
              .blocks_gradient = true,
              .batch_rule = BatchRule::kPerExample,
              .host_inputs = {1}});

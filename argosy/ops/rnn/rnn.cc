@@ -13,8 +13,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 // Ranks of inputs from `first` on.
 Status expect_ranks(const ShapeContext& c, int first, std::initializer_list<int> ranks) {
   for (const int rank : ranks) ARGOSY_RETURN_IF_ERROR(c.with_rank(first++, rank).status());
@@ -25,7 +23,7 @@ std::int64_t either(std::int64_t a, std::int64_t b) { return a >= 0 ? a : b; }
 
 // Inputs x, cs_prev, h_prev, w …: batch and units, as far as they are known.
 struct Known {
-  std::int64_t batch = kUnknown, inputs = kUnknown, units = kUnknown;
+  std::int64_t batch = kUnknownSize, inputs = kUnknownSize, units = kUnknownSize;
 };
 Result<Known> cell_sizes(const ShapeContext& c, int first) {
   Known k;
@@ -47,14 +45,14 @@ Status lstm_cell_grad_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(expect_ranks(c, 0, {2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2}));
   ARGOSY_ASSIGN_OR_RETURN(const Known k, cell_sizes(c, 0));
   c.set_output(0, {k.batch, k.units});
-  c.set_output(1, {k.batch, k.units < 0 ? kUnknown : 4 * k.units});
+  c.set_output(1, {k.batch, k.units < 0 ? kUnknownSize : 4 * k.units});
   for (int i = 2; i < 5; ++i) c.set_output(i, {k.units});
   return ok_status();
 }
 Status block_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(expect_ranks(c, 0, {0, 3, 2, 2, 2, 1, 1, 1, 1}));
   ARGOSY_ASSIGN_OR_RETURN(const Known k, cell_sizes(c, 1));
-  const std::int64_t time = c.input(1).has_rank() ? c.input(1)[0] : kUnknown;
+  const std::int64_t time = c.input(1).has_rank() ? c.input(1)[0] : kUnknownSize;
   c.set_all_outputs({time, k.batch, k.units});
   return ok_status();
 }
@@ -75,7 +73,7 @@ Status gru_grad_shape(ShapeContext& c) {
   c.set_output(0, {k.batch, k.inputs});
   c.set_output(1, {k.batch, k.units});
   c.set_output(2, {k.batch, k.units});
-  c.set_output(3, {k.batch, k.units < 0 ? kUnknown : 2 * k.units});
+  c.set_output(3, {k.batch, k.units < 0 ? kUnknownSize : 2 * k.units});
   return ok_status();
 }
 

@@ -5,6 +5,7 @@
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/functors.h"
+#include "argosy/ops/scan/scan_inputs.h"
 
 namespace argosy {
 
@@ -73,21 +74,11 @@ class Scan final : public Kernel {
 
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    if (c.input(1).shape().rank() != 0) {
-      return invalid_argument(op_, ": axis must be a scalar, not ", c.input(1).shape());
-    }
-    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t wanted, to_int64(c.input(1), op_));
-    if (wanted < -x.shape().rank() || wanted >= x.shape().rank()) {
-      return invalid_argument("ScanOp: Expected scan axis in the range [", -x.shape().rank(), ", ", x.shape().rank(),
-                              "), but got ", wanted, ": ", op_, ": axis ", wanted, " is outside");
-    }
-    ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(wanted, x.shape().rank(), op_));
+    ARGOSY_ASSIGN_OR_RETURN(const int axis, check_scan_axis(c, op_));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
     if (x.elements() == 0) return ok_status();
-    const std::int64_t count = x.shape()[axis];
-    std::int64_t outer = 1;
-    for (int i = 0; i < axis; ++i) outer *= x.shape()[i];
-    const std::int64_t inner = x.elements() / outer / count;
+    const ScanSizes sizes(x.shape(), axis);
+    const std::int64_t outer = sizes.outer, count = sizes.count, inner = sizes.inner;
     const std::int64_t bundles = (inner + kAtOnce - 1) / kAtOnce;
     return dispatch<Types>(x.dtype(), op_, [&]<typename T>() {
       const std::int64_t grain = std::max<std::int64_t>(1, 16384 / (count * std::min(inner, kAtOnce)));

@@ -65,7 +65,7 @@ Status dense_bincount_shape(ShapeContext& c) {
   return ok_status();
 }
 
-struct Row {
+struct SegmentRow {
   const char* name;
   const char* doc;
   const char* types;
@@ -75,8 +75,8 @@ struct Row {
 }  // namespace
 
 void define_segment(OpRegistry& ops) {
-  for (const Row& row :
-       {Row{"SegmentSum", "Sums of rows by ascending segment.", "T: number", segment::sum_gradient},
+  for (const SegmentRow& row :
+       {SegmentRow{"SegmentSum", "Sums of rows by ascending segment.", "T: number", segment::sum_gradient},
         {"SegmentMean", "Means of rows by ascending segment.", "T: number", segment::mean_gradient},
         {"SegmentProd", "Products of rows by ascending segment.", "T: number", segment::prod_gradient},
         {"SegmentMax", "Largest of rows by ascending segment.", "T: real", segment::extreme_gradient},
@@ -90,8 +90,8 @@ void define_segment(OpRegistry& ops) {
              .gradient = row.gradient,
              .batch_rule = BatchRule::kScatter});
   }
-  for (const Row& row :
-       {Row{"UnsortedSegmentSum", "Sums of rows by segment.", "T: number", segment::unsorted_sum_gradient},
+  for (const SegmentRow& row :
+       {SegmentRow{"UnsortedSegmentSum", "Sums of rows by segment.", "T: number", segment::unsorted_sum_gradient},
         {"UnsortedSegmentProd", "Products of rows by segment.", "T: number", segment::unsorted_prod_gradient},
         {"UnsortedSegmentMax", "Largest of rows by segment.", "T: real", segment::extreme_gradient},
         {"UnsortedSegmentMin", "Smallest of rows by segment.", "T: real", segment::extreme_gradient}}) {

@@ -7,8 +7,6 @@ namespace argosy {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 // Inputs first, first + 1, first + 2: indices, values and shape of a sparse tensor. Its rank, if known.
 Result<int> sparse_rank(const ShapeContext& c, int first) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape indices, c.with_rank(first, 2));
@@ -31,7 +29,7 @@ Status operation_shape(ShapeContext& c) {
     return invalid_argument(c.op().name, ": Invalid set_operation ", operation,
                             ": it is none of a-b, b-a, intersection, union");
   }
-  std::int64_t rank = kUnknown;
+  std::int64_t rank = kUnknownSize;
   const auto take = [&](int one) -> Status {
     if (one < 0) return ok_status();
     if (one < 2) return invalid_argument(c.op().name, ": sets must have rank 2 or more, not ", one);
@@ -48,8 +46,8 @@ Status operation_shape(ShapeContext& c) {
     ARGOSY_RETURN_IF_ERROR(take(one));
     i += sparse ? 3 : 1;
   }
-  c.set_output(0, {kUnknown, rank});
-  c.set_output(1, {kUnknown});
+  c.set_output(0, {kUnknownSize, rank});
+  c.set_output(1, {kUnknownSize});
   c.set_output(2, {rank});
   return ok_status();
 }

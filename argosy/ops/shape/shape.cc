@@ -226,6 +226,7 @@ void define_shape(OpRegistry& ops) {
            .gradient = reshape_gradient,
            .cost = free_cost,
            .known_ints = input_ints,
+           .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .forwards = true,
            .batch_rule = BatchRule::kPerExample,
@@ -239,6 +240,7 @@ void define_shape(OpRegistry& ops) {
            .gradient = reshape_gradient,
            .cost = free_cost,
            .known_ints = input_ints,
+           .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .forwards = true,
            .batch_rule = BatchRule::kGivenAxis});
@@ -251,6 +253,7 @@ void define_shape(OpRegistry& ops) {
            .gradient = reshape_gradient,
            .cost = free_cost,
            .known_ints = input_ints,
+           .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .forwards = true,
            .batch_rule = BatchRule::kPerExample,

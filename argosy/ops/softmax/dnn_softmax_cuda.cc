@@ -4,6 +4,7 @@
 #include "argosy/ops/by_library.h"
 #include "argosy/ops/softmax/dnn_softmaxes.h"
 #include "argosy/ops/softmax/gpu_softmax.h"
+#include "argosy/ops/softmax/softmax_inputs.h"
 
 namespace argosy::gpu_softmax {
 
@@ -44,7 +45,7 @@ class DnnSoftmax final : public ByLibrary {
  protected:
   Status by_library(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    ARGOSY_ASSIGN_OR_RETURN(const Rows r, rows_of(c));
+    ARGOSY_ASSIGN_OR_RETURN(const softmax_inputs::Rows r, softmax_inputs::check_rows(c));
     ARGOSY_ASSIGN_OR_RETURN(const DnnSoftmaxProblem problem, problem_of(algorithm_, x.dtype(), r.rows, r.n));
     CudaDevice& device = cuda::device_of(*c.device());
     ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<DnnSoftmaxes> softmaxes,

@@ -7,12 +7,6 @@ namespace argosy::gpu_softmax {
 
 enum class Kind { kSoftmax, kLogSoftmax };
 
-// Rows of n numbers each, checked: those of input 0, as those of every other input are.
-struct Rows {
-  std::int64_t rows = 0, n = 0;
-};
-Result<Rows> rows_of(KernelContext& c);
-
 // By our own kernels (softmax_cuda.cc), and by cuDNN (dnn_softmax_cuda.cc).
 template <Kind kKind>
 Status own(KernelContext& c);

@@ -6,6 +6,7 @@
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/elementwise_kernels.h"
+#include "argosy/ops/softmax/softmax_inputs.h"
 #include "argosy/ops/softmax/softmax_rows.h"
 
 namespace argosy {
@@ -92,7 +93,7 @@ class Row {
 template <bool fast, bool logarithm>
 Status softmax(KernelContext& c) {
   const Tensor& x = c.input(0);
-  if (x.shape().rank() == 0) return invalid_argument("Softmax: logits must have an axis").with_id("ARG-SHAPE-004");
+  ARGOSY_RETURN_IF_ERROR(softmax_inputs::check_rows(c).status());
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape(), {0}));
   const std::int64_t n = x.shape().back();
   if (x.elements() == 0) return ok_status();
@@ -133,11 +134,7 @@ class SoftmaxGradient final : public Kernel {
   }
   Status run(KernelContext& c) override {
     const Tensor &y = c.input(0), &dy = c.input(1);
-    if (y.shape().rank() == 0) return invalid_argument("Softmax: logits must have an axis").with_id("ARG-SHAPE-004");
-    if (!(dy.shape() == y.shape())) {
-      return invalid_argument("Softmax: its gradient has shape ", dy.shape(), ", what it gave ", y.shape())
-          .with_id("ARG-SHAPE-013");
-    }
+    ARGOSY_RETURN_IF_ERROR(softmax_inputs::check_rows(c).status());
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, y.shape(), {1}));
     if (y.elements() == 0) return ok_status();
     const std::int64_t n = y.shape().back();
@@ -159,32 +156,21 @@ class SoftmaxGradient final : public Kernel {
   const bool logarithm_;
 };
 
-// Features and labels broadcast: where one has a single row, or a single column, it is repeated.
-struct Repeated {
-  std::int64_t row = 0, column = 0;  // distance to the next, 0 where there is one only
-};
-
 template <bool fast>
 Status dense_cross_entropy(KernelContext& c) {
   const Tensor &x = c.input(0), &labels = c.input(1);
-  if (x.shape().rank() != 2 || labels.shape().rank() != 2) {
-    return invalid_argument("SoftmaxCrossEntropyWithLogits: logits and labels must be matrices, not of shapes ",
-                            x.shape(), " and ", labels.shape())
-        .with_id("ARG-SHAPE-004");
-  }
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, broadcast(x.shape(), labels.shape()));
-  const std::int64_t rows = shape[0], n = shape[1];
+  ARGOSY_ASSIGN_OR_RETURN(const auto in, softmax_inputs::check_cross_entropy(c));
+  const std::int64_t rows = in.shape[0], n = in.shape[1];
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const loss, c.output(0, {rows}));
-  ARGOSY_ASSIGN_OR_RETURN(Tensor* const backprop, c.output(1, shape, {0}));
-  const auto steps = [](const Shape& s) { return Repeated{s[0] == 1 ? 0 : s[1], s[1] == 1 ? 0 : 1}; };
-  const Repeated at_x = steps(x.shape()), at_labels = steps(labels.shape());
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const backprop, c.output(1, in.shape, {0}));
+  const auto at_x = in.logits, at_labels = in.labels;
   return dispatch<FloatTypes>(x.dtype(), "SoftmaxCrossEntropyWithLogits", [&]<typename T>() {
     using Wide = typename Row<T>::Wide;
     if (n == 0) std::fill_n(loss->data<T>(), rows, T(0));
     if (n == 0) return ok_status();
     const bool expand_x = at_x.column == 0 && n > 1, expand_labels = at_labels.column == 0 && n > 1;
     parallel_for(rows, std::max<std::int64_t>(1, kGrain / n), [&](std::int64_t begin, std::int64_t end) {
-      Row<T> in(n), given(n), out(n);
+      Row<T> wide_in(n), given(n), out(n);
       std::vector<T> x_row(expand_x ? n : 0), label_row(expand_labels ? n : 0);
       for (std::int64_t r = begin; r < end; ++r) {
         const T* from = x.data<T>() + r * at_x.row;
@@ -192,7 +178,7 @@ Status dense_cross_entropy(KernelContext& c) {
         if (expand_x) from = (std::fill(x_row.begin(), x_row.end(), *from), x_row.data());
         if (expand_labels) p = (std::fill(label_row.begin(), label_row.end(), *p), label_row.data());
         T* const back = backprop->data<T>() + r * n;
-        const Wide* const wide_x = in.read(from);
+        const Wide* const wide_x = wide_in.read(from);
         const Wide* const wide_p = given.read(p);
         Wide* const to = out.write(back);
         loss->data<T>()[r] =
@@ -220,14 +206,8 @@ Result<std::vector<std::int64_t>> checked_labels(const Tensor& labels, std::int6
 template <bool fast>
 Status sparse_cross_entropy(KernelContext& c) {
   const Tensor &x = c.input(0), &labels = c.input(1);
-  if (x.shape().rank() != 2 || labels.shape().rank() != 1 || labels.elements() != x.shape()[0]) {
-    return invalid_argument(
-               "SparseSoftmaxCrossEntropyWithLogits: logits must be a matrix and labels a vector with one ",
-               "number a row, not of shapes ", x.shape(), " and ", labels.shape())
-        .with_id("ARG-SHAPE-015");
-  }
-  const std::int64_t rows = x.shape()[0], n = x.shape()[1];
-  if (n == 0) return invalid_argument("SparseSoftmaxCrossEntropyWithLogits: there must be at least one class");
+  ARGOSY_ASSIGN_OR_RETURN(const auto sizes, softmax_inputs::check_sparse_cross_entropy(c));
+  const std::int64_t rows = sizes.rows, n = sizes.n;
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> classes, checked_labels(labels, n));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const loss, c.output(0, {rows}));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const backprop, c.output(1, x.shape()));

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "argosy/ops/gather/choice_inputs.h"
 #include "argosy/ops/gather/gpu_slots.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/sparse/sparse_product.h"
 
 namespace argosy {
 
@@ -219,24 +221,14 @@ struct SparseProduct {
 
 Status matmul(KernelContext& c, const AttrMap& attrs) {
   const Tensor &indices = c.input(0), &values = c.input(1), &b = c.input(3);
-  if (indices.shape().rank() != 2 || indices.shape()[1] != 2 || values.shape() != Shape{indices.shape()[0]} ||
-      c.input(2).shape() != Shape{2}) {
-    return invalid_argument("SparseTensorDenseMatMul: a of indices ", indices.shape(), ", values ", values.shape(),
-                            " and shape ", c.input(2).shape(), " is no matrix");
-  }
-  if (b.shape().rank() != 2) return invalid_argument("Tensor 'b' is not a matrix but of shape ", b.shape());
-  ARGOSY_ASSIGN_OR_RETURN(const Shape a, to_shape(c.input(2), "SparseTensorDenseMatMul: a_shape"));
-  const bool ta = attrs.get_bool("adjoint_a"), tb = attrs.get_bool("adjoint_b");
-  const std::int64_t m = a[ta ? 1 : 0], k = a[ta ? 0 : 1], n = b.shape()[tb ? 0 : 1];
-  if (b.shape()[tb ? 1 : 0] != k) {
-    return invalid_argument("Cannot multiply A and B because inner dimension does not match: ", k, " vs. ",
-                            b.shape()[tb ? 1 : 0], ".  Did you forget a transpose?");
-  }
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(std::array{m, n}));
+  ARGOSY_ASSIGN_OR_RETURN(const sparse::SparseProductSizes sizes, sparse::check_sparse_product(c, attrs));
+  const bool ta = sizes.adjoint_a, tb = sizes.adjoint_b;
+  const std::int64_t k = sizes.k, n = sizes.n;
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(std::array{sizes.m, n}));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   ARGOSY_RETURN_IF_ERROR(zero(c, *y));
   // An entry's slot is the row of the product that it adds to; both of its indices are looked at.
-  SlotPaths paths{.sizes = {a[0], a[1]}, .slice = n};
+  SlotPaths paths{.sizes = {sizes.a[0], sizes.a[1]}, .slice = n};
   paths.strides = ta ? Ints{0, n} : Ints{n, 0};
   paths.skip_bad = indices.dtype() != DType::kInt32;
   ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::of(c, "SparseTensorDenseMatMul", 0, paths, true));
@@ -250,26 +242,8 @@ Status matmul(KernelContext& c, const AttrMap& attrs) {
 
 Status to_dense(KernelContext& c, const AttrMap& attrs) {
   const Tensor &indices = c.input(0), &values = c.input(2);
-  if (indices.shape().rank() > 2) {
-    return invalid_argument("SparseToDense: sparse_indices must have rank 2 or less, not shape ", indices.shape());
-  }
-  if (c.input(1).shape().rank() != 1) {
-    return invalid_argument("SparseToDense: output_shape must be a vector, not of shape ", c.input(1).shape());
-  }
-  const std::int64_t n = indices.shape().rank() == 0 ? 1 : indices.shape()[0];
-  const std::int64_t depth = indices.shape().rank() == 2 ? indices.shape()[1] : 1;
-  ARGOSY_ASSIGN_OR_RETURN(const Ints sizes, read_ints(c.input(1), "SparseToDense: output_shape"));
-  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes.span()));
-  if (depth != shape.rank()) {
-    return invalid_argument("SparseToDense: indices of ", depth, " numbers into an output of shape ", shape);
-  }
-  if (values.shape().rank() > 1 || (values.shape().rank() == 1 && values.elements() != n)) {
-    return invalid_argument("SparseToDense: sparse_values must be a scalar or a vector of ", n, ", not of shape ",
-                            values.shape());
-  }
-  if (c.input(3).shape().rank() != 0) {
-    return invalid_argument("SparseToDense: default_value must be a scalar, not of shape ", c.input(3).shape());
-  }
+  ARGOSY_ASSIGN_OR_RETURN(const DensePlaces places, check_sparse_to_dense(c));
+  const std::int64_t n = places.count, depth = places.depth;
   if (attrs.get_bool("validate_indices") && indices.dtype() == DType::kInt32) {
     // Sorted and without repeats.
     const auto numbers = indices.values<std::int32_t>();
@@ -280,12 +254,12 @@ Status to_dense(KernelContext& c, const AttrMap& attrs) {
       return invalid_argument("SparseToDense: sparse_indices[", i, "] is repeated or out of order");
     }
   }
-  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, places.output));
   if (y->elements() == 0 && indices.dtype() != DType::kInt32) return ok_status();
   cuda::GpuCopyEngine copy_engine(c);
   copy_engine.fill(y->raw(), y->elements(), element_bytes(y->dtype()), c.input(3).raw());
   ARGOSY_RETURN_IF_ERROR(copy_engine.status());
-  const SlotPaths paths{.sizes = sizes, .skip_bad = indices.dtype() != DType::kInt32};
+  const SlotPaths paths{.sizes = places.sizes, .skip_bad = indices.dtype() != DType::kInt32};
   ARGOSY_ASSIGN_OR_RETURN(const GpuSlots slots, GpuSlots::of(c, "SparseToDense", 0, paths, true));
   if (y->elements() == 0) return ok_status();
   return cuda::update_slices(c, slots, y->dtype(), {.how = "Update", .one_value = values.shape().rank() == 0},

@@ -22,8 +22,6 @@ Result<CooShape> coo_shape(const ShapeContext& c, int indices, int values, int s
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 void set_coo(ShapeContext& c, int first, std::int64_t count, std::int64_t rank) {
   c.set_output(first, PartialShape{count, rank});
   c.set_output(first + 1, PartialShape{count});
@@ -48,10 +46,10 @@ Status reshape_shape(ShapeContext& c) {
 
 Status concat_shape(ShapeContext& c) {
   const int n = c.num_inputs() / 3;
-  std::int64_t total = 0, rank = kUnknown;
+  std::int64_t total = 0, rank = kUnknownSize;
   for (int i = 0; i < n; ++i) {
     ARGOSY_ASSIGN_OR_RETURN(const CooShape x, coo_shape(c, i, n + i, 2 * n + i));
-    total = total < 0 || x.count < 0 ? kUnknown : total + x.count;
+    total = total < 0 || x.count < 0 ? kUnknownSize : total + x.count;
     ARGOSY_ASSIGN_OR_RETURN(const PartialShape same, PartialShape{rank}.merge({x.rank}));
     rank = same[0];
   }
@@ -64,8 +62,8 @@ Status split_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const CooShape x, coo_shape(c, 1, 2, 3));
   const int n = c.num_outputs() / 3;
   for (int i = 0; i < n; ++i) {
-    c.set_output(i, PartialShape{kUnknown, x.rank});
-    c.set_output(n + i, PartialShape{kUnknown});
+    c.set_output(i, PartialShape{kUnknownSize, x.rank});
+    c.set_output(n + i, PartialShape{kUnknownSize});
     c.set_output(2 * n + i, PartialShape{x.rank});
   }
   return ok_status();
@@ -77,7 +75,7 @@ Status slice_shape(ShapeContext& c) {
     ARGOSY_ASSIGN_OR_RETURN(const PartialShape window, c.with_rank(i, 1));
     ARGOSY_RETURN_IF_ERROR(PartialShape{x.rank}.merge(window).status());
   }
-  set_coo(c, 0, kUnknown, x.rank);
+  set_coo(c, 0, kUnknownSize, x.rank);
   return ok_status();
 }
 
@@ -93,10 +91,10 @@ Status slice_grad_shape(ShapeContext& c) {
 Status fill_rows_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const CooShape x, coo_shape(c, 0, 1, 2));
   ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
-  c.set_output(0, PartialShape{kUnknown, x.rank});
-  c.set_output(1, PartialShape{kUnknown});
+  c.set_output(0, PartialShape{kUnknownSize, x.rank});
+  c.set_output(1, PartialShape{kUnknownSize});
   const PartialShape dense = c.input_as_shape(2);
-  c.set_output(2, PartialShape{dense.rank() > 0 ? dense[0] : kUnknown});
+  c.set_output(2, PartialShape{dense.rank() > 0 ? dense[0] : kUnknownSize});
   c.set_output(3, PartialShape{x.count});
   return ok_status();
 }

@@ -18,8 +18,6 @@ namespace argosy::sparse {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status matmul_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const CooShape a, coo_shape(c, 0, 1, 2));
   if (a.rank >= 0 && a.rank != 2)
@@ -28,8 +26,8 @@ Status matmul_shape(ShapeContext& c) {
   const PartialShape given = c.input_as_shape(2);
   const bool turned = c.attrs().get_bool("adjoint_b");
   const bool a_turned = c.attrs().get_bool("adjoint_a");
-  const std::int64_t rows = given.rank() == 2 ? given[a_turned ? 1 : 0] : kUnknown;
-  const std::int64_t inner = given.rank() == 2 ? given[a_turned ? 0 : 1] : kUnknown;
+  const std::int64_t rows = given.rank() == 2 ? given[a_turned ? 1 : 0] : kUnknownSize;
+  const std::int64_t inner = given.rank() == 2 ? given[a_turned ? 0 : 1] : kUnknownSize;
   ARGOSY_RETURN_IF_ERROR(PartialShape{inner}.merge({b[turned ? 1 : 0]}).status());
   c.set_output(0, PartialShape{rows, b[turned ? 0 : 1]});
   return ok_status();
@@ -51,20 +49,20 @@ Status two(ShapeContext& c, std::int64_t& rank) {
 }
 
 Status add_shape(ShapeContext& c) {
-  std::int64_t rank = kUnknown;
+  std::int64_t rank = kUnknownSize;
   ARGOSY_RETURN_IF_ERROR(two(c, rank));
   ARGOSY_RETURN_IF_ERROR(c.with_rank(6, 0).status());
-  c.set_output(0, PartialShape{kUnknown, rank});
-  c.set_output(1, PartialShape{kUnknown});
+  c.set_output(0, PartialShape{kUnknownSize, rank});
+  c.set_output(1, PartialShape{kUnknownSize});
   c.set_output(2, PartialShape{rank});
   return ok_status();
 }
 
 Status pair_shape(ShapeContext& c) {
-  std::int64_t rank = kUnknown;
+  std::int64_t rank = kUnknownSize;
   ARGOSY_RETURN_IF_ERROR(two(c, rank));
-  c.set_output(0, PartialShape{kUnknown, rank});
-  c.set_output(1, PartialShape{kUnknown});
+  c.set_output(0, PartialShape{kUnknownSize, rank});
+  c.set_output(1, PartialShape{kUnknownSize});
   return ok_status();
 }
 
@@ -94,9 +92,9 @@ Status reduce_shape(ShapeContext& c) {
 
 Status reduce_sparse_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(coo_shape(c, 0, 1, 2).status());
-  c.set_output(0, PartialShape{kUnknown, kUnknown});
-  c.set_output(1, PartialShape{kUnknown});
-  c.set_output(2, PartialShape{kUnknown});
+  c.set_output(0, PartialShape{kUnknownSize, kUnknownSize});
+  c.set_output(1, PartialShape{kUnknownSize});
+  c.set_output(2, PartialShape{kUnknownSize});
   return ok_status();
 }
 

@@ -6,6 +6,7 @@
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/sparse/coo.h"
+#include "argosy/ops/sparse/sparse_product.h"
 #include "argosy/ops/sparse/sparse_registration.h"
 
 namespace argosy::sparse {
@@ -26,19 +27,9 @@ Status matmul(KernelContext& c, const AttrMap& attrs) {
   const Tensor& indices = c.input(0);
   const Tensor& values = c.input(1);
   const Tensor& b = c.input(3);
-  if (indices.shape().rank() != 2 || indices.shape()[1] != 2 || values.shape() != Shape{indices.shape()[0]} ||
-      c.input(2).shape() != Shape{2}) {
-    return invalid_argument("SparseTensorDenseMatMul: a of indices ", indices.shape(), ", values ", values.shape(),
-                            " and shape ", c.input(2).shape(), " is no matrix");
-  }
-  if (b.shape().rank() != 2) return invalid_argument("Tensor 'b' is not a matrix but of shape ", b.shape());
-  ARGOSY_ASSIGN_OR_RETURN(const Shape a, to_shape(c.input(2), "SparseTensorDenseMatMul: a_shape"));
-  const bool ta = attrs.get_bool("adjoint_a"), tb = attrs.get_bool("adjoint_b");
-  const std::int64_t m = a[ta ? 1 : 0], k = a[ta ? 0 : 1], n = b.shape()[tb ? 0 : 1];
-  if (b.shape()[tb ? 1 : 0] != k) {
-    return invalid_argument("Cannot multiply A and B because inner dimension does not match: ", k, " vs. ",
-                            b.shape()[tb ? 1 : 0], ".  Did you forget a transpose?");
-  }
+  ARGOSY_ASSIGN_OR_RETURN(const SparseProductSizes sizes, check_sparse_product(c, attrs));
+  const bool ta = sizes.adjoint_a, tb = sizes.adjoint_b;
+  const std::int64_t m = sizes.m, k = sizes.k, n = sizes.n;
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {m, n}));
   return dispatch<NumberTypes>(b.dtype(), "SparseTensorDenseMatMul", [&]<typename T>() {
     using S = scalar::compute_t<T>;

@@ -3,14 +3,13 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/layout/layout.h"
+#include "argosy/ops/op_rows.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/sparse/sparse_registration.h"
 
 namespace argosy::sparse {
 
 namespace {
-
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
 
 Status indices_and_ids(const ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape indices, c.with_rank(1, 1));
@@ -30,12 +29,12 @@ Status rows(ShapeContext& c, std::int64_t count) {
 
 Status segment_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(indices_and_ids(c));
-  std::int64_t count = kUnknown;
+  std::int64_t count = kUnknownSize;
   if (c.num_inputs() > 3) {
     ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
     const auto known = c.input_as_int(3);
     if (known && *known < 0) return invalid_argument(c.op().name, ": num_segments cannot be negative: ", *known);
-    count = known.value_or(kUnknown);
+    count = known.value_or(kUnknownSize);
   }
   return rows(c, count);
 }
@@ -44,14 +43,14 @@ Status segment_grad_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(indices_and_ids(c));
   ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
   const auto known = c.input_as_int(3);
-  return rows(c, known && *known >= 0 ? *known : kUnknown);
+  return rows(c, known && *known >= 0 ? *known : kUnknownSize);
 }
 
 Status segment_grad_v2_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(indices_and_ids(c));
   ARGOSY_RETURN_IF_ERROR(c.with_rank(3, 0).status());
-  c.set_output(1, PartialShape{kUnknown});
-  return rows(c, kUnknown);
+  c.set_output(1, PartialShape{kUnknownSize});
+  return rows(c, kUnknownSize);
 }
 
 std::vector<Value> segment_gradient(GradContext& g) {
@@ -66,116 +65,55 @@ std::vector<Value> segment_gradient(GradContext& g) {
 }  // namespace
 
 void define_segment(OpRegistry& ops) {
-  ops.add({.name = "SparseSegmentSum",
-           .doc = "Sums of chosen rows by ascending segment.",
-           .inputs = {"data: T", "indices: Tidx", "segment_ids: Tsegmentids"},
-           .outputs = {"output: T"},
-           .attrs = {"T: real", "Tidx: index = int32", "Tsegmentids: index = int32", "sparse_gradient: bool = false"},
-           .shape = segment_shape,
-           .gradient = segment_gradient,
-           .batch_rule = BatchRule::kGather});
-  ops.add(
-      {.name = "SparseSegmentMean",
-       .doc = "Means of chosen rows by ascending segment.",
-       .inputs = {"data: T", "indices: Tidx", "segment_ids: Tsegmentids"},
-       .outputs = {"output: T"},
-       .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32", "sparse_gradient: bool = false"},
-       .shape = segment_shape,
-       .gradient = segment_gradient,
-       .batch_rule = BatchRule::kGather});
-  ops.add(
-      {.name = "SparseSegmentSqrtN",
-       .doc = "Sums of chosen rows by ascending segment, over the root of how many they are.",
-       .inputs = {"data: T", "indices: Tidx", "segment_ids: Tsegmentids"},
-       .outputs = {"output: T"},
-       .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32", "sparse_gradient: bool = false"},
-       .shape = segment_shape,
-       .gradient = segment_gradient,
-       .batch_rule = BatchRule::kGather});
-  ops.add({.name = "SparseSegmentSumWithNumSegments",
-           .doc = "Sums of chosen rows by ascending segment, of so many.",
-           .inputs = {"data: T", "indices: Tidx", "segment_ids: Tsegmentids", "num_segments: Tnumsegments"},
-           .outputs = {"output: T"},
-           .attrs = {"T: real", "Tidx: index = int32", "Tnumsegments: index = int32", "Tsegmentids: index = int32",
-                     "sparse_gradient: bool = false"},
-           .shape = segment_shape,
-           .gradient = segment_gradient,
-           .batch_rule = BatchRule::kGather,
-           .host_inputs = {3}});
-  ops.add({.name = "SparseSegmentMeanWithNumSegments",
-           .doc = "Means of chosen rows by ascending segment, of so many.",
-           .inputs = {"data: T", "indices: Tidx", "segment_ids: Tsegmentids", "num_segments: Tnumsegments"},
-           .outputs = {"output: T"},
-           .attrs = {"T: floating", "Tidx: index = int32", "Tnumsegments: index = int32", "Tsegmentids: index = int32",
-                     "sparse_gradient: bool = false"},
-           .shape = segment_shape,
-           .gradient = segment_gradient,
-           .batch_rule = BatchRule::kGather,
-           .host_inputs = {3}});
-  ops.add({.name = "SparseSegmentSqrtNWithNumSegments",
-           .doc = "Sums of chosen rows by ascending segment, over the root of how many they are, of so many.",
-           .inputs = {"data: T", "indices: Tidx", "segment_ids: Tsegmentids", "num_segments: Tnumsegments"},
-           .outputs = {"output: T"},
-           .attrs = {"T: floating", "Tidx: index = int32", "Tnumsegments: index = int32", "Tsegmentids: index = int32",
-                     "sparse_gradient: bool = false"},
-           .shape = segment_shape,
-           .gradient = segment_gradient,
-           .batch_rule = BatchRule::kGather,
-           .host_inputs = {3}});
-  ops.add({.name = "SparseSegmentSumGrad",
-           .doc = "What flows back through SparseSegmentSum.",
-           .inputs = {"grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "output_dim0: int32"},
-           .outputs = {"output: T"},
-           .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
-           .shape = segment_grad_shape,
-           .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kScatterAdd,
-           .host_inputs = {3}});
-  ops.add({.name = "SparseSegmentMeanGrad",
-           .doc = "What flows back through SparseSegmentMean.",
-           .inputs = {"grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "output_dim0: int32"},
-           .outputs = {"output: T"},
-           .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
-           .shape = segment_grad_shape,
-           .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kScatterAdd,
-           .host_inputs = {3}});
-  ops.add({.name = "SparseSegmentSqrtNGrad",
-           .doc = "What flows back through SparseSegmentSqrtN.",
-           .inputs = {"grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "output_dim0: int32"},
-           .outputs = {"output: T"},
-           .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
-           .shape = segment_grad_shape,
-           .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kScatterAdd,
-           .host_inputs = {3}});
-  ops.add({.name = "SparseSegmentSumGradV2",
-           .doc = "What flows back through SparseSegmentSum, for rows that were chosen.",
-           .inputs = {"grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "dense_output_dim0: int32"},
-           .outputs = {"output: T", "sorted_unique_indices: Tidx"},
-           .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
-           .shape = segment_grad_v2_shape,
-           .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kScatter,
-           .host_inputs = {3}});
-  ops.add({.name = "SparseSegmentMeanGradV2",
-           .doc = "What flows back through SparseSegmentMean, for rows that were chosen.",
-           .inputs = {"grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "dense_output_dim0: int32"},
-           .outputs = {"output: T", "sorted_unique_indices: Tidx"},
-           .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
-           .shape = segment_grad_v2_shape,
-           .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kScatter,
-           .host_inputs = {3}});
-  ops.add({.name = "SparseSegmentSqrtNGradV2",
-           .doc = "What flows back through SparseSegmentSqrtN, for rows that were chosen.",
-           .inputs = {"grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "dense_output_dim0: int32"},
-           .outputs = {"output: T", "sorted_unique_indices: Tidx"},
-           .attrs = {"T: floating", "Tidx: index = int32", "Tsegmentids: index = int32"},
-           .shape = segment_grad_v2_shape,
-           .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kScatter,
-           .host_inputs = {3}});
+  const std::string index = "Tidx: index = int32", id = "Tsegmentids: index = int32";
+  const std::string segments = "Tnumsegments: index = int32", sparse = "sparse_gradient: bool = false";
+  struct Reduction {
+    std::string name, result, types;
+  };
+  const Reduction sum{"SparseSegmentSum", "Sums of chosen rows by ascending segment", "T: real"};
+  const Reduction mean{"SparseSegmentMean", "Means of chosen rows by ascending segment", "T: floating"};
+  const Reduction sqrt_n{"SparseSegmentSqrtN",
+                         "Sums of chosen rows by ascending segment, over the root of how many they are", "T: floating"};
+  const OpFacts gathers = {.shape = segment_shape, .gradient = segment_gradient, .batch_rule = BatchRule::kGather};
+  for (const Reduction& r : {sum, mean, sqrt_n}) {
+    add_row(ops,
+            {r.name,
+             r.result + ".",
+             {"data: T", "indices: Tidx", "segment_ids: Tsegmentids"},
+             {"output: T"},
+             {r.types, index, id, sparse}},
+            gathers);
+  }
+  for (const Reduction& r : {sum, mean, sqrt_n}) {
+    add_row(ops,
+            {r.name + "WithNumSegments",
+             r.result + ", of so many.",
+             {"data: T", "indices: Tidx", "segment_ids: Tsegmentids", "num_segments: Tnumsegments"},
+             {"output: T"},
+             {r.types, index, segments, id, sparse},
+             nullptr,
+             {.host_inputs = {3}}},
+            gathers);
+  }
+  const std::vector<std::string> types = {"T: floating", index, id};
+  for (const Reduction& r : {sum, mean, sqrt_n}) {
+    add_row(ops, {r.name + "Grad",
+                  "What flows back through " + r.name + ".",
+                  {"grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "output_dim0: int32"},
+                  {"output: T"},
+                  types,
+                  segment_grad_shape,
+                  {.batch_rule = BatchRule::kScatterAdd, .host_inputs = {3}}});
+  }
+  for (const Reduction& r : {sum, mean, sqrt_n}) {
+    add_row(ops, {r.name + "GradV2",
+                  "What flows back through " + r.name + ", for rows that were chosen.",
+                  {"grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "dense_output_dim0: int32"},
+                  {"output: T", "sorted_unique_indices: Tidx"},
+                  types,
+                  segment_grad_v2_shape,
+                  {.batch_rule = BatchRule::kScatter, .host_inputs = {3}}});
+  }
 }
 
 }  // namespace argosy::sparse

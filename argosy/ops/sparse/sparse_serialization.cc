@@ -7,8 +7,6 @@ namespace argosy::sparse {
 
 namespace {
 
-constexpr std::int64_t kUnknown = PartialShape::kUnknown;
-
 Status serialize_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(coo_shape(c, 0, 1, 2).status());
   c.set_output(0, PartialShape{3});
@@ -16,7 +14,7 @@ Status serialize_shape(ShapeContext& c) {
 }
 Status serialize_many_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(coo_shape(c, 0, 1, 2).status());
-  c.set_output(0, PartialShape{kUnknown, 3});
+  c.set_output(0, PartialShape{kUnknownSize, 3});
   return ok_status();
 }
 Status add_to_map_shape(ShapeContext& c) {
@@ -25,7 +23,7 @@ Status add_to_map_shape(ShapeContext& c) {
 }
 Status add_many_to_map_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(coo_shape(c, 0, 1, 2).status());
-  c.set_output(0, PartialShape{kUnknown});
+  c.set_output(0, PartialShape{kUnknownSize});
   return ok_status();
 }
 
@@ -37,9 +35,9 @@ Status deserialize_shape(ShapeContext& c) {
   if (!handles && (x.rank() == 0 || (x.has_rank() && x.sizes().back() >= 0 && x.sizes().back() != 3))) {
     return invalid_argument(c.op().name, ": serialized sparse tensors have 3 parts in the last axis, not shape ", x);
   }
-  c.set_output(0, PartialShape{kUnknown, kUnknown});
-  c.set_output(1, PartialShape{kUnknown});
-  c.set_output(2, PartialShape{kUnknown});
+  c.set_output(0, PartialShape{kUnknownSize, kUnknownSize});
+  c.set_output(1, PartialShape{kUnknownSize});
+  c.set_output(2, PartialShape{kUnknownSize});
   return ok_status();
 }
 

@@ -102,12 +102,12 @@ Gradients spence_gradient(GradContext& g) {
   return {g.dy() * where(equal(x, 1), -1, log(x) / (1 - safe))};
 }
 
-struct Row {
+struct SpecialRow {
   const char* name;
   const char* doc;
   GradientFn gradient;
 };
-constexpr Row kUnary[] = {
+constexpr SpecialRow kUnary[] = {
     {"Erfinv", "The inverse of erf.", erfinv_gradient},
     {"Ndtri", "The inverse of the standard normal distribution function.", ndtri_gradient},
     {"BesselI0", "The modified Bessel function of the first kind of order 0.", i0_gradient},
@@ -133,7 +133,7 @@ constexpr Row kUnary[] = {
 
 void define_special(OpRegistry& ops) {
   const std::string floats = "T: {bfloat16, half, float, double}";
-  for (const Row& row : kUnary) {
+  for (const SpecialRow& row : kUnary) {
     ops.add({.name = row.name,
              .doc = row.doc,
              .inputs = {"x: T"},

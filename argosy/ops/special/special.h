@@ -14,8 +14,8 @@ Value igammac(Value a, Value x);  // 1 - igamma(a, x)
 // The regularized incomplete beta function. Shapes are equal, or scalars.
 Value betainc(Value a, Value b, Value x);
 
-// Bessel functions of the first kind (J, modified: I) and the second (Y, modified: K) of order 0 and 1; those with an e
-// are scaled: exp(-|x|) * i0(x), exp(x) * k0(x).
+// Bessel functions of order 0 and 1: of the first kind (J, modified: I) and of the second (Y, modified: K). Those with
+// an e are scaled: exp(-|x|) * i0(x), exp(x) * k0(x).
 Value bessel_i0(Value x);
 Value bessel_i0e(Value x);  // the same times exp(-|x|)
 Value bessel_i1(Value x);   // the same of order 1

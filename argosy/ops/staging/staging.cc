@@ -2,55 +2,77 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/op_rows.h"
 
 namespace argosy {
 
 namespace {
 
-struct Row {
-  std::string name;
-  const char* doc;
-  std::vector<std::string> inputs, outputs;
-  bool some = true;  // at least one dtype
-  bool async = true;
-  bool puts_map = false;
-};
+// "dtypes" holds one dtype at least, or any number of them.
+std::vector<std::string> attrs_with(const std::string& dtypes) {
+  return {"capacity: int >= 0 = 0", "memory_limit: int >= 0 = 0", dtypes, "container: string = ''",
+          "shared_name: string = ''"};
+}
+std::vector<std::string> some_dtypes() { return attrs_with("dtypes: list(type) >= 1"); }
+std::vector<std::string> any_dtypes() { return attrs_with("dtypes: list(type)"); }
 
 // Of a map, the ordered and the other one: here both give the least key first.
-std::vector<Row> map_rows(const std::string& kind) {
+std::vector<OpRow> map_rows(const std::string& kind) {
+  const OpFacts waits = {.async = true};
+  std::vector<std::string> put_attrs = any_dtypes();
+  put_attrs.push_back("fake_dtypes: list(type) >= 1");
   return {
       {kind + "Stage",
        "Values of a key, all or those of `indices`.",
        {"key: int64", "indices: int32", "values: fake_dtypes"},
        {},
-       false,
-       true,
-       true},
-      {kind + "Peek", "Values of a key, once it has all.", {"key: int64", "indices: int32"}, {"values: dtypes"}},
+       put_attrs,
+       nullptr,
+       waits},
+      {kind + "Peek",
+       "Values of a key, once it has all.",
+       {"key: int64", "indices: int32"},
+       {"values: dtypes"},
+       some_dtypes(),
+       nullptr,
+       waits},
       {kind + "Unstage",
        "Takes values of a key, once it has all.",
        {"key: int64", "indices: int32"},
-       {"values: dtypes"}},
+       {"values: dtypes"},
+       some_dtypes(),
+       nullptr,
+       waits},
       {kind + "UnstageNoKey",
        "Takes values of the first key that has all.",
        {"indices: int32"},
-       {"key: int64", "values: dtypes"}},
-      {kind + "Size", "How many keys have all their values.", {}, {"size: int32"}, false, false},
-      {kind + "IncompleteSize", "How many keys have some of their values.", {}, {"size: int32"}, false, false},
-      {kind + "Clear", "Forgets all keys.", {}, {}, false, false},
+       {"key: int64", "values: dtypes"},
+       some_dtypes(),
+       nullptr,
+       waits},
+      {kind + "Size", "How many keys have all their values.", {}, {"size: int32"}, any_dtypes()},
+      {kind + "IncompleteSize", "How many keys have some of their values.", {}, {"size: int32"}, any_dtypes()},
+      {kind + "Clear", "Forgets all keys.", {}, {}, any_dtypes()},
   };
 }
 
-std::vector<Row> all_rows() {
-  std::vector<Row> rows = {
-      {"Stage", "Puts an element in.", {"values: dtypes"}, {}},
-      {"Unstage", "Takes the oldest element.", {}, {"values: dtypes"}},
-      {"StagePeek", "Element `index`, which stays.", {"index: int32"}, {"values: dtypes"}},
-      {"StageSize", "How many elements there are.", {}, {"size: int32"}, false, false},
-      {"StageClear", "Forgets all elements.", {}, {}, false, false},
+std::vector<OpRow> all_rows() {
+  const OpFacts waits = {.async = true};
+  std::vector<OpRow> rows = {
+      {"Stage", "Puts an element in.", {"values: dtypes"}, {}, some_dtypes(), nullptr, waits},
+      {"Unstage", "Takes the oldest element.", {}, {"values: dtypes"}, some_dtypes(), nullptr, waits},
+      {"StagePeek",
+       "Element `index`, which stays.",
+       {"index: int32"},
+       {"values: dtypes"},
+       some_dtypes(),
+       nullptr,
+       waits},
+      {"StageSize", "How many elements there are.", {}, {"size: int32"}, any_dtypes()},
+      {"StageClear", "Forgets all elements.", {}, {}, any_dtypes()},
   };
   for (const char* kind : {"Map", "OrderedMap"}) {
-    for (Row& row : map_rows(kind)) rows.push_back(std::move(row));
+    for (OpRow& row : map_rows(kind)) rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -71,24 +93,8 @@ AttrMap attrs_of(const StagingSpec& spec) {
 }  // namespace
 
 void define_staging(OpRegistry& ops) {
-  for (Row& row : all_rows()) {
-    std::vector<std::string> attrs = {"capacity: int >= 0 = 0", "memory_limit: int >= 0 = 0",
-                                      row.some ? "dtypes: list(type) >= 1" : "dtypes: list(type)",
-                                      "container: string = ''", "shared_name: string = ''"};
-    if (row.puts_map) attrs.push_back("fake_dtypes: list(type) >= 1");
-    ops.add({.name = row.name,
-             .doc = row.doc,
-             .inputs = row.inputs,
-             .outputs = row.outputs,
-             .attrs = std::move(attrs),
-             .shape = staging_shape,
-             .gradient = kNotDifferentiable,
-             .cost = free_cost,
-             .stateful = true,
-             .cpu_only = true,
-             .in_host_memory = true,
-             .async = row.async});
-  }
+  add_rows(ops, all_rows(),
+           {.shape = staging_shape, .cost = free_cost, .stateful = true, .cpu_only = true, .in_host_memory = true});
 }
 
 Value stage(Graph& graph, const StagingSpec& spec, const std::vector<Value>& values) {

@@ -1,5 +1,5 @@
-// Numbers out of text, as StringToNumber and DecodeCSV read them: white space around is fine, anything else is not;
-// floating numbers also as C's hexadecimal ones, "inf" and "nan", too large ones as infinities. Internal to argosy/ops.
+// Numbers out of text, as StringToNumber and DecodeCSV read them. White space around is fine, other text is not.
+// Floating numbers may be hexadecimal as in C, "inf" and "nan"; too large ones are infinities. Internal to argosy/ops.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/op_rows.h"
 
 namespace argosy {
 
@@ -10,51 +11,42 @@ namespace {
 
 AttrMap named(std::int64_t most) { return {{"max_images", most}}; }
 
-struct Row {
-  const char* name;
-  const char* doc;
-  std::vector<std::string> inputs, attrs;
-};
-
-std::vector<Row> rows() {
+std::vector<OpRow> rows() {
+  const std::vector<std::string> output = {"summary: string"};
   return {
-      {"ScalarSummary", "A value per tag.", {"tags: string", "values: T"}, {"T: real"}},
-      {"HistogramSummary", "How the values are spread.", {"tag: string", "values: T"}, {"T: real = float"}},
+      {"ScalarSummary", "A value per tag.", {"tags: string", "values: T"}, output, {"T: real"}},
+      {"HistogramSummary", "How the values are spread.", {"tag: string", "values: T"}, output, {"T: real = float"}},
       {"AudioSummaryV2",
        "Sounds.",
        {"tag: string", "tensor: float", "sample_rate: float"},
+       output,
        {"max_outputs: int >= 1 = 3"}},
       {"AudioSummary",
        "Sounds.",
        {"tag: string", "tensor: float"},
+       output,
        {"sample_rate: float", "max_outputs: int >= 1 = 3"}},
-      {"MergeSummary", "The values of several summaries.", {"inputs: N * string"}, {"N: int >= 1"}},
+      {"MergeSummary", "The values of several summaries.", {"inputs: N * string"}, output, {"N: int >= 1"}},
       {"TensorSummaryV2",
        "A tensor, with what a plugin wants to know of it.",
        {"tag: string", "tensor: T", "serialized_summary_metadata: string"},
+       output,
        {"T: type"}},
       {"TensorSummary",
        "A tensor, told by the node's name.",
        {"tensor: T"},
-       {"T: type", "description: string = ''", "labels: list(string) = []", "display_name: string = ''"}},
+       output,
+       {"T: type", "description: string = ''", "labels: list(string) = []", "display_name: string = ''"},
+       scalar_output,
+       {.stateful = true}},
   };
 }
 
 }  // namespace
 
 void define_summary(OpRegistry& ops) {
-  for (Row& row : rows()) {
-    ops.add({.name = row.name,
-             .doc = row.doc,
-             .inputs = std::move(row.inputs),
-             .outputs = {"summary: string"},
-             .attrs = std::move(row.attrs),
-             .shape = scalar_output,
-             .gradient = kNotDifferentiable,
-             .cost = free_cost,
-             .stateful = row.name == std::string_view("TensorSummary"),  // its value has the node's name in it
-             .cpu_only = true});
-  }
+  // The value of TensorSummary has the node's name in it: it is stateful.
+  add_rows(ops, rows(), {.shape = scalar_output, .cost = free_cost, .cpu_only = true});
   OpSpec image{.name = "ImageSummary",
                .doc = "Images.",
                .inputs = {"tag: string", "tensor: T"},

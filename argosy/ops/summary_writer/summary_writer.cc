@@ -3,45 +3,54 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/op_rows.h"
 
 namespace argosy {
 
 namespace {
 
-struct Row {
-  const char* name;
-  const char* doc;
-  std::vector<std::string> inputs;  // behind the writer
-  std::vector<std::string> attrs = {};
-};
-
-std::vector<Row> rows() {
+std::vector<OpRow> rows() {
   return {
       {"CreateSummaryFileWriter",
        "Opens an event file in a folder.",
-       {"logdir: string", "max_queue: int32", "flush_millis: int32", "filename_suffix: string"}},
-      {"CloseSummaryWriter", "Closes the writer's file.", {}},
-      {"FlushSummaryWriter", "Hands what was written to the system.", {}},
+       {"writer: resource", "logdir: string", "max_queue: int32", "flush_millis: int32", "filename_suffix: string"},
+       {},
+       {},
+       nullptr,
+       {.opens_files = true}},
+      {"CloseSummaryWriter", "Closes the writer's file.", {"writer: resource"}, {}},
+      {"FlushSummaryWriter", "Hands what was written to the system.", {"writer: resource"}, {}},
       {"WriteSummary",
        "Writes a tensor, with what a plugin wants to know of it.",
-       {"step: int64", "tensor: T", "tag: string", "summary_metadata: string"},
+       {"writer: resource", "step: int64", "tensor: T", "tag: string", "summary_metadata: string"},
+       {},
        {"T: type"}},
-      {"WriteScalarSummary", "Writes a value.", {"step: int64", "tag: string", "value: T"}, {"T: real"}},
+      {"WriteScalarSummary",
+       "Writes a value.",
+       {"writer: resource", "step: int64", "tag: string", "value: T"},
+       {},
+       {"T: real"}},
       {"WriteHistogramSummary",
        "Writes how values are spread.",
-       {"step: int64", "tag: string", "values: T"},
+       {"writer: resource", "step: int64", "tag: string", "values: T"},
+       {},
        {"T: {real, bool} = float"}},
       {"WriteImageSummary",
        "Writes images.",
-       {"step: int64", "tag: string", "tensor: T", "bad_color: uint8"},
+       {"writer: resource", "step: int64", "tag: string", "tensor: T", "bad_color: uint8"},
+       {},
        {"max_images: int >= 1 = 3", "T: {uint8, double, float, half} = float"}},
       {"WriteAudioSummary",
        "Writes sounds.",
-       {"step: int64", "tag: string", "tensor: float", "sample_rate: float"},
+       {"writer: resource", "step: int64", "tag: string", "tensor: float", "sample_rate: float"},
+       {},
        {"max_outputs: int >= 1 = 3"}},
-      {"WriteGraphSummary", "Writes a serialised GraphDef.", {"step: int64", "tensor: string"}},
-      {"WriteRawProtoSummary", "Writes a serialised Summary.", {"step: int64", "tensor: string"}},
-      {"ImportEvent", "Writes a serialised Event.", {"event: string"}},
+      {"WriteGraphSummary", "Writes a serialised GraphDef.", {"writer: resource", "step: int64", "tensor: string"}, {}},
+      {"WriteRawProtoSummary",
+       "Writes a serialised Summary.",
+       {"writer: resource", "step: int64", "tensor: string"},
+       {}},
+      {"ImportEvent", "Writes a serialised Event.", {"writer: resource", "event: string"}, {}},
   };
 }
 
@@ -71,21 +80,7 @@ void define_summary_writer(OpRegistry& ops) {
                 .stateful = true,
                 .cpu_only = true};
   ops.add(std::move(writer));
-  for (Row& row : rows()) {
-    OpSpec op{.name = row.name,
-              .doc = row.doc,
-              .inputs = {"writer: resource"},
-              .outputs = {},
-              .attrs = std::move(row.attrs),
-              .shape = writes_shape,
-              .gradient = kNotDifferentiable,
-              .cost = free_cost,
-              .stateful = true,
-              .cpu_only = true};
-    for (std::string& input : row.inputs) op.inputs.push_back(std::move(input));
-    op.opens_files = row.name == std::string_view("CreateSummaryFileWriter");
-    ops.add(std::move(op));
-  }
+  add_rows(ops, rows(), {.shape = writes_shape, .cost = free_cost, .stateful = true, .cpu_only = true});
 }
 
 Value summary_writer(Graph& graph, const std::string& shared_name) {

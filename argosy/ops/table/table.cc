@@ -3,6 +3,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/handle_ops.h"
 
 namespace argosy {
 
@@ -33,19 +34,7 @@ Status dense_table_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// A handle by reference is a vector of two strings: container and name.
-Status old_handle_shape(ShapeContext& c) {
-  c.set_output(0, PartialShape{2});
-  return ok_status();
-}
-
 Status handle_only(ShapeContext& c) { return c.with_rank(0, 0).status(); }
-
-Status old_handle_only(ShapeContext& c) {
-  const PartialShape& handle = c.input(0);
-  if (handle.compatible(PartialShape{2})) return ok_status();
-  return invalid_argument(c.op().name, ": the handle must be a vector of 2, not of shape ", handle);
-}
 
 // keys' shape without a key's at its end, then a value's.
 Status found_shape(ShapeContext& c) {
@@ -66,7 +55,7 @@ Status size_shape(ShapeContext& c) {
   return scalar_output(c);
 }
 Status old_size_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(old_handle_only(c));
+  ARGOSY_RETURN_IF_ERROR(check_ref_handle(c));
   return scalar_output(c);
 }
 
@@ -75,7 +64,7 @@ Status export_shape(ShapeContext& c) {
   return unknown_output(c);
 }
 Status old_export_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(old_handle_only(c));
+  ARGOSY_RETURN_IF_ERROR(check_ref_handle(c));
   return unknown_output(c);
 }
 
@@ -84,7 +73,7 @@ Status text_shape(ShapeContext& c) {
   return c.with_rank(1, 0).status();
 }
 Status old_text_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(old_handle_only(c));
+  ARGOSY_RETURN_IF_ERROR(check_ref_handle(c));
   return c.with_rank(1, 0).status();
 }
 
@@ -123,78 +112,72 @@ void define_tables(OpRegistry& ops) {
   const std::vector<std::string> marks = {"empty_key: key_dtype", "deleted_key: key_dtype"};
   for (const bool old : {false, true}) {
     const std::string version = old ? "" : "V2";
-    const auto shape = [&](ShapeFn f) { return old ? old_handle_shape : f; };
+    const auto shape = [&](ShapeFn f) { return old ? ref_handle_shape : f; };
     add_table(ops, "HashTable" + version, fixed, {}, with({}, true), shape(scalar_table_shape), old);
     add_table(ops, "MutableHashTable" + version, changing, {}, with({}, true), shape(scalar_table_shape), old);
     add_table(ops, "MutableHashTableOfTensors" + version, changing, {}, with({value_shape}, true),
               shape(tensor_table_shape), old);
   }
   add_table(ops, "MutableDenseHashTableV2", changing, marks, with(dense, true), dense_table_shape);
-  add_table(ops, "MutableDenseHashTable", changing, {marks[0]}, with(dense, true), old_handle_shape, true);
+  add_table(ops, "MutableDenseHashTable", changing, {marks[0]}, with(dense, true), ref_handle_shape, true);
   add_table(ops, "AnonymousHashTable", fixed, {}, with({}, false), scalar_table_shape);
   add_table(ops, "AnonymousMutableHashTable", changing, {}, with({}, false), scalar_table_shape);
   add_table(ops, "AnonymousMutableHashTableOfTensors", changing, {}, with({value_shape}, false), tensor_table_shape);
   add_table(ops, "AnonymousMutableDenseHashTable", changing, marks, with(dense, false), dense_table_shape);
 }
 
-struct Row {
-  std::string name;
-  const char* doc;
-  std::vector<std::string> inputs, outputs;  // behind the handle
-  std::vector<std::string> attrs;
-  ShapeFn shape, old_shape;  // without an old form: null
-  bool opens_files = false;
-};
-
-std::vector<Row> rows() {
+std::vector<HandleOpRow> rows() {
   const std::string tin = "Tin: type", tout = "Tout: type";
   return {
-      {"LookupTableFind",
-       "The values of keys.",
-       {"keys: Tin", "default_value: Tout"},
-       {"values: Tout"},
-       {tin, tout},
-       found_shape,
+      {{"LookupTableFind",
+        "The values of keys.",
+        {"table_handle: resource", "keys: Tin", "default_value: Tout"},
+        {"values: Tout"},
+        {tin, tout},
+        found_shape,
+        {.batch_rule = BatchRule::kPerExample}},
        old_export_shape},
-      {"LookupTableInsert",
-       "Adds or replaces values.",
-       {"keys: Tin", "values: Tout"},
-       {},
-       {tin, tout},
-       handle_only,
-       old_handle_only},
-      {"LookupTableRemove", "Takes keys out.", {"keys: Tin"}, {}, {tin}, handle_only, nullptr},
-      {"LookupTableSize", "How many keys there are.", {}, {"size: int64"}, {}, size_shape, old_size_shape},
-      {"LookupTableExport",
-       "All keys and their values.",
-       {},
-       {"keys: Tkeys", "values: Tvalues"},
-       {"Tkeys: type", "Tvalues: type"},
-       export_shape,
+      {{"LookupTableInsert",
+        "Adds or replaces values.",
+        {"table_handle: resource", "keys: Tin", "values: Tout"},
+        {},
+        {tin, tout},
+        handle_only},
+       check_ref_handle},
+      {{"LookupTableRemove", "Takes keys out.", {"table_handle: resource", "keys: Tin"}, {}, {tin}, handle_only},
+       nullptr},
+      {{"LookupTableSize", "How many keys there are.", {"table_handle: resource"}, {"size: int64"}, {}, size_shape},
+       old_size_shape},
+      {{"LookupTableExport",
+        "All keys and their values.",
+        {"table_handle: resource"},
+        {"keys: Tkeys", "values: Tvalues"},
+        {"Tkeys: type", "Tvalues: type"},
+        export_shape},
        old_export_shape},
-      {"LookupTableImport",
-       "From now on only these keys.",
-       {"keys: Tin", "values: Tout"},
-       {},
-       {tin, tout},
-       handle_only,
-       old_handle_only},
-      {"InitializeTable",
-       "Fills a table.",
-       {"keys: Tkey", "values: Tval"},
-       {},
-       {"Tkey: type", "Tval: type"},
-       handle_only,
-       old_handle_only},
-      {"InitializeTableFromTextFile",
-       "Fills a table from the lines of a file.",
-       {"filename: string"},
-       {},
-       {"key_index: int >= -2", "value_index: int >= -2", "vocab_size: int >= -1 = -1", "delimiter: string = '\t'",
-        "offset: int = 0"},
-       text_shape,
-       old_text_shape,
-       true},
+      {{"LookupTableImport",
+        "From now on only these keys.",
+        {"table_handle: resource", "keys: Tin", "values: Tout"},
+        {},
+        {tin, tout},
+        handle_only},
+       check_ref_handle},
+      {{"InitializeTable",
+        "Fills a table.",
+        {"table_handle: resource", "keys: Tkey", "values: Tval"},
+        {},
+        {"Tkey: type", "Tval: type"},
+        handle_only},
+       check_ref_handle},
+      {{"InitializeTableFromTextFile",
+        "Fills a table from the lines of a file.",
+        {"table_handle: resource", "filename: string"},
+        {},
+        {"key_index: int >= -2", "value_index: int >= -2", "vocab_size: int >= -1 = -1", "delimiter: string = '\t'",
+         "offset: int = 0"},
+        text_shape,
+        {.opens_files = true}},
+       old_text_shape},
   };
 }
 
@@ -202,26 +185,7 @@ std::vector<Row> rows() {
 
 void define_table(OpRegistry& ops) {
   define_tables(ops);
-  for (const Row& row : rows()) {
-    for (const bool old : {false, true}) {
-      if (old && row.old_shape == nullptr) continue;
-      std::vector<std::string> inputs = {old ? "table_handle: Ref(string)" : "table_handle: resource"};
-      inputs.insert(inputs.end(), row.inputs.begin(), row.inputs.end());
-      ops.add({.name = row.name + (old ? "" : "V2"),
-               .doc = row.doc,
-               .inputs = std::move(inputs),
-               .outputs = row.outputs,
-               .attrs = row.attrs,
-               .shape = old ? row.old_shape : row.shape,
-               .gradient = kNotDifferentiable,
-               .cost = free_cost,
-               .stateful = !old,
-               .cpu_only = true,
-               .accepts_uninitialized = old,
-               .batch_rule = row.name == "LookupTableFind" ? BatchRule::kPerExample : BatchRule::kUnknown,
-               .opens_files = row.opens_files});
-    }
-  }
+  add_handle_rows(ops, rows(), {.cost = free_cost, .cpu_only = true});
 }
 
 // --- builders --------------------------------------------------------------------------------------------------------

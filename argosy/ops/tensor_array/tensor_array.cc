@@ -4,6 +4,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/handle_ops.h"
 
 namespace argosy {
 
@@ -129,17 +130,7 @@ std::vector<Value> split_gradient(GradContext& g) {
 
 // --- definitions -----------------------------------------------------------------------------------------------------
 
-struct Row {
-  const char* name;
-  const char* doc;
-  std::vector<std::string> inputs, outputs, attrs;
-  ShapeFn shape;
-  GradientFn gradient = kNotDifferentiable;
-  bool blocks = false;
-  std::vector<int> host_inputs = {}, host_outputs = {};
-};
-
-std::vector<Row> rows() {
+std::vector<OpRow> rows() {
   return {
       {"StackV2",
        "A stack of tensors.",
@@ -147,9 +138,7 @@ std::vector<Row> rows() {
        {"handle: resource"},
        {"elem_type: type", "stack_name: string = ''"},
        stack_shape,
-       kNotDifferentiable,
-       true,
-       {0}},
+       {.blocks_gradient = true, .host_inputs = {0}}},
       {"StackPushV2",
        "elem, which is now on the stack.",
        {"handle: resource", "elem: T"},
@@ -170,99 +159,76 @@ std::vector<Row> rows() {
        {"dtype: type", "element_shape: shape = unknown", "dynamic_size: bool = false", "clear_after_read: bool = true",
         "identical_element_shapes: bool = false", "tensor_array_name: string = ''"},
        array_shape,
-       kNotDifferentiable,
-       true,
-       {0}},
+       {.blocks_gradient = true, .host_inputs = {0}}},
       {"TensorArrayReadV3",
        "Element index.",
        {"handle: resource", "index: int32", "flow_in: float"},
        {"value: dtype"},
        {"dtype: type"},
        read_shape,
-       read_gradient,
-       false,
-       {1}},
+       {.gradient = read_gradient, .host_inputs = {1}}},
       {"TensorArrayWriteV3",
        "Element index = value.",
        {"handle: resource", "index: int32", "value: T", "flow_in: float"},
        {"flow_out: float"},
        {"T: type"},
        flow_shape,
-       write_gradient,
-       false,
-       {1}},
+       {.gradient = write_gradient, .host_inputs = {1}}},
       {"TensorArrayGatherV3",
        "Elements as rows.",
        {"handle: resource", "indices: int32", "flow_in: float"},
        {"value: dtype"},
        {"dtype: type", "element_shape: shape = unknown"},
        gather_shape,
-       gather_gradient,
-       false,
-       {1}},
+       {.gradient = gather_gradient, .host_inputs = {1}}},
       {"TensorArrayScatterV3",
        "Elements = rows.",
        {"handle: resource", "indices: int32", "value: T", "flow_in: float"},
        {"flow_out: float"},
        {"T: type"},
        flow_shape,
-       scatter_gradient,
-       false,
-       {1}},
+       {.gradient = scatter_gradient, .host_inputs = {1}}},
       {"TensorArrayConcatV3",
        "All elements one after another along their first axis, and their lengths.",
        {"handle: resource", "flow_in: float"},
        {"value: dtype", "lengths: int64"},
        {"dtype: type", "element_shape_except0: shape = unknown"},
        concat_shape,
-       concat_gradient,
-       false,
-       {},
-       {1}},
+       {.gradient = concat_gradient, .host_outputs = {1}}},
       {"TensorArraySplitV3",
        "Elements = pieces of value of these lengths.",
        {"handle: resource", "value: T", "lengths: int64", "flow_in: float"},
        {"flow_out: float"},
        {"T: type"},
        flow_shape,
-       split_gradient,
-       false,
-       {2}},
+       {.gradient = split_gradient, .host_inputs = {2}}},
       {"TensorArraySizeV3",
        "How many elements it has.",
        {"handle: resource", "flow_in: float"},
        {"size: int32"},
        {},
        flow_shape,
-       kNotDifferentiable,
-       true},
+       {.blocks_gradient = true}},
       {"TensorArrayGradV3",
        "The array of the same size that sums up gradients, one per source.",
        {"handle: resource", "flow_in: float"},
        {"grad_handle: resource", "flow_out: float"},
        {"source: string"},
        grad_shape,
-       kNotDifferentiable,
-       true},
+       {.blocks_gradient = true}},
       {"TensorArrayGradWithShape",
        "The same, its elements being of the array's shapes with more sizes in front.",
        {"handle: resource", "flow_in: float", "shape_to_prepend: int32"},
        {"grad_handle: resource", "flow_out: float"},
        {"source: string"},
        outer_grad_shape,
-       kNotDifferentiable,
-       true,
-       {2}},
+       {.blocks_gradient = true, .host_inputs = {2}}},
       {"TensorArrayCloseV3", "Empties the array for good.", {"handle: resource"}, {}, {}, handle_only},
   };
 }
 
 // --- version 1, whose handles are references -------------------------------------------------------------------------
 
-Status old_stack_shape(ShapeContext& c) {
-  c.set_output(0, PartialShape{2});
-  return ok_status();
-}
 Status old_push_shape(ShapeContext& c) {
   c.set_output(0, c.input(1));
   return ok_status();
@@ -294,7 +260,7 @@ void define_old_stacks(OpRegistry& ops) {
            .doc = "A stack of tensors; StackV2 by reference.",
            .outputs = {"handle: Ref(string)"},
            .attrs = {"elem_type: type", "stack_name: string = ''"},
-           .shape = old_stack_shape,
+           .shape = ref_handle_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true});
@@ -308,33 +274,28 @@ void define_old_stacks(OpRegistry& ops) {
 // handles are two strings, container and name: shapes are not told through either.
 void define_old_arrays(OpRegistry& ops, std::string_view version) {
   const bool named = version == "V2";
-  for (Row& row : rows()) {
+  for (OpRow& row : rows()) {
     std::string name = row.name;
     if (!name.starts_with("TensorArray") || !name.ends_with("V3")) continue;
     name.resize(name.size() - 2);
     const bool makes = name == "TensorArray" || name == "TensorArrayGrad";
     name += version;
-    for (auto* args : {&row.inputs, &row.outputs}) {
-      for (std::string& arg : *args) {
-        if (const auto at = arg.find(": resource"); at != std::string::npos)
-          arg.replace(at, arg.size(), named ? ": string" : ": Ref(string)");
-      }
-    }
+    const std::string doc = str_cat(row.doc, " ", row.name, named ? " by name." : " by reference.");
+    row = with_handles_as(std::move(row), named ? "string" : "Ref(string)");
     if (makes) row.outputs.resize(1);
     std::erase(row.attrs, "identical_element_shapes: bool = false");
-    ops.add({.name = name,
-             .doc = str_cat(row.doc, " ", row.name, named ? " by name." : " by reference."),
-             .inputs = std::move(row.inputs),
-             .outputs = std::move(row.outputs),
-             .attrs = std::move(row.attrs),
-             .shape = makes ? old_stack_shape : no_output,
-             .gradient = kNotDifferentiable,
-             .cost = free_cost,
-             .stateful = makes,
-             .accepts_uninitialized = !named,
-             .batch_rule = rule_of(name),
-             .host_inputs = std::move(row.host_inputs),
-             .host_outputs = std::move(row.host_outputs)});
+    add_row(ops, {.name = name,
+                  .doc = doc,
+                  .inputs = std::move(row.inputs),
+                  .outputs = std::move(row.outputs),
+                  .attrs = std::move(row.attrs),
+                  .shape = makes ? ref_handle_shape : no_output,
+                  .facts = {.cost = free_cost,
+                            .stateful = makes,
+                            .accepts_uninitialized = !named,
+                            .batch_rule = rule_of(name),
+                            .host_inputs = std::move(row.facts.host_inputs),
+                            .host_outputs = std::move(row.facts.host_outputs)}});
   }
 }
 
@@ -344,20 +305,9 @@ void define_tensor_array(OpRegistry& ops) {
   define_old_stacks(ops);
   define_old_arrays(ops, "");
   define_old_arrays(ops, "V2");
-  for (Row& row : rows()) {
-    ops.add({.name = row.name,
-             .doc = row.doc,
-             .inputs = std::move(row.inputs),
-             .outputs = std::move(row.outputs),
-             .attrs = std::move(row.attrs),
-             .shape = row.shape,
-             .gradient = row.gradient,
-             .cost = free_cost,
-             .stateful = true,
-             .blocks_gradient = row.blocks,
-             .batch_rule = rule_of(row.name),
-             .host_inputs = std::move(row.host_inputs),
-             .host_outputs = std::move(row.host_outputs)});
+  for (OpRow& row : rows()) {
+    row.facts.batch_rule = rule_of(row.name);
+    add_row(ops, std::move(row), {.cost = free_cost, .stateful = true});
   }
 }
 

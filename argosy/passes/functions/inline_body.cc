@@ -87,9 +87,10 @@ Result<Endpoint> Inliner::constant(Tensor value) {
   return Endpoint{id, 0};
 }
 
-bool Inliner::is_free(const Node& n) {
+bool Inliner::is_free(const Graph& graph, NodeId id) {
+  const Node& n = graph.node(id);
   if (!n.controls.empty() || !n.inputs.empty()) return false;
-  if (n.op->name == "Const") return true;
+  if (graph.constant({id, 0}) != nullptr) return true;
   return n.op->stateful && n.output_dtypes.size() == 1 &&
          (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
 }
@@ -111,60 +112,125 @@ Result<Endpoint> Inliner::gated(Endpoint x) {
   return Endpoint{late, 0};
 }
 
-Status Inliner::copy_node(const Graph& body, NodeId id, NodeId pivot, const std::string& prefix,
-                          std::vector<Endpoint>& copies, std::vector<char>& guarded,
-                          std::vector<std::pair<NodeId, Endpoint>>& open) {
-  ARGOSY_RETURN_IF_ERROR(count());
-  const Node& n = body.node(id);
-  NodeSpec spec{.name = graph_.unique_name(str_cat(prefix, n.name)),
-                .op = n.op->name,
-                .attrs = n.attributes(),
-                .device = joined_device(caller_device_, n.device)};
-  bool alive_only = true;  // does it depend on nothing that could be dead?
-  std::vector<Endpoint> back_edges;
-  for (const Endpoint e : n.inputs) {
-    const Endpoint from = copies[e.node.index];
-    if (from.node.index < 0) {  // from a NextIteration further on
-      back_edges.push_back(e);
-      continue;
+// Copies the nodes of one body, in topological order.
+class Inliner::BodyCopier {
+ public:
+  // As Inliner::put(). `prefix`: of the names of the copies.
+  BodyCopier(Inliner& in, const Function& function, NodeId pivot, std::string prefix)
+      : in_(in),
+        function_(function),
+        pivot_(pivot),
+        prefix_(std::move(prefix)),
+        copies_(static_cast<std::size_t>(function.body.size())),
+        guarded_(copies_.size(), 0),
+        is_parameter_(copies_.size(), 0) {
+    for (const NodeId parameter : function.args) is_parameter_[parameter.index] = 1;
+  }
+
+  // Before the first copy: what stands for the parameters.
+  Status set_arguments(const std::vector<Endpoint>& args) {
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      const NodeId parameter = function_.args[i];
+      const DType wanted = function_.body.dtype({parameter, 0}), given = in_.graph_.dtype(args[i]);
+      if (given != wanted) {
+        return invalid_argument("function \"", function_.name, "\" takes ", dtype_name(wanted), " at position ", i,
+                                ", not ", dtype_name(given));
+      }
+      copies_[parameter.index] = args[i];
+      guarded_[parameter.index] = !in_.always_alive(args[i]);
     }
+    return ok_status();
+  }
+
+  // All nodes that the function needs, and the edges that close its loops.
+  Status copy() {
+    const std::vector<char> needed = needed_nodes(function_);
+    ARGOSY_ASSIGN_OR_RETURN(const auto order, function_.body.topological_order());
+    for (const NodeId id : order) {
+      if (needed[id.index] && !is_copied(id)) ARGOSY_RETURN_IF_ERROR(copy_node(id));
+    }
+    for (const auto& [merge, from] : open_) in_.graph_.add_input(merge, {copies_[from.node.index].node, from.index});
+    return ok_status();
+  }
+
+  // What the caller's graph has in place of an endpoint of the body.
+  Endpoint copy_of(Endpoint e) const {
     // A parameter stands for one endpoint, a node for all of its own.
-    spec.inputs.push_back(body.node(e.node).op->name == "_Arg" ? from : Endpoint{from.node, e.index});
-    alive_only = alive_only && !guarded[e.node.index];
+    const Endpoint copy = copies_[e.node.index];
+    return is_parameter(e.node) ? copy : Endpoint{copy.node, e.index};
   }
-  for (const NodeId c : n.controls) {
-    if (body.node(c).op->name == "_Arg" || copies[c.index].node.index < 0) continue;
-    spec.controls.push_back(copies[c.index].node);
-    alive_only = alive_only && !guarded[c.index];
+  // Whether the copy is dead where the caller is.
+  bool is_guarded(NodeId id) const { return guarded_[id.index] != 0; }
+
+ private:
+  bool is_parameter(NodeId id) const { return is_parameter_[id.index] != 0; }
+  bool is_copied(NodeId id) const { return copies_[id.index].node.index >= 0; }
+
+  Status copy_node(NodeId id) {
+    ARGOSY_RETURN_IF_ERROR(in_.count());
+    const Node& n = function_.body.node(id);
+    NodeSpec spec{.name = in_.graph_.unique_name(str_cat(prefix_, n.name)),
+                  .op = n.op->name,
+                  .attrs = n.attributes(),
+                  .device = joined_device(in_.caller_device_, n.device)};
+    bool alive_only = true;  // does it depend on nothing that could be dead?
+    std::vector<Endpoint> back_edges;
+    for (const Endpoint e : n.inputs) {
+      if (!is_copied(e.node)) {  // from a NextIteration further on
+        back_edges.push_back(e);
+        continue;
+      }
+      spec.inputs.push_back(copy_of(e));
+      alive_only = alive_only && !is_guarded(e.node);
+    }
+    for (const NodeId c : n.controls) {
+      if (is_parameter(c) || !is_copied(c)) continue;
+      spec.controls.push_back(copies_[c.index].node);
+      alive_only = alive_only && !is_guarded(c);
+    }
+    const bool free = is_free(function_.body, id);
+    if (alive_only && !free && pivot_.index >= 0) spec.controls.push_back(pivot_);
+    guarded_[id.index] = !free && (!alive_only || pivot_.index >= 0);
+    rename_classes(spec.attrs);
+    if (!back_edges.empty()) spec.shapes = n.output_shapes;
+    auto added = in_.graph_.add_node(std::move(spec));
+    if (!added.ok()) {
+      return std::move(added).status().with_where(str_cat("node '", prefix_, n.name, "' (", n.op->name, ")"));
+    }
+    copies_[id.index] = {*added, 0};
+    for (const Endpoint e : back_edges) open_.emplace_back(*added, e);
+    if (n.op->calls != Calls::kNothing) in_.to_lower.emplace_back(*added, in_.depth_ + 1);
+    return ok_status();
   }
-  const bool free = is_free(n);
-  if (alive_only && !free && pivot.index >= 0) spec.controls.push_back(pivot);
-  guarded[id.index] = !free && (!alive_only || pivot.index >= 0);
-  if (const auto* classes = spec.attrs.find_as<std::vector<std::string>>("_class")) {
+
+  // Colocation with nodes of the body is colocation with their copies.
+  void rename_classes(AttrMap& attrs) const {
+    const auto* const classes = attrs.find_as<std::vector<std::string>>("_class");
+    if (classes == nullptr) return;
     std::vector<std::string> renamed;
     for (const std::string& c : *classes) {
-      const auto other = c.starts_with("loc:@") ? body.find(c.substr(5)) : std::nullopt;
+      const auto other = c.starts_with("loc:@") ? function_.body.find(c.substr(5)) : std::nullopt;
       if (!other) {
         renamed.push_back(c);
-      } else if (copies[other->index].node.index >= 0) {
-        renamed.push_back(str_cat("loc:@", graph_.node(copies[other->index].node).name));
+      } else if (is_copied(*other)) {
+        renamed.push_back(str_cat("loc:@", in_.graph_.node(copies_[other->index].node).name));
       }
     }
     if (renamed.empty()) {
-      spec.attrs.erase("_class");
+      attrs.erase("_class");
     } else {
-      spec.attrs.set("_class", std::move(renamed));
+      attrs.set("_class", std::move(renamed));
     }
   }
-  if (!back_edges.empty()) spec.shapes = n.output_shapes;
-  auto added = graph_.add_node(std::move(spec));
-  if (!added.ok())
-    return std::move(added).status().with_where(str_cat("node '", prefix, n.name, "' (", n.op->name, ")"));
-  copies[id.index] = {*added, 0};
-  for (const Endpoint e : back_edges) open.emplace_back(*added, e);
-  if (n.op->calls != Calls::kNothing) to_lower.emplace_back(*added, depth_ + 1);
-  return ok_status();
-}
+
+  Inliner& in_;
+  const Function& function_;
+  const NodeId pivot_;
+  const std::string prefix_;
+  std::vector<Endpoint> copies_;                   // by node of the body; a parameter's is its argument
+  std::vector<char> guarded_, is_parameter_;       // by node of the body
+  std::vector<std::pair<NodeId, Endpoint>> open_;  // copies with an edge that closes a loop: an endpoint of the body
+};
 
 Result<Body> Inliner::put(const std::string& function, const std::vector<Endpoint>& args, std::size_t outputs,
                           NodeId pivot, std::string_view label, bool guard_returns) {
@@ -173,37 +239,19 @@ Result<Body> Inliner::put(const std::string& function, const std::vector<Endpoin
         .with_id("ARG-FN-008");
   }
   ARGOSY_ASSIGN_OR_RETURN(const Function* const f, find_function(graph_, function, args.size(), outputs));
-  const std::string prefix = label.empty() ? caller_name_ + "/" : str_cat(caller_name_, "/", label, "/");
-  const std::vector<char> needed = needed_nodes(*f);
-  ARGOSY_ASSIGN_OR_RETURN(const auto order, f->body.topological_order());
-  std::vector<Endpoint> copies(needed.size());
-  std::vector<char> guarded(needed.size(), 0);
-  std::vector<std::pair<NodeId, Endpoint>> open;
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    const DType wanted = f->body.dtype({f->args[i], 0});
-    if (graph_.dtype(args[i]) != wanted) {
-      return invalid_argument("function \"", function, "\" takes ", dtype_name(wanted), " at position ", i, ", not ",
-                              dtype_name(graph_.dtype(args[i])));
-    }
-    copies[f->args[i].index] = args[i];
-    guarded[f->args[i].index] = !always_alive(args[i]);
-  }
-  for (const NodeId id : order) {
-    if (!needed[id.index] || copies[id.index].node.index >= 0) continue;
-    ARGOSY_RETURN_IF_ERROR(copy_node(f->body, id, pivot, prefix, copies, guarded, open));
-  }
-  for (const auto& [merge, from] : open) graph_.add_input(merge, {copies[from.node.index].node, from.index});
+  BodyCopier copier(*this, *f, pivot, label.empty() ? caller_name_ + "/" : str_cat(caller_name_, "/", label, "/"));
+  ARGOSY_RETURN_IF_ERROR(copier.set_arguments(args));
+  ARGOSY_RETURN_IF_ERROR(copier.copy());
   Body put;
   for (const Endpoint e : f->returns) {
-    const bool parameter = f->body.node(e.node).op->name == "_Arg";
-    Endpoint there = parameter ? copies[e.node.index] : Endpoint{copies[e.node.index].node, e.index};
-    if (guard_returns && !guarded[e.node.index] && pivot.index >= 0) {
+    Endpoint there = copier.copy_of(e);
+    if (guard_returns && !copier.is_guarded(e.node) && pivot.index >= 0) {
       ARGOSY_ASSIGN_OR_RETURN(const NodeId late, add("Identity", {there}, {}, "value", {pivot}));
       there = {late, 0};
     }
     put.returns.push_back(there);
   }
-  for (const NodeId id : f->control_returns) put.effects.push_back(copies[id.index].node);
+  for (const NodeId id : f->control_returns) put.effects.push_back(copier.copy_of({id, 0}).node);
   return put;
 }
 

@@ -44,10 +44,10 @@ class Inliner {
                    std::string_view label, bool guard_returns);
 
   // Constants and handles are there whatever branch is taken: constant, never dead.
-  static bool is_free(const Node& n);
+  static bool is_free(const Graph& graph, NodeId id);
   // So is what every iteration of a loop is given, even in the last one, in which the body is dead.
   bool always_alive(Endpoint e) const {
-    return is_free(graph_.node(e.node)) || graph_.node(e.node).op->flow == Flow::kEnter;
+    return is_free(graph_, e.node) || graph_.node(e.node).op->flow == Flow::kEnter;
   }
   // A node whose deadness is the caller's, beside its control inputs; none when all its inputs are always alive.
   NodeId gate_of(const Node& caller) const;
@@ -55,10 +55,10 @@ class Inliner {
   Result<Endpoint> gated(Endpoint x);
 
  private:
+  class BodyCopier;  // of one put()
+
   // One more node will be added.
   Status count();
-  Status copy_node(const Graph& body, NodeId id, NodeId pivot, const std::string& prefix, std::vector<Endpoint>& copies,
-                   std::vector<char>& guarded, std::vector<std::pair<NodeId, Endpoint>>& open);
 
   Graph& graph_;
   const LowerOptions& options_;

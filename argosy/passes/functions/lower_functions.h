@@ -10,9 +10,10 @@
 //   y = PartitionedCall(x) [f]        ──►     f(x) in place
 //   y = RemoteCall("/gpu:1", x) [f]   ──►     f(x) in place, on that device
 //
-// Nodes of a function keep their names below the caller's, their devices (the caller's where they ask for none), their
-// control edges and colocations. A branch not taken is dead: each of its nodes depends on a Switch, by data or by a
-// control edge from the branch's pivot; constants and handles alone need not, for all who use them do.
+// Nodes of a function keep their control edges, their colocations and, below the caller's name, their names. They keep
+// their devices; a node that asks for none gets the caller's. A branch that is not taken is dead. So each of its nodes
+// depends on a Switch, by data or by a control edge from the branch's pivot. Constants and handles need not, for all
+// their users do.
 #pragma once
 
 #include "argosy/passes/prune/prune.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "argosy/passes/has_op.h"
+#include "argosy/passes/node_users.h"
 
 namespace argosy {
 
@@ -12,22 +12,18 @@ namespace {
 
 class BatchNormFuser {
  public:
-  explicit BatchNormFuser(StepGraph& step) : graph_(step.graph), step_(step) {
-    for (const Endpoint e : step.fetches) preserved_.insert(e.node);
-    for (const NodeId t : step.targets) preserved_.insert(t);
-  }
+  explicit BatchNormFuser(StepGraph& step) : graph_(step.graph), step_(step), users_(step) {}
 
   Result<int> run() {
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<NodeId> order, step_.graph.topological_order());
     rank_.resize(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) rank_[static_cast<std::size_t>(order[i].index)] = i;
-    uses_ = graph_.consumers();
     // In order, so that the inputs of a node made here are never replaced later.
     for (const NodeId id : order) {
       if (fits(id, "FusedBatchNorm")) ARGOSY_RETURN_IF_ERROR(fuse_forward(id));
     }
     if (taken_ == 0) return 0;
-    uses_ = graph_.consumers();
+    users_.refresh();
     for (const NodeId id : order) {
       if (fits(id, "FusedBatchNormGrad")) ARGOSY_RETURN_IF_ERROR(fuse_gradient(id));
     }
@@ -48,7 +44,7 @@ class BatchNormFuser {
   // The one reader of output 0, when that is all that is done with it.
   std::optional<NodeId> only_reader(NodeId id) const {
     std::optional<NodeId> reader;
-    for (const Graph::Use& u : uses_[id.index]) {
+    for (const Graph::Use& u : users_[id]) {
       if (u.input < 0 || graph_.node(u.node).inputs[static_cast<std::size_t>(u.input)].index != 0) continue;
       if (reader) return std::nullopt;
       reader = u.node;
@@ -84,7 +80,7 @@ class BatchNormFuser {
     if (!is(*last, "Relu")) {
       side = side_of(*last, norm);
       const auto sum = last;
-      if (!side || preserved_.contains(*sum) || uses_[sum->index].size() != 1) return ok_status();
+      if (!side || !users_.single_user(*sum)) return ok_status();
       last = only_reader(*sum);
       if (!last || !is(*last, "Relu")) return ok_status();
     }
@@ -100,7 +96,7 @@ class BatchNormFuser {
     if (side) spec.inputs.push_back(*side);
     spec.attrs.set("num_side_inputs", std::int64_t{side ? 1 : 0});
     ARGOSY_ASSIGN_OR_RETURN(const NodeId fused, add(std::move(spec)));
-    for (const Graph::Use& u : uses_[norm.index]) {
+    for (const Graph::Use& u : users_[norm]) {
       if (u.input >= 0) {
         const std::int32_t output = graph_.node(u.node).inputs[static_cast<std::size_t>(u.input)].index;
         if (output > 0) graph_.set_input(u.node, u.input, {fused, output});
@@ -122,12 +118,9 @@ class BatchNormFuser {
   // gradient: FusedBatchNormGrad(ReluGrad(dy, y), x, scale, mean, variance), y being a fused node's result.
   Status fuse_gradient(NodeId gradient) {
     const Node& n = graph_.node(gradient);
-    const NodeId relu = n.inputs[0].node;
-    if (!is(relu, "ReluGrad") || preserved_.contains(relu) || uses_[relu.index].size() != 1 ||
-        !graph_.node(relu).controls.empty() || graph_.node(relu).device != n.device) {
-      return ok_status();
-    }
-    const Endpoint y = graph_.node(relu).inputs[1];
+    const auto relu = users_.absorbable_input(gradient, 0, "ReluGrad");
+    if (!relu) return ok_status();
+    const Endpoint y = graph_.node(*relu).inputs[1];
     const Node& forward = graph_.node(y.node);
     if (forward.op->name != "_FusedBatchNormEx" || y.index != 0 || forward.attrs.get_int("num_side_inputs") != 0 ||
         n.inputs[1] != forward.inputs[0] || n.inputs[2] != forward.inputs[1] || n.inputs[3] != Endpoint{y.node, 3} ||
@@ -136,7 +129,7 @@ class BatchNormFuser {
     }
     NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/fused")),
                   .op = "_FusedBatchNormGradEx",
-                  .inputs = {graph_.node(relu).inputs[0], n.inputs[1], n.inputs[2], n.inputs[3], n.inputs[4],
+                  .inputs = {graph_.node(*relu).inputs[0], n.inputs[1], n.inputs[2], n.inputs[3], n.inputs[4],
                              Endpoint{y.node, 5}, forward.inputs[2], y},
                   .controls = n.controls,
                   .device = n.device};
@@ -160,7 +153,7 @@ class BatchNormFuser {
 
   // Whoever reads an output of `old` reads the same one of `fresh`.
   void move_readers(NodeId old, NodeId fresh) {
-    for (const Graph::Use& u : uses_[old.index]) {
+    for (const Graph::Use& u : users_[old]) {
       if (u.input >= 0) {
         const std::int32_t output = graph_.node(u.node).inputs[static_cast<std::size_t>(u.input)].index;
         graph_.set_input(u.node, u.input, {fresh, output});
@@ -178,8 +171,7 @@ class BatchNormFuser {
 
   Graph& graph_;
   StepGraph& step_;
-  Graph::Uses uses_;
-  std::set<NodeId> preserved_;
+  NodeUsers users_;
   std::vector<std::size_t> rank_;  // by node: its place in a topological order
   int taken_ = 0;
 };

@@ -15,6 +15,7 @@
 #include "argosy/ops/norm/norm.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"
+#include "argosy/testing/expect_rewrite.h"
 
 namespace argosy {
 namespace {
@@ -174,6 +175,31 @@ TEST(FuseBatchNorm, SaysWhatItDidAndMayBeSwitchedOff) {
   ASSERT_TRUE(on.ok() && off.ok());
   EXPECT_THAT(on->notes, testing::Contains(testing::HasSubstr("fuse_batch_norm: 1 nodes")));
   EXPECT_THAT(off->notes, testing::Contains("fuse_batch_norm: off"));
+}
+
+TEST(FuseBatchNorm, TheReluIsTakenIn) {
+  expect_rewrite(fuse_batch_norm, R"(
+    x = Placeholder [dtype=float, shape=shape[2,4,4,3]]
+    c = Placeholder [dtype=float, shape=shape[3]]
+    n = FusedBatchNormV3(x, c, c, c, c)
+    y = Relu(n)
+    z = Neg(y)
+    -> z)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[2,4,4,3]]
+    c = Placeholder [dtype=float, shape=shape[3]]
+    y/fused = _FusedBatchNormEx(x, c, c, c, c) [activation_mode="Relu", num_side_inputs=0]
+    z = Neg(y/fused)
+    -> z)");
+}
+
+TEST(FuseBatchNorm, ANormThatOthersReadIsLeftAlone) {
+  expect_left_alone(fuse_batch_norm, R"(
+    x = Placeholder [dtype=float, shape=shape[2,4,4,3]]
+    c = Placeholder [dtype=float, shape=shape[3]]
+    n = FusedBatchNormV3(x, c, c, c, c)
+    y = Relu(n)
+    -> y, n)");
 }
 
 }  // namespace

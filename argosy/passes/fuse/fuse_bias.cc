@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "argosy/ops/matmul/fused_ops.h"
 #include "argosy/passes/has_op.h"
+#include "argosy/passes/node_users.h"
 
 namespace argosy {
 
@@ -13,10 +13,7 @@ namespace {
 
 class Fuser {
  public:
-  explicit Fuser(StepGraph& step) : graph_(step.graph), uses_(graph_.consumers()) {
-    for (const Endpoint e : step.fetches) preserved_.insert(e.node);
-    for (const NodeId t : step.targets) preserved_.insert(t);
-  }
+  explicit Fuser(StepGraph& step) : graph_(step.graph), users_(step) {}
 
   Result<int> run() {
     int fused = 0;
@@ -39,15 +36,6 @@ class Fuser {
   }
 
  private:
-  // The one node that reads `id`'s only output, if there is just one, on the same device, and nobody else cares.
-  std::optional<NodeId> only_reader(NodeId id) const {
-    const auto uses = uses_[id.index];
-    if (uses.size() != 1 || uses[0].input < 0 || preserved_.contains(id)) return std::nullopt;
-    const NodeId reader = uses[0].node;
-    if (graph_.node(reader).device != graph_.node(id).device) return std::nullopt;
-    return reader;
-  }
-
   // What is added to the product, when `id` adds a bias to it.
   std::optional<Endpoint> bias_of(NodeId id, NodeId product) const {
     const Node& n = graph_.node(id);
@@ -67,13 +55,13 @@ class Fuser {
   }
 
   Result<bool> try_fuse(NodeId product, const OpDef& fused) {
-    const auto adder = only_reader(product);
+    const auto adder = users_.single_user(product);
     if (!adder) return false;
     const auto bias = bias_of(*adder, product);
     if (!bias || !waits_for_nothing(*adder)) return false;
     std::vector<std::string> ops = {"BiasAdd"};
     NodeId last = *adder;
-    if (const auto next = only_reader(last);
+    if (const auto next = users_.single_user(last);
         next && can_fuse_activation(graph_.node(*next).op->name) && waits_for_nothing(*next)) {
       ops.push_back(graph_.node(*next).op->name);
       last = *next;
@@ -122,8 +110,7 @@ class Fuser {
   };
 
   Graph& graph_;
-  const Graph::Uses uses_;
-  std::set<NodeId> preserved_;
+  const NodeUsers users_;
   Made made_from_;
   std::optional<AttrMap> made_attrs_;
 };

@@ -1,17 +1,16 @@
-// Fusion of a bias and an activation into the product or convolution before them: one pass over the result instead of
-// three.
+// A product or convolution takes in its bias and activation: one pass over the result instead of three.
 //
 //   x, w ─► MatMul ─► BiasAdd(b) ─► Relu ─► y     ──►     x, w, b ─► _FusedMatMul[BiasAdd, Relu] ─► y
 //
-// Only where nobody else looks at what is in between, and all of it was asked for on one device. AddV2 and Add of a
-// vector along the last axis count as BiasAdd. Which op has a fused form is a field of its OpDef.
+// The values between them must have no other user, and all nodes must ask for one device. AddV2 and Add of a vector
+// along the last axis count as BiasAdd. OpDef::fused_as names the fused form of an op.
 #pragma once
 
 #include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 
-// How many products were fused. Dead nodes stay: see drop_dead_nodes().
+// Returns how many products were fused. Dead nodes stay: see drop_dead_nodes().
 Result<int> fuse_bias(StepGraph& step);
 
 }  // namespace argosy

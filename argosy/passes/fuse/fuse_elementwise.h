@@ -1,18 +1,21 @@
-// Fusion of elementwise ops: chains and DAGs of them over one shape become one op that walks the data once.
+// Chains and DAGs of elementwise ops over one shape become one op, which reads and writes the data once.
 //
 //   x ─► Mul(a) ─► Add(b) ─► Tanh ─► y     ──►     x, a, b ─► _FusedElementwise[Mul, Add, Tanh] ─► y
 //
-// Members are ops that say so (OpDef::elementwise, BiasAdd of the last axis), asked for on one device, whose result has
-// the group's shape, fully known; operands may be one number, repeat (a bias) or stand for runs (a column). What others
-// read, or a step fetches, stays an output. Left alone: nodes with control edges, references, colocation; in graphs
-// with control flow, groups with more than one output (one may be dead where another is not).
+// A member
+//   * is elementwise by its definition (OpDef::elementwise), or a BiasAdd of the last axis;
+//   * gives the group's shape, which is fully known. An operand may be one number, repeat (a bias) or stand for runs (a
+//     column);
+//   * asks for the same device as the others.
+// Values that others read, or that the step fetches, stay outputs. Left alone are nodes with control edges, references
+// or colocation. In a graph with control flow a group has one output: one of two may be dead where the other is not.
 #pragma once
 
 #include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 
-// How many nodes went into fused ones. Dead nodes stay: see drop_dead_nodes().
+// Returns how many nodes went into fused ones. Dead nodes stay: see drop_dead_nodes().
 Result<int> fuse_elementwise(StepGraph& step);
 
 }  // namespace argosy

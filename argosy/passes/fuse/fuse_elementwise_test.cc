@@ -13,6 +13,7 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"
+#include "argosy/testing/expect_rewrite.h"
 
 namespace argosy {
 namespace {
@@ -314,6 +315,29 @@ TEST(FuseElementwise, MayBeSwitchedOffAndSaysWhatItDid) {
   EXPECT_EQ(off->graph.size(), 3);
   EXPECT_THAT(off->notes, testing::ElementsAre("fuse_elementwise: off"));
   EXPECT_EQ(prepare_step(step_of(g, {y}), {.without = "fuse"}).status().id(), "ARG-PASS-001");
+}
+
+TEST(FuseElementwise, AChainBecomesOneNode) {
+  expect_rewrite(fuse_elementwise, R"(
+    x = Placeholder [dtype=float, shape=shape[4]]
+    a = Placeholder [dtype=float, shape=shape[4]]
+    m = Mul(x, a)
+    y = Tanh(m)
+    -> y)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[4]]
+    a = Placeholder [dtype=float, shape=shape[4]]
+    y = _FusedElementwise(x, a) [Tin=[float, float], Tout=[float], dtypes=[float, float], ops=["Mul", "Tanh"], operands=[0, 1, -1, 2, -1, -1], results=[1], shape=shape[4]]
+    -> y)");
+}
+
+TEST(FuseElementwise, UnknownShapesAreLeftAlone) {
+  expect_left_alone(fuse_elementwise, R"(
+    x = Placeholder [dtype=float, shape=shape[?]]
+    a = Placeholder [dtype=float, shape=shape[?]]
+    m = Mul(x, a)
+    y = Tanh(m)
+    -> y)");
 }
 
 }  // namespace

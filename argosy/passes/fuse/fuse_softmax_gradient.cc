@@ -1,9 +1,9 @@
 #include "argosy/passes/fuse/fuse_softmax_gradient.h"
 
 #include <optional>
-#include <set>
 
 #include "argosy/passes/has_op.h"
+#include "argosy/passes/node_users.h"
 
 namespace argosy {
 
@@ -12,10 +12,7 @@ namespace {
 class SoftmaxGradients {
  public:
   SoftmaxGradients(StepGraph& step, const std::function<bool(const std::string&)>& is_async)
-      : graph_(step.graph), is_async_(is_async), uses_(graph_.consumers()) {
-    for (const Endpoint e : step.fetches) preserved_.insert(e.node);
-    for (const NodeId t : step.targets) preserved_.insert(t);
-  }
+      : graph_(step.graph), is_async_(is_async), users_(step) {}
 
   Result<int> run() {
     int fused = 0;
@@ -37,16 +34,6 @@ class SoftmaxGradients {
     bool logarithm = false;
   };
 
-  // The node of this op behind input k of `reader`, if it is there for that alone.
-  std::optional<NodeId> inner(NodeId reader, int k, std::string_view op) const {
-    const Endpoint from = graph_.node(reader).inputs[static_cast<std::size_t>(k)];
-    const Node& n = graph_.node(from.node);
-    const auto uses = uses_[from.node.index];
-    if (n.op->name != op || uses.size() != 1 || uses[0].input < 0 || preserved_.contains(from.node))
-      return std::nullopt;
-    if (!n.controls.empty() || n.device != graph_.node(reader).device) return std::nullopt;
-    return from.node;
-  }
   Endpoint input(NodeId id, int k) const { return graph_.node(id).inputs[static_cast<std::size_t>(k)]; }
 
   // Does it sum rows, and leave each as one number?
@@ -64,12 +51,12 @@ class SoftmaxGradients {
   // (dy - sum(dy * y)) * y
   std::optional<Found> plain(NodeId last) const {
     for (const int k : {0, 1}) {
-      const auto difference = inner(last, k, "Sub");
+      const auto difference = users_.absorbable_input(last, k, "Sub");
       if (!difference) continue;
       const Endpoint y = input(last, 1 - k), dy = input(*difference, 0);
-      const auto sum = inner(*difference, 1, "Sum");
+      const auto sum = users_.absorbable_input(*difference, 1, "Sum");
       if (!sum || !sums_rows(*sum)) continue;
-      const auto product = inner(*sum, 0, "Mul");
+      const auto product = users_.absorbable_input(*sum, 0, "Mul");
       if (!product) continue;
       const Endpoint a = input(*product, 0), b = input(*product, 1);
       if ((a == y && b == dy) || (a == dy && b == y)) return Found{y, dy};
@@ -80,11 +67,11 @@ class SoftmaxGradients {
   // dy - exp(y) * sum(dy)
   std::optional<Found> logarithmic(NodeId last) const {
     const Endpoint dy = input(last, 0);
-    const auto product = inner(last, 1, "Mul");
+    const auto product = users_.absorbable_input(last, 1, "Mul");
     for (const int k : {0, 1}) {
       if (!product) break;
-      const auto exponential = inner(*product, k, "Exp");
-      const auto sum = inner(*product, 1 - k, "Sum");
+      const auto exponential = users_.absorbable_input(*product, k, "Exp");
+      const auto sum = users_.absorbable_input(*product, 1 - k, "Sum");
       if (exponential && sum && sums_rows(*sum) && input(*sum, 0) == dy) return Found{input(*exponential, 0), dy, true};
     }
     return std::nullopt;
@@ -114,8 +101,7 @@ class SoftmaxGradients {
 
   Graph& graph_;
   const std::function<bool(const std::string&)>& is_async_;
-  const Graph::Uses uses_;
-  std::set<NodeId> preserved_;
+  const NodeUsers users_;
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
-// What flows back through a softmax, or a LogSoftmax, in one node, on asynchronous devices: there each
-// node is a kernel of its own, and each reads all of its rows again.
+// The gradient of Softmax or LogSoftmax becomes one node, on asynchronous devices. There each of the four nodes is a
+// kernel of its own, and each reads all rows again.
 //
 //   y, dy ─► Mul ─► Sum(last axis) ─► Sub(dy, ·) ─► Mul(y) ─► dx   ──►   y, dy ─► _SoftmaxGrad ─► dx
 //   dy ─► Sum(last axis) ─► Mul(Exp(y)) ─► Sub(dy, ·) ─► dx        ──►   y, dy ─► _SoftmaxGrad(logarithm) ─► dx
 //
-// Only where nobody else looks at what is in between, and y and dy surely have one shape.
+// The values between them must have no other user. The shapes of y and dy must be known and equal.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace argosy {
 
-// How many were fused. `is_async` as in PrepareOptions. Dead nodes stay: see drop_dead_nodes().
+// Returns how many were fused. `is_async`: as PrepareOptions::is_async. Dead nodes stay: see drop_dead_nodes().
 Result<int> fuse_softmax_gradient(StepGraph& step, const std::function<bool(const std::string&)>& is_async);
 
 }  // namespace argosy

@@ -8,6 +8,7 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/softmax/softmax.h"
+#include "argosy/testing/expect_rewrite.h"
 
 namespace argosy {
 namespace {
@@ -86,6 +87,42 @@ TEST(FuseSoftmaxGradient, OtherSumsAreNotASoftmaxs) {
     StepGraph step = task.step({other});
     EXPECT_EQ(*fuse_softmax_gradient(step, everywhere), 0) << axis;
   }
+}
+
+Result<int> on_async_devices(StepGraph& step) {
+  return fuse_softmax_gradient(step, [](const std::string&) { return true; });
+}
+
+TEST(FuseSoftmaxGradient, FourNodesBecomeOne) {
+  expect_rewrite(on_async_devices, R"(
+    x = Placeholder [dtype=float, shape=shape[2,5]]
+    dy = Placeholder [dtype=float, shape=shape[2,5]]
+    last = Const [dtype=int32, value=int32[1] {-1}]
+    y = Softmax(x)
+    product = Mul(dy, y)
+    sum = Sum(product, last) [keep_dims=true]
+    difference = Sub(dy, sum)
+    dx = Mul(difference, y)
+    -> dx)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[2,5]]
+    dy = Placeholder [dtype=float, shape=shape[2,5]]
+    y = Softmax(x)
+    dx = _SoftmaxGrad(y, dy)
+    -> dx)");
+}
+
+TEST(FuseSoftmaxGradient, SumsThatOthersReadAreLeftAlone) {
+  expect_left_alone(on_async_devices, R"(
+    x = Placeholder [dtype=float, shape=shape[2,5]]
+    dy = Placeholder [dtype=float, shape=shape[2,5]]
+    last = Const [dtype=int32, value=int32[1] {-1}]
+    y = Softmax(x)
+    product = Mul(dy, y)
+    sum = Sum(product, last) [keep_dims=true]
+    difference = Sub(dy, sum)
+    dx = Mul(difference, y)
+    -> dx, sum)");
 }
 
 }  // namespace

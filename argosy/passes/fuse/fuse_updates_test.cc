@@ -11,6 +11,7 @@
 #include "argosy/ops/ops.h"
 #include "argosy/ops/optimizer/optimizer.h"
 #include "argosy/passes/optimize.h"
+#include "argosy/testing/expect_rewrite.h"
 
 namespace argosy {
 namespace {
@@ -156,6 +157,64 @@ TEST(FuseUpdates, ErrorsNameTheVariable) {
   const auto failed = evaluate(one.graph, {}, {{one.targets[0], Value::kControl}});
   EXPECT_EQ(failed.status().code(), Code::kFailedPrecondition);
   EXPECT_THAT(failed.status().message(), testing::HasSubstr("w"));
+}
+
+Result<int> fuse_small_updates(StepGraph& step) { return fuse_updates(step); }
+
+TEST(FuseUpdates, UpdatesOfOneRateShareANode) {
+  expect_rewrite(fuse_small_updates, R"(
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    w = VariableV2 [dtype=float, shape=shape[3]]
+    rate = Const [dtype=float, value=float[] {0.5}]
+    dv = Placeholder [dtype=float, shape=shape[2]]
+    dw = Placeholder [dtype=float, shape=shape[3]]
+    one = ApplyGradientDescent(v, rate, dv)
+    two = ApplyGradientDescent(w, rate, dw)
+    train = NoOp(^one, ^two)
+    -> ^train)",
+                 R"(
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    w = VariableV2 [dtype=float, shape=shape[3]]
+    rate = Const [dtype=float, value=float[] {0.5}]
+    dv = Placeholder [dtype=float, shape=shape[2]]
+    dw = Placeholder [dtype=float, shape=shape[3]]
+    two = _ApplyMany(v, w, rate, dv, dw) [T=float, M=3, N=2, op="ApplyGradientDescent"]
+    train = NoOp(^two)
+    -> ^train)");
+}
+
+TEST(FuseUpdates, UpdatesOfDifferentRatesAreLeftAlone) {
+  expect_left_alone(fuse_small_updates, R"(
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    w = VariableV2 [dtype=float, shape=shape[3]]
+    rate = Const [dtype=float, value=float[] {0.5}]
+    other = Const [dtype=float, value=float[] {0.25}]
+    dv = Placeholder [dtype=float, shape=shape[2]]
+    dw = Placeholder [dtype=float, shape=shape[3]]
+    one = ApplyGradientDescent(v, rate, dv)
+    two = ApplyGradientDescent(w, other, dw)
+    train = NoOp(^one, ^two)
+    -> ^train)");
+}
+
+// Sums are updates at a rate of -1, where a launch costs more than it computes.
+TEST(FuseUpdates, SumsShareANodeOnAsynchronousDevices) {
+  expect_rewrite([](StepGraph& step) { return fuse_updates(step, [](const std::string&) { return true; }); }, R"(
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    w = VariableV2 [dtype=float, shape=shape[3]]
+    dv = Placeholder [dtype=float, shape=shape[2]]
+    dw = Placeholder [dtype=float, shape=shape[3]]
+    one = AssignAdd(v, dv)
+    two = AssignAdd(w, dw)
+    -> ^one, ^two)",
+                 R"(
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    w = VariableV2 [dtype=float, shape=shape[3]]
+    dv = Placeholder [dtype=float, shape=shape[2]]
+    dw = Placeholder [dtype=float, shape=shape[3]]
+    one/rate = Const [dtype=float, value=float[] {-1}]
+    two = _ApplyMany(v, w, one/rate, dv, dw) [T=float, M=3, N=2, op="ApplyGradientDescent"]
+    -> ^two, ^two)");
 }
 
 }  // namespace

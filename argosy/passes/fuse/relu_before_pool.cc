@@ -1,31 +1,27 @@
 #include "argosy/passes/fuse/relu_before_pool.h"
 
-#include <set>
-
 #include "argosy/passes/has_op.h"
+#include "argosy/passes/node_users.h"
 
 namespace argosy {
 
 Result<int> relu_before_pool(StepGraph& step) {
   Graph& graph = step.graph;
   if (!has_op(graph, [](const OpDef& op) { return op.name == "MaxPoolGrad"; })) return 0;
-  const auto uses = graph.consumers();
-  std::set<NodeId> preserved(step.targets.begin(), step.targets.end());
-  for (const Endpoint e : step.fetches) preserved.insert(e.node);
+  const NodeUsers users(step);
   int swapped = 0;
   const int size = graph.size();
   for (int i = 0; i < size; ++i) {
     const NodeId relu{i};
-    if (graph.node(relu).op->name != "ReluGrad" || !graph.node(relu).controls.empty() || preserved.contains(relu))
+    if (graph.node(relu).op->name != "ReluGrad" || !graph.node(relu).controls.empty() || users.is_preserved(relu))
       continue;
     const Endpoint gradient = graph.node(relu).inputs[0], features = graph.node(relu).inputs[1];
     const NodeId pool = gradient.node;
     if (graph.node(pool).op->name != "MaxPoolGrad" || graph.node(pool).inputs[0] != features ||
-        graph.node(pool).device != graph.node(relu).device || uses[pool.index].size() != 1 ||
-        preserved.contains(pool)) {
+        !users.single_user(pool)) {
       continue;
     }
-    const auto readers = uses[relu.index];
+    const auto readers = users[relu];
     bool waited_for = false;
     for (const Graph::Use& u : readers) waited_for |= u.input < 0;
     if (waited_for) continue;

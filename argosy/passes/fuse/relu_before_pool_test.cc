@@ -5,6 +5,7 @@
 
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
+#include "argosy/testing/expect_rewrite.h"
 
 namespace argosy {
 namespace {
@@ -76,6 +77,36 @@ TEST(ReluBeforePool, OtherReadersForbidIt) {
   const Value both = task.graph.add("AddV2", {task.dx, task.pool_gradient});
   StepGraph step = task.step({both});
   EXPECT_EQ(*relu_before_pool(step), 0);
+}
+
+TEST(ReluBeforePool, TheReluMovesToThePooledSide) {
+  expect_rewrite(relu_before_pool, R"(
+    x = Placeholder [dtype=float, shape=shape[2,8,8,3]]
+    dy = Placeholder [dtype=float, shape=shape[2,4,4,3]]
+    y = MaxPool(x) [ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"]
+    pool = MaxPoolGrad(x, y, dy) [ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"]
+    relu = ReluGrad(pool, x)
+    dx = Neg(relu)
+    -> dx)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[2,8,8,3]]
+    dy = Placeholder [dtype=float, shape=shape[2,4,4,3]]
+    y = MaxPool(x) [ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"]
+    relu/pooled = ReluGrad(dy, y)
+    pool = MaxPoolGrad(x, y, relu/pooled) [ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"]
+    dx = Neg(pool)
+    -> dx)");
+}
+
+TEST(ReluBeforePool, APoolingGradientThatIsFetchedIsLeftAlone) {
+  expect_left_alone(relu_before_pool, R"(
+    x = Placeholder [dtype=float, shape=shape[2,8,8,3]]
+    dy = Placeholder [dtype=float, shape=shape[2,4,4,3]]
+    y = MaxPool(x) [ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"]
+    pool = MaxPoolGrad(x, y, dy) [ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"]
+    relu = ReluGrad(pool, x)
+    dx = Neg(relu)
+    -> dx, pool)");
 }
 
 }  // namespace

@@ -29,10 +29,10 @@ constexpr int kThreads = 4;
 
 // What all nodes give, as far as it is known. Where a batch is sharded over devices: what they would give if the device of
 // `conv` had all of it, so that the choice does not depend on the number of devices.
-double bytes_given(const Graph& graph, const Node& conv) {
+double bytes_given(const Graph& graph, const Node& conv, const Operands& at) {
   const ReductionChunks batch = ReductionChunks::of(conv.attrs);
   const bool sharded = batch.count > 0;
-  const PartialShape& images = graph.shape(conv.inputs[conv.op->name.ends_with("BackpropInput") ? 2 : 0]);
+  const PartialShape& images = graph.shape(conv.inputs[at.image < 0 ? 2 : 0]);
   const std::int64_t examples = sharded && images.rank() > 0 ? images[0] : -1;
   double bytes = 0;
   for (const Node& n : graph.nodes()) {
@@ -89,7 +89,7 @@ Result<int> winograd(StepGraph& step, double scratch_share) {
   for (int i = 0; i < step.graph.size(); ++i) {
     const Operands* const at = operands_of(step.graph.node({i}).op->name);
     if (at == nullptr) continue;
-    if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph, step.graph.node({i}));
+    if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph, step.graph.node({i}), *at);
     const auto scratch = pays(step.graph, {i}, *at, *most_scratch);
     if (!scratch) continue;
     step.graph.set_attr({i}, kWinogradAttr, true);

@@ -1,18 +1,18 @@
-// 3x3 and 5x5 convolutions and their gradients compute Winograd's way where that is faster
-// (argosy/ops/conv/winograd.h): up to twice as fast, at two to four times the rounding error of sliding, still some
-// 1e-6 of the result. The nodes stay what they are and get the attribute "_winograd"; kernels that do not know it
-// slide.
+// Marks convolutions that compute Winograd's way: 3x3 and 5x5 ones and their gradients, where that is faster
+// (argosy/ops/conv/winograd.h). They run up to twice as fast. The rounding error is two to four times that of the direct
+// algorithm, about 1e-6 of the result. A marked node has the attribute "_winograd". Kernels that do not know it compute
+// directly.
 #pragma once
 
 #include "argosy/passes/prune/prune.h"
 
 namespace argosy {
 
-// The transformed tiles and filters are scratch memory: forecasts know it (argosy/op/kernel/scratch.h), no memory plan shares
-// it. It may be this share of what the step's nodes give; smaller steps slide.
+// The transformed tiles and filters are scratch memory, which forecasts know (argosy/op/kernel/scratch.h) and no memory
+// plan shares. It may be at most this part of the bytes that the step's nodes give.
 inline constexpr double kWinogradScratchShare = 0.06;
 
-// How many nodes were marked.
+// Returns how many nodes were marked.
 Result<int> winograd(StepGraph& step, double scratch_share = kWinogradScratchShare);
 
 }  // namespace argosy

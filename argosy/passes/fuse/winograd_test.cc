@@ -5,11 +5,13 @@
 
 #include <cmath>
 
+#include "argosy/op/kernel/scratch.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"
+#include "argosy/testing/expect_rewrite.h"
 
 namespace argosy {
 namespace {
@@ -143,6 +145,37 @@ TEST(Winograd, RoundsAsItsHeaderSays) {
       EXPECT_LT(std::sqrt(error / size), sizes.window == 3 ? 3e-6 : 6e-6) << "product " << k;
     }
   }
+}
+
+// The pass without a limit, and without its numbers of bytes.
+Result<int> with_any_scratch(StepGraph& step) {
+  auto marked = winograd(step, kAnyScratch);
+  for (std::int32_t i = 0; i < step.graph.size(); ++i) {
+    if (step.graph.node({i}).attrs.find(kScratchAttr) == nullptr) continue;
+    step.graph.set_attr({i}, kScratchAttr, std::vector<std::string>{});  // as the text form reads []
+  }
+  return marked;
+}
+
+TEST(Winograd, AConvolutionThatGainsIsMarked) {
+  expect_rewrite(with_any_scratch, R"(
+    x = Placeholder [dtype=float, shape=shape[8,56,56,64]]
+    filter = Placeholder [dtype=float, shape=shape[3,3,64,64]]
+    y = Conv2D(x, filter) [strides=[1, 1, 1, 1], padding="SAME"]
+    -> y)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[8,56,56,64]]
+    filter = Placeholder [dtype=float, shape=shape[3,3,64,64]]
+    y = Conv2D(x, filter) [strides=[1, 1, 1, 1], padding="SAME", _winograd=true, _scratch_bytes=[]]
+    -> y)");
+}
+
+TEST(Winograd, AWideWindowIsLeftAlone) {
+  expect_left_alone(with_any_scratch, R"(
+    x = Placeholder [dtype=float, shape=shape[8,56,56,64]]
+    filter = Placeholder [dtype=float, shape=shape[7,7,64,64]]
+    y = Conv2D(x, filter) [strides=[1, 1, 1, 1], padding="SAME"]
+    -> y)");
 }
 
 }  // namespace

@@ -40,11 +40,12 @@ std::size_t hash_of(const Node& n) {
   return combine(h, n.inputs.empty() ? hash_of(n.attrs) : 0);  // which also spreads the last input over all bits
 }
 
-bool may_merge(const Node& n) {
+bool may_merge(const Graph& graph, NodeId id) {
+  const Node& n = graph.node(id);
   if (n.op->stateful || n.op->flow != Flow::kNone || n.op->async || n.op->has_ref_input() || n.output_dtypes.empty())
     return false;
   if (!n.output_refs.empty()) return false;
-  const Tensor* constant = n.op->name == "Const" ? n.attrs.find_as<Tensor>("value") : nullptr;
+  const Tensor* const constant = graph.constant({id, 0});
   return constant == nullptr || (is_plain(constant->dtype()) && constant->bytes() <= kMaxConstantBytes);
 }
 
@@ -122,7 +123,7 @@ Result<int> cse(StepGraph& step) {
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
     if (merged > 0) redirect(graph, id, instead);
-    if (!may_merge(n) || reads_reference(graph, n)) continue;
+    if (!may_merge(graph, id) || reads_reference(graph, n)) continue;
     const NodeId kept = seen.find_or_add(hash_of(n), id, [&](NodeId other) { return equal(graph.node(other), n); });
     if (kept == id) continue;
     instead[static_cast<std::size_t>(id.index)] = kept;

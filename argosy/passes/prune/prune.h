@@ -1,4 +1,4 @@
-// The first pass: what one step needs of a graph, as a graph of its own.
+// The first pass: the nodes of a graph that one step needs, as a graph of its own.
 //
 //   x ──► a ──► loss            fed: a       _feed_a ──► loss
 //   y ──► b ──► unused   ──►    fetched: loss
@@ -27,7 +27,7 @@ struct StepGraph {
   std::vector<NodeId> feeds;      // the "_Arg" nodes, in the signature's order
   std::vector<Endpoint> fetches;  // in the signature's order
   std::vector<NodeId> targets;
-  // Nodes that a pass put others in the place of: who waited for the first waits for the second.
+  // (old, new) nodes of passes that put one in the place of another: waiters for the first wait for the second.
   std::vector<std::pair<NodeId, NodeId>> replaced = {};
   std::vector<std::string> notes = {};  // what each pass did, for people
 };
@@ -36,12 +36,11 @@ struct StepGraph {
 // other.
 Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature);
 
-// Forgets the nodes that nothing in the step needs any more, `replaced` ones among them: what passes that bypass nodes
-// leave to whoever asks for users next. Ids change; nodes come in a topological order.
+// Removes the nodes that the step does not need any more, the replaced ones among them. Passes that bypass nodes leave
+// this to the next pass that asks for users. Ids change. The nodes are then in a topological order.
 //
-// Where few died in a graph whose nodes are in order, none of them `replaced`, kMayStay leaves them in place, as NoOps
-// that nothing leads to and that lead to nothing: all that matters to who asks for users, and cheaper than moving the
-// rest.
+// kMayStay is cheaper where few nodes died: it may leave them in place, as NoOps without any edge. It does so only where
+// the nodes are in order and none was replaced.
 enum class DeadNodes { kGo, kMayStay };
 Status drop_dead_nodes(StepGraph& step, DeadNodes dead = DeadNodes::kGo);
 

@@ -4,6 +4,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "argosy/passes/node_users.h"
+
 namespace argosy {
 
 namespace {
@@ -19,10 +21,8 @@ class Relaxer {
       : graph_(step.graph),
         order_(std::move(order)),
         uses_(graph_.consumers()),
-        feeds_(step.feeds.begin(), step.feeds.end()) {
-    for (const Endpoint e : step.fetches) preserved_.insert(e.node);
-    preserved_.insert(step.targets.begin(), step.targets.end());
-  }
+        feeds_(step.feeds.begin(), step.feeds.end()),
+        preserved_(step) {}
 
   // Is there a wait that may go? One for what only computes or is fed, or one that inputs may prove, themselves
   // computed.
@@ -190,7 +190,8 @@ class Relaxer {
   Graph& graph_;
   const std::vector<NodeId> order_;
   const Graph::Uses uses_;
-  std::set<NodeId> feeds_, preserved_;
+  const std::set<NodeId> feeds_;
+  const PreservedNodes preserved_;
   std::unordered_map<NodeId, std::vector<NodeId>> more_waiters_;  // than uses_ knows of
   std::vector<int> first_, last_;
   int dropped_ = 0;

@@ -6,6 +6,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/matmul/matmul.h"
+#include "argosy/testing/expect_rewrite.h"
 
 namespace argosy {
 namespace {
@@ -96,6 +97,31 @@ TEST(PruneControlEdges, DeadValuesStillTell) {
   const StepGraph step = relaxed(
       g, {.feeds = {p.endpoint(), x.endpoint()}, .feed_shapes = {Shape{}, Shape{}}, .fetches = {merged.endpoint()}});
   EXPECT_THAT(controls_of(step, "y"), testing::ElementsAre("a"));
+}
+
+TEST(PruneControlEdges, ANodeThatIsOnlyWaitedForGoes) {
+  expect_rewrite(prune_control_edges, R"(
+    x = _Arg [T=float, index=0]
+    unread = Neg(x)
+    b = Exp(x)
+    y = Identity(b, ^unread)
+    -> y)",
+                 R"(
+    x = _Arg [T=float, index=0]
+    b = Exp(x)
+    y = Identity(b)
+    -> y)");
+}
+
+TEST(PruneControlEdges, EffectsAreLeftAlone) {
+  expect_left_alone(prune_control_edges, R"(
+    x = _Arg [T=float, index=0]
+    v = VarHandleOp [dtype=float, shape=shape[]]
+    one = Const [dtype=float, value=float[] {1}]
+    add = AssignAddVariableOp(v, one) [dtype=float]
+    b = Exp(x)
+    y = Identity(b, ^add)
+    -> y)");
 }
 
 }  // namespace

@@ -1,34 +1,30 @@
 #include "argosy/passes/prune/remove_identities.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 
 #include "argosy/passes/has_op.h"
+#include "argosy/passes/node_users.h"
 
 namespace argosy {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kReductions = {"Sum", "Mean", "Prod", "Max", "Min", "All", "Any"};
-constexpr std::array<std::string_view, 5> kReshapers = {"Reshape", "BroadcastTo", "ExpandDims", "Squeeze", "Tile"};
-
-template <std::size_t n>
-bool among(const std::array<std::string_view, n>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // What the node does with its first input is known to be nothing.
 bool changes_nothing(const Graph& graph, const Node& n) {
   if (n.inputs.empty() || n.output_dtypes.size() != 1) return false;
-  if (among(kReductions, n.op->name)) {
-    const Tensor* axes = graph.constant(n.inputs[1]);
-    return axes != nullptr && axes->elements() == 0;
+  switch (n.op->identity_when) {
+    case IdentityWhen::kNever: return false;
+    case IdentityWhen::kNoAxes: {
+      const Tensor* const axes = graph.constant(n.inputs[1]);
+      return axes != nullptr && axes->elements() == 0;
+    }
+    case IdentityWhen::kSameShape: {
+      const PartialShape& shape = n.output_shapes[0];
+      return shape.is_full() && shape == graph.shape(n.inputs[0]);
+    }
   }
-  if (!among(kReshapers, n.op->name)) return false;
-  const PartialShape& shape = n.output_shapes[0];
-  return shape.is_full() && shape == graph.shape(n.inputs[0]);
+  return false;
 }
 
 bool may_go(const Graph& graph, const Node& n) {
@@ -41,11 +37,9 @@ bool may_go(const Graph& graph, const Node& n) {
 
 Result<int> remove_identities(StepGraph& step) {
   Graph& graph = step.graph;
-  const auto may_change_nothing = [](const OpDef& op) {
-    return among(kReductions, op.name) || among(kReshapers, op.name);
-  };
-  if (!has_op(graph, may_change_nothing)) return 0;
+  if (!has_op(graph, [](const OpDef& op) { return op.identity_when != IdentityWhen::kNever; })) return 0;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, step.graph.topological_order());
+  const PreservedNodes preserved(step);
   std::optional<Graph::Uses> uses;  // before the first change
   int bypassed = 0;
   for (const NodeId id : order) {
@@ -55,7 +49,7 @@ Result<int> remove_identities(StepGraph& step) {
     const auto readers = (*uses)[id.index];
     const bool waited_for =
         std::any_of(readers.begin(), readers.end(), [](const Graph::Use& u) { return u.input < 0; }) ||
-        std::find(step.targets.begin(), step.targets.end(), id) != step.targets.end();
+        preserved.is_target(id);
     if (waited_for) continue;
     const Endpoint from = n.inputs[0];  // may have been bypassed to already: order is topological
     for (const Graph::Use& u : readers) graph.set_input(u.node, u.input, from);

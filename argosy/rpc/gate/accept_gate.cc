@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
 #include "argosy/base/str.h"
@@ -43,12 +44,12 @@ Descriptor spare() { return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)
 int by_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kMostConnections;
-  // A stranger's has four: its own, ours to watch it, two between relay and gRPC.
+  // A stranger's connection takes four: its own, a copy to watch it, two between relay and gRPC.
   const auto left = (static_cast<std::int64_t>(limit.rlim_cur) - kOtherDescriptors) / 4;
   return static_cast<int>(std::clamp<std::int64_t>(left, 8, kMostConnections));
 }
 
-// Whom a limit of one peer counts: a user of this machine, a host, a network of 2^64 addresses that is one host's.
+// The key that a limit of one peer counts by: a user of this machine, an IPv4 host, an IPv6 network of 2^64 addresses.
 std::string address_key(const PeerAddress& peer) {
   if (peer.family == AF_INET) return peer.to_string();
   PeerAddress network = peer;
@@ -153,7 +154,7 @@ class AcceptGate::Impl {
       for (int i = 0; i < n; ++i) {
         const int descriptor = events[static_cast<std::size_t>(i)].data.fd;
         if (descriptor == listener_.get()) {
-          accept_some();
+          contained("new connections", [this] { accept_some(); });
         } else if (descriptor != stop_.get()) {
           ended(descriptor);
         }
@@ -179,7 +180,7 @@ class AcceptGate::Impl {
     }
   }
 
-  // The queue must not stay as it is: the spare descriptor takes one off it.
+  // Without a free descriptor the queue would never get shorter: the spare one accepts and refuses one connection.
   void refuse_one() {
     spare_.reset();
     Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -195,7 +196,7 @@ class AcceptGate::Impl {
   void judge(Descriptor socket, const PeerAddress& peer) {
     const GateRules& rules = options_.rules;
     const std::string address = peer.to_string();
-    // A network that somebody has named is other hosts', also where it is on loopback.
+    // A network of the list counts as other hosts, also if it is on loopback.
     const bool named = rules.filter && rules.networks.names(peer);
     if (rules.filter && !named && !peer.loopback()) {
       refuse(std::move(socket), str_cat("clients at ", address, " are not let in without a certificate"));
@@ -233,13 +234,26 @@ class AcceptGate::Impl {
       MutexLock lock(mutex_);
       // A peer's port is taken again only once its connection is over, perhaps before its end was seen here.
       if (const auto before = open_.find(peer); before != open_.end()) forget(before);
-      ++counts_.let_in;
-      ++by_key_[key];
-      by_descriptor_[id] = peer;
-      open_[peer] = {std::make_shared<GatedConnection>(), std::move(watched), key};
+      note_open(id, peer, {std::make_shared<GatedConnection>(), std::move(watched), key});
     }
-    take_(socket.release(), {peer, std::move(key), stranger});
+    // What is thrown there must not keep the connection from being watched.
+    contained("the hand-over of a connection", [&] { take_(socket.release(), {peer, std::move(key), stranger}); });
     if (!watch(id, EPOLLRDHUP | EPOLLHUP | EPOLLET)) ended(id);
+  }
+
+  // All or nothing: an allocation that fails must not leave a connection counted for ever.
+  void note_open(int descriptor, const PeerAddress& peer, Entry entry) ARGOSY_REQUIRES(mutex_) {
+    const std::string key = entry.key;
+    const auto noted = open_.emplace(peer, std::move(entry)).first;
+    try {
+      by_descriptor_[descriptor] = peer;
+      ++by_key_[key];
+    } catch (...) {
+      by_descriptor_.erase(descriptor);
+      open_.erase(noted);
+      throw;
+    }
+    ++counts_.let_in;
   }
 
   bool in_disgrace(const std::string& key) {

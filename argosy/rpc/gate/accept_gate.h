@@ -1,6 +1,7 @@
-// AcceptGate: a listening socket that looks at who connects before anybody reads a byte: the peer's address, on
-// loopback the user it belongs to, how many connections there are. What is let in goes to `take`, the rest is told why
-// (where the protocol has words for it) and closed. Accepting goes on, or starts again, when descriptors run out.
+// AcceptGate: a listening socket that decides who may connect, before a byte is read: by the peer's address, by its
+// user on loopback, by the number of connections. A connection that is let in goes to `take`. Any other is sent the
+// reason, if the protocol has words for it, and closed. When descriptors run out, accepting goes on as soon as there
+// are some.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ struct GateRules {
   bool own_user_only = true;  // on loopback: this process's user and root
   int most = 0;               // connections; 0: as the limit of descriptors has it, 4096 at most
   int most_of_peer = 0;       // of one address (IPv6: one /64), on loopback of one user; 0: half of `most`
-  bool certificates = false;  // who they are is found out later, nobody is a stranger here
+  bool certificates = false;  // TLS finds out who they are later: no peer is a stranger here
 };
 
 // A connection that was let in.
@@ -34,14 +35,14 @@ class GatedConnection final : public ClientLink {
   std::atomic<std::int64_t> gone_at_{0};
 };
 
-// What gRPC's clients are told that are not let in: a connection that goes away, and why. For `refusal`.
+// A GOAWAY frame with the reason, for gRPC's clients that are not let in. For Options::refusal.
 std::string http2_refusal(std::string_view reason);
 
 class AcceptGate {
  public:
   struct Arrival {
     PeerAddress peer;
-    std::string key;        // what connections of one peer have in common
+    std::string key;        // equal for all connections of one peer
     bool stranger = false;  // no program of our own user's, and without a certificate
   };
   // Owns the socket, which does not block. Must shut it down before closing it.
@@ -50,7 +51,7 @@ class AcceptGate {
     std::string host;  // an address
     int port = 0;
     GateRules rules = {};
-    // What a peer is told that is not let in, given the reason; null: nothing.
+    // Makes the bytes that a refused peer is sent, from the reason. Null: nothing is sent.
     std::string (*refusal)(std::string_view reason) = nullptr;
   };
   struct Counts {
@@ -62,8 +63,10 @@ class AcceptGate {
   // or whose connections these are cannot be told here.
   static Result<std::unique_ptr<AcceptGate>> listen(const Options& options);
   ~AcceptGate();  // closes
+  // Starts the gate's thread, which calls `take`. Throws std::system_error when the system has no thread left. The
+  // thread logs what `take` throws, and continues.
   void open(Take take);
-  void close();  // nobody is let in any more; what was let in stays. Idempotent.
+  void close();  // lets no one else in; open connections stay. Idempotent.
 
   int port() const;
   Counts counts() const;

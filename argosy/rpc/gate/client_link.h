@@ -1,4 +1,4 @@
-// Whether the client of a session is still there, as its transport knows it.
+// ClientLink: the connection of a client, for leases: is it still open?
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,6 @@
-// Http2Guard: looks at the frames that a client sends, before the server sees them, and says when no honest client
-// would send more of their kind: rapid resets, floods of pings and settings, blocks of headers without end, messages
-// that are never finished. It knows nothing of sockets, and of HTTP/2 only frame headers.
-//
-// A client of gRPC is honest with room to spare: limits are rates with a burst (Allowance), sizes, and times.
+// Http2Guard: reads the frame headers of one connection before the server does, and says when to cut it.
+// It limits rapid resets, floods of pings and settings, header blocks without end and messages that are never finished.
+// It knows no sockets. Limits are rates with a burst (Allowance), sizes and times; an honest gRPC client is far below.
 #pragma once
 
 #include <atomic>
@@ -21,7 +19,7 @@ struct UnfinishedBytes {
   std::atomic<std::int64_t> now{0};
 };
 
-// So many at once, then so many a second.
+// A token bucket: `burst` at once, then `a_second` each second.
 class Allowance {
  public:
   Allowance(double burst, double a_second) : burst_(burst), a_second_(a_second), left_(burst) {}
@@ -40,9 +38,9 @@ class Http2Guard {
   Http2Guard(const Http2Guard&) = delete;
   Http2Guard& operator=(const Http2Guard&) = delete;
 
-  // What came from the client, in order. False: the connection is to be cut, see why(); nothing more may be given.
+  // Takes bytes from the client, in order. False: cut the connection, see why(), and call no more.
   bool see(std::string_view bytes, std::int64_t now_nanos);
-  // What the server sent: clients say for how much of it they made room again.
+  // Takes bytes that the server sent: the client's window updates are compared with them.
   void answered(std::size_t bytes);
   // To be asked about once a second. False: as see().
   bool in_time(std::int64_t now_nanos);

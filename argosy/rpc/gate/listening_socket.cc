@@ -63,7 +63,7 @@ int port_of(int socket) {
 Status check_owners() {
   const auto unknown = [](std::string_view why) {
     return unavailable("whose connections these are cannot be told on this machine: ", why)
-        .with_id("ARG-RPC-006")
+        .with_id("ARG-RPC-008")
         .with_hint("--any-local-user lets every user of this machine in");
   };
   ARGOSY_ASSIGN_OR_RETURN(const Descriptor listener, listening_socket("127.0.0.1", 0));

@@ -1,4 +1,4 @@
-// Where a connection comes from.
+// PeerAddress: the address and port of the other end of a connection.
 #pragma once
 
 #include <array>

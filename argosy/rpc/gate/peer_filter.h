@@ -1,4 +1,4 @@
-// Which clients may come without a certificate: networks.
+// PeerFilter: the networks whose clients may connect without a certificate.
 #pragma once
 
 #include <string>

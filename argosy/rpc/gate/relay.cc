@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/mutex.h"
 #include "argosy/base/str.h"
 #include "argosy/rpc/gate/descriptor.h"
@@ -32,7 +33,7 @@ constexpr int kLookMillis = 1000;
 constexpr std::int64_t kLastWordsNanos = 10'000'000'000;
 constexpr std::string_view kAbstract = "unix-abstract:";
 
-// One direction: what was read and not yet written.
+// One direction: bytes that were read and not yet written.
 struct Flow {
   std::string waiting;
   std::size_t written = 0;  // of it
@@ -67,13 +68,16 @@ class Relay::Impl {
     wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event event{.events = EPOLLIN, .data = {.fd = wake_.get()}};
     if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) return none_left();
-    thread_ = std::thread([this] { work(); });
-    return ok_status();
+    return guarded([&] {
+      thread_ = std::thread([this] { work(); });
+      return ok_status();
+    });
   }
 
   Result<int> take(int socket, const PeerAddress& peer, const std::string& key) {
+    Descriptor client(socket);
     auto c = std::make_unique<Connection>();
-    c->client = Descriptor(socket);
+    c->client = std::move(client);
     c->key = key;
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -83,7 +87,7 @@ class Relay::Impl {
     c->server = Descriptor(ends[0]);
     Descriptor inner(ends[1]);
     for (const int end : ends) (void)::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &kInnerBuffer, sizeof kInnerBuffer);
-    // The kernel gives our end a name of its own, which gRPC has as the peer's.
+    // The kernel names our end; gRPC reports that name as the peer.
     sockaddr_un own{};
     own.sun_family = AF_UNIX;
     socklen_t bytes = sizeof own.sun_family;
@@ -137,13 +141,13 @@ class Relay::Impl {
       for (int i = 0; i < n; ++i) {
         const int descriptor = events[static_cast<std::size_t>(i)].data.fd;
         if (descriptor == wake_.get()) {
-          begin_fresh();
+          contained("new relayed connections", [this] { begin_fresh(); });
         } else if (const auto found = by_descriptor_.find(descriptor); found != by_descriptor_.end()) {
           move(*found->second);
         }
       }
       if (const std::int64_t now = now_nanos(); now >= next_look) {
-        look_at_clock(now);
+        contained("the time limits of relayed connections", [&] { look_at_clock(now); });
         next_look = now + kLookMillis * 1'000'000ll;
       }
     }
@@ -160,21 +164,37 @@ class Relay::Impl {
     }
     for (std::unique_ptr<Connection>& one : fresh) {
       Connection& c = *one;
-      by_descriptor_[c.client.get()] = by_descriptor_[c.server.get()] = &c;
-      connections_[&c] = std::move(one);
-      move(c);
+      const Status noted = guarded([&] {
+        connections_[&c] = nullptr;
+        by_descriptor_[c.client.get()] = by_descriptor_[c.server.get()] = &c;
+        return ok_status();
+      });
+      if (noted.ok()) {
+        connections_[&c] = std::move(one);
+        move(c);
+      } else {
+        end(c);  // `one` still owns it
+      }
     }
   }
 
-  // As much as goes without waiting, but not for ever: others wait, too.
+  // Passes bytes on; ends the connection when it is over, or when memory runs out.
   void move(Connection& c) {
+    bool open = false;
+    contained("a relayed connection", [&] { open = advance(c); });
+    if (!open) end(c);
+  }
+
+  // As much as goes without waiting, but not for ever: others wait, too. False: the connection is over.
+  bool advance(Connection& c) {
     const bool up = pass(c.client.get(), c.server.get(), c.up, &c);
     const bool down = up && pass(c.server.get(), c.client.get(), c.down, &c);
-    if (!up || !down) return end(c);
+    if (!up || !down) return false;
     if (c.down.ended && c.server_ended == 0) c.server_ended = now_nanos();
-    if (c.down.ended && c.down.waiting.empty()) return end(c);
+    if (c.down.ended && c.down.waiting.empty()) return false;
     watch(c.client.get(), c.client_events, c.up, c.down);
     watch(c.server.get(), c.server_events, c.down, c.up);
+    return true;
   }
 
   // False: the connection is over, or cut.
@@ -227,7 +247,7 @@ class Relay::Impl {
     if (!out.waiting.empty()) wanted |= EPOLLOUT;
     if (wanted == known) return;
     epoll_event event{.events = wanted, .data = {.fd = descriptor}};
-    // Not there at all while nothing can be done with it: that it hangs up would be told again and again.
+    // Without wanted events the descriptor leaves epoll: its hang-up would be reported again and again.
     const int what = known == 0 ? EPOLL_CTL_ADD : wanted == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     (void)::epoll_ctl(poll_.get(), what, descriptor, &event);
     known = wanted;

@@ -1,5 +1,5 @@
-// Relay: stands between gRPC and clients that are not our own user's: their frames are looked at (Http2Guard) before
-// gRPC gets them. One thread; a connection that must be cut is closed on both sides, and its peer told of.
+// Relay: checks the frames of other users' clients (Http2Guard) before gRPC gets them. One thread. A connection that
+// breaks a rule is closed on both sides and reported by `on_cut`; so, without a report, is one for which memory runs out.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,14 @@ class Relay {
     // A client broke a rule of Http2Guard: from the relay's thread.
     std::function<void(const std::string& key, std::string_view why)> on_cut;
   };
+  // RESOURCE_EXHAUSTED: no descriptor or thread is left.
   static Result<std::unique_ptr<Relay>> start(Options options);
   ~Relay();  // closes every connection
 
   // Owns `socket`, which does not block. Returns what to give to gRPC instead; RESOURCE_EXHAUSTED: no descriptor left.
   // `key`: what connections of one peer have in common.
   Result<int> take(int socket, const PeerAddress& peer, const std::string& key);
-  // Of a connection as gRPC names it ("unix-abstract:00002"): who is behind it.
+  // The peer behind a connection that gRPC names "unix-abstract:00002".
   std::optional<PeerAddress> behind(std::string_view grpc_peer) const;
 
  private:

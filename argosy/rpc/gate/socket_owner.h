@@ -7,9 +7,9 @@
 
 namespace argosy::tf {
 
-// The user that made the socket which `connection`, an accepted TCP socket, is connected to. NOT_FOUND where no open
-// socket of this network namespace is the other end: it is on another machine, or its owner has closed it already
-// (who it was cannot be told any more). UNAVAILABLE: the kernel does not answer.
+// The user that made the socket at the other end of `connection`, an accepted TCP socket.
+// NOT_FOUND: no open socket of this network namespace is the other end. It is on another machine, or it is closed.
+// UNAVAILABLE: the kernel does not answer.
 Result<uid_t> owner_of_peer(int connection);
 
 }  // namespace argosy::tf

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/mutex.h"
 #include "argosy/base/str.h"
 #include "argosy/rpc/gate/descriptor.h"
@@ -37,16 +38,22 @@ class TlsGate::Impl {
 
   Status start() {
     if (poll_.get() < 0) return resource_exhausted("no descriptor to wait with: ", std::strerror(errno));
-    thread_ = std::thread([this] { work(); });
-    return ok_status();
+    return guarded([&] {
+      bytes_.resize(kMostHelloBytes);
+      thread_ = std::thread([this] { work(); });
+      return ok_status();
+    });
   }
 
   void look_at(int socket) {
-    // Only once for what has come: a message in pieces would be told of all the time.
+    // Edge-triggered: epoll reports new bytes once. Level-triggered, a message in pieces would wake the thread forever.
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data = {.fd = socket}};
     MutexLock lock(mutex_);
-    waiting_[socket] = now_nanos();
-    if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, socket, &event) == 0) return;
+    const Status noted = guarded([&] {
+      waiting_[socket] = now_nanos();
+      return ok_status();
+    });
+    if (noted.ok() && ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, socket, &event) == 0) return;
     waiting_.erase(socket);
     drop(socket);
   }
@@ -59,15 +66,14 @@ class TlsGate::Impl {
 
   void work() {
     std::array<epoll_event, 64> events;
-    std::vector<char> bytes(kMostHelloBytes);
     while (!stopping_.load()) {
       const int n = ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), kLookMillis);
       for (int i = 0; i < n; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
         const int socket = event.data.fd;
-        const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+        const ssize_t got = ::recv(socket, bytes_.data(), bytes_.size(), MSG_PEEK | MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-        TlsHello said = got > 0 ? parse_client_hello({bytes.data(), static_cast<std::size_t>(got)}) : TlsHello::kOther;
+        TlsHello said = got > 0 ? parse_client_hello({bytes_.data(), static_cast<std::size_t>(got)}) : TlsHello::kOther;
         const bool ended = (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
         if (said == TlsHello::kIncomplete && ended) said = TlsHello::kOther;
         if (said != TlsHello::kIncomplete) decide(socket, said == TlsHello::kSpeaks13);
@@ -89,7 +95,7 @@ class TlsGate::Impl {
     }
     (void)::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, socket, nullptr);
     if (good) {
-      take_(socket);
+      contained("the hand-over of a TLS connection", [&] { take_(socket); });
     } else {
       drop(socket);
     }
@@ -98,6 +104,7 @@ class TlsGate::Impl {
   const std::function<void(int socket)> take_;
   const Descriptor poll_;
   std::atomic<bool> stopping_{false};
+  std::vector<char> bytes_;  // the thread reads first messages into it
   std::thread thread_;
   Mutex mutex_;
   std::map<int, std::int64_t> waiting_ ARGOSY_GUARDED_BY(mutex_);  // since when

@@ -1,5 +1,6 @@
-// TlsGate: between AcceptGate and gRPC where clients need certificates. gRPC 1.51 takes TLS 1.2 as well and offers no
-// way to say otherwise; so a connection is handed over once its first message says that it speaks TLS 1.3. One thread.
+// TlsGate: lets only TLS 1.3 connections through to gRPC. It stands between AcceptGate and gRPC where clients need
+// certificates. gRPC 1.51 accepts TLS 1.2 as well and has no option against it. So the gate looks at a connection's
+// first message and hands the connection over when the client offers TLS 1.3. One thread.
 #pragma once
 
 #include <functional>
@@ -11,11 +12,13 @@ namespace argosy::tf {
 
 class TlsGate {
  public:
-  // `take` owns the sockets of clients that speak it, nothing of which is read; from the gate's thread.
+  // `take` is called on the gate's thread and owns the sockets of TLS 1.3 clients. The gate consumes none of their
+  // bytes. An exception of `take` is logged. Error: RESOURCE_EXHAUSTED, no descriptor, thread or memory is left.
   static Result<std::unique_ptr<TlsGate>> start(std::function<void(int socket)> take);
   ~TlsGate();  // closes what still waits
 
-  void look_at(int socket);  // owned, does not block; closed after ten seconds of silence
+  // Takes ownership of the socket; does not block. Closed after ten seconds of silence, or where memory runs out.
+  void look_at(int socket);
 
  private:
   class Impl;

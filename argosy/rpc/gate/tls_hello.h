@@ -1,5 +1,5 @@
-// The first message of TLS, looked at where it lies: does the client speak TLS 1.3? A server whose library speaks it
-// takes it then (RFC 8446, 4.2.1), and whoever changes the message on its way ends the handshake.
+// Whether a client's first TLS message offers TLS 1.3, read where it lies. A server that speaks 1.3 then chooses it
+// (RFC 8446, 4.2.1). A message that is changed on its way ends the handshake.
 #pragma once
 
 #include <string_view>

@@ -16,8 +16,8 @@ constexpr std::int64_t kShortNanos = 100'000;
 // A new team costs a twentieth of this.
 constexpr std::int64_t kLongNanos = 1'000'000;
 constexpr int kMostResting = 8;
-// Who rests for so long ends, all but one: what a thread's heap keeps for it would grow with every thread that ever
-// worked.
+// A thread that rests for so long ends; one stays. Each thread's heap keeps memory: threads that never end would add
+// up.
 constexpr std::chrono::seconds kLongestRest{1};
 constexpr std::chrono::milliseconds kLook{1};
 constexpr std::int64_t kQuietNanos = 100'000'000;
@@ -74,7 +74,7 @@ void Pollers::replace(Worker& worker) {
   }
 }
 
-// Somebody for the queue: a resting thread, or a new one.
+// Sends a thread to the queue: a resting one, or a new one.
 void Pollers::put_poller() {
   if (resting_ > called_) {
     ++called_;
@@ -95,7 +95,7 @@ void Pollers::put_poller() {
   }
 }
 
-// Until somebody is needed at the queue; false: never.
+// Waits until a thread is needed at the queue. False: the thread ends instead.
 bool Pollers::rest() {
   if (resting_ >= kMostResting) return false;
   ++resting_;
@@ -160,7 +160,7 @@ void Pollers::watch() {
     seen = now;
     seen_since = since;
     if (now_nanos() - last_event_.load() < kQuietNanos) continue;
-    // Whoever begins now sees that nobody watches, or is seen here.
+    // A thread that begins short work now sees that there is no watcher, or is seen by the next line.
     watching_.store(false);
     if (at_short_work_.load() != nullptr) watching_.store(true);
   }

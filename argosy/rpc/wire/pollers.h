@@ -1,11 +1,10 @@
-// Pollers: threads that take events from a queue and do the work of each at once, so that a short piece of work costs
-// no hand-over between threads.
+// Pollers: threads that take events from a queue. The thread that takes an event does its work at once: a short piece
+// of work costs no hand-over.
 //
-// One thread is at the queue. Whoever is about to work for long says so (expect_duration), and another takes over first.
-// Short work is done with nobody at the queue; should it turn out to be long after all (a step that usually takes 10 us
-// blocks), a watching thread, awake only while there is traffic, puts another there within two milliseconds. Threads
-// that have nothing to do rest, a few of them for a second, one for good; as many are made as there is work that
-// blocks.
+// * One thread waits at the queue. Before long work it says so (expect_duration): another thread takes the queue first.
+// * During short work nobody is at the queue. If the work blocks after all, a watching thread puts another thread there
+//   within two milliseconds. The watching thread is awake only while there is traffic.
+// * A thread without work rests: a few for a second, one for good. There are as many threads as work that blocks.
 #pragma once
 
 #include <atomic>
@@ -28,8 +27,8 @@ class Pollers {
 
   // Inside poll_one, on its thread: an event has come.
   void begin_work();
-  // Likewise: the work will take so long from now; negative: nobody knows. Throws std::system_error where it is long
-  // and the system has no thread left for the queue: the work must not begin, or nobody would be served while it lasts.
+  // Likewise: the work will take about so long from now; negative: unknown. Throws std::system_error if the work is
+  // long and the system has no thread left for the queue. The work must not begin then: no other call would be served.
   void expect_duration(std::int64_t nanos);
 
   // Waits until the queue is shut down and every thread has ended.

@@ -84,7 +84,7 @@ Result<Tensor> read_resources(const tensorflow::TensorProto& proto, const Shape&
   return tensor;
 }
 
-// While a large request arrived the client was busy; while it is copied, nobody is: all cores may help.
+// The client is idle while a large request is copied, so all cores may help.
 void copy_content(const WireReader& content, std::int64_t bytes, char* to) {
   parallel_for(bytes, kBytesPerThread, [&](std::int64_t begin, std::int64_t end) {
     WireReader part = content;

@@ -9,7 +9,7 @@
 
 namespace argosy::tf {
 
-// What tensors need beyond their bytes: resources are named on the wire.
+// The environment of tensors on the wire: limits, memory, and resources by name.
 struct TensorWire {
   std::int64_t limit_bytes = std::int64_t{1} << 33;  // of one tensor: RESOURCE_EXHAUSTED before any allocation
   Allocator* memory = nullptr;                       // of what is read; null: the host's
@@ -23,7 +23,7 @@ struct TensorWire {
 // A TensorProto. INVALID_ARGUMENT where it is damaged or contradicts itself.
 Result<Tensor> read_tensor(WireReader message, const TensorWire& wire);
 
-// Appends the fields of a TensorProto, whose size is told by `tensor_size`, for whoever wraps it.
+// A TensorProto to write: size() first, for the field around it, then append_to().
 // UNIMPLEMENTED for variants; RESOURCE_EXHAUSTED from 2 GiB on.
 class TensorMessage {
  public:

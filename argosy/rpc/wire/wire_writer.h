@@ -11,7 +11,7 @@
 
 namespace argosy::tf {
 
-// What a transport sends: `bytes`, or the elements of `tensor`, whose memory it keeps alive until they are sent.
+// One piece of a message: `bytes`, or the elements of `tensor`. It keeps their memory alive until they are sent.
 struct WirePiece {
   std::string bytes;
   Tensor tensor;  // valid: its bytes; else `bytes`

@@ -421,11 +421,8 @@ class DataflowExecutor {
     end_run(named);
     return true;
   }
-  // Whoever waits inside the run is told.
-  void end_run(const Status& why) {
-    context_.cancellation().cancel(copy_of(why));
-    context_.abort(why);
-  }
+  // Kernels that wait inside the run end with `why`.
+  void end_run(const Status& why) { context_.cancellation().cancel(copy_of(why)); }
 
   // Delivers the outputs of the entry.
   void settle(Running& running) ARGOSY_REQUIRES(mutex_) {

@@ -2,11 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
-#include <string>
 
-#include "argosy/base/mutex.h"
 #include "argosy/op/kernel/file_policy.h"
 #include "argosy/op/kernel/host_callbacks.h"
 #include "argosy/op/kernel/step_context.h"
@@ -25,8 +22,6 @@ class RunContext final : public StepContext {
 
   std::int64_t step_id() const override { return step_id_; }
   Cancellation& cancellation() override { return cancellation_; }
-  Status send(std::string_view key, Tensor value) override;
-  void receive(std::string_view key, Received done) override;
   ResourceManager& step_resources() override { return resources_; }
 
   const FilePolicy* files() const override { return files_.get(); }
@@ -58,15 +53,8 @@ class RunContext final : public StepContext {
     const Step* const step = running_.load(std::memory_order_acquire);
     return {step, instructions_.load(std::memory_order_relaxed)};
   }
-  // Every receiver still waiting is told why the run ended.
-  void abort(const Status& reason);
 
  private:
-  struct RendezvousEntry {
-    bool sent = false;
-    Tensor value;
-    Received waiting;
-  };
   const std::int64_t step_id_;
   StepStats* const stats_;
   const bool fetch_handles_;
@@ -77,9 +65,6 @@ class RunContext final : public StepContext {
   std::atomic<const RunningInstruction*> instructions_{nullptr};
   Cancellation cancellation_;
   ResourceManager resources_;
-  Mutex mutex_;
-  Status aborted_ ARGOSY_GUARDED_BY(mutex_);
-  std::map<std::string, RendezvousEntry, std::less<>> rendezvous_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy

@@ -278,7 +278,6 @@ void StaticExecutor::fail(Status status) {
     failed_.store(true, std::memory_order_release);
   }
   context_.cancellation().cancel(copy_of(status));
-  context_.abort(status);
   for (Gate& gate : gates_) gate.open();
 }
 

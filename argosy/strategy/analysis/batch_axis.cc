@@ -11,15 +11,15 @@ namespace argosy {
 
 namespace {
 
-// Two sizes of batch, one twice the other, that most divisors a Reshape may ask for go into.
+// Two batch sizes, one twice the other. Most divisors that a Reshape may ask for divide them.
 constexpr std::int64_t kSmallBatch = 55440;
 constexpr std::int64_t kLargeBatch = 2 * kSmallBatch;
 
 bool is_placeholder(const Node& n) { return n.op->name == "Placeholder" || n.op->name == "PlaceholderV2"; }
 
-// Inputs have `batch` rows; examples tell what the graph leaves open.
+// Inputs have `batch` rows; `examples` give sizes that the graph leaves open.
 Status resize(const Node& n, bool is_input, const Shape* example, std::int64_t batch, NodeSpec& spec) {
-  // What a PlaceholderWithDefault has without a feed does not matter.
+  // The default of a PlaceholderWithDefault does not matter.
   if (is_input) spec = {.name = n.name, .op = "Placeholder", .attrs = {{"dtype", n.output_dtypes[0]}}};
   if (!is_input && example == nullptr) return ok_status();
   PartialShape shape = example != nullptr ? PartialShape(*example) : n.output_shapes[0];
@@ -83,8 +83,8 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
   BatchAxes axes;
   axes.depends_ = is_input;
   axes.outputs_.resize(graph.size());
-  // Of the sizes that this node gives, two batches do not tell what others have: the smaller of a batch's and 100. (The
-  // larger of that and 1 is no such size.)
+  // The values of this node do not follow from two batch sizes alone, as for min(batch, 100). (max(batch, 1) is no such
+  // case.)
   std::vector<char> bent(graph.size(), 0);
   const auto bends = [&](const Node& n) {
     int differ = 0;
@@ -132,7 +132,7 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
     }
   }
   axes.find_layouts(graph, order, arrays);
-  // What they met is known for more of them every time.
+  // Every round knows the layout of more consumers.
   for (std::size_t known = 0; axes.propagate_from_consumers(graph, order) && axes.consumer_repeats_.size() > known;) {
     known = axes.consumer_repeats_.size();
     axes.find_layouts(graph, order, arrays);
@@ -147,7 +147,7 @@ Result<BatchAxes> BatchAxes::find(const Graph& graph, const std::vector<NodeId>&
     }
   }
   if (alike.empty()) return axes;
-  // Examples tell what one feed is like; the next one may be longer.
+  // Examples describe one feed; the next may be longer.
   ARGOSY_ASSIGN_OR_RETURN(const ReinferredGraph any, with(kSmallBatch, {}));
   for (const Endpoint e : alike) {
     auto& sizes = axes.static_sizes_[e];
@@ -209,7 +209,7 @@ bool BatchAxes::propagate_from_consumers(const Graph& graph, const std::vector<N
     const int along = one.rank() - n.output_shapes[0].rank() + axis;
     return one.has_rank() && n.output_shapes[0].has_rank() && (along < 0 || one[along] == 1);
   };
-  // The node whose rows `e` has, changed on the way only one by one, where it has no examples of its own.
+  // The node whose rows `e` has, changed on the way only row by row, if it has no examples of its own.
   const auto source_without_examples = [&](Endpoint e) -> std::optional<NodeId> {
     for (;;) {
       const Node& n = graph.node(e.node);

@@ -1,8 +1,7 @@
-// Which values of a graph carry the batch, and on which axis.
+// Finds which values of a graph carry the batch, and on which axis.
 //
-// Found by asking the shape functions twice: the graph is rebuilt with its batch inputs at two sizes of batch, and an
-// axis whose size follows the batch carries it. That holds for every op, ours or imported, without knowing any of them.
-// Immutable; thread-safe.
+// The shape functions run twice, with the batch inputs at two batch sizes. An axis whose size follows the batch size
+// carries the batch. This holds for every op, ours or imported: no op is known by name. Immutable; thread-safe.
 #pragma once
 
 #include <map>
@@ -19,45 +18,46 @@ class TensorArrays;
 
 class BatchAxes {
  public:
-  // Axes that say nothing of the batch.
-  static constexpr int kNone = -1;     // the batch is no axis of it
-  static constexpr int kUnknown = -2;  // the shape functions cannot tell
-  static constexpr int kSeveral = -3;  // more than one axis is: samples against samples
+  // Results of axis() that are no axis.
+  static constexpr int kNone = -1;     // no axis follows the batch
+  static constexpr int kUnknown = -2;  // the shape functions cannot decide
+  static constexpr int kSeveral = -3;  // more than one axis follows: examples paired with examples
 
-  // Shapes that nodes which are fed may have, all together, where the graph leaves sizes open.
+  // Shapes that fed nodes may have in one step, for sizes that the graph leaves open.
   using Examples = std::map<NodeId, Shape>;
 
-  // `inputs`: nodes whose output 0 has the batch as axis 0 (placeholders). The graph is borrowed for the call. Sizes
-  // that neither the graph nor an example tells cannot be told to follow the batch or not: kUnknown. INVALID_ARGUMENT
-  // ARG-DP-011: shapes do not fit where all these inputs have as many examples.
+  // `inputs`: nodes whose output 0 has the batch as axis 0 (placeholders). The graph is borrowed for the call. A size
+  // that neither the graph nor an example gives makes the axis kUnknown. INVALID_ARGUMENT ARG-DP-011: the shapes do not
+  // fit together when all inputs have the same number of examples.
   static Result<BatchAxes> find(const Graph& graph, const std::vector<NodeId>& inputs, const Examples& examples = {});
 
-  // Computed from a batch input (shapes count): differs from shard to shard.
+  // True if the node is computed from a batch input, or from its shape: its value differs from shard to shard.
   bool depends(NodeId id) const { return depends_[id.index]; }
   int axis(Endpoint e) const;
-  // How many of that axis's elements every example has; 0 where it cannot be told, or is not the only one that follows.
+  // Elements of the batch axis per example. 0: not known, or another axis follows the batch, too.
   std::int64_t rows_per_example(Endpoint e) const;
-  // How many times the batch repeats along that axis: once where an example's rows lie together, [batch * time], and
-  // `time` times in [time * batch], which the transposed batch becomes when its axes are made one. 0: cannot be told.
+  // How often the batch repeats along its axis. 0: not known.
+  // - 1: the rows of an example lie together, [batch * time].
+  // - time: [time * batch], as after a transpose and a reshape that joins the two axes.
   std::int64_t repeats(Endpoint e) const;
-  // Every example has as many rows of that axis, one after the other in the order of the batch, computed from it and
-  // from what is the same for all.
+  // True if each example has equally many rows of the batch axis, which lie together and in the order of the batch.
+  // They are computed from that example and from values that are the same for all examples.
   bool is_contiguous_in_batch(Endpoint e) const { return repeats(e) == 1 && preserves_example_order(e.node); }
-  // Sizes are known and inputs have their examples' rows: nothing on the way chose rows or numbered them anew, as
-  // Unique, Where and Range do.
+  // True if sizes are known and inputs keep one group of rows per example. False after ops that choose or renumber
+  // rows, as Unique, Where and Range do.
   bool preserves_example_order(NodeId id) const { return preserves_example_order_[id.index] != 0; }
-  // How long that axis is with one batch and with another: equal for values whose rows belong together.
+  // Length of the batch axis at the two batch sizes. Values with equal lengths have rows that belong together.
   std::pair<std::int64_t, std::int64_t> lengths(Endpoint e) const;
-  // Of a value without that axis, whatever the batch; -1 where it cannot be told.
+  // Number of elements of a value without a batch axis; -1: not known.
   std::int64_t elements(Endpoint e) const;
-  // An integer (or integers) known to grow in proportion to the batch: a number of samples.
+  // True for integers that are known to grow in proportion to the batch size: a number of examples.
   bool scales_with_batch(Endpoint e) const;
-  // Integers that are computed from the batch's shape and are the same for a batch of any size, as those of an image
-  // are. Empty lists: the same for any batch of these examples, other feeds may have others.
+  // Integers that are computed from the batch's shape and do not follow the batch size, such as an image's height. An
+  // empty list: the value is the same for every batch of these examples, and other feeds may give another one.
   const std::map<Endpoint, std::vector<std::int64_t>>& static_sizes() const { return static_sizes_; }
 
  private:
-  enum class Ints : char { kUnknown, kFixed, kGrow };  // values of an integer output, as far as they are known
+  enum class Ints : char { kUnknown, kFixed, kGrow };  // what is known of an integer output at the two sizes
   struct PerOutput {
     BatchLayout layout;
     std::int64_t elements = -1;
@@ -68,23 +68,23 @@ class BatchAxes {
   bool reached(const Node& n, NodeId id) const;
 
   void find_layouts(const Graph& graph, const std::vector<NodeId>& order, const TensorArrays& arrays);
-  // Random numbers, and rows that are all alike (Fill, masks), have no examples: theirs are those of what they first
-  // meet, element by element. True where some were taken to lie together that do not.
+  // Random numbers and constant rows (Fill, masks) have no examples of their own. They take the layout of the values
+  // that they first meet element by element. Returns true if the layout of some changed.
   bool propagate_from_consumers(const Graph& graph, const std::vector<NodeId>& order);
   std::vector<BatchLayout> layouts_of_inputs(const Node& n, const std::vector<char>& seen) const;
 
   std::vector<char> depends_;
   std::vector<char> preserves_example_order_;    // by node, where it depends
   std::vector<std::vector<PerOutput>> outputs_;  // by node
-  std::map<NodeId, std::int64_t>
-      consumer_repeats_;  // the repeats of what propagate_from_consumers() is about, other than 1
+  // By node that propagate_from_consumers() has placed: its repeats, where they are not 1.
+  std::map<NodeId, std::int64_t> consumer_repeats_;
   std::map<Endpoint, std::vector<std::int64_t>> static_sizes_;
 };
 
-// Placeholders from which `from` is computed and whose first size is unknown: where a batch comes in.
+// The placeholders with an unknown first size that `from` is computed from: the batch inputs.
 std::vector<NodeId> batch_placeholders(const Graph& graph, const std::vector<NodeId>& from);
 
-// Its value follows from the shape of what it looks at alone.
+// True if the op reads the shape of its input and not the elements.
 bool reads_shape_only(const OpDef& op);
 
 }  // namespace argosy

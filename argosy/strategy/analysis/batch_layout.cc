@@ -14,7 +14,7 @@ std::int64_t repeats_of(const Node& n, const std::vector<BatchLayout>& inputs, c
     return own > 0 && output.per_example % own == 0 ? own : 0;
   }
   if (n.op->name == "ConcatV2" || n.op->name == "Concat") {
-    // One behind the other along the batch, or beside each other along another axis.
+    // Concatenated along the batch axis, or along another axis.
     std::int64_t per_example = 0, repeats = 0;
     for (const BatchLayout& input : inputs) {
       if (input.repeats == 0 || input.per_example / input.repeats != inputs[0].per_example / first) return 0;

@@ -1,4 +1,4 @@
-// Where the examples of a batch lie in a tensor. Internal to strategy/.
+// Describes where the examples of a batch lie in a tensor. Internal to strategy/.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@
 namespace argosy {
 
 struct BatchLayout {
-  int axis = -1;                 // which the batch is on; below 0: none, or not told
-  std::int64_t outer = 1;        // elements of the axes before it, all together
-  std::int64_t per_example = 0;  // elements of that axis for every example; 0: not an integer
-  std::int64_t repeats = 0;      // how many times the batch repeats along it: BatchAxes::repeats()
+  int axis = -1;                 // the batch axis; below 0: none, or not known (BatchAxes)
+  std::int64_t outer = 1;        // product of the sizes of the axes before it
+  std::int64_t per_example = 0;  // elements of that axis per example; 0: not an integer
+  std::int64_t repeats = 0;      // how often the batch repeats along it: BatchAxes::repeats()
 };
 
-// The repeats of an output of n, computed from `inputs` that are on an axis: as along theirs, where every example keeps
-// its rows. Where the same memory is looked at in another shape, what repeats in the axes before it and in it stays
-// as often in all. 0: cannot be told, or examples are mixed.
+// Returns the repeats of an output of n, given the layouts of its inputs that have a batch axis.
+// - An op that keeps an example's rows keeps the repeats.
+// - A reshape keeps the product of `outer` and `repeats`.
+// - 0: not known, or the op mixes examples.
 std::int64_t repeats_of(const Node& n, const std::vector<BatchLayout>& inputs, const BatchLayout& output);
 
 }  // namespace argosy

@@ -6,7 +6,7 @@ namespace argosy {
 
 namespace {
 
-// What loops carry round, by their Merge, where that is not as it enters: sizes that change are open.
+// By Merge: the shape of a loop-carried value that does not keep its entering shape. Sizes that change are open.
 using Carried = std::map<NodeId, PartialShape>;
 
 Result<ReinferredGraph> clone_and_reinfer_once(const Graph& graph, const TensorArrays& arrays,
@@ -27,7 +27,7 @@ Result<ReinferredGraph> clone_and_reinfer_once(const Graph& graph, const TensorA
   return r;
 }
 
-// False: what comes back is nowhere unlike what entered, as far as that is known now.
+// False: every loop-carried value keeps its entering shape, as far as that is known now.
 bool learn_carried(const Graph& graph, const std::vector<NodeId>& order, const ReinferredGraph& r, Carried& carried) {
   bool anything = false;
   for (const NodeId id : order) {

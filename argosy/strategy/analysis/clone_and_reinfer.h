@@ -1,5 +1,5 @@
-// A graph's nodes made again in another graph, so that shapes are inferred anew from inputs of other sizes, also those
-// which no edge tells: of what is taken from stacks and arrays, and of what loops carry. Internal to strategy/.
+// Clones the nodes of a graph and infers their shapes again for inputs of other sizes. Some shapes follow no edge:
+// those of values read from stacks and TensorArrays, and of loop-carried values. Internal to strategy/.
 #pragma once
 
 #include <functional>
@@ -10,20 +10,22 @@
 
 namespace argosy {
 
-// The node that stands for one of the original; index -1: not there yet.
+// Maps a node of the original to its clone; index -1: not cloned yet.
 using CopyOf = std::function<NodeId(NodeId)>;
 
-// What is to be added for a node, with the inputs that are there. A loop's Merge has the shape of what enters; what a
-// stack gives is what was put there. Only to infer by: what is made so is never run.
+// Returns the spec of the clone of `id`, whose inputs are cloned already. A loop's Merge takes the shape of its
+// entering input. A read from a stack takes the shape of the pushed value. The clone serves inference only and is never
+// run.
 NodeSpec copy_spec(const Graph& graph, NodeId id, const TensorArrays& arrays, const Graph& copies,
                    const CopyOf& copy_of);
 
 struct ReinferredGraph {
   Graph graph;
-  std::vector<NodeId> of;  // by node of the original
+  std::vector<NodeId> of;  // by node of the original: its clone
 };
 
-// `order`: arrays.order(). `change` may make a spec another. Sizes that loops change as they iterate are open.
+// Clones every node of `order` (TensorArrays::order()). `change` may edit each spec. Sizes that change from iteration
+// to iteration of a loop become unknown.
 using Change = std::function<Status(NodeId, NodeSpec&)>;
 Result<ReinferredGraph> clone_and_reinfer(const Graph& graph, const TensorArrays& arrays,
                                           const std::vector<NodeId>& order, const Change& change);

@@ -10,7 +10,7 @@ namespace argosy {
 
 namespace {
 
-// Predicates, and the output of Switches by them that everything here comes through.
+// The Switch outputs, by predicate, that every path to a node comes through.
 using Ways = std::set<std::pair<Endpoint, int>>;
 
 }  // namespace
@@ -23,7 +23,7 @@ Branches find_branches(const Graph& graph, const std::vector<NodeId>& order) {
   const auto ways_to = [&](Endpoint e) {
     Ways ways = known[branches[e.node.index]];
     const Node& from = graph.node(e.node);
-    // Out of a loop comes what goes in, however often it iterates.
+    // A loop's outputs are in the branch of its inputs, however often it iterates.
     const bool loops = from.op->flow == Flow::kSwitch && graph.node(from.inputs[1].node).op->flow == Flow::kLoopCond;
     if (from.op->flow == Flow::kSwitch && !loops) ways.insert({from.inputs[1], e.index});
     return ways;

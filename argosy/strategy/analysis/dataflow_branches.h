@@ -1,4 +1,5 @@
-// Which nodes run only when conditionals in dataflow form (Switch, Merge) go one way. Internal to strategy/.
+// Finds the conditional branch that each node is in. Conditionals are in dataflow form (Switch, Merge). Internal to
+// strategy/.
 #pragma once
 
 #include <vector>
@@ -8,10 +9,10 @@
 namespace argosy {
 
 struct Branches {
-  std::vector<int> of;                            // by node: equal numbers run, or do not, together; 0: in every step
-  std::vector<std::vector<Endpoint>> predicates;  // by number: what decides
+  std::vector<int> of;                            // by node: the number of its branch; 0: runs in every step
+  std::vector<std::vector<Endpoint>> predicates;  // by branch number: the predicates that select it
 };
-// `order` is a topological one.
+// `order`: topological.
 Branches find_branches(const Graph& graph, const std::vector<NodeId>& order);
 
 }  // namespace argosy

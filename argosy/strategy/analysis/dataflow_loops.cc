@@ -33,7 +33,7 @@ Loops find_loops(const Graph& graph, const std::vector<NodeId>& order) {
 
 namespace {
 
-// Depends on the batch, and by its shape alone.
+// Depends on the batch only through its shape.
 bool follows_shapes(const Graph& graph, const BatchAxes& axes, Endpoint value) {
   if (!axes.depends(value.node)) return false;
   std::set<NodeId> seen{value.node};

@@ -1,4 +1,4 @@
-// Which nodes are in loops in dataflow form. Internal to strategy/.
+// Finds the loop that each node is in. Loops are in dataflow form. Internal to strategy/.
 #pragma once
 
 #include <vector>
@@ -9,19 +9,19 @@
 namespace argosy {
 
 struct Loops {
-  std::vector<int> of;      // by node: the innermost loop around it (of an Enter, the one that it begins); 0: none
-  std::vector<int> around;  // by loop: the one that it is in; 0: none
-  std::vector<int> depth;   // by loop: how many there are, one in another
+  std::vector<int> of;      // by node: its innermost loop, of an Enter the loop it starts; 0: none
+  std::vector<int> around;  // by loop: the loop that encloses it; 0: none
+  std::vector<int> depth;   // by loop: its nesting depth, from 1
 };
 
 // `order`: topological.
 Loops find_loops(const Graph& graph, const std::vector<NodeId>& order);
 
-// By node: in how many loops, one in another.
+// By node: its loop nesting depth.
 std::vector<int> loop_depths(const Graph& graph, const std::vector<NodeId>& order);
 
-// UNIMPLEMENTED for a loop that iterates once for every example, by the batch's shape: a shard has less to go through
-// than the global batch, which other loops are made to iterate as often as.
+// Returns UNIMPLEMENTED for a loop that iterates once per example, by the batch's shape. A shard has fewer examples,
+// but every device must iterate as often as the global batch would.
 Status check_no_loop_over_examples(const Graph& graph, const BatchAxes& axes);
 
 }  // namespace argosy

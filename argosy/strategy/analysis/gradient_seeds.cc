@@ -36,8 +36,8 @@ Seed seed_kind(const Graph& graph, const Node& n, std::span<const Graph::Use> us
   return n.op->name == "Const" && !fills ? Seed::kTheirs : Seed::kNone;
 }
 
-// "scope/grad_ys_0" is taken by "scope/loss/Mean_grad/…": of "loss/Mean". A name may have "_grad" in it itself, so
-// there are several, shortest first.
+// The consumer "scope/loss/Mean_grad/…" of "scope/grad_ys_0" belongs to "loss/Mean". A name may contain "_grad", so
+// there are several candidates, shortest first.
 std::vector<std::string> names_in_taker(std::string_view seed, std::string_view taker) {
   const std::size_t slash = seed.rfind('/');
   const std::string_view scope = slash == std::string_view::npos ? "" : seed.substr(0, slash + 1);

@@ -1,5 +1,5 @@
-// Where the gradients of means divide by how many are averaged, told by the names that gradients() and tf.gradients
-// give alike: "gradients/loss/Mean_grad/truediv" is in that of "loss/Mean". Internal to strategy/.
+// Finds where the gradient of a Mean divides by the number of averaged elements. gradients() and tf.gradients give
+// these divisions the same names: "gradients/loss/Mean_grad/truediv" belongs to "loss/Mean". Internal to strategy/.
 #pragma once
 
 #include <map>
@@ -9,15 +9,15 @@
 
 namespace argosy {
 
-// By the node of a Mean.
+// By Mean node: the RealDiv nodes of its gradient.
 std::map<NodeId, std::vector<NodeId>> divisions_of_means(const Graph& graph);
 
-// e times the shard's part of the batch that comes in at `batch_input`. Adds nodes.
+// Returns e times the shard's weight in the batch that enters at `batch_input`. Adds nodes.
 Result<Endpoint> scaled_by_part(Graph& graph, Endpoint e, NodeId batch_input);
-// Of a mean that all shards have of the global batch: its gradient divides by how many the batch has. Adds nodes.
+// Scales the divisions of a mean that has a global value: the shard's own count becomes the global count. Adds nodes.
 Status scale_divisions(Graph& graph, NodeId mean, NodeId batch_input);
 
-// By node: between a variable and one of the losses, with nothing between that has no gradient.
+// By node: not 0 if it lies on a path from a variable to one of `losses` that no op without a gradient interrupts.
 std::vector<char> on_gradient_paths(const Graph& graph, const std::vector<NodeId>& order,
                                     const std::vector<NodeId>& losses);
 

@@ -1,4 +1,4 @@
-// Which nodes others are computed from, and which from others. Internal to strategy/.
+// Finds which nodes reach which. Internal to strategy/.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace argosy {
 
-// By node: not 0 for `roots` and whatever they are computed from; with `controls`, for what they wait for as well.
+// By node: not 0 for `roots` and every node they are computed from. `controls`: follows control inputs, too.
 std::vector<char> ancestors(const Graph& graph, const std::vector<NodeId>& roots, bool controls);
-// By node: not 0 for `from` and whatever is computed from them.
+// By node: not 0 for `from` and every node computed from them.
 std::vector<char> descendants(const Graph& graph, const std::vector<NodeId>& from);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// What a step keeps for itself alone: stacks, in which loops leave values for their gradients, and TensorArrays. An
-// element is as large as what was put in, which no edge of the graph tells. Internal to strategy/.
+// Follows stacks and TensorArrays, the containers that live for one step. Loops keep values for their gradients in
+// them. An element has the shape of the value that was stored, which no edge of the graph shows. Internal to strategy/.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace argosy {
 
-// Makes, fills, reads or closes a stack or a TensorArray.
+// True if the node makes, fills, reads or closes a stack or a TensorArray.
 bool is_tensor_array_op(const Node& n);
 
 class TensorArrays {
@@ -20,27 +20,26 @@ class TensorArrays {
   explicit TensorArrays(const Graph& graph);
 
   bool empty() const { return values_.empty(); }
-  // The stack or array that this node makes, fills or reads; of the array of gradients, that whose gradients it has:
-  // their elements are as large.
+  // Returns the node that made the container which this node makes, fills or reads. An array of gradients counts as the
+  // array that it belongs to: their elements have equal shapes.
   std::optional<NodeId> array_of(const Node& n) const;
 
-  // A value that is put in: an element, or all of them along axis 0.
+  // A stored value: one element, or all elements along axis 0 (`stacked`).
   struct Stored {
     Endpoint from;
     bool stacked = false;
   };
-  // Those of a container, as the graph is now. (What is put into arrays of gradients is not told of.)
+  // Returns the values stored in a container, as the graph is now. Values stored in arrays of gradients are left out.
   std::vector<Stored> values(NodeId container) const;
-  // Every node after all it depends on, and what takes something out after what is put in, where they are in no loop
-  // together.
+  // A topological order in which reads follow the writes of their container, except where both are in one loop.
   Result<std::vector<NodeId>> order() const;
 
-  // The shape of what this node takes out, where values have the shapes that `shape_of` tells; nothing where that is
-  // not known, or it takes nothing out.
+  // Returns the shape of the value that this node reads, given the shapes of stored values by `shape_of`. Nothing if
+  // that is not known, or if the node reads nothing.
   using ShapeOf = std::function<const PartialShape*(Endpoint)>;  // null: not known yet
   std::optional<PartialShape> read_shape(const Node& n, const ShapeOf& shape_of) const;
-  // The endpoint whose value, wherever it is the same in every iteration of its loop, this node gives, too: what was put on
-  // the stack, how many elements the array was made for. Nothing where that cannot be told.
+  // Returns the endpoint whose value this node forwards: the value pushed on the stack, or the size that the array was
+  // made with. This holds if the value is the same in every iteration of its loop. Nothing where that is not known.
   std::optional<Endpoint> forwarded(const Node& n) const;
 
  private:
@@ -52,7 +51,7 @@ class TensorArrays {
     NodeId by;
     int input;
   };
-  std::unordered_map<NodeId, std::vector<Put>> values_;  // by what makes the container
+  std::unordered_map<NodeId, std::vector<Put>> values_;  // by the node that makes the container
 };
 
 }  // namespace argosy

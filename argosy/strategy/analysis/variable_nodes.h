@@ -1,5 +1,4 @@
-// Which nodes are variables, and which change them, told by what they are given and give: no optimizer is known by
-// name.
+// Finds variables and the ops that write them, by argument and output types. No optimizer is known by name.
 #pragma once
 
 #include <optional>
@@ -9,22 +8,22 @@
 
 namespace argosy {
 
-// Carries a reference to something that steps share, or a handle of it.
+// True if the endpoint carries a reference to, or a handle of, state that steps share.
 bool is_handle(const Graph& graph, Endpoint e);
-// Is the source of a variable's reference or handle.
+// True if the node is the source of a variable's reference or handle.
 bool is_variable(const Node& n);
-// Takes a reference or handle of a variable and changes what is behind it.
+// True if the node takes a variable's reference or handle and changes the variable.
 bool writes_variable(const Graph& graph, const Node& n);
-// Stateful so that it is neither merged nor left out; what it gives depends on its inputs alone, so that copies may
-// look at shards. (A Print counts how often it spoke: each copy for itself.)
+// True for ops that are stateful only so that no pass removes or merges them (Assert, Print). Their outputs depend on
+// their inputs alone, so copies may run on shards. Each copy of a Print keeps its own count.
 bool only_looks(const Node& n);
-// Looks into a table that other steps fill: copies may look into the one.
+// True if the op reads a table that other steps fill. Copies may read the one table.
 bool reads_table(const Node& n);
-// Stateful, and may none the less be computed a second time within a step: it looks, or reads a table or a variable.
+// True for stateful ops that may run twice in a step: only_looks(), and reads of tables and variables.
 bool may_be_repeated(const Node& n);
-// Something that `run` leads to does, or may: functions are not looked into.
+// True if a node that `run` needs writes a variable, or calls a function, which may write one.
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run);
-// The variable behind an endpoint that carries a reference or handle, through Identity and the like.
+// Returns the variable that an endpoint's reference or handle points to. Follows Identity and similar ops.
 std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e);
 
 }  // namespace argosy

@@ -18,7 +18,7 @@ namespace argosy {
 
 namespace {
 
-// Ops that are told the shape of what they give, and by which input.
+// Ops with an input that gives the shape of their output.
 struct ShapeInput {
   std::string_view op;
   int shape;
@@ -102,8 +102,8 @@ class DynamicBatch {
     return refuse(graph_.node(id), "cannot be told to follow");
   }
 
-  // What comes back follows where what enters does, and the other way round.
-  Status follow_back_edge(NodeId id) {
+  // A loop-carried value follows the batch where its entering value does, and the reverse.
+  Status go_round(NodeId id) {
     const auto merge = reinference_.goes_to(id);
     if (!merge) return ok_status();
     const Endpoint next{id, 0}, carried{*merge, 0};
@@ -164,7 +164,7 @@ class DynamicBatch {
     return ok_status();
   }
 
-  // All rows of the batch, by their number: whatever it begins at otherwise, of these it begins at the first.
+  // A slice over all rows of the batch. If it begins elsewhere, it begins at row 0 from now on.
   Status adapt_slice(NodeId id) {
     const Node& n = graph_.node(id);
     if (!follows(n.inputs[0])) return ok_status();
@@ -241,8 +241,8 @@ class DynamicBatch {
     return found;
   }
 
-  // What stands for the value, with as many rows on that axis as the batch has: itself, changed where it is made, or
-  // another. `taker` has asked.
+  // Returns a value that replaces this one for `taker`, with the batch's number of rows on that axis: the same value,
+  // changed at its source, or a new one.
   Result<Endpoint> follow(Endpoint e, int axis, NodeId taker) {
     if (follows(e) && layout(e).axis == axis) return e;
     const NodeId id = e.node;
@@ -382,7 +382,7 @@ class DynamicBatch {
 
   // --- means ---------------------------------------------------------------------------------------------------------
 
-  // Who makes gradients divides that of a mean by a constant, where it is known how many are averaged.
+  // The gradient of a mean divides by a constant if the number of averaged elements is known.
   Status follow_in_means(const std::vector<NodeId>& losses) {
     const auto divisions = divisions_of_means(graph_);
     for (const auto& [mean, nodes] : divisions) {
@@ -445,7 +445,7 @@ class DynamicBatch {
     }
   }
 
-  // Arrays are told what their elements look like.
+  // A TensorArray has an attribute with the shape of its elements.
   void make_elements_dynamic(NodeId id) {
     const Node& n = graph_.node(id);
     const auto* const told = is_tensor_array_op(n) ? n.attrs.find_as<PartialShape>("element_shape") : nullptr;

@@ -1,5 +1,5 @@
-// Sizes that follow the batch, as nodes of the graph: "as many as there are examples, times three", wherever they are
-// needed, in loops as well. Internal to strategy/.
+// Adds nodes that compute sizes from the batch size, such as "number of examples times three", also inside loops.
+// Internal to strategy/.
 #pragma once
 
 #include <string>
@@ -16,18 +16,18 @@ class DynamicSizeNodes {
   DynamicSizeNodes(Graph& graph, BatchReinference& reinference, std::int64_t batch, NodeId input)
       : graph_(graph), reinference_(reinference), batch_(batch), input_(input) {}
 
-  // A value whose axis can be asked for how many examples there are, by `node`: in its loop, what `taker` has beside it
-  // and what is not computed from it. ARG-DP-010 where there is none.
+  // Returns a value from which `node` can read the number of examples. In a loop it is another input of `taker` that is
+  // not computed from `node`. ARG-DP-010: there is none.
   Result<Endpoint> examples_for(NodeId node, NodeId taker) const;
-  // How many examples there are, `each` times.
+  // The number of examples times `each`.
   Value count(Endpoint examples, DType dtype, std::int64_t each);
-  // These integers, that of `axis` (some times the batch) as often as there are examples.
+  // The integers `values`, with the one at `axis` (a multiple of the batch size) scaled to the number of examples.
   Value sizes(Endpoint examples, DType dtype, const std::vector<std::int64_t>& values, int axis);
   Value integers(DType dtype, const std::vector<std::int64_t>& values);
 
-  // Nodes made under it are named after the one they are for.
+  // While it lives, new nodes are named after the node that they serve.
   Graph::Scope scope_for(NodeId id) { return graph_.name_scope(str_cat(graph_.node(id).name, "/dynamic_batch")); }
-  // What was made is inferred (BatchReinference::infer_added).
+  // Infers the new nodes (BatchReinference::infer_added) and returns the endpoint of v.
   Result<Endpoint> added(Value v, NodeId anchor = {});
 
  private:

@@ -1,6 +1,6 @@
-// A graph written for batches of one size, and its shapes for another: what follows the batch, and where something
-// stands in the way. The graph may be edited meanwhile (argosy/strategy/batch_size/dynamic_batch.cc does); what was inferred before is
-// inferred again. Internal to strategy/.
+// Infers the shapes of a graph with a static batch size for another batch size. Finds which values follow the batch and
+// where shapes conflict. The graph may be edited meanwhile (dynamic_batch.cc does): edited nodes are inferred again.
+// Internal to strategy/.
 #pragma once
 
 #include <map>
@@ -20,24 +20,24 @@ class BatchReinference {
   // Borrows the graph, whose inputs have `batch` rows now.
   BatchReinference(Graph& graph, std::int64_t batch);
 
-  // Finds loops, and the shapes in them, which an import leaves open. To be called first.
+  // Finds loops and the shapes in them, which an import leaves open. Call this first.
   Status start();
-  // Every node that was there at the start after all it depends on.
+  // A topological order of the nodes that existed at start().
   const std::vector<NodeId>& order() const { return order_; }
 
   // --- inferring ---
-  // Output 0 has the batch as axis 0.
+  // Declares that output 0 of the node has the batch as axis 0.
   Status add_input(NodeId id);
-  // False: the node's shapes do not fit together. ARG-DP-010: they do, but examples are mixed.
+  // Infers the node. False: its shapes do not fit together. ARG-DP-010: they fit, but examples are mixed.
   Result<bool> infer(NodeId id);
-  // Nodes added to the graph since the last call. In a loop, those that take nothing are made to wait for `anchor`,
-  // which is in it: so they are, too.
+  // Infers nodes that were added since the last call. Inside a loop, a new node without inputs gets a control input
+  // from `anchor`, a node of that loop, so that it is in the loop, too.
   Status infer_added(NodeId anchor = {});
-  // The node was changed, or something that it takes.
+  // Call this after the node or one of its inputs was changed.
   void edited(NodeId id) { known(id).edited = true; }
-  // Never inferred, or not since something changed that it depends on.
+  // True if the node was never inferred, or if something that it depends on has changed since.
   bool is_stale(NodeId id) const;
-  // Would the node's shapes fit together if these inputs had the batch on these axes?
+  // True if the node's shapes would fit together with the batch on these axes of these inputs.
   using AxisAssignments = std::vector<std::pair<int, int>>;  // (input, axis)
   bool would_fit(NodeId id, const AxisAssignments& following);
 
@@ -46,11 +46,11 @@ class BatchReinference {
   bool follows(Endpoint e) const { return e.index >= 0 && was_seen(e.node) && layout(e).axis >= 0; }
   // REQUIRES: was_seen().
   const BatchLayout& layout(Endpoint e) const { return known(e.node).layouts[static_cast<std::size_t>(e.index)]; }
-  // Integers that are the same for any batch; nothing where they follow it or are not known.
+  // Integers that do not depend on the batch size. Nothing where they do, or where they are not known.
   std::optional<std::vector<std::int64_t>> fixed_integers(Endpoint e) const;
-  // In how many loops.
+  // Loop nesting depth.
   int depth(NodeId id) const;
-  // Of a NextIteration: the Merge that it goes to.
+  // Of a NextIteration: its Merge.
   std::optional<NodeId> goes_to(NodeId id) const;
   const TensorArrays& arrays() const { return arrays_; }
 
@@ -60,8 +60,8 @@ class BatchReinference {
  private:
   struct Known {
     NodeId copy;
-    std::int64_t changed = 0;  // when it was inferred last; 0: never
-    bool edited = false;       // in the graph, since then
+    std::int64_t changed = 0;  // time of the last inference; 0: never
+    bool edited = false;       // the graph has changed here since then
     bool input = false;
     SmallVector<BatchLayout, 1> layouts;
   };
@@ -78,8 +78,9 @@ class BatchReinference {
   const TensorArrays arrays_;
   std::vector<NodeId> order_;
   std::map<NodeId, NodeId> goes_to_;
-  std::vector<int> depths_;   // by node
-  Graph copies_;              // the nodes for the other batch; some many times, of which the last counts
+  std::vector<int> depths_;  // by node
+  // The nodes at the other batch size. A node may be there several times; the last one counts.
+  Graph copies_;
   std::vector<Known> known_;  // by node
   std::int64_t time_ = 0;
 };

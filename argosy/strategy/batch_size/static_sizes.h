@@ -1,4 +1,4 @@
-// Sizes that are the same for a batch of any size. Internal to strategy/.
+// Folds sizes that do not depend on the batch size. Internal to strategy/.
 #pragma once
 
 #include "argosy/graph/graph.h"
@@ -6,13 +6,14 @@
 
 namespace argosy {
 
-// What a graph computes from the batch's shape and is the same for any batch becomes a constant: a shard without
-// examples would find something else, the number of rows over the number of rows, and divide by it. The graph grows.
-// True: some such sizes stay as they are, and a shard needs examples to look them up in.
+// Replaces sizes that are computed from the batch's shape, and are the same for every batch, by constants. A shard
+// without examples would compute another size (rows / rows) and divide by zero. The graph grows. Returns true if some
+// such sizes stay as they are; then every shard needs examples.
 Result<bool> make_sizes_static(Graph& graph, const BatchAxes& axes);
 
-// A Squeeze without axes is told which have size 1, where that is known: else it would take the batch's away from a
-// shard of one example. True: there are such, and a batch of one example would keep an axis that it should not.
+// Gives a Squeeze without axes the axes of size 1 that are known. Otherwise it would remove the batch axis of a shard
+// with one example. Returns true if there is such a Squeeze: a batch of one example would keep an axis that it should
+// lose.
 bool make_squeezes_static(Graph& graph, const BatchAxes& axes);
 
 }  // namespace argosy

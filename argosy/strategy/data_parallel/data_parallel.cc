@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kHost = "/device:CPU:0";
 
-// Speeds as integers, so that every device splits the batch alike.
+// Speeds become integers, so that every device computes the same split.
 Result<ReplicaLayout> make_layout(const DataParallelOptions& options) {
   ReplicaLayout layout{.devices = options.devices,
                        .first_bucket_bytes = options.first_bucket_bytes,
@@ -100,19 +100,19 @@ std::string sums_text(const ReplicationPlan& plan, const Replicas& replicas) {
 }  // namespace
 
 struct DataParallel::Impl {
-  Graph base;  // what the plan speaks of
+  Graph base;  // the graph that the plan describes
   std::unique_ptr<Graph> graph;
   ReplicationPlan plan;
   ReplicaLayout layout;
   Replicas replicas;
-  std::vector<Endpoint> global;  // reduced values: of the global batch already
+  std::vector<Endpoint> global;  // values with a collective: global already
   std::vector<char>
       cross_example;  // by node of `base`: shards come to other numbers (cross_example_check.h); empty: not asked
   std::vector<Endpoint> losses;
   std::optional<PlacementKind> asked;
   std::vector<ReplicationNote> notes;
   std::map<Endpoint, Value> fetched;
-  std::map<NodeId, Value> everywhere;  // what runs the copies of a node that cannot wait for them itself
+  std::map<NodeId, Value> everywhere;  // by node whose copies cannot wait for each other: a node that runs all
 
   BatchPlacement placement(Endpoint e) const {
     if (asked && std::find(losses.begin(), losses.end(), e) != losses.end()) return {.kind = *asked};
@@ -142,6 +142,14 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   for (const Value& v : options.losses) {
     if (v.valid()) request.losses.push_back(v.endpoint());
   }
+  if (options.gradients.seed.valid()) {
+    if (request.losses.size() != 1)
+      return invalid_argument("given gradients need one loss, not ", request.losses.size());
+    request.seed = options.gradients.seed.node();
+    for (const Value& v : options.gradients.of_variables) {
+      if (v.valid()) request.gradients.push_back(v.endpoint());
+    }
+  }
   for (const Value& v : options.train) request.train.push_back(v.node());
   for (const Value& v : options.batch_inputs) request.inputs.push_back(v.node());
   for (const auto& [value, shape] : options.examples) request.examples.emplace(value.node(), shape);
@@ -168,7 +176,7 @@ DataParallel::DataParallel(DataParallel&&) noexcept = default;
 DataParallel& DataParallel::operator=(DataParallel&&) noexcept = default;
 DataParallel::~DataParallel() = default;
 
-// The copies of what ends a conditional or leaves a loop wait for nothing outside: another node stands for them all.
+// Copies of the end of a conditional or loop have no control inputs from outside. Another node stands for all of them.
 void DataParallel::Impl::run_everywhere(NodeId id) {
   const auto& copies = plan.replica_kinds[id.index] == ReplicaKind::kSharded ? replicas.shard : replicas.device;
   const bool waits = base.node(id).op->flow == Flow::kNone;
@@ -184,14 +192,13 @@ void DataParallel::Impl::run_everywhere(NodeId id) {
   everywhere[id] = group(*graph, all, str_cat("data_parallel/", base.node(id).name));
 }
 
-// Random numbers that shards draw for themselves, from streams of their own. (Where they are left to chance no two runs
-// on one device have the same either.)
+// True for random numbers that each shard draws from its own stream. (Unseeded ones differ from run to run anyway.)
 bool DataParallel::Impl::draws_otherwise(NodeId id) const {
   const Node& n = base.node(id);
   const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
   const bool has_seeds = seed != nullptr && seed2 != nullptr;
   const bool draws = n.op->batch_rule == BatchRule::kRandom || (has_seeds && n.op->stateful);
-  if (!draws || draws_whole_stream(*n.op) || (has_seeds && *seed == 0 && *seed2 == 0)) return false;
+  if (!draws || n.op->draws_whole_stream || (has_seeds && *seed == 0 && *seed2 == 0)) return false;
   return graph->node(replicas.shard[1][id.index]).op == n.op;  // else its shard of one draw for the batch
 }
 
@@ -272,7 +279,7 @@ Result<Value> DataParallel::refresh_mirrors() {
   return all;
 }
 
-// Every example's rows are known, and so are the axes beside them where the batch repeats.
+// True if the rows of every example are known and, where the batch repeats, the sizes of the other axes.
 bool DataParallel::Impl::may_join(Endpoint e) const {
   const std::int64_t repeats = plan.axes.repeats(e);
   if (repeats == 0 || !plan.axes.preserves_example_order(e.node)) return false;
@@ -283,7 +290,7 @@ bool DataParallel::Impl::may_join(Endpoint e) const {
   return repeats == 1 || shape.has_rank();
 }
 
-// In the order of the batch, in every repeat.
+// Joins the rows of all shards in the order of the batch, within every repeat.
 Value DataParallel::Impl::join(Endpoint e) {
   const int axis = plan.axes.axis(e);
   const std::int64_t repeats = plan.axes.repeats(e);
@@ -300,7 +307,7 @@ Value DataParallel::Impl::join(Endpoint e) {
   return repeats > 1 ? reshape(joined, joined_shape) : joined;
 }
 
-// What shard s brings to the sum.
+// The term of shard s in the sum.
 Value DataParallel::Impl::scaled(Endpoint e, int s, const BatchPlacement& c, Value total) {
   const Value v = shard(e, s);
   if (c.kind == PlacementKind::kPartialMean) {
@@ -345,14 +352,14 @@ Result<Value> DataParallel::Impl::reduce_shards(Endpoint e) {
   return sum;
 }
 
-// Not inside loops. What ends a conditional is taken from the branch that was.
+// Not inside loops. The end of a conditional is read from the branch that was taken.
 bool DataParallel::Impl::may_flow_again(const Node& n) const {
   const auto comes_back = [&](Endpoint from) { return base.node(from.node).op->closes_loop; };
   return n.op->flow == Flow::kNone ||
          (n.op->flow == Flow::kMerge && std::none_of(n.inputs.begin(), n.inputs.end(), comes_back));
 }
 
-// Of whatever it is computed from, had of the global batch: summaries of losses, roots of means.
+// Recomputes the value from global inputs: summaries of losses, roots of means.
 Result<Value> DataParallel::Impl::recompute(Endpoint e, const std::string& why) {
   const Node& n = base.node(e.node);
   const bool keeps_state = n.op->stateful && !may_be_repeated(n);

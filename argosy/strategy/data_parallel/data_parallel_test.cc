@@ -78,6 +78,27 @@ TEST(BatchAxes, TellRowsPerExample) {
   EXPECT_EQ(more->rows_per_example(fixed.endpoint()), 0);
 }
 
+TEST(DataParallel, TakesGivenGradients) {
+  Graph g;
+  const VariableNode w = variable(g, Tensor::zeros(DType::kFloat32, {3}), "w");
+  const Value x = placeholder(g, DType::kFloat32, {-1, 3});
+  const Value loss = reduce_mean(square(x * w.read));
+  const Value seed = g.add("OnesLike", {loss}, {}, "start");  // not a name of a seed
+  const Value gradient = gradients(g, {loss}, {w.ref}, {.grad_ys = {seed}})[0];
+  const Value update = assign_sub(w, gradient, "update");
+  DataParallelOptions options{.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {update}};
+  auto inferred = DataParallel::make(g, options);
+  ASSERT_TRUE(inferred.ok()) << inferred.status().to_string();
+  EXPECT_FALSE(inferred->graph().find("start/scaled").has_value());
+  options.gradients = {.seed = seed, .of_variables = {gradient}};
+  auto given = DataParallel::make(g, options);
+  ASSERT_TRUE(given.ok()) << given.status().to_string();
+  EXPECT_TRUE(given->graph().find("start/scaled").has_value()) << "the seed gets the shard's weight";
+  EXPECT_NE(given->summary().find("1 sum in 1 all-reduce"), std::string::npos) << given->summary();
+  options.losses.push_back(reduce_sum(x));
+  EXPECT_FALSE(DataParallel::make(g, options).ok()) << "given gradients are of one loss";
+}
+
 TEST(BatchAxes, TellInWhichOrderRowsLie) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, 3, 2});

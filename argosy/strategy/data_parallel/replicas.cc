@@ -28,7 +28,7 @@ DeviceName pinned(const std::string& device) {
   return found;
 }
 
-// A seed of its own for every shard. (The constant is the golden ratio of 2^64.)
+// Another seed for every shard. (The constant is the golden ratio times 2^64.)
 std::int64_t seed_of_shard(std::int64_t seed, int shard) {
   std::uint64_t mixed = static_cast<std::uint64_t>(seed) + static_cast<std::uint64_t>(shard) * 0x9E3779B97F4A7C15u;
   mixed ^= mixed >> 31;
@@ -53,7 +53,7 @@ class Replicator {
     ARGOSY_RETURN_IF_ERROR(graph_.status());
     for (std::int32_t i = 0; i < size_; ++i) connect(NodeId{i});
     ARGOSY_RETURN_IF_ERROR(mirror_initializers());
-    // A sum that is needed to compute another member of its own bucket would wait for itself.
+    // A sum that another member of its bucket is computed from would wait for itself.
     ARGOSY_RETURN_IF_ERROR(graph_.topological_order().status());
     return std::move(replicas_);
   }
@@ -81,7 +81,7 @@ class Replicator {
     return ok_status();
   }
 
-  // The predicate of a loop is a device's, what the loop carries a shard's: they have one frame.
+  // A loop's predicate exists once per device and its loop-carried values once per shard. They share one frame.
   Status check_loops() const {
     for (std::int32_t i = 0; i < size_ && layout_.shards() != devices(); ++i) {
       const Node& n = graph_.node(NodeId{i});
@@ -93,7 +93,7 @@ class Replicator {
     return ok_status();
   }
 
-  // Products and sums learn what they add up over: the batch, or what every example has for itself.
+  // Products and sums learn over what they add: the batch, or values of one example.
   void set_chunk_attrs() {
     for (std::int32_t i = 0; i < size_; ++i) {
       const NodeId id{i};
@@ -130,7 +130,7 @@ class Replicator {
     return ok_status();
   }
 
-  // Made with the original's inputs, whose shapes are the same; connect() gives it its own.
+  // Added with the original's inputs, whose shapes are the same; connect() sets the copy's own inputs.
   Result<NodeId> copy(NodeId id, int replica, int shard, int device) {
     const Node& n = graph_.node(id);
     NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/replica_", replica)),
@@ -151,8 +151,8 @@ class Replicator {
     return made;
   }
 
-  // Random numbers, rows of which belong to examples: shards of one draw for the batch, the same on any number of
-  // devices. Not where they are left to chance: every device's stream is another then.
+  // Random numbers with rows of examples: each shard draws its elements of one global stream, the same on any number of
+  // devices. Unseeded ops stay as they are: every device's stream differs.
   bool draws_by_rows(NodeId id) const {
     const Node& n = graph_.node(id);
     if (layout_.shards() == 1 || replica_kind(id) != ReplicaKind::kSharded || n.output_dtypes.size() != 1) return false;
@@ -185,11 +185,11 @@ class Replicator {
   void place(NodeId id, int device) {
     const Node& n = graph_.node(id);
     if (pinned(n.device).type != "CPU") graph_.set_device(id, layout_.devices[device]);
-    // The device says it all; a group that reaches out of the replica would contradict it.
+    // The device is enough; a colocation group that reaches out of the replica would contradict it.
     graph_.set_colocation(id, {});
   }
 
-  // What makes a node that of its shard and device.
+  // Sets the attributes that depend on the shard and the device.
   void settle(NodeId id, int shard, int device) {
     place(id, device);
     const Node& n = graph_.node(id);
@@ -198,7 +198,7 @@ class Replicator {
       graph_.set_attr(id, "index", std::int64_t{shard});
     }
     const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
-    if (shard > 0 && !draws_whole_stream(*n.op) && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
+    if (shard > 0 && !n.op->draws_whole_stream && seed != nullptr && seed2 != nullptr && (*seed != 0 || *seed2 != 0)) {
       graph_.set_attr(id, "seed2", seed_of_shard(*seed2, shard));
     }
   }
@@ -295,7 +295,7 @@ class Replicator {
     return scaled(v, s, false, str_cat(name, "/weighted_", s));
   }
 
-  // Times the shard's part of the batch, or (`only_nonempty`) times 1; 0 where it has no examples.
+  // Scales by the shard's weight or, with `only_nonempty`, by 1. An empty shard scales by 0.
   Value scaled(Value v, int s, bool only_nonempty, std::string name) {
     const DType dtype = v.dtype();
     std::optional<Value>& factor = factors_[{s, dtype, only_nonempty}];
@@ -311,7 +311,7 @@ class Replicator {
 
   // --- edges ---------------------------------------------------------------------------------------------------------
 
-  // What stands for an endpoint of the original, seen from a shard's node (s >= 0) or a device's own (s < 0).
+  // The endpoint that replaces an original one for a node of shard s (s >= 0), or for a device's own node (s < 0).
   Endpoint resolve(Endpoint e, int s, int d) const {
     if (const auto point = collective_of_.find(e); point != collective_of_.end())
       return replicas_.sums[d][point->second];
@@ -354,7 +354,7 @@ class Replicator {
     }
   }
 
-  // `to` waits for what stands for `from`: a device's own node for every shard of the device.
+  // Adds control inputs: `to` waits for the copies of `from`. A device's own node waits for every shard of the device.
   void follow(NodeId to, NodeId from, int s, int d) {
     if (replica_kind(from) == ReplicaKind::kReplicated)
       return graph_.add_control_input(to, replicas_.device[d][from.index]);
@@ -366,7 +366,7 @@ class Replicator {
     }
   }
 
-  // Whoever writes a mirrored variable from outside the step (its initialiser, a restore) writes every mirror.
+  // Writes of a mirrored variable from outside the step (initialiser, restore) write every mirror.
   Status mirror_initializers() {
     for (std::int32_t i = 0; i < size_; ++i) {
       const NodeId id{i};
@@ -400,8 +400,6 @@ class Replicator {
 int ReplicaLayout::first_shard(int device) const {
   return static_cast<int>(std::find(device_of.begin(), device_of.end(), device) - device_of.begin());
 }
-
-bool draws_whole_stream(const OpDef& op) { return op.name.ends_with("CandidateSampler") || op.name == "RandomShuffle"; }
 
 Result<Replicas> replicate(Graph& graph, const ReplicationPlan& plan, const ReplicaLayout& layout) {
   return Replicator(graph, plan, layout).run();

@@ -1,4 +1,4 @@
-// The copies of a data-parallel graph: which node stands for which on every device and shard. Internal to strategy/.
+// Builds the copies of a data-parallel graph, and records which node is whose copy. Internal to strategy/.
 #pragma once
 
 #include <string>
@@ -14,27 +14,24 @@ struct ReplicaLayout {
   std::vector<std::string> devices;
   std::vector<std::int64_t> weights;  // of the shards
   std::vector<int> device_of;         // by shard; ascending
-  int chunks = 0;  // of the batch that every device sees (ops/collective/reduction_chunks.h); 0: not asked
+  // Reduction chunks per device (ops/collective/reduction_chunks.h); 0: not used.
+  int chunks = 0;
   std::size_t first_bucket_bytes = 0, bucket_bytes = 0;
 
   int shards() const { return static_cast<int>(weights.size()); }
   int first_shard(int device) const;
 };
 
-// What was built, for those who want values of it.
+// The nodes that replicate() built.
 struct Replicas {
   std::vector<std::vector<NodeId>> shard;   // [shard][node of the original]; for ReplicaKind::kSharded
   std::vector<std::vector<NodeId>> device;  // [device][node of the original]; for ReplicaKind::kReplicated
   std::vector<std::vector<Endpoint>> sums;  // [device][collective]; of joined rows as well
-  int joined = 0;                           // collectives that join rows
-  std::vector<std::size_t> bucket_bytes;    // of the gradients' all-reduces, in the order they start
+  int joined = 0;                           // number of collectives that join rows
+  std::vector<std::size_t> bucket_bytes;    // of the gradients' all-reduces, in starting order
 };
 
-// Random ops of which every shard draws the same, as one device does: candidates are drawn for the global batch; what is
-// shuffled is not the examples (cross_example_check.h), which have one order for all of them.
-bool draws_whole_stream(const OpDef& op);
-
-// Turns the graph, a copy of the original with the same ids, into the replicated one.
+// Turns the graph, a clone of the original with equal ids, into the replicated graph.
 Result<Replicas> replicate(Graph& graph, const ReplicationPlan& plan, const ReplicaLayout& layout);
 
 }  // namespace argosy

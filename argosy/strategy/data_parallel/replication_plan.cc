@@ -43,7 +43,7 @@ class ReplicationPlanner {
     ARGOSY_RETURN_IF_ERROR(classify_losses());
     if (syncs() && request_.loss_placement) return cannot_sync();
     if (request_.sharded) ARGOSY_RETURN_IF_ERROR(check_no_loop_over_examples(graph_, plan_.axes));
-    if (request_.sharded && !request_.loss_placement) {  // else it is the user's word
+    if (request_.sharded && !request_.loss_placement) {  // else the user decides
       ARGOSY_RETURN_IF_ERROR(add_operand_collectives());
       ARGOSY_ASSIGN_OR_RETURN(plan_.has_shard_means,
                               check_no_cross_example_ops(graph_, plan_.axes, loss_nodes(), global_values()));
@@ -54,14 +54,14 @@ class ReplicationPlanner {
                                          request_.loss_placement ? std::vector<NodeId>() : seeds_));
     }
     const std::int32_t size = graph_.size();
-    ARGOSY_RETURN_IF_ERROR(
-        add_update_collectives(graph_, {plan_.axes, gradients_, seeds_, request_.losses}, plan_.collectives));
+    ARGOSY_RETURN_IF_ERROR(add_update_collectives(
+        graph_, {plan_.axes, gradients_, seeds_, request_.losses, request_.gradients}, plan_.collectives));
     if (graph_.size() > size) {
       ARGOSY_ASSIGN_OR_RETURN(plan_.axes, BatchAxes::find(graph_, plan_.inputs, request_.examples));
     }
     ARGOSY_ASSIGN_OR_RETURN(order_, graph_.topological_order());
     find_replica_kinds();
-    // What is computed from other collectives alone is the global batch's without another.
+    // A value computed only from other collective points is global without its own collective.
     std::erase_if(plan_.collectives, [&](const CollectivePoint& c) {
       return plan_.replica_kinds[c.value.node.index] != ReplicaKind::kSharded;
     });
@@ -101,7 +101,7 @@ class ReplicationPlanner {
 
   Status add_operand_collectives() {
     std::vector<CollectivePoint>& collectives = plan_.collectives;
-    if (seeds_.empty() || gradients_ != PlacementKind::kPartialSum) {  // what comes back to numbers could not be told
+    if (seeds_.empty() || gradients_ != PlacementKind::kPartialSum) {  // gradients of statistics cannot be found
       if (syncs() && !request_.train.empty()) return cannot_sync();
       return add_untrained_stats(graph_, plan_.axes, loss_nodes(), collectives);
     }
@@ -127,14 +127,23 @@ class ReplicationPlanner {
         .with_hint("train without --sync-batch-norm, or on one device");
   }
 
+  // The given seed, and others that the graph has for the loss (gradients() called again, for a metric).
+  std::vector<NodeId> seeds_of(Endpoint loss) const {
+    std::vector<NodeId> seeds = gradient_seeds(graph_, loss);
+    if (request_.seed && std::find(seeds.begin(), seeds.end(), *request_.seed) == seeds.end()) {
+      seeds.push_back(*request_.seed);
+    }
+    return seeds;
+  }
+
   Status classify_losses() {
     gradients_ = PlacementKind::kPartialSum;
     std::map<Endpoint, std::vector<NodeId>> starts;
-    for (const Endpoint e : request_.losses) starts[e] = gradient_seeds(graph_, e);
+    for (const Endpoint e : request_.losses) starts[e] = seeds_of(e);
     std::map<NodeId, bool> scaled;  // by seed
     for (const Endpoint e : request_.losses) {
       const std::vector<NodeId>& seeds = starts[e];
-      // Terms of one loss have one seed, where nothing of the addition is left in the gradients.
+      // Terms of one loss share a seed if the gradients skip the addition.
       const bool is_term = std::any_of(starts.begin(), starts.end(), [&](const auto& other) {
         return other.first != e &&
                std::find_first_of(seeds.begin(), seeds.end(), other.second.begin(), other.second.end()) != seeds.end();
@@ -198,7 +207,8 @@ class ReplicationPlanner {
     return loss;
   }
 
-  // A sum divided by another is no plain sum where the other has gradients, too: they would be of a shard's.
+  // A weighted mean is no plain sum if its weights are trained, too: the gradients would use the shard's sum of
+  // weights.
   Result<BatchPlacement> placement(Endpoint loss, const std::vector<Endpoint>& global) const {
     const BatchPlacement c = batch_placement_of(graph_, plan_.axes, loss, global);
     if (c.kind != PlacementKind::kPartialWeighted) return c;
@@ -209,7 +219,8 @@ class ReplicationPlanner {
         .why = str_cat("'", graph_.node(c.weight.node).name, "', which it is divided by, is trained")};
   }
 
-  // Of a loss whose terms combine in different ways: weights are the global batch's, means count by the shard's part.
+  // Makes a plain sum of a loss whose terms combine in different ways. Weights become global; means are scaled by the
+  // shard's weight.
   Status make_plain_sum(Endpoint loss) {
     const std::vector<Term> terms = terms_of(graph_, plan_.axes, loss);
     ARGOSY_ASSIGN_OR_RETURN(const Path path, path_to(loss));
@@ -230,8 +241,8 @@ class ReplicationPlanner {
     return reinfer_axes();
   }
 
-  // Of a loss that is no sum itself but computed from some, as the root of a mean is: these are had of the global batch,
-  // and so is what it is computed from them, on every device.
+  // Serves a loss that is computed from sums, such as the root of a mean. The sums become global, and with them the
+  // loss on every device.
   Status reduce_its_sums(Endpoint loss) {
     const PartialSums partial_sums = find_partial_sums(graph_, plan_.axes, loss, {.sums_only = true});
     if (!partial_sums.why.empty() || !partial_sums.rows.empty()) return ok_status();
@@ -267,12 +278,12 @@ class ReplicationPlanner {
     return ok_status();
   }
 
-  // What lies between variables and a loss, and so has gradients.
+  // The nodes between variables and a loss: those with gradients.
   struct Path {
     std::vector<char> nodes;
     Graph::Uses uses;
 
-    // Who takes the value there.
+    // The consumers of the value there.
     std::vector<NodeId> takers(NodeId value) const {
       std::vector<NodeId> found;
       for (const Graph::Use& use : uses[value.index]) {
@@ -294,7 +305,7 @@ class ReplicationPlanner {
     return path.takers(mean.node).empty() || divisions_of_means(graph_).contains(mean.node);
   }
 
-  // Shards compute no rows with it: their gradients would have to be added before they go on.
+  // True if no rows are computed with the value. Gradients of rows would need a sum before they flow on.
   bool stays_without_rows(Endpoint value, const Path& path) const {
     std::vector<char> seen(graph_.size(), 0);
     std::vector<NodeId> open{value.node};
@@ -346,8 +357,8 @@ class ReplicationPlanner {
     }
     const std::vector<char> needed = ancestors(graph_, roots, true);
     for (std::size_t i = 0; i < n; ++i) {
-      // Whatever may be fed stays one node, so that a feed reaches every device; and what is drawn for all, since draws
-      // of their own would let mirrors drift apart.
+      // A node that may be fed stays one, so that a feed reaches every device. So does a random op that draws for all
+      // devices: separate draws would make mirrors differ.
       const Node& n = graph_.nodes()[i];
       const bool fed = n.op->name.starts_with("Placeholder") || n.op->name == "_Arg";
       if (needed[i] && !fed && !is_drawn(n) && plan_.replica_kinds[i] == ReplicaKind::kSingleton)
@@ -356,8 +367,8 @@ class ReplicationPlanner {
     keep_state_once();
   }
 
-  // A queue, a table, a file and what is done to them happen once, as in the client's graph, and what they give goes to
-  // every device: a copy would be another one. Not inside loops and conditionals, of which every device has its own.
+  // A queue, a table or a file stays one, with the ops on it, as in the client's graph. Its outputs go to every device.
+  // This does not hold inside loops and conditionals: every device has its own.
   void keep_state_once() {
     const std::vector<int> loops = loop_depths(graph_, order_);
     const Branches branches = find_branches(graph_, order_);
@@ -369,7 +380,7 @@ class ReplicationPlanner {
     }
   }
 
-  // Has state that is not a variable's, or works on some.
+  // True if the node has, or works on, state other than a variable.
   bool has_shared_state(const Node& n) const {
     if (is_variable(n) || n.op->flow != Flow::kNone) return false;
     const auto elsewhere = [&](Endpoint e) { return is_handle(graph_, e) && !variable_behind(graph_, e); };
@@ -378,7 +389,7 @@ class ReplicationPlanner {
 
   static bool is_drawn(const Node& n) { return n.op->stateful && n.attrs.find("seed") != nullptr; }
 
-  // What has copies may keep variables and nothing else: a copy of a queue or of a table would be another one.
+  // Copied nodes may keep state in variables only: a copy of a queue or a table would be another queue or table.
   Status check_state() const {
     const std::vector<int> loops = loop_depths(graph_, order_);
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
@@ -407,7 +418,7 @@ class ReplicationPlanner {
     if (is_tensor_array_op(n)) return true;            // every step has its own
     if (only_looks(n) || reads_table(n) || n.op->name == "Empty" || n.op->name.starts_with("_") || is_drawn(n))
       return true;
-    // Mirrors of a generator's state move on alike where devices draw; not where each shard does.
+    // Mirrors of a generator's state stay equal if devices draw, but not if each shard does.
     if (replica_kind == ReplicaKind::kSharded && has_no_rule(graph_, n)) return false;
     return !n.inputs.empty() && is_handle(graph_, n.inputs[0]) && variable_behind(graph_, n.inputs[0]).has_value();
   }

@@ -1,5 +1,5 @@
-// What a data-parallel rewrite must know of a graph before it changes anything: which nodes see the batch, which
-// variables are updated, and where values must be summed over shards. Internal to strategy/.
+// The plan of a data-parallel rewrite: which nodes see the batch, which variables are updated, which values are
+// combined over shards. Internal to strategy/.
 #pragma once
 
 #include <optional>
@@ -12,42 +12,45 @@
 
 namespace argosy {
 
-// Where a node's copies are.
+// How often a node exists.
 enum class ReplicaKind : char {
-  kSingleton,   // one for all: feeds, initialisers, savers
-  kReplicated,  // one a device: variables, updates, constants
-  kSharded,     // one a shard: whatever is computed from the batch
+  kSingleton,   // once: feeds, initialisers, savers
+  kReplicated,  // once per device: variables, updates, constants
+  kSharded,     // once per shard: every node computed from the batch
 };
 
 struct ReplicationPlan {
   std::vector<NodeId> inputs;  // batch placeholders
   BatchAxes axes;
-  std::vector<BatchPlacement> losses;        // as asked for
-  std::vector<NodeId> seeds;                 // where their gradients start; empty: not found
+  std::vector<BatchPlacement> losses;        // by requested loss
+  std::vector<NodeId> seeds;                 // where the losses' gradients start; empty: not found
   std::vector<ReplicaKind> replica_kinds;    // by node
-  std::vector<CollectivePoint> collectives;  // in the order in which they are computed
-  // Sizes that all examples have are looked up in shards; one without examples would find others.
+  std::vector<CollectivePoint> collectives;  // in the order of their computation
+  // A size that is the same for all examples is computed from the shard's rows. A shard without rows would get another
+  // size.
   bool needs_nonempty_shards = false;
-  // Shards normalise with means of their own rows. Of no rows there are none, and what is made of them is no number.
+  // Shards normalise with means of their own rows. A shard without rows has no mean.
   bool has_shard_means = false;
-  Replaced replaced;  // batch norms that were written out
+  Replaced replaced;  // decomposed batch norms
 };
 
 struct ReplicationRequest {
   std::vector<Endpoint> losses;
   std::vector<NodeId> train;
+  std::optional<NodeId> seed = {};       // given seed of the only loss; others are found by name
+  std::vector<Endpoint> gradients = {};  // given gradients of that loss
   std::vector<NodeId> inputs;
   std::optional<PlacementKind> loss_placement;
   BatchAxes::Examples examples = {};
-  bool sync_batch_norm = false;  // statistics for normalisation are the global batch's
-  bool sharded = true;           // else one device has all of the batch: its examples may meet each other
+  bool sync_batch_norm = false;  // statistics for normalisation are global
+  bool sharded = true;           // false: one device has the global batch, so examples may depend on each other
 };
 
-// REQUIRES: the graph has no error. Changes of the graph, all of them behind its nodes: where the loss is a mean and
-// the seed of its gradients is found, the seed is scaled by the shard's part of the batch, and gradients then only need
-// to be added. (A loss that is a weighted mean gets its sum of weights reduced, and is a plain sum from then on.) Updates
-// that take rows (gradients of gathered rows) take joined ones, and what lies between is copied to be computed from
-// those.
+// REQUIRES: the graph has no error. Changes the graph, always with new nodes:
+// - If the loss is a mean and its seed is known, the seed is scaled by the shard's weight. Gradients are plain sums
+//   then.
+// - If the loss is a weighted mean, its sum of weights gets a collective. The loss is a plain sum from then on.
+// - Updates that take rows (gradients of gathered rows) read joined rows. The nodes between are copied.
 Result<ReplicationPlan> plan_replication(Graph& graph, const ReplicationRequest& request);
 
 }  // namespace argosy

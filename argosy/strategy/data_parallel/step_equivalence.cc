@@ -27,7 +27,7 @@ Rounding rounding_of(DType dtype) {
 constexpr double kNudge = 32;          // units in the last place: a ReLU may flip, as it may where sums come apart
 constexpr double kNoise = 8;           // times the largest distance of nudged runs
 constexpr double kUnits = 4;           // in the last place of a variable
-constexpr std::int64_t kElements = 4;  // times as many whole numbers as differ by noise
+constexpr std::int64_t kElements = 4;  // times as many integers as differ by noise
 
 // Parts of complex numbers are numbers of their own.
 std::optional<std::vector<double>> numbers(const Tensor& t) {

@@ -1,5 +1,5 @@
-// Ops that work along the axis on which the examples lie, by the rules in their definitions (op/definition/batch_rule.h). Internal
-// to strategy/.
+// Answers how an op treats the examples of a batch, by the rule in its definition (op/definition/batch_rule.h).
+// Internal to strategy/.
 #pragma once
 
 #include "argosy/graph/graph.h"
@@ -8,21 +8,20 @@
 
 namespace argosy {
 
-// kPerExample for elementwise ops, whatever else they say of sizes.
+// The op's batch rule; kPerExample for elementwise ops.
 BatchRule rule_of(const OpDef& op);
 
-// Where an output has none of the batch's axis that an input has, it is a sum over the examples.
+// True if an output without the batch axis, computed from an input that has it, is a sum over the examples.
 bool adds_up(const OpDef& op);
 
-// Its op's definition says nothing of examples, and neither does what executors and updates know of it: control flow in
-// dataflow form, ops that change variables.
+// True if the op's definition has no batch rule. Control flow in dataflow form and ops that write variables need none.
 bool has_no_rule(const Graph& graph, const Node& n);
 
-// What it gives for an example depends on others, or on their order: a cumulative sum, a softmax, a convolution, a
-// reversal along the batch. Sums and other reductions, which leave no rows, are none of these.
+// True if the output for one example depends on other examples or on their order: a cumulative sum, a softmax, a
+// convolution or a reversal along the batch axis. Reductions over the batch are not among them: they leave no rows.
 bool is_cross_example_op(const Graph& graph, const BatchAxes& axes, const Node& n);
 
-// Is the batch's axis of `of` among the axes that the integers in `given` name, or may it be?
+// True if the integers in `given` name the batch axis of `of`, or may name it.
 bool names_batch(const Graph& graph, const BatchAxes& axes, Endpoint given, Endpoint of);
 
 }  // namespace argosy

@@ -102,7 +102,7 @@ class Classifier {
                        [&](Endpoint e) { return graph_.node(e.node).op->flow == Flow::kNextIteration; });
   }
 
-  // What a loop carries starts as nothing, and every iteration makes a sum of a sum, or a mean of a mean.
+  // A loop-carried value starts as zero, and every iteration turns a sum into a sum, or a mean into a mean.
   BatchPlacement carried(NodeId merge, const std::string& what) const {
     if (const auto known = assumed_.find(merge); known != assumed_.end()) return {.kind = known->second};
     for (const PlacementKind kind : {PlacementKind::kPartialSum, PlacementKind::kPartialMean}) {
@@ -171,7 +171,7 @@ class Classifier {
       found = std::move(c);
     }
     if (found.kind != PlacementKind::kPartialSum) return found;
-    // Only plain additions keep a term as it is; a term that changes its sign or shape is not told apart.
+    // Only plain additions keep a term as it is; a term with another sign or shape is not kept apart.
     const bool adds = n.op->name == "Add" || n.op->name == "AddV2" || n.op->name == "AddN";
     const bool keeps = data_inputs(n).size() == 1 && n.op->forwards;
     if (!once.empty() && !adds) return unknown(str_cat(what, " mixes a sum over samples with other terms"));

@@ -1,4 +1,4 @@
-// How a value that every shard of a batch computes from its own rows becomes the value of the global batch.
+// Describes how the values of the shards combine into the global value.
 #pragma once
 
 #include <span>
@@ -12,46 +12,50 @@ namespace argosy {
 
 // How a value on a shard relates to the global batch's.
 enum class PlacementKind {
-  kReplicate,        // does not depend on the batch: every shard has it
-  kShard,            // one entry per sample along `axis`
-  kPartialSum,       // a sum over samples
-  kPartialMean,      // a mean over samples: weighted by the number of samples
-  kPartialWeighted,  // a sum over samples divided by another such sum, `weight`
+  kReplicate,        // does not depend on the batch: equal on every shard
+  kShard,            // one entry per example along `axis`
+  kPartialSum,       // a sum over examples
+  kPartialMean,      // a mean over examples: weighted by the number of examples
+  kPartialWeighted,  // a sum over examples divided by another such sum, `weight`
   kUnknown,
 };
 
 struct BatchPlacement {
-  PlacementKind kind = PlacementKind::kUnknown;  // of the value
-  int axis = 0;                                  // kShard: along which it is cut
-  Endpoint weight = {};                          // kPartialWeighted: the sum that divides
-  // kPartialSum: terms of that sum that do not depend on the batch and so count once, not once a shard.
+  PlacementKind kind = PlacementKind::kUnknown;
+  int axis = 0;
+  Endpoint weight = {};
+  // kPartialSum: terms that do not depend on the batch. They count once, not once per shard.
   std::vector<Endpoint> once = {};
-  std::string why = {};  // kUnknown: what stood in the way
+  std::string why = {};  // kUnknown: the reason
 };
 
-// Follows `value` back through linear ops to the reduction over the batch axis.
-// A sum of squares is kPartialSum, a mean of losses kPartialMean, sum(w * l) / sum(w) kPartialWeighted, sqrt(mean(…)) kUnknown.
-// Endpoints in `global` already are of the global batch.
+// Follows `value` back through linear ops to the reduction over the batch axis. Endpoints in `global` have global
+// values already. Examples:
+//  sum(x^2)             kPartialSum
+//  mean(loss)           kPartialMean
+//  sum(w * l) / sum(w)  kPartialWeighted
+//  sqrt(mean(…))        kUnknown
 BatchPlacement batch_placement_of(const Graph& graph, const BatchAxes& axes, Endpoint value,
                                   std::span<const Endpoint> global = {});
 
-// A term of a sum whose terms combine in different ways, each told of apart: a mean's is the Mean itself.
+// A term of a sum whose terms combine in different ways. Of a term with a mean, `value` is the Mean itself.
 struct Term {
-  Endpoint value;            // the summand
-  NodeId taker;              // on the way to the sum; index -1: the value is the sum
-  int input = 0;             // of the node
-  BatchPlacement placement;  // of the value
+  Endpoint value;
+  NodeId taker;  // consumer of the value on the way to the sum; index -1: the value is the sum
+  int input = 0;
+  BatchPlacement placement;
 };
-// Those that depend on the batch; empty where one of them cannot be told.
+// The terms that depend on the batch; empty if the placement of one of them is unknown.
 std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum);
 
-// The inputs that OpDef::linear speaks of: those of the output's type. Shapes, axes and indices are not among them.
+// The inputs that OpDef::linear speaks of: those of the output's dtype. Shapes, axes and indices are left out.
 std::vector<Endpoint> data_inputs(const Node& n);
-// What an op chooses by among its data, as Select does: where that is a shard's own, sums of what it gives are none.
+// The inputs by which an op selects among its data inputs (Select). If such a condition is device-varying, the output
+// is no partial sum.
 std::vector<Endpoint> conditions(const Graph& graph, const Node& n);
-// A value times the shard's part of the batch: parts add up to one.
+// True if the node is a value times the shard's weight. The weights of all shards add up to one.
 bool is_part(const Graph& graph, const Node& n);
-// Known to be zeros, whatever is fed.
+// True if the value is zero for every feed.
 bool is_zero(const Graph& graph, Endpoint e);
 
 }  // namespace argosy

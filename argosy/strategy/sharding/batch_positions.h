@@ -1,5 +1,5 @@
-// What integers say of where in the batch examples lie. A shard counts its own from 0: good for taking rows of its own,
-// and for nothing else. Internal to strategy/.
+// Tracks integers that hold positions of examples in the batch. A shard counts its own examples from 0, so these
+// numbers may index the shard's own rows and nothing else. Internal to strategy/.
 #pragma once
 
 #include <optional>
@@ -18,25 +18,25 @@ class BatchPositions {
   BatchPositions(const Graph& graph, const BatchAxes& axes, Varying& varies)
       : graph_(graph), axes_(axes), varies_(varies), of_(graph.size()) {}
 
-  // To be called for every node on the way, in topological order, before it is asked about.
+  // Call this for every node in topological order, before misuse() of the node.
   void record(const Node& n, NodeId id) { of_[id.index] = find(n, id); }
 
-  // Why this node makes of such integers what shards would make otherwise: nothing where it does not.
-  //   - rows are taken, or put, by numbers that do not count the shard's own examples: fed ones, a permutation;
-  //   - something is computed with where in the batch an example lies: an embedding of row numbers, one_hot of them.
+  // Returns why this node would give another result on a shard; nothing where it would not. Misuses are:
+  // - Rows are gathered or scattered by numbers that do not count the shard's own examples: fed ones, a permutation.
+  // - A value is computed from the position of an example: an embedding or a one_hot of row numbers.
   std::optional<std::string> misuse(const Node& n, NodeId id);
 
  private:
   enum class Kind : char {
     kNone,
-    kCount,  // a number computed from how many there are
-    kOwn,    // each of an example of the shard
-    kOdd,    // computed with such
+    kCount,  // a number computed from the number of examples
+    kOwn,    // numbers of the shard's own examples
+    kOdd,    // computed from such numbers
   };
   struct Position {
     Kind kind = Kind::kNone;
-    // kOwn: how many entries an example has of what may be taken by them: i * span + something below span. 0: numbers
-    // among different ones of a shard's values (Unique).
+    // kOwn: entries per example of the value that may be indexed; the number is i * span + an offset below span. 0:
+    // numbers among the distinct values of a shard (Unique).
     std::int64_t span = 0;
   };
 
@@ -55,7 +55,7 @@ class BatchPositions {
   const Graph& graph_;
   const BatchAxes& axes_;
   Varying& varies_;
-  std::vector<Position> of_;  // by node, of the output that has one
+  std::vector<Position> of_;  // by node, of the output that has a position
 };
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// What normalises by its global batch: where shards of it are computed apart, each uses its own statistics, and the step
-// is another than one device's by design (unless DataParallelOptions::sync_batch_norm).
+// Finds normalisation by batch statistics. Each shard uses its own statistics, so the replicated step differs from one
+// device's step by design, unless DataParallelOptions::sync_batch_norm is set.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,11 @@
 
 namespace argosy {
 
-// The first such node: FusedBatchNorm in training, or the mean of tf.nn.moments along axis 0 (or along axes that are
-// not known). Along others, an example's own features, it is a layer's.
+// Returns the first such node:
+// - FusedBatchNorm in training;
+// - the mean of tf.nn.moments along axis 0, or along axes that are not known.
+//
+// Moments along other axes belong to one example (layer norm) and do not count.
 std::optional<NodeId> normalises_by_batch(const Graph& graph);
 
 }  // namespace argosy

@@ -10,8 +10,9 @@ namespace argosy {
 
 namespace {
 
-// By node: the longest chain of collectives that it has to wait for. A loop is entered when all that enters it is there: what
-// it carries has waited for each of it, though only the way back, which has no place in the order, may lead there.
+// By node: the longest chain of collectives that it waits for. A loop starts when all its entering values are there. So
+// its loop-carried values have waited for each of them, even if only the back edge, which has no place in the order,
+// leads there.
 Result<std::vector<int>> collectives_before(const Graph& graph, const std::vector<NodeId>& order, const Loops& loops,
                                             const std::vector<CollectivePoint>& collectives) {
   std::vector<int> depth(graph.size(), 0), entered(loops.around.size(), 0);
@@ -51,7 +52,7 @@ Status order_collectives(const Graph& graph, const std::vector<NodeId>& order,
     c.branch = branches.of[c.value.node.index];
     c.loop = loops.of[c.value.node.index];
     for (const Endpoint e : branches.predicates[c.branch]) {
-      // A shard that goes the other way would bring nothing, and the rest wait for it.
+      // A shard in the other branch would bring nothing, and the rest would wait for it.
       if (replica_kinds[e.node.index] == ReplicaKind::kSharded && !is_among(collectives, e)) {
         return cannot_combine(graph.node(c.value.node), "which branch runs depends on the batch");
       }

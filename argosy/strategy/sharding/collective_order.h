@@ -1,4 +1,4 @@
-// The order of the collectives: which have to wait for which. Internal to strategy/.
+// Orders the collectives by their dependencies. Internal to strategy/.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace argosy {
 
-// Fills in depth, branch and loop of each, and sorts them in the order in which they are computed (`order`: the
-// graph's, topological). UNIMPLEMENTED ARG-DP-003: one would wait for itself, or not every shard comes to it.
+// Fills in depth, branch and loop of each collective and sorts them in the order of their computation. `order`: the
+// graph's nodes, topological. UNIMPLEMENTED ARG-DP-003: a collective would wait for itself, or some shard never reaches
+// it.
 Status order_collectives(const Graph& graph, const std::vector<NodeId>& order,
                          const std::vector<ReplicaKind>& replica_kinds, std::vector<CollectivePoint>& collectives);
 

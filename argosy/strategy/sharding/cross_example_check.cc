@@ -16,11 +16,11 @@ namespace argosy {
 
 namespace {
 
-// What a value without rows that differs from shard to shard is made of.
+// The kind of a device-varying value without rows.
 enum class MadeOf : char {
-  kOfShared,      // that differs: candidates, drawn whatever the true classes are
-  kOfSizes,       // of shapes, as far as it can be told: not of numbers in the batch
-  kOfExamples,    // of several examples, or of how many there are
+  kOfShared,      // random candidates, drawn independently of the true classes
+  kOfSizes,       // shapes: no numbers of the batch, as far as is known
+  kOfExamples,    // made of several examples, or of their count
   kOfStatistics,  // of means and variances for normalisation
 };
 
@@ -59,8 +59,8 @@ class CrossExampleChecker {
     return has_means;
   }
 
-  // The same among gradients. What a mean's gradient divides by is no number of examples there: a shard's own goes with
-  // the shard's part of what is divided.
+  // The same for gradients. The count by which a mean's gradient divides does not count: the shard's count belongs to
+  // the shard's weight in the numerator.
   Result<std::vector<CrossExampleOperand>> gradient_operands(const std::vector<NodeId>& train,
                                                              const std::vector<char>& gradient) {
     counts_are_sizes_ = true;
@@ -168,7 +168,7 @@ class CrossExampleChecker {
     MadeOf made = MadeOf::kOfShared;
     bool of_sizes = false;
     for (const Endpoint e : n.inputs) {
-      // How often a loop iterates is the same in all shards (loops.h).
+      // All shards iterate a loop equally often (dataflow_loops.h).
       const bool turns = n.op->flow == Flow::kSwitch && graph_.node(e.node).op->flow == Flow::kLoopCond;
       if (turns || !varies(e)) continue;
       const MadeOf of = axes_.axis(e) != BatchAxes::kNone ? MadeOf::kOfExamples : made_of_[e.node.index];
@@ -215,8 +215,8 @@ class CrossExampleChecker {
 
   bool is_uneven(Endpoint e) const { return has_rows(e) && axes_.rows_per_example(e) == 0; }
 
-  // Rows for the examples and others behind them, each looked up for itself, that are used apart: labels and what was
-  // drawn, as nce_loss gathers them in one go.
+  // Rows of the examples, followed by other rows, each looked up for itself and used separately: labels and candidates,
+  // as nce_loss gathers them.
   bool is_sliced_apart(NodeId id) const {
     if (rows_before_others(id) == 0) return false;
     return std::all_of(uses_[id.index].begin(), uses_[id.index].end(), [&](const Graph::Use& use) {
@@ -227,7 +227,7 @@ class CrossExampleChecker {
     });
   }
 
-  // How many of such rows an example has; 0 where they are none.
+  // Number of such rows per example; 0: none.
   std::int64_t rows_before_others(NodeId id) const {
     const Node& n = graph_.node(id);
     if (n.op->name == "ConcatV2" && axes_.axis({id, 0}) == 0 && axes_.axis(n.inputs[0]) == 0 &&
@@ -256,7 +256,7 @@ class CrossExampleChecker {
     return behind && rows_before_others(n.inputs[0].node) > 0;
   }
 
-  // Though BatchAxes cannot tell: the first part of rows before others, and what is made of it, row by row.
+  // A case that BatchAxes cannot decide: the first part of such rows, and values made of it row by row.
   bool has_own_rows(const Node& n, NodeId id) {
     const auto is_own = [&](Endpoint e) {
       return !has_rows(e) || axes_.repeats(e) == 1 || own_rows_.contains(e.node.index);
@@ -275,7 +275,7 @@ class CrossExampleChecker {
 
   bool is_of_rows(Endpoint e) { return is_floating(graph_.dtype(e)) && has_rows(e) && varies(e); }
 
-  // What is made of several examples among that which this node computes rows with.
+  // The inputs of this node that are made of several examples and that rows are computed with.
   std::vector<CrossExampleOperand> operands_of(NodeId id) {
     const Node& n = graph_.node(id);
     std::vector<CrossExampleOperand> found;
@@ -301,7 +301,7 @@ class CrossExampleChecker {
     return found;
   }
 
-  // The rows that it gives are computed with this value: no shape, no axis, no number of rows.
+  // True if the output rows are computed with this value: it is no shape, axis or number of rows.
   bool meets(const Node& n, Endpoint e, const std::vector<Endpoint>& data) const {
     const DType dtype = graph_.dtype(e);
     const bool number = is_floating(dtype) || is_complex(dtype);
@@ -316,7 +316,7 @@ class CrossExampleChecker {
     return chooses || n.op->elementwise || is_data || is_taken;
   }
 
-  // Of a conditional, which branch is taken: not how often a loop iterates (loops.h).
+  // True for the predicate of a conditional; false for that of a loop (dataflow_loops.h).
   bool decides(const Node& n, std::size_t input) const {
     if (n.op->flow != Flow::kSwitch || input != 1) return false;
     const NodeId by = n.inputs[1].node;
@@ -327,7 +327,7 @@ class CrossExampleChecker {
     return has_rows(e) || (axes_.axis(e) == BatchAxes::kUnknown && is_floating(graph_.dtype(e)));
   }
 
-  // Nobody can tell whether what a number of several examples is spread over are the examples.
+  // It cannot be decided whether the rows over which the number is spread are the examples.
   bool may_be_rows(const Node& n, NodeId id) {
     const auto is_made_of = [&](Endpoint e) {
       return e.index >= 0 && is_number(e) && made_of_[e.node.index] == MadeOf::kOfExamples && varies(e);

@@ -1,5 +1,10 @@
-// Whether a loss keeps the examples of a batch apart until it adds them up: what a shard computes for an example must
-// be what one device computes for it among all others. Internal to strategy/.
+// Checks that data parallelism gives the same result as one device. Internal to strategy/.
+//
+// Each device sees only its shard of the batch. An op is *cross-example* if its output for one example depends on other
+// examples: `x - mean(x, 0)`, softmax over the batch axis, cumsum over examples. Such an op is an error here, unless
+// its cross-example operand has a global value already (cross_example_stats.h).
+//
+// Statistics for normalisation (tf.nn.moments, FusedBatchNorm) are exempt: like TensorFlow's, they are per shard.
 #pragma once
 
 #include <span>
@@ -10,59 +15,57 @@
 
 namespace argosy {
 
-// UNIMPLEMENTED ARG-DP-007, naming the node, where a value that these are computed from or wait for has the batch on
-// several axes: every example paired with every other.
+// Returns UNIMPLEMENTED ARG-DP-007 with the node's name if a value that `roots` need has the batch on several axes:
+// every example paired with every other.
 Status check_one_batch_axis(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& roots);
 
-// The same error where on the way to one of these losses
-//   - an op is given what differs from shard to shard, and its definition does not say how it treats examples
-//     (op/definition/batch_rule.h);
-//   - a conditional branches on a number made of several examples, or by how many there are;
-//   - rows of examples are computed with a number made of several of them, a mean that is subtracted or a first row
-//     (values in `global` are the global batch's, and may be);
-//   - an op works along the examples: a cumulative sum, a softmax or a convolution over them;
-//   - there are rows, but not as many for every example: every third, or the differences of neighbours; others behind
-//     the examples' may be, where they are used apart (nce_loss);
-//   - rows are taken by numbers that do not count the shard's own examples (fed ones, a permutation), or computed with
-//     where in the batch an example lies.
-// Statistics for normalisation (tf.nn.moments, FusedBatchNorm) are each shard's, as in TensorFlow, and no error. Are
-// there some that are means of rows, which a shard without rows does not have?
+// Returns the same error for the first node on the way to `losses` where
+// - an op without a batch rule (op/definition/batch_rule.h) reads a device-varying value;
+// - a conditional branches on a number made of several examples, or on their count;
+// - rows of examples are computed with such a number: a mean that is subtracted, a first row;
+// - an op works along the batch axis: a cumulative sum, a softmax or a convolution over examples;
+// - examples have unequal numbers of rows: every third row, differences of neighbours. Rows that follow the examples'
+//   rows and are used separately are allowed (nce_loss);
+// - rows are gathered by numbers that do not count the shard's own examples (batch_positions.h).
+//
+// Values in `global` are global and may be used so. Returns true if some statistics are means of rows; a shard without
+// rows does not have those.
 Result<bool> check_no_cross_example_ops(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                                         std::span<const Endpoint> global);
 
-// The same error where an op whose definition does not say how it treats examples is given rows of some, on the way
-// from the seeds of gradients (none: from anywhere) to these.
+// Returns the same error if an op without a batch rule reads rows of a shard, on the way from `seeds` to `to`. No
+// seeds: on any way to `to`.
 Status check_rules(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& to,
                    const std::vector<NodeId>& seeds);
 
-// A number without rows, made of several examples, that rows are computed with: an input of their node.
+// A cross-example operand: a value without rows, made of several examples, that rows are computed with.
 struct CrossExampleOperand {
-  Endpoint value;          // where the node reads what no gradient flows through, what that is a copy of
-  bool statistic = false;  // for normalisation
+  Endpoint value;          // of a value without gradient: the source of the copy
+  bool statistic = false;  // serves normalisation
   NodeId taker;
   int input = 0;
 };
 
-// Those on the way to these losses: of each it is an error, or none because it is a statistic.
+// Returns the cross-example operands on the way to `losses`. Each one is an error or a statistic.
 Result<std::vector<CrossExampleOperand>> cross_example_operands(const Graph& graph, const BatchAxes& axes,
                                                                 const std::vector<NodeId>& losses,
                                                                 std::span<const Endpoint> global);
 
-// The same of gradients, on their way from `seeds` to what trains: what a shard finds for a cross-example operand, before
-// it goes back to the rows that the number was made of.
+// Returns the cross-example operands among gradients, on the way from `seeds` to `train`: the gradient of a
+// cross-example operand that a shard computes, before it flows back to the rows.
 Result<std::vector<CrossExampleOperand>> cross_example_gradient_operands(const Graph& graph, const BatchAxes& axes,
                                                                          const std::vector<NodeId>& train,
                                                                          const std::vector<NodeId>& seeds,
                                                                          std::span<const Endpoint> global);
 
-// By node: not 0 where that happened on the way to it, so that shards come to other numbers than the global batch would.
-// Statistics are each shard's only where these losses are computed with them. Of what comes after `seeds`, where
-// gradients of the losses start that were checked, it is not asked.
+// By node: not 0 if a cross-example op lies on the way to it, so that a shard computes another value than the global
+// batch would. Statistics count as per shard only if `losses` use them. Nodes after `seeds` are left out: those losses
+// were checked.
 Result<std::vector<char>> find_cross_example_nodes(const Graph& graph, const BatchAxes& axes,
                                                    const std::vector<NodeId>& losses, const std::vector<NodeId>& seeds,
                                                    std::span<const Endpoint> global);
 
-// The same of gradients alone: where an op works along the examples of rows that come after `seeds`.
+// The same for gradients: not 0 after a cross-example op on rows that come after `seeds`.
 Result<std::vector<char>> find_cross_example_gradients(const Graph& graph, const BatchAxes& axes,
                                                        const std::vector<NodeId>& seeds,
                                                        std::span<const Endpoint> global);

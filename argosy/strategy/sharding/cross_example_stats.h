@@ -1,13 +1,14 @@
-// Numbers of the batch that rows of examples are computed with: the mean and deviation that advantages or inputs are
-// normalised with, how common a label is, the mean of the features that each is compared with. Shards are to have the
-// global batch's. Internal to strategy/.
+// Makes cross-example statistics global: the mean and deviation that normalise advantages, the frequency of a label,
+// the mean of the features that each example is compared with. Internal to strategy/.
 //
-//   rows ─┬─► Mean ──► all-reduce ──► Sub ─► … ─► loss          backwards: what a shard finds for the mean by its own
-//         └─────────────────────────► Sub                       rows is a part of a sum, and summed before it goes on
-//                                                               to the rows that the mean was made of
+//   rows ─┬─► Mean ──► all-reduce ──► Sub ─► … ─► loss
+//         └─────────────────────────► Sub
 //
-// What gets a collective is always the reduction itself, where the rows end: whatever is computed from reductions of the global
-// batch is the global batch's, too.
+// Backwards, a shard's gradient of the mean is a partial sum over its own rows. It is all-reduced before it flows back
+// to the rows that the mean was made of.
+//
+// The collective is always at the reduction itself, where the rows end. Every value computed from global reductions is
+// global, too.
 #pragma once
 
 #include <vector>
@@ -18,33 +19,35 @@
 
 namespace argosy {
 
-// Adds collectives for the sums and means that such numbers are made of, where nothing is trained through them. No gradient
-// comes back to these, so that is all there is to do, whatever else is in the number (what scales a normalised layer).
-// Numbers that are trained through stay each shard's, and so do those that are neither sums nor means nor computed from
-// some (cross_example_check.h says which of them are an error).
+// Adds collectives for the sums and means of statistics that nothing is trained through. No gradient flows back to
+// these, so nothing else changes. Statistics that are trained through stay per shard. So do values that are neither
+// sums nor means nor computed from some; cross_example_check.h decides which of them are errors.
 Status add_untrained_stats(const Graph& graph, const BatchAxes& axes, const std::vector<NodeId>& losses,
                            std::vector<CollectivePoint>& collectives);
 
-// The collectives that it takes besides for all statistics to be the global batch's, those that are trained through and
-// statistics for normalisation among them. None where examples stay apart already; nor where one of the numbers cannot
-// be had: it is neither a sum nor a mean nor computed from some, its mean's gradient is not found, or it is in a loop
-// (check_no_cross_example_ops has the error). With `statistics` also where there are but statistics, and one that cannot be
-// had is UNIMPLEMENTED ARG-DP-007.
+// Returns the further collectives that make all statistics global: trained ones, and those for normalisation. Returns
+// none if
+// - no op is cross-example without them, or
+// - a statistic cannot be made global: it is neither a sum nor a mean nor computed from some, the gradient of its mean
+//   is not found, or it is in a loop. check_no_cross_example_ops() reports the error then.
+//
+// `statistics`: also for normalisation alone; then a statistic that cannot be made global is UNIMPLEMENTED ARG-DP-007.
 Result<std::vector<CollectivePoint>> find_trained_stats(const Graph& graph, const BatchAxes& axes,
                                                         const std::vector<NodeId>& losses,
                                                         const std::vector<CollectivePoint>& collectives,
                                                         bool statistics = false);
 
-// What comes back to statistics that are reduced, on the way from the seeds of the losses' gradients to what trains.
+// Where to look for the gradients of global statistics: from the seeds of the losses' gradients to `train`.
 struct StatGradients {
   const std::vector<NodeId>& train;
   const std::vector<NodeId>& seeds;
 };
 
-// With collectives of those statistics: where gradients of rows are computed with what a shard found for a number, they are
-// computed with the global batch's from now on, made of reduced sums. Shards' own goes on to everyone else. The
-// first is for means among the collectives, and comes before their divisions are scaled (mean_gradients.h). `axes` are those
-// of the graph as it is. Both add nodes. UNIMPLEMENTED ARG-DP-007, naming the node, where one is not made of sums.
+// Make gradients of rows use the global gradient of a statistic, computed from reduced sums, instead of the shard's.
+// Other users keep the shard's. REQUIRES: `collectives` hold the statistics; `axes` describe the graph as it is.
+//
+// sum_gradients_of_means() serves the means among the collectives. Call it before their divisions are scaled
+// (mean_gradients.h). Both add nodes. UNIMPLEMENTED ARG-DP-007 names a node whose value is not made of sums.
 Status sum_gradients_of_means(Graph& graph, const BatchAxes& axes, const StatGradients& of,
                               std::vector<CollectivePoint>& collectives);
 Status sum_gradients_of_stats(Graph& graph, const BatchAxes& axes, const StatGradients& of,

@@ -50,7 +50,7 @@ class Decomposer {
     const Value variance = stop_gradient(channels.mean(square(distance)));
     const Value y = distance * (rsqrt(variance + epsilon) * channels.spread(in[1])) + channels.spread(in[2]);
     const Value means = channels.together(mean), variances = channels.together(variance);
-    // What moving averages follow is the variance of what the batch was drawn from (Bessel).
+    // Moving averages follow the variance of the distribution that the batch was drawn from (Bessel's correction).
     const Value one = constant(graph_, 1.0f), n = number(in[0]) / number(in[1]);
     const Value drawn = variances * (n / maximum(n - one, one));
     const float factor = node.attrs.get_float("exponential_avg_factor");

@@ -1,12 +1,12 @@
-// Fused batch normalisation, written out as ops of its own: its statistics are then means like others, which shards can
-// have of the global batch (cross_example_stats.h). Internal to strategy/.
+// Decomposes fused batch normalisation into plain ops. Its statistics are then ordinary means, which can be made global
+// (cross_example_stats.h). Internal to strategy/.
 //
-//   FusedBatchNorm       mean = Mean(x), variance = Mean((x - mean)^2), neither of which gradients flow through;
+//   FusedBatchNorm       mean = Mean(x), variance = Mean((x - mean)^2); no gradient flows through either
 //                        y = (x - mean) / sqrt(variance + epsilon) * scale + offset
-//   FusedBatchNormGrad   n = (x - mean) / sqrt(variance + epsilon);
+//   FusedBatchNormGrad   n = (x - mean) / sqrt(variance + epsilon)
 //                        dx = scale / sqrt(variance + epsilon) * (dy - Mean(dy) - n * Mean(dy * n))
 //
-// (Ioffe and Szegedy, Batch Normalization, 2015.) The four means are what has to be summed over shards.
+// Formulas: Ioffe and Szegedy, Batch Normalization, 2015. The four means are the sums over shards.
 #pragma once
 
 #include <map>
@@ -15,11 +15,10 @@
 
 namespace argosy {
 
-// What is read in place of an output. Of those that are no longer read: the fused nodes themselves stay.
+// By output of a fused node: the output that is read instead. The fused nodes stay in the graph, unread.
 using Replaced = std::map<Endpoint, Endpoint>;
 
-// All that normalise in training, and their gradients. UNIMPLEMENTED ARG-DP-007, naming the node: one is in a loop,
-// whose nodes cannot be added to.
+// Decomposes every fused norm in training and its gradient. UNIMPLEMENTED ARG-DP-007 names one that is in a loop.
 Result<Replaced> decompose_batch_norms(Graph& graph);
 
 }  // namespace argosy

@@ -1,4 +1,5 @@
-// Which values differ from shard to shard, where some are of the global batch already. Internal to strategy/.
+// Reports whether a value is *device-varying*: it differs from shard to shard. Values in `global` are not. Internal to
+// strategy/.
 #pragma once
 
 #include <span>
@@ -12,11 +13,11 @@ namespace argosy {
 
 class Varying {
  public:
-  // The graph and its axes are borrowed. `global`: of the global batch, and so whatever is computed from these alone.
+  // The graph and its axes are borrowed. Values computed from `global` values alone are not device-varying either.
   Varying(const Graph& graph, const BatchAxes& axes, std::span<const Endpoint> global)
       : graph_(graph), axes_(axes), global_(global.begin(), global.end()) {}
 
-  // Not thread-safe: it remembers.
+  // Not thread-safe: it caches.
   bool operator()(Endpoint e);
 
  private:

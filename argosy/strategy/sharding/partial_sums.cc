@@ -24,7 +24,7 @@ class PartialSumsFinder {
   }
 
  private:
-  // What an update gives is the variable, which is the same for all: its own inputs are seen to.
+  // The output of an update is the variable, which is the same everywhere; its inputs are treated on their own.
   bool depends(Endpoint e) const { return e.index >= 0 && varies_(e) && !writes_variable(graph_, graph_.node(e.node)); }
 
   void visit(Endpoint e) {
@@ -49,7 +49,7 @@ class PartialSumsFinder {
     return axes_.axis(e) == 0 && (is_floating(graph_.dtype(e)) || are_numbers_of_all(e.node));
   }
 
-  // Indices that say the same in every shard: the examples' own, and others behind them (labels and what was drawn).
+  // Indices that mean the same in every shard: those of the examples, followed by others (labels and candidates).
   bool are_numbers_of_all(NodeId id) const {
     if (!axes_.depends(id) || axes_.preserves_example_order(id)) return true;
     const Node& n = graph_.node(id);
@@ -190,7 +190,7 @@ class PartialSumsFinder {
                        [&](Endpoint from) { return graph_.node(from.node).op->flow == Flow::kNextIteration; });
   }
 
-  // What a loop carries is a sum if it starts as one, or as nothing, and every iteration makes a sum of a sum.
+  // A loop-carried value is a sum if it starts as a sum or as zero and every iteration turns a sum into a sum.
   bool adds_up(Endpoint carried) {
     const Node& n = graph_.node(carried.node);
     is_sum_[carried] = true;  // so far
@@ -201,7 +201,7 @@ class PartialSumsFinder {
     return answer;
   }
 
-  // Of a conditional: a sum whichever way it went.
+  // Of a conditional: a sum in both branches.
   bool merges_sums(const Node& n) {
     const bool same = std::any_of(n.inputs.begin(), n.inputs.end(),
                                   [&](Endpoint from) { return !depends(from) && !is_zero(graph_, from); });

@@ -1,5 +1,5 @@
-// Global values next to those that shards go on using as their own: what lies between reduced values and a value
-// is computed once more, from these. Internal to strategy/.
+// Recomputes values on global inputs, next to the per-shard values that shards go on using. The nodes between the
+// reduced values and the wanted value are copied. Internal to strategy/.
 #pragma once
 
 #include <map>
@@ -15,18 +15,18 @@ class GlobalRecompute {
  public:
   GlobalRecompute(Graph& graph, std::vector<CollectivePoint>& collectives) : graph_(graph), collectives_(collectives) {}
 
-  // The copy of e; e itself where there is none.
+  // The global copy of e; e itself if it has none.
   Endpoint of(Endpoint e) const;
   bool has(Endpoint e) const { return copies_.contains(e); }
-  // A node to reduce in place of e, unless e has a collective already.
+  // Adds a node that is reduced in place of e, unless e has a collective already.
   Status add_collective(Endpoint e, PlacementKind kind);
-  // The node, from copies of its inputs as far as there are some.
+  // Copies the node. Inputs that have a global copy are read from it.
   Status recompute(NodeId id);
 
  private:
   Graph& graph_;
   std::vector<CollectivePoint>& collectives_;
-  std::map<Endpoint, Endpoint> copies_;  // by what shards have
+  std::map<Endpoint, Endpoint> copies_;  // by the per-shard value
 };
 
 }  // namespace argosy

@@ -24,7 +24,7 @@ struct Taken {
   Endpoint value;
   bool trains = false;  // made of gradients
   PartialSums partial_sums;
-  bool used_by_shards = false;  // shards use something of what lies between, too
+  bool used_by_shards = false;  // shards use some of the values between, too
 };
 
 class UpdateCollectives {
@@ -35,8 +35,8 @@ class UpdateCollectives {
   }
 
   Status run() {
-    // Without a seed to tell by, updates of variables that the loss depends on are made of gradients. (Moving averages
-    // are such variables, too, where one graph trains and evaluates.)
+    // Without a known seed, updates of variables that the loss depends on count as made of gradients. (Moving averages
+    // are such variables, too, if one graph trains and evaluates.)
     std::vector<char> behind_loss(graph_.size(), 0);
     std::vector<NodeId> losses;
     for (const Endpoint e : request_.losses) losses.push_back(e.node);
@@ -49,6 +49,7 @@ class UpdateCollectives {
     } else {
       behind_loss = ancestors(graph_, losses, false);
     }
+    add_given_gradients();
     std::vector<Taken> taken;
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const NodeId id{i};
@@ -80,7 +81,20 @@ class UpdateCollectives {
   }
 
  private:
-  // Of what an update takes: in rows of examples, else in pairs of gradients and their indices.
+  // A given gradient that is a plain sum gets its collective at once: updates read global values from there on. Others
+  // (with a term that counts once, through statistics of a shard) are searched for like those of an imported graph.
+  void add_given_gradients() {
+    if (request_.gradients != PlacementKind::kPartialSum) return;
+    for (const Endpoint e : request_.given) {
+      if (!axes_.depends(e.node) || axes_.axis(e) != BatchAxes::kNone || is_among(collectives_, e)) continue;
+      const BatchPlacement placement = batch_placement_of(graph_, axes_, e, global_before_);
+      if (placement.kind != PlacementKind::kPartialSum || !placement.once.empty()) continue;
+      add_collective(e, PlacementKind::kPartialSum);
+      global_before_.push_back(e);
+    }
+  }
+
+  // Finds the partial sums of an update's inputs: with rows of examples, else with pairs of gradients and indices.
   Status find_all_partial_sums(const Node& n, std::vector<Taken>& inputs) const {
     for (Taken& t : inputs) t.partial_sums = partial_sums_of(t, false);
     const auto fails = [](const Taken& t) { return !t.partial_sums.why.empty(); };
@@ -104,7 +118,7 @@ class UpdateCollectives {
                            .averaged = !t.trains && !sums_only,
                            .cross_example = t.trains ? std::span<const char>(cross_example_gradients_)
                                                      : std::span<const char>(cross_example_)});
-    // Gradients of a mean that no seed weighs: which of the rows are gradients cannot be told.
+    // The seed of the mean is not known: which rows are gradients cannot be decided.
     if (partial_sums.why.empty() && !partial_sums.rows.empty() && t.trains &&
         request_.gradients == PlacementKind::kPartialMean) {
       partial_sums.why = "where the gradients of the loss start cannot be told";
@@ -112,8 +126,8 @@ class UpdateCollectives {
     return partial_sums;
   }
 
-  // Are there sums over samples in it? Moving averages of a sum, average - (average - sum) * rate, add up what shards
-  // have of that; those of a mean may be averaged as a whole.
+  // True if the value contains sums over examples. A moving average of a sum, average - (average - sum) * rate, adds
+  // the shards' sums. A moving average of a mean may be averaged itself.
   bool has_sums(Endpoint value, bool in_pairs) const {
     if (batch_placement_of(graph_, axes_, value, global_before_).kind == PlacementKind::kPartialSum) return true;
     const PartialSums terms = find_partial_sums(graph_, axes_, value,
@@ -127,12 +141,12 @@ class UpdateCollectives {
            });
   }
 
-  // A sum that is computed from others, which are summed in any case, need not be summed as well: a rule written by
-  // hand takes 0.01 * g and the square of g, and g is had of the global batch for the second.
+  // A sum that is computed from other sums needs no collective. Example: an update rule takes 0.01 * g and the square
+  // of g. The second needs the global g, which then serves the first.
   void derive_sums(std::vector<Taken>& taken) const {
     for (bool again = true; again;) {
       again = false;
-      std::map<Endpoint, std::set<PlacementKind>> all;  // and how they are combined
+      std::map<Endpoint, std::set<PlacementKind>> all;  // by sum: how it combines
       for (const Taken& t : taken) {
         for (const Endpoint sum : t.partial_sums.sums) all[sum].insert(kind(sum, t.trains));
       }
@@ -151,7 +165,7 @@ class UpdateCollectives {
     }
   }
 
-  // What the node is computed from, when that is sums alone: them, and what lies between, inputs first.
+  // Collects the sums that the node is computed from, if there is nothing else, and the nodes between, inputs first.
   template <typename Summed>
   bool derive(NodeId id, const Summed& summed, PartialSums& from) const {
     const Node& n = graph_.node(id);
@@ -185,7 +199,7 @@ class UpdateCollectives {
     of.recompute = std::move(recompute);
   }
 
-  // Every shard iterates a loop as often as the global batch would: what a predicate compares with is had of that.
+  // Every shard iterates a loop as often as the global batch would. The bound in its predicate becomes global.
   Status find_loop_bounds(std::vector<Taken>& taken) const {
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const NodeId id{i};
@@ -205,7 +219,8 @@ class UpdateCollectives {
     return ok_status();
   }
 
-  // Not just on how often another loop iterates: a gradient's loop counts as many iterations as there were.
+  // True if it depends on more than the iteration count of another loop. (A gradient's loop iterates as often as its
+  // forward loop.)
   bool depends_on_examples(Endpoint value) const {
     std::set<NodeId> seen{value.node};
     std::vector<NodeId> open{value.node};
@@ -225,7 +240,7 @@ class UpdateCollectives {
     return false;
   }
 
-  // What enters the loop and is computed with on the way to its predicate.
+  // The Enter nodes on the way to the predicate.
   std::vector<NodeId> entering(NodeId predicate) const {
     std::set<NodeId> seen{predicate};
     std::vector<NodeId> open{predicate}, found;
@@ -243,7 +258,7 @@ class UpdateCollectives {
     return found;
   }
 
-  // Gradients and indices, row by row.
+  // True if gradients and indices belong together row by row.
   bool belong_together(const std::vector<Taken>& inputs) const {
     std::set<std::pair<std::int64_t, std::int64_t>> lengths;
     bool gradients = false, indices = false;
@@ -256,9 +271,8 @@ class UpdateCollectives {
     return lengths.size() == 1 && gradients && indices;
   }
 
-  // Where updates alone use the sums, and what they are made into on the way, whoever asks for them gets the global
-  // batch's. Else (the mean that a layer normalises by, and a moving average follows; the number of rows) shards keep
-  // their own.
+  // If only updates use a sum and the values made of it, all readers get the global value. Otherwise shards keep their
+  // own: the mean that a layer normalises by and a moving average follows, the number of rows.
   void find_used_by_shards(std::vector<Taken>& taken) const {
     std::vector<char> on_the_way(graph_.size(), 0);
     for (const Taken& t : taken) {
@@ -289,7 +303,7 @@ class UpdateCollectives {
     }
   }
 
-  // The update takes copies of what lies between, computed from the global batch's rows and sums.
+  // The update reads copies of the nodes between, computed from global rows and sums.
   Status take_global(const Taken& t) {
     for (const Endpoint rows : t.partial_sums.rows)
       ARGOSY_RETURN_IF_ERROR(copies_.add_collective(rows, PlacementKind::kShard));
@@ -321,10 +335,10 @@ class UpdateCollectives {
   const BatchAxes& axes_;
   std::vector<CollectivePoint>& collectives_;
   std::vector<char> gradient_;                 // by node: made of gradients; empty where their seeds are not known
-  std::vector<char> cross_example_;            // by node: shards come to other numbers; empty: not known either
-  std::vector<char> cross_example_gradients_;  // by node: the same of gradients; empty: likewise
-  std::vector<Endpoint> global_before_;        // reduced already, for the losses
-  GlobalRecompute copies_;                     // of what shards go on using as their own
+  std::vector<char> cross_example_;            // by node: shards compute other values; empty: not known
+  std::vector<char> cross_example_gradients_;  // by node: the same for gradients; empty: not known
+  std::vector<Endpoint> global_before_;        // values that are global before updates are considered
+  GlobalRecompute copies_;                     // of values that shards go on using as their own
 };
 
 }  // namespace

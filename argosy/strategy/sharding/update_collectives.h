@@ -1,6 +1,7 @@
-// Where a graph's updates need values of the global batch, and how they get them. Internal to strategy/.
+// Finds where updates need global values, and adds the collectives that make them. Internal to strategy/.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -9,30 +10,30 @@
 
 namespace argosy {
 
-// A value to be combined over shards before anyone uses it.
+// A collective point: a value that is combined over shards before any use.
 struct CollectivePoint {
   Endpoint value;
-  PlacementKind kind = PlacementKind::
-      kPartialSum;  // or kPartialMean: weighted by each shard's part of the batch; or kShard: rows are joined
-  int depth = 0;    // longest chain of other collectives it has to wait for
-  int branch = 0;   // collectives of one branch of a conditional have one number; 0: always computed
-  int loop = 0;     // collectives of one loop have one number; 0: in none
+  // kPartialSum: added. kPartialMean: weighted by the shard's size. kShard: rows are joined.
+  PlacementKind kind = PlacementKind::kPartialSum;
+  int depth = 0;   // longest chain of other collectives that it waits for
+  int branch = 0;  // equal for collectives of one branch of a conditional; 0: runs in every step
+  int loop = 0;    // equal for collectives of one loop; 0: in none
 };
 
 bool is_among(const std::vector<CollectivePoint>& collectives, Endpoint e);
 
 struct UpdateCollectivesRequest {
   const BatchAxes& axes;
-  PlacementKind gradients =
-      PlacementKind::kPartialSum;    // how those of the loss combine; kPartialMean: no seed weighs them
-  const std::vector<NodeId>& seeds;  // where they start; empty: not found
+  // How the gradients combine. kPartialMean: no seed carries the shard's weight.
+  PlacementKind gradients = PlacementKind::kPartialSum;
+  const std::vector<NodeId>& seeds;  // where the losses' gradients start; empty: not found
   const std::vector<Endpoint>& losses;
+  std::span<const Endpoint> given = {};  // gradients that the caller knows
 };
 
-// Adds collectives for all that the graph's updates take of the batch. Where rows are joined, or shards go on using what is
-// reduced as their own, the update takes copies of what lies between, and the collective is at a new node: the graph
-// grows then.
-// UNIMPLEMENTED ARG-DP-003: an update of which it cannot be told what it takes of a batch in shards.
+// Adds collectives for every batch-dependent input of an update. Where rows are joined, or shards go on using the
+// reduced values as their own, the update reads recomputed copies, and the collective is at a new node: the graph
+// grows. UNIMPLEMENTED ARG-DP-003: it is not known how an update's input combines over shards.
 Status add_update_collectives(Graph& graph, const UpdateCollectivesRequest& request,
                               std::vector<CollectivePoint>& collectives);
 

@@ -1,4 +1,4 @@
-// What of a TensorFlow graph can be run here: its ops, native or missing, and the nodes that use them.
+// Which part of a TensorFlow graph can run here: its ops, native or missing, and the nodes that use them.
 #pragma once
 
 #include <string>

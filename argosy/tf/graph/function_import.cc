@@ -1,14 +1,13 @@
 #include "argosy/tf/graph/function_import.h"
 
 #include <algorithm>
-#include <charconv>
-#include <unordered_map>
 
 #include "argosy/formats/proto/graph.pb.h"
 #include "argosy/formats/proto/tensor_proto.h"
 #include "argosy/graph/function_body.h"
 #include "argosy/graph/gradients.h"
 #include "argosy/tf/graph/attr_proto.h"
+#include "argosy/tf/graph/body_names.h"
 #include "argosy/tf/graph/graph_importer.h"
 
 namespace argosy::tf {
@@ -17,8 +16,6 @@ namespace {
 
 using tensorflow::FunctionDef;
 using tensorflow::NodeDef;
-
-constexpr std::int64_t kMostInList = 1 << 16;
 
 class BodyReader {
  public:
@@ -41,21 +38,11 @@ class BodyReader {
   }
 
  private:
-  // What a name of the body is: nodes [first, first + count) of the set; more than one for a parameter that is a list.
-  struct Named {
-    std::int32_t first = 0, count = 1;
-    bool is_list = false;
-  };
-
-  Status taken(std::string_view name) const {
-    return invalid_argument("two parameters or nodes are called \"", name, "\"").with_id("ARG-GRAPH-003");
-  }
-
   Status add_parameters() {
     for (std::size_t i = 0; i < signature_.inputs.size(); ++i) {
       const FunctionSignature::Arg& arg = signature_.inputs[i];
-      const Named named{nodes_.size(), static_cast<std::int32_t>(arg.dtypes.size()), arg.is_list};
-      if (!names_.emplace(arg.name, named).second) return taken(arg.name);
+      ARGOSY_RETURN_IF_ERROR(
+          names_.add_parameter(arg.name, nodes_.size(), static_cast<std::int32_t>(arg.dtypes.size())));
       for (std::size_t k = 0; k < arg.dtypes.size(); ++k) {
         const auto index = static_cast<std::int64_t>(function_->args.size());
         AttrMap attrs = {{"T", arg.dtypes[k]}, {"index", index}, {"shape", PartialShape::unknown()}};
@@ -78,7 +65,7 @@ class BodyReader {
     return ours == said->second.attr().end() ? name : ours->second.s();
   }
 
-  // What is known of a parameter: its shape, and what a handle refers to.
+  // Sets the known facts of a parameter: its shape, and dtype and shape of what a handle refers to.
   Status describe_parameter(int i, AttrMap& attrs) const {
     if (const auto said = def_.arg_attr().find(static_cast<std::uint32_t>(i)); said != def_.arg_attr().end()) {
       const auto shapes = said->second.attr().find("_output_shapes");
@@ -97,65 +84,16 @@ class BodyReader {
     return ok_status();
   }
 
-  // "node:out:2", "node:out", "parameter", "list_parameter:2", "^node".
-  Status parse(std::string_view text, std::vector<GraphImporter::Input>& inputs) const {
-    const bool control = text.starts_with('^');
-    std::string_view rest = control ? text.substr(1) : text;
-    const std::string_view name = rest.substr(0, rest.find(':'));
-    const auto found = names_.find(name);
-    if (found == names_.end()) {
-      return invalid_argument("Unknown input node '", text, "'").with_id("ARG-IMPORT-006");
-    }
-    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
-    const Named& named = found->second;
-    if (control) {
-      if (named.count > 0) inputs.push_back({named.first, GraphImporter::Input::kControl});
-      return ok_status();
-    }
-    if (named.first < first_node_) return parse_parameter(text, rest, named, inputs);
-    const std::string_view out = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), out.size() + 1));
-    std::int32_t index = GraphImporter::Input::kWholeArg;
-    if (!rest.empty()) ARGOSY_RETURN_IF_ERROR(number(text, rest, index));
-    if (out.empty()) return invalid_argument("input \"", text, "\" names no output").with_id("ARG-IMPORT-006");
-    inputs.push_back({named.first, index, out});
-    return ok_status();
-  }
-
-  Status parse_parameter(std::string_view text, std::string_view rest, const Named& named,
-                         std::vector<GraphImporter::Input>& inputs) const {
-    if (rest.empty()) {
-      for (std::int32_t k = 0; k < named.count; ++k) inputs.push_back({named.first + k, 0});
-      return ok_status();
-    }
-    std::int32_t index = 0;
-    ARGOSY_RETURN_IF_ERROR(number(text, rest, index));
-    if (index >= named.count) {
-      return invalid_argument("input \"", text, "\": the parameter has ", named.count, " values")
-          .with_id("ARG-IMPORT-006");
-    }
-    inputs.push_back({named.first + index, 0});
-    return ok_status();
-  }
-
-  static Status number(std::string_view text, std::string_view digits, std::int32_t& value) {
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool all = read.ec == std::errc() && read.ptr == digits.data() + digits.size();
-    if (all && value >= 0) return ok_status();
-    return invalid_argument("input \"", text, "\" is not \"node:output:number\"").with_id("ARG-IMPORT-006");
-  }
-
   Status add_nodes() {
     first_node_ = nodes_.size();
     for (int i = 0; i < def_.node_def_size(); ++i) {
-      const std::string& name = def_.node_def(i).name();
-      if (!names_.emplace(name, Named{first_node_ + i}).second) return taken(name);
+      ARGOSY_RETURN_IF_ERROR(names_.add_node(def_.node_def(i).name(), first_node_ + i));
     }
     std::vector<GraphImporter::Input> inputs;
     for (const NodeDef& node : def_.node_def()) {
       inputs.clear();
       for (const std::string& input : node.input()) {
-        Status parsed = parse(input, inputs);
+        Status parsed = names_.parse(input, inputs);
         if (!parsed.ok()) return std::move(parsed).with_where(node_place(node));
       }
       nodes_.add({&node, producer_}, inputs);
@@ -167,8 +105,8 @@ class BodyReader {
   bool may_have_effects(const NodeDef& node) const {
     const OpDef* op = function_->body.ops().find(node.op());
     if (op != nullptr) return (op->stateful || op->has_ref_input()) && !op->forwards;
-    if (const FunctionDef* callee = functions_.find(node.op())) return callee->signature().is_stateful();
-    // Functions that say what has effects say all of it; others might mean this node.
+    if (const FunctionDef* callee = functions_.library().find(node.op())) return callee->signature().is_stateful();
+    // A function with control returns lists all its effects. Without them a stateful function may mean this node.
     return def_.control_ret().empty() && def_.signature().is_stateful() && node.op() != "SymbolicGradient";
   }
 
@@ -180,13 +118,13 @@ class BodyReader {
       if (ret == def_.ret().end()) {
         return invalid_argument("nothing is returned as \"", arg.name, "\"").with_id("ARG-IMPORT-012");
       }
-      ARGOSY_RETURN_IF_ERROR(parse(ret->second, wanted));
+      ARGOSY_RETURN_IF_ERROR(names_.parse(ret->second, wanted));
       dtypes.insert(dtypes.end(), arg.dtypes.begin(), arg.dtypes.end());
       dtypes.resize(wanted.size(), DType::kInvalid);  // add_returns() tells of what does not fit
     }
     for (const auto& [name, node] : def_.control_ret()) {
       std::vector<GraphImporter::Input> one;
-      ARGOSY_RETURN_IF_ERROR(parse(str_cat("^", node), one));
+      ARGOSY_RETURN_IF_ERROR(names_.parse(str_cat("^", node), one));
       if (!one.empty() && one[0].node >= first_node_) control_returns_.push_back(one[0].node);
     }
     std::sort(control_returns_.begin(), control_returns_.end());
@@ -207,7 +145,7 @@ class BodyReader {
   Status add_returns() {
     for (const auto& arg : signature_.outputs) {
       std::vector<GraphImporter::Input> inputs;
-      ARGOSY_RETURN_IF_ERROR(parse(def_.ret().find(arg.name)->second, inputs));
+      ARGOSY_RETURN_IF_ERROR(names_.parse(def_.ret().find(arg.name)->second, inputs));
       std::vector<Endpoint> values;
       for (const auto& input : inputs) ARGOSY_RETURN_IF_ERROR(nodes_.resolve(input, values));
       if (values.size() != arg.dtypes.size()) {
@@ -244,63 +182,12 @@ class BodyReader {
   std::shared_ptr<Function> function_;
   GraphImporter nodes_;
   const FunctionTable& functions_;
-  std::unordered_map<std::string_view, Named> names_;
+  BodyNames names_;
   std::int32_t first_node_ = 0;
   std::vector<std::int32_t> control_returns_;
 };
 
-Result<std::vector<DType>> dtypes_of(const tensorflow::OpDef::ArgDef& arg, const AttrBindings& bindings) {
-  const auto value = [&](const std::string& attr, AttrKind kind) -> Result<AttrValue> {
-    const auto found = bindings.find(attr);
-    if (found == bindings.end()) {
-      return invalid_argument("\"", arg.name(), "\" needs the function's attribute ", attr).with_id("ARG-IMPORT-011");
-    }
-    AttrDef wanted;
-    wanted.kind = kind;
-    auto converted = from_proto(found->second, &wanted, {});
-    if (converted.ok() && converted->index() == static_cast<std::size_t>(kind) + 1) return converted;
-    return invalid_argument("the function's attribute ", attr, " is not a ", kind_name(kind)).with_id("ARG-IMPORT-011");
-  };
-  if (!arg.type_list_attr().empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(AttrValue list, value(arg.type_list_attr(), AttrKind::kTypes));
-    return std::get<std::vector<DType>>(std::move(list));
-  }
-  DType dtype = DType::kInvalid;
-  if (!arg.type_attr().empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(const AttrValue type, value(arg.type_attr(), AttrKind::kType));
-    dtype = std::get<DType>(type);
-  } else if (arg.type() > 0 && arg.type() <= static_cast<int>(DType::kUint64)) {
-    dtype = static_cast<DType>(arg.type());
-  } else {
-    return unimplemented("\"", arg.name(), "\" has type number ", static_cast<int>(arg.type()))
-        .with_id("ARG-IMPORT-004");
-  }
-  if (arg.number_attr().empty()) return std::vector<DType>{dtype};
-  ARGOSY_ASSIGN_OR_RETURN(const AttrValue number, value(arg.number_attr(), AttrKind::kInt));
-  const auto count = std::get<std::int64_t>(number);
-  if (count < 0 || count > kMostInList) {
-    return invalid_argument("\"", arg.name(), "\" has ", count, " values").with_id("ARG-IMPORT-011");
-  }
-  return std::vector<DType>(static_cast<std::size_t>(count), dtype);
-}
-
 }  // namespace
-
-Result<FunctionSignature> FunctionTable::signature(const FunctionDef& function, const AttrBindings& bindings) const {
-  FunctionSignature signature;
-  signature.is_stateful = function.signature().is_stateful();
-  const auto read = [&](const auto& args, std::vector<FunctionSignature::Arg>& to) -> Status {
-    for (const auto& arg : args) {
-      ARGOSY_ASSIGN_OR_RETURN(auto dtypes, dtypes_of(arg, bindings));
-      const bool list = !arg.number_attr().empty() || !arg.type_list_attr().empty();
-      to.push_back({arg.name(), std::move(dtypes), list, arg.is_ref()});
-    }
-    return ok_status();
-  };
-  ARGOSY_RETURN_IF_ERROR(read(function.signature().input_arg(), signature.inputs));
-  ARGOSY_RETURN_IF_ERROR(read(function.signature().output_arg(), signature.outputs));
-  return signature;
-}
 
 Result<std::shared_ptr<Function>> import_function(const OpRegistry& ops, const FunctionDef& def,
                                                   const FunctionSignature& signature, int producer,

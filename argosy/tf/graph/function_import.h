@@ -7,18 +7,18 @@
 
 namespace argosy::tf {
 
-// What a parameter is called here, where TensorFlow has no such names: an attribute of the argument.
+// The attribute of an argument that holds our name of the parameter: TensorFlow has no such names.
 inline constexpr const char* kNameAttr = "_argosy_name";
 
-// The body, its parameters and returns; the name is the caller's to give. What it calls is asked for at
-// `context.functions`. Errors name the node of the body.
+// Makes a function of ours: body, parameters and returns; the caller sets the name. Functions that it calls are asked
+// for at `context.functions`. Errors name the node of the body.
 Result<std::shared_ptr<Function>> import_function(const OpRegistry& ops, const tensorflow::FunctionDef& def,
                                                   const FunctionSignature& signature, int producer,
                                                   const BuildContext& context);
 
-// The gradient of a function that `graph` has, as SymbolicGradient gives it: adds to `graph` a function `name` that
-// takes the function's inputs and what flows into its outputs, and gives what flows into its inputs (zeros where
-// nothing does). An error sticks to the graph, too.
+// Adds the gradient of `function` to `graph`, as a function `name` with SymbolicGradient's signature:
+//   (inputs, gradients of the outputs) -> gradients of the inputs, zeros where there is none.
+// REQUIRES: `graph` has `function`. An error sticks to the graph, too.
 Result<std::shared_ptr<Function>> import_gradient(Graph& graph, const Function& function, const std::string& name);
 
 }  // namespace argosy::tf

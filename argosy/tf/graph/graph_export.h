@@ -1,5 +1,5 @@
-// Our graphs as TensorFlow's: names, devices, edges, attributes, constants whole, functions as FunctionDefs. What comes
-// out, imported again, is the same graph; TensorFlow loads and runs it where the ops are its own.
+// Writes our graphs as GraphDefs: names, devices, edges, attributes, all elements of constants, functions as
+// FunctionDefs. Imported again, the result is the same graph. TensorFlow runs it if all ops are TensorFlow's.
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ Result<GraphFile> read_graph_file(const std::string& path, const std::vector<std
 Result<GraphFile> read_graph_bytes(const std::string& path, std::string_view bytes,
                                    const std::vector<std::string>& tags = {});
 
-// As text when the path ends in .pbtxt, else binary. Replaces the file whole.
+// Writes text if the path ends in .pbtxt, else binary. Replaces the file in one step.
 Status write_graph_file(const std::string& path, const tensorflow::GraphDef& def);
 std::string graph_text(const tensorflow::GraphDef& def);
 

@@ -59,7 +59,7 @@ class GraphStripper {
   }
 
  private:
-  // Users of a node that only hands its input on take that input; nobody waits for checks.
+  // Connects users of a node that only forwards its input to that input. Control edges from checks are removed.
   void bypass() {
     std::unordered_map<std::string, std::string> instead;  // node -> the input that it forwards
     std::unordered_set<std::string> checks;
@@ -98,7 +98,7 @@ class GraphStripper {
     }
   }
 
-  // What the outputs need. Without outputs: what the nodes need that nobody takes, but for those of training.
+  // Keeps the nodes that the outputs need. Without outputs: those that sinks need, except the sinks of training.
   void keep_needed() {
     std::vector<char> needed(static_cast<std::size_t>(def_.node_size()), 0);
     std::vector<int> stack;

@@ -1,5 +1,5 @@
-// Graphs of TensorFlow as files, changed and compared without being run: ops that we lack are no hindrance. Files are
-// as argosy/tf/model/load_graph.h says.
+// Changes and compares TensorFlow's graph files without running them: they may hold unknown ops. The kinds of files are
+// those of argosy/tf/model/load_graph.h.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace argosy::tf {
 
-// How two graphs differ, node by node; sorted by name. Defaults count as if they were written out; the order of nodes
-// and of control inputs does not count, nor do versions and debug information.
+// The differences of two graphs, node by node, sorted by name. Defaults count as if they were written out; the order of
+// nodes and of control inputs does not count, nor do versions and debug information.
 struct GraphDifference {
   enum class Kind { kOnlyFirst, kOnlySecond, kChanged };
   Kind kind;
@@ -29,7 +29,7 @@ class GraphForm {
   std::vector<GraphDifference> differences(const GraphForm& second) const;
 
   struct StripOptions {
-    std::vector<std::string> outputs = {};  // what must still be computable; empty: whatever nobody takes
+    std::vector<std::string> outputs = {};  // must still be computable; empty: all nodes that no other node takes
     bool defaults = false;                  // leave out attributes that have their default values
     bool training = true;                   // leave out what only training needs (see below)
     bool devices = false;                   // forget where nodes were to run

@@ -66,7 +66,7 @@ class ImportedGraph::Impl {
 
   Status extend(GraphDef&& def) {
     ARGOSY_RETURN_IF_ERROR(check_versions(def.versions()));
-    ARGOSY_RETURN_IF_ERROR(functions_.check(def.library()));
+    ARGOSY_RETURN_IF_ERROR(functions_.library().check(def.library()));
     // As it came, and once more where its constants become tensors.
     ARGOSY_ASSIGN_OR_RETURN(auto reserved,
                             host_budget().reserve(HostUse::kGraphs, 2 * static_cast<std::int64_t>(def.ByteSizeLong()),
@@ -92,7 +92,7 @@ class ImportedGraph::Impl {
       defs_.push_back(part.mutable_node(i));
       first = ends[i];
     }
-    functions_.add(part.library(), producer);
+    functions_.library().add(part.library(), producer);
     part.mutable_library()->Clear();
     merge_versions(part.versions());
     return ok_status();
@@ -143,8 +143,8 @@ class ImportedGraph::Impl {
       auto& attrs = *def->mutable_node(node)->mutable_attr();
       if (value != nullptr) ARGOSY_RETURN_IF_ERROR(to_proto(*value, &attrs["value"]));
     }
-    for (const auto& function : functions_.all()) *def->mutable_library()->add_function() = function;
-    for (const auto& [function, gradient] : functions_.gradients()) {
+    for (const auto& function : functions_.library().all()) *def->mutable_library()->add_function() = function;
+    for (const auto& [function, gradient] : functions_.library().gradients()) {
       auto* pair = def->mutable_library()->add_gradient();
       pair->set_function_name(function);
       pair->set_gradient_func(gradient);

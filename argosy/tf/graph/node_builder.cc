@@ -38,14 +38,14 @@ Status in_attr(Status error, std::string_view name) {
   return Status(error.code(), str_cat("attribute ", name, " ", error.message())).with_id(std::string(error.id()));
 }
 
-// What a graph calls it, as what we have.
+// Our op for the op that a graph names.
 std::string_view our_op(const NodeDef& def) {
   if (def.op() == kGradient) return partitioned_call(false);
   if (def.op() == "_Retval") return "Identity";  // of a graph that was the body of a function; `index` is its own
   return def.op();
 }
 
-// Attributes of the op as it wants them, and those that begin with '_' as they are; others are left out.
+// Attributes of the op, converted to its kinds; attributes that begin with '_' as they are; no others.
 Result<AttrMap> attrs_of(const OpDef& op, const NodeDef& def, const BuildContext& context) {
   const bool gradient = def.op() == kGradient;
   const bool called = op.calls == Calls::kCall || op.calls == Calls::kCallOn;
@@ -83,7 +83,7 @@ Result<std::pair<std::string_view, AttrMap>> call_attrs(const NodeDef& def, cons
     (*named.mutable_attr())[attr.name()] = bound(given->second, context.bindings);
     bindings[attr.name()] = bound(given->second, context.bindings);
   }
-  ARGOSY_ASSIGN_OR_RETURN(const FunctionSignature signature, context.functions.signature(function, bindings));
+  ARGOSY_ASSIGN_OR_RETURN(const FunctionSignature signature, function_signature(function, bindings));
   ARGOSY_ASSIGN_OR_RETURN(std::string name, context.functions.use(named, context.chosen));
   const auto dtypes = [](const std::vector<FunctionSignature::Arg>& args) {
     std::vector<DType> all;
@@ -149,7 +149,7 @@ int offset_of(const std::vector<ArgDef>& args, const AttrMap& attrs, std::string
 
 Status check_op(const OpRegistry& ops, const NodeDef& def, const BuildContext& context) {
   const std::string_view op = our_op(def);
-  if (ops.find(op) != nullptr || context.functions.find(op) != nullptr) return ok_status();
+  if (ops.find(op) != nullptr || context.functions.library().find(op) != nullptr) return ok_status();
   return not_found("Op type not registered '", op, "'")
       .with_id("ARG-IMPORT-001")
       .with_hint("argosy graph import FILE --report lists every op that is missing");
@@ -163,7 +163,7 @@ Result<NodeId> add_node_def(Graph& graph, const NodeSource& source, std::vector<
   AttrMap attrs;
   const OpDef* op = graph.ops().find(op_name);
   if (op == nullptr) {
-    const tensorflow::FunctionDef* function = context.functions.find(op_name);
+    const tensorflow::FunctionDef* function = context.functions.library().find(op_name);
     ARGOSY_ASSIGN_OR_RETURN(auto call, call_attrs(def, *function, context));
     op_name = call.first;
     attrs = std::move(call.second);
@@ -205,12 +205,12 @@ Result<std::pair<int, int>> outputs_of(const Graph& graph, NodeId id, std::strin
   const Node& node = graph.node(id);
   int count = 0;
   int first = -1;
-  if (functions.find(op) == nullptr) {
+  if (functions.library().find(op) == nullptr) {
     first = offset_of(node.op->output_args, node.attrs, out, count);
   } else {
     // A call of a function by its name: its outputs are named by the function. Lists among them need its attributes,
     // which the call has resolved: what is not fixed shares what remains.
-    const auto& args = functions.find(op)->signature().output_arg();
+    const auto& args = functions.library().find(op)->signature().output_arg();
     const int total = static_cast<int>(node.output_dtypes.size());
     const auto is_list = [](const auto& arg) { return !arg.number_attr().empty() || !arg.type_list_attr().empty(); };
     int lists = 0;

@@ -1,5 +1,5 @@
-// One NodeDef as a node of ours: attributes by the op's definition, defaults filled in, calls of functions as
-// PartitionedCall. Internal to argosy/tf.
+// Makes one NodeDef a node of ours: attributes by the op's definition, defaults filled in. A call of a function becomes
+// a PartitionedCall. Internal to argosy/tf.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace argosy::tf {
 
-// What all nodes of one graph or function body are built with.
+// The context of all nodes of one graph or function body.
 struct BuildContext {
   FunctionTable& functions;
   // Placeholders among attributes ("placeholder: T" in the body of a function with attributes); may be null.
   const AttrBindings* bindings = nullptr;
-  // A step may get past it: the body of a branch, what is behind a Switch.
+  // A step may not reach the nodes: the body of a branch, nodes behind a Switch.
   bool chosen = false;
 };
 
-// Where a node comes from.
+// A NodeDef and its origin.
 struct NodeSource {
   const tensorflow::NodeDef* def = nullptr;
   int producer = 0;  // the version of the graph it came in
@@ -30,18 +30,18 @@ struct NodeSource {
 // NOT_FOUND when the node's op is neither ours nor a function.
 Status check_op(const OpRegistry& ops, const tensorflow::NodeDef& def, const BuildContext& context);
 
-// Adds the node, its inputs being there. Of a loop's Merge, `missing` inputs are yet to come (Graph::add_input).
-// Functions that its attributes name are asked for (FunctionTable::use); they need not be there yet. The error lacks
-// only the node's name.
+// Adds the node; its inputs exist. A loop's Merge has `missing` inputs that come later (Graph::add_input).
+// Functions that its attributes name are asked for (FunctionTable::use) and may be made later. An error does not name
+// the node: see node_place().
 Result<NodeId> add_node_def(Graph& graph, const NodeSource& source, std::vector<Endpoint> inputs,
                             std::vector<NodeId> controls, int missing, const BuildContext& context);
 
-// Which outputs the argument `out` of the node's op is: (first, count), as bodies of functions name them
-// ("node:out:0"). INVALID_ARGUMENT when it has none of that name.
+// The outputs (first, count) of the op's output argument `out`. Bodies of functions name outputs so ("node:out:0").
+// INVALID_ARGUMENT: the op has no such argument.
 Result<std::pair<int, int>> outputs_of(const Graph& graph, NodeId id, std::string_view op, std::string_view out,
                                        const FunctionTable& functions);
 
-// What a NodeDef says of the dtype of its data input number `position`; kInvalid when it, or its op, says nothing.
+// The dtype of data input number `position`, by the NodeDef's attributes; kInvalid if they and the op leave it open.
 DType input_dtype(const OpRegistry& ops, const tensorflow::NodeDef& def, int position);
 
 // "node 'x' (Op)"

@@ -25,7 +25,7 @@ struct LoadOptions {
   std::vector<std::string> tags = {};
 };
 
-// What a SavedModel says may be asked of it: values by the names that its author gave them.
+// A signature of a SavedModel: inputs and outputs by the names that its author gave them.
 struct ModelSignature {
   std::string name;                            // "serving_default"
   std::string method;                          // "tensorflow/serving/predict"
@@ -44,7 +44,7 @@ struct ModelSignature {
   std::string to_string() const;
 };
 
-// The graph grows as values are asked for: each brings what it depends on. So ask before the first run, or inside
+// value() adds the nodes that a value depends on to the graph: call it before the first run, or inside
 // Session::mutate_graph(). Not thread-safe.
 class LoadedGraph {
  public:
@@ -54,29 +54,30 @@ class LoadedGraph {
 
   // Stays where it is, also when this object is moved.
   Graph& graph();
-  // "node", "node:1" or "^node"; also the name of an input or output of a signature, where no node is called so: of the
-  // one that use_signature() chose, else of "serving_default", else of the only one that has the name (INVALID_ARGUMENT
-  // where several mean different values). The error names the node that cannot be run here, and why.
+  // `name` is, in this order:
+  //   * "node", "node:1" or "^node";
+  //   * an input or output of the signature that use_signature() chose, else of "serving_default";
+  //   * an input or output of any signature. INVALID_ARGUMENT: several signatures mean different values by it.
+  // An error names the node that cannot run here, and why.
   Result<Value> value(std::string_view name);
-  // The same for a value that is to be fed, which need not be computable here: the node's op, or one it depends on, may
-  // be one we lack.
+  // The same for a value that is to be fed. Its node, and what it depends on, may have unknown ops.
   Result<Value> value_to_feed(std::string_view name);
   // The names of all nodes, in the file's order.
   const std::vector<std::string>& node_names() const;
 
   const std::vector<ModelSignature>& signatures() const;  // sorted by name
-  // Names are this signature's from now on. NOT_FOUND lists those there are.
+  // value() reads names as this signature's from now on. NOT_FOUND lists the signatures.
   Status use_signature(std::string_view name);
-  // What stands for a signature where there is none: placeholders, and what no node reads, by the graph's own names.
+  // A substitute for a signature: placeholders as inputs, values that no node reads as outputs, by the graph's names.
   const ModelSignature& ends() const;
   // Null when there is none of that name.
   const ModelSignature* signature(std::string_view name = "serving_default") const;
 
-  // Must this model be restored before it can be run?
+  // Whether restore() is needed before the first run.
   bool has_variables() const;
-  // Gives the variables of the session's graph their values and runs what the model wants run first (tables, assets).
-  // `checkpoint`: the prefix to read them from; empty: the SavedModel's own. FAILED_PRECONDITION when there is none.
-  // NOTHING happens for a frozen graph. To be called once, before the first run.
+  // Gives the variables their values and runs the model's initialisation (tables, assets). Call it once, before the
+  // first run. A frozen graph has nothing to restore.
+  // `checkpoint`: the prefix to read; empty: the SavedModel's own. FAILED_PRECONDITION if there is none.
   Status restore(Session& session, const std::string& checkpoint = "");
 
  private:

@@ -1,4 +1,4 @@
-// The signatures of a MetaGraphDef, and what stands for them where it has none. Internal to argosy/tf/model.
+// The signatures of a MetaGraphDef, and a substitute if it has none. Internal to argosy/tf/model.
 #pragma once
 
 #include "argosy/tf/model/load_graph.h"

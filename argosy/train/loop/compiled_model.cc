@@ -57,6 +57,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, con
   if (built.train.run.valid()) {
     parallel.losses = {built.model.loss};
     parallel.train = {built.train.run};
+    parallel.gradients = {.seed = built.train.seed, .of_variables = built.train.gradients};
   }
   ARGOSY_ASSIGN_OR_RETURN(DataParallel replicated, DataParallel::make(*built.graph, parallel));
   std::unique_ptr<CompiledModel> program(new CompiledModel(std::move(built), std::move(replicated)));
@@ -127,13 +128,13 @@ Status CompiledModel::initialize(std::span<const tf::NamedTensor> values) {
     if (values.empty()) break;
     const auto found = given.find(v.ref.node_name());
     if (found == given.end()) {
-      return not_found("there is no value for the variable \"", v.ref.node_name(), "\"").with_id("ARG-CKPT-010");
+      return not_found("there is no value for the variable \"", v.ref.node_name(), "\"").with_id("ARG-CKPT-013");
     }
     // In place of the initial value: what the initialiser assigns, on every device.
     const Node& assign = built_.graph->node(v.initializer.node());
     feeds.emplace_back(parallel_.input(built_.graph->value(assign.inputs[1])), *found->second);
   }
-  // In a session of its own: what first values are drawn in goes back when it closes, before training takes its memory.
+  // A separate session: its memory for drawing initial values is free again before training.
   Session once(parallel_.graph(), {.device_set = device_set_, .trace_path = ""});
   return once.run(feeds, {}, {parallel_.target(built_.initializer)}).status();
 }

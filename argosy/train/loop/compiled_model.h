@@ -1,4 +1,4 @@
-// A model built, replicated over devices and ready to run: for training, for evaluation, for a probe.
+// A model that is built, replicated over devices and in a session: for training, for evaluation, or to be measured.
 #pragma once
 
 #include <memory>
@@ -17,26 +17,26 @@
 
 namespace argosy {
 
-// A model in a graph of its own, for one device.
+// A model in its own graph, for one device.
 struct BuiltModel {
   std::unique_ptr<Graph> graph;
   std::vector<Layers::Input> inputs;
   Model model;
-  TrainStep train;                      // run is not valid() without an optimizer
-  std::vector<VariableNode> variables;  // all: the model's, the optimizer's, the global step
+  TrainStep train;                      // train.run is not valid() without an optimizer
+  std::vector<VariableNode> variables;  // all: of the model and the optimizer, and the global step
   Value initializer;
 };
 
-// `optimizer`: null for evaluation.
+// Calls the builder on a new graph and adds the optimizer's step. `optimizer`: null for evaluation.
 Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions options, const Optimizer* optimizer,
                                MinimizeOptions minimize = {});
 
 struct CompiledModelOptions {
-  std::vector<DeviceSpec> devices;  // of the session, to compute on
+  std::vector<DeviceSpec> devices;  // of the session: those that compute
   SessionOptions session = {};
   std::optional<PlacementKind> loss_placement = {};
   bool sync_batch_norm = false;  // see DataParallelOptions
-  int shards = 0;                // likewise
+  int shards = 0;                // see DataParallelOptions
 };
 
 // One thread at a time.
@@ -44,27 +44,28 @@ class CompiledModel {
  public:
   static Result<std::unique_ptr<CompiledModel>> make(BuiltModel built, const CompiledModelOptions& options);
 
-  // Gives every variable its first value, or the one given by name. NOT_FOUND when only some are given.
+  // Gives every variable its initial value, or the value given by name. NOT_FOUND ARG-CKPT-010: only some are given.
   Status initialize(std::span<const tf::NamedTensor> values = {});
-  // The values of all variables, under their names in the original graph. They may share the variables' memory, which
-  // is not written to while they do.
+  // The values of all variables, with their names in the original graph. They may share memory with the variables,
+  // which nothing overwrites while they do.
   Result<std::vector<tf::NamedTensor>> variables();
-  // The variables that every device has a mirror of, and their values on one of them. Empty for one device.
+  // The variables with a mirror on every device, and their values on one device. Empty for one device.
   const std::vector<std::string>& mirrored() const { return mirrored_names_; }
   Result<std::vector<Tensor>> mirror(int device);
 
-  // Feeds are one tensor per input, in the model's order.
+  // Runs one training step and returns the loss. `feeds`: one tensor per input, in the model's order.
   Result<double> step(std::span<const Tensor> feeds, StepStats* stats = nullptr);
-  // What the examples add to each metric: totals, then weights.
+  // The totals and weights that these examples add to each metric.
   Result<std::vector<MetricState>> evaluate(std::span<const Tensor> feeds);
-  // The model's sample images of these examples, in order.
+  // The model's sample images for these examples, in the model's order.
   Result<std::vector<Tensor>> sample_images(std::span<const Tensor> feeds);
 
-  // What a step of so many examples takes on each device; or drawing the first values, where that takes more.
+  // The memory that a step of `batch` examples needs on each device. Drawing the initial values counts where it needs
+  // more.
   Result<std::vector<MemoryForecast>> forecast(std::int64_t batch);
   Result<PlacementReport> placement(std::int64_t batch);
 
-  // A training (or loss) step in the terms of compilation, for those who look at its graph.
+  // The signature of a training step (without an optimizer: of the loss), to look at its graph.
   StepSignature signature(std::int64_t batch);
   const Graph& replicated_graph() { return parallel_.graph(); }
 
@@ -92,13 +93,14 @@ class CompiledModel {
   std::optional<std::vector<MemoryForecast>> first_values_;
 };
 
-// By device, the forecast of two that takes more.
+// By device: the larger of two forecasts.
 std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other);
 
-// Which component of the dataset feeds each input, by name. INVALID_ARGUMENT names what does not fit.
+// By input: the index of the dataset's component with that name. INVALID_ARGUMENT ARG-DATA-020, ARG-DATA-021: the data
+// have no such component, or it has another dtype or shape.
 Result<std::vector<std::size_t>> match_inputs(const std::vector<Layers::Input>& inputs, const data::Dataset& dataset);
 
-// A floating scalar of any dtype.
+// The value of a tensor with one element, of any real dtype.
 Result<double> scalar_value(const Tensor& t);
 
 }  // namespace argosy

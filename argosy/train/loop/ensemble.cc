@@ -18,7 +18,7 @@ namespace argosy {
 
 namespace {
 
-// All models in one graph; every model has placeholders of its own, fed with the same tensors.
+// All models in one graph. Every model has its own placeholders, fed with the same tensors.
 struct Fleet {
   struct Member {
     std::string scope;
@@ -89,7 +89,7 @@ class Runner {
     ARGOSY_ASSIGN_OR_RETURN(auto calls, prepare(session, side_by_side));
     CoreUseMeter cores;
     const std::int64_t began = now_nanos();
-    // One after another: the first model's whole training, then the second's.
+    // One after another: all training of the first model, then of the second.
     for (std::size_t c = 0; c < calls.size(); ++c) {
       ARGOSY_RETURN_IF_ERROR(train_some(train, *calls[c], calls.size() == 1 ? 0 : c, outcome,
                                         static_cast<double>(c) / static_cast<double>(calls.size()), calls.size()));

@@ -1,4 +1,4 @@
-// What a program says of a whole data set.
+// Evaluates a compiled model on a dataset.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace argosy {
 
 using Evaluation = std::vector<std::pair<std::string, double>>;  // by metric
 
-// The components of a batch that the inputs of a program take, in their order (match_inputs()).
+// The components of a batch that the model's inputs take, in the order of the inputs (match_inputs()).
 std::vector<Tensor> feeds_of(const data::Batch& batch, const std::vector<std::size_t>& components);
-// Every example once, in batches of at most `batch`.
+// The model's metrics over all examples, each used once, in batches of at most `batch`.
 Result<Evaluation> evaluate_all(CompiledModel& program, const data::Dataset& data, std::int64_t batch);
-// The model's sample images of the first `examples`, by name; none where it has none.
+// The model's sample images of the first `examples`, by name. Empty if the model has none.
 Result<std::vector<std::pair<std::string, Tensor>>> sample_images_of(CompiledModel& program, const data::Dataset& data,
                                                                      int examples);
 

@@ -1,4 +1,4 @@
-// OneDeviceCheck: steps of a replicated program beside the same on one device, from the same variables.
+// OneDeviceCheck: runs steps of a replicated model also on one device, from equal variables, and compares (--check).
 #pragma once
 
 #include <functional>
@@ -14,36 +14,36 @@ namespace argosy {
 
 class OneDeviceCheck {
  public:
-  // Makes the program of one device, on a device set of its own.
+  // Compiles the model for one device, on a new device set.
   using MakeAlone = std::function<Result<std::unique_ptr<CompiledModel>>()>;
-  // `program`, of so many devices, outlives it. `sync_batch_norm`: its statistics are the global batch's.
+  // `program` uses `devices` devices and outlives this object. `sync_batch_norm`: its statistics are global.
   OneDeviceCheck(CompiledModel& program, std::size_t devices, bool sync_batch_norm, MakeAlone make)
       : program_(program), devices_(devices), sync_batch_norm_(sync_batch_norm), make_(std::move(make)) {}
 
-  // Why steps cannot be compared: by design, or for want of memory; "" when they can. Known after before_step().
+  // Why steps cannot be compared: by design, or for lack of memory. "" if they can. Known after before_step().
   const std::string& not_checked() const { return not_checked_; }
 
-  // Runs the step on one device, from the variables as they are now.
+  // Runs the step on one device, from the present values of the variables.
   Status before_step(const std::vector<Tensor>& feeds, std::int64_t batch);
-  // Compares what the replicated step has made of the same feeds: INTERNAL "ARG-CHECK-001" names the value. Where
-  // not_checked() is "".
+  // Compares the replicated step with the run of before_step(). INTERNAL "ARG-CHECK-001" names the value that differs.
+  // REQUIRES: not_checked() is "".
   Status after_step(std::int64_t step, const std::vector<Tensor>& feeds, double loss);
 
  private:
-  // Variables before a step and after it, in the order of the program.
+  // A run on one device: the variables before and after the step, in the model's order.
   struct AloneRun {
     std::vector<tf::NamedTensor> before, after;
     double loss = 0;
   };
   Status look(std::int64_t batch);
   Result<AloneRun> run_from(std::vector<tf::NamedTensor> before, const std::vector<Tensor>& feeds);
-  // From variables nudged for the k-th time.
+  // Runs the step from nudged variables, for the k-th time.
   Result<AloneRun> run_nudged(const std::vector<Tensor>& feeds, int k);
-  // What the replicated step gave and wrote, beside one device's.
+  // The values that the replicated step returned and wrote, each with one device's.
   Result<std::vector<StepValue>> values(double loss) const;
   void add_noise(std::vector<StepValue>& values, const AloneRun& run) const;
 
-  // Which variable this mirror is of.
+  // The index of the variable that this mirror belongs to.
   std::size_t mirrored_at(std::size_t mirror) const;
 
   CompiledModel& program_;

@@ -1,5 +1,5 @@
-// A run's TensorBoard event file: loss, learning rate and speed as it trains, evaluations, weights, sample images, the
-// graph.
+// Writes a run's TensorBoard event file: loss, learning rate and speed of steps, evaluations, weights, sample images
+// and the graph.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@ namespace argosy {
 
 class RunLog {
  public:
-  // Writes the model's graph at once.
+  // Opens the file and writes the model's graph.
   static Result<std::unique_ptr<RunLog>> open(const std::string& directory, const BuiltModel& built);
 
   Status step(std::int64_t step, double loss, double learning_rate, double samples_per_second);
   Status evaluation(std::int64_t step, const std::vector<std::pair<std::string, double>>& metrics);
-  // Histograms of everything that is trained.
+  // Histograms of all trained variables.
   Status weights(std::int64_t step, CompiledModel& program);
   Status sample_images(std::int64_t step, const std::string& name, const Tensor& images);
   Status flush() { return writer_->flush(); }

@@ -8,7 +8,7 @@ namespace argosy {
 
 namespace {
 
-// Every difference at once: whoever chose the wrong model sees which.
+// Reports all differences at once: they show which model was meant.
 Status check_fits(const BuiltModel& built, const tf::CheckpointReader& reader) {
   std::vector<std::string> differences;
   for (const VariableNode& v : built.variables) {

@@ -1,6 +1,9 @@
-// What a run needs to go on where it stopped, in one checkpoint: the variables (the global step among them), where it
-// stands in its data and the learning rate of its next step. One file, renamed into place when it is durable, so there
-// is no moment between the two.
+// Saves and restores the state of a run in one checkpoint:
+// - the variables, the global step among them;
+// - the loader's position in the data;
+// - the learning rate of the next step.
+//
+// The checkpoint is renamed into place once it is durable. So a crash leaves the old state or the new one.
 #pragma once
 
 #include <memory>
@@ -13,7 +16,7 @@
 
 namespace argosy {
 
-// Names of what is not a variable; TensorFlow reads them as ordinary tensors.
+// Names of the entries that are no variables. TensorFlow reads them as ordinary tensors.
 inline constexpr const char* kLoaderStateName = "argosy/loader";
 inline constexpr const char* kLearningRateName = "argosy/learning_rate";
 
@@ -23,26 +26,27 @@ struct Resumed {
   std::int64_t step = 0;
   data::Cursor cursor;
   std::string prefix;
-  std::optional<double> learning_rate;  // of the step to come, in the run that saved; TensorFlow's files have none
+  std::optional<double> learning_rate;  // of the next step, in the run that saved; not in TensorFlow's files
 };
 
-// May a run of this model begin anew in the folder? The prefix of the newest checkpoint there, which the run's own will
-// replace in time; empty where there is none. FAILED_PRECONDITION (ARG-CKPT-011): it is another model's.
+// Checks that a new run of this model may use the folder. Returns the prefix of the newest checkpoint there, which the
+// run's checkpoints will replace; empty if there is none. FAILED_PRECONDITION (ARG-CKPT-011): it belongs to another
+// model.
 Result<std::string> check_folder(const BuiltModel& built, const std::string& directory);
 
-// The newest checkpoint that verifies, into the program's variables. Empty when the folder has none.
-// FAILED_PRECONDITION lists what the model has and the checkpoint lacks, or the reverse shape; a checkpoint without our
-// loader's state (TensorFlow's) starts the data anew.
+// Restores the newest checkpoint that verifies. Empty if the folder has none. FAILED_PRECONDITION (ARG-CKPT-011) lists
+// the variables that are missing or have another dtype or shape. A checkpoint without our loader's state (TensorFlow's)
+// starts at the beginning of the data.
 Result<std::optional<Resumed>> resume(CompiledModel& program, const std::string& directory,
                                       const data::Dataset& dataset, const data::LoaderOptions& loader);
 
-// Saves to a folder. One thread.
+// Saves to a folder. Used by one thread.
 class Checkpointer {
  public:
   static Result<std::unique_ptr<Checkpointer>> open(const std::string& directory, int keep);
-  // Copies the values and returns; the writing goes on beside the training. `learning_rate`: of the step to come.
+  // Copies the values and returns; another thread writes them. `learning_rate`: of the next step.
   Status save(CompiledModel& program, std::int64_t step, double learning_rate, const data::Loader& loader);
-  // Until the last save is durable; its prefix.
+  // Waits until the last save is durable and returns its prefix.
   Result<std::string> finish();
 
  private:

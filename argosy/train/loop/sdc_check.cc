@@ -60,7 +60,7 @@ std::vector<std::string> SdcCheck::broken_gpus() {
   std::vector<std::string> names;
   if (backend_ == nullptr) return names;
   const auto real_gpus = backend_->gpus();
-  if (!real_gpus.ok()) return names;  // what is wrong with them is told where they are used
+  if (!real_gpus.ok()) return names;  // other code reports this error
   for (const GpuFacts& gpu : *real_gpus) {
     const auto before = errors_.find(gpu.number);
     if (before == errors_.end() || gpu.ecc_uncorrected <= std::max<std::int64_t>(before->second, 0)) continue;

@@ -1,8 +1,8 @@
-// Silent data corruption (SDC): a device that computes wrongly and does not say so.
+// Detects silent data corruption (SDC): a device computes wrong values and reports no error.
 //
-// Mirrors of a variable get the same sums and do the same arithmetic, so on devices of one kind they are the same bits
-// for ever; where they are not, a device's memory or arithmetic has failed. What went wrong before the gradients were
-// summed is in every mirror and not seen here.
+// All mirrors of a variable get the same sums and do the same arithmetic. On devices of one kind they stay bitwise
+// equal. If they differ, memory or arithmetic of a device has failed. An error before the gradients are summed reaches
+// all mirrors and is not seen here.
 #pragma once
 
 #include <map>
@@ -14,28 +14,29 @@ namespace argosy {
 
 class SdcCheck {
  public:
-  // `devices`: those of the program. Both outlive this.
+  // `devices`: those of the program. Both outlive this object.
   SdcCheck(CompiledModel& program, const std::vector<DeviceSpec>& devices, const DeviceRequest& request);
 
-  // Nothing can be told of one device, or of devices that are not alike.
+  // False for one device, and for devices of different kinds: their mirrors cannot be compared.
   bool possible() const { return possible_; }
-  // DATA_LOSS: ARG-TRAIN-003 a mirror differs; the message names the variable and the devices that the others outvote,
-  // or both of two, and GPUs whose memory has met errors. ARG-DEV-006 a GPU has met bit errors since the last call
-  // that it could not mend, though all mirrors are equal.
+  // Compares all mirrors. DATA_LOSS:
+  // - ARG-TRAIN-003: a mirror differs. The message names the variable and the devices that the majority outvotes, or
+  //   both of two. It also names GPUs whose memory has reported errors.
+  // - ARG-DEV-006: all mirrors are equal, but a GPU has reported uncorrectable bit errors since the last call.
   Status check();
 
  private:
-  // GPUs whose count of errors that could not be mended has grown, by their names in the session.
+  // The GPUs whose count of uncorrectable errors has grown, by their names in the session.
   std::vector<std::string> broken_gpus();
 
   CompiledModel& program_;
   const std::vector<DeviceSpec>& devices_;
-  std::shared_ptr<GpuBackend> backend_;  // where there are GPUs to ask about
+  std::shared_ptr<GpuBackend> backend_;  // null: no GPUs
   bool possible_ = false;
   std::map<int, std::int64_t> errors_;  // by GPU
 };
 
-// 64 bits of a tensor's bytes: two that differ in one bit have different ones.
+// A 64-bit hash of a tensor's bytes. Tensors that differ in one bit have different hashes.
 std::uint64_t content_hash(const Tensor& tensor);
 
 }  // namespace argosy

@@ -1,11 +1,11 @@
-// Trainer: from a model and a dataset to a trained model, on one device or many.
+// Trainer: trains a model on a dataset, on one device or many.
 //
 //   auto trainer = Trainer::make(lenet, {.optimizer = adam(1e-3), .devices = {.devices = "gpu:0,gpu:1"}, .epochs = 3});
 //   Result<TrainReport> report = (*trainer)->fit(*train_data, test_data.get());
 //
-// Batches are global: two devices share the batch that one had, and the result is the same. With a checkpoint
-// directory, a run that dies at any moment resumes from its last checkpoint with no example lost or repeated, on any
-// number of devices. One thread.
+// Batches are global: two devices divide the batch of one, and the result is the same. With a checkpoint directory, a
+// run that dies at any moment resumes from its last checkpoint. No example is lost or repeated, on any number of
+// devices. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -27,76 +27,75 @@ namespace argosy {
 
 // What a caller hears while it trains.
 struct TrainProgress {
-  std::int64_t step = 0;                                        // done
-  std::int64_t total_steps = 0;                                 // 0: not known
-  double epoch = 0;                                             // 1.5: half through the second
-  double loss = 0;                                              // of the last step
-  double samples_per_second = 0;                                // of the last steps
-  std::vector<std::pair<std::string, double>> evaluation = {};  // when one has just been made
+  std::int64_t step = 0;         // done
+  std::int64_t total_steps = 0;  // 0: not known
+  double epoch = 0;              // 1.5: half of the second epoch is done
+  double loss = 0;
+  double samples_per_second = 0;
+  std::vector<std::pair<std::string, double>> evaluation = {};  // not empty right after an evaluation
 };
 
 // What to train with, where, and what to write.
 struct TrainerOptions {
-  Optimizer optimizer = adam(1e-3);  // its rule and rate
-  MinimizeOptions minimize = {};     // clipping
-  DeviceRequest devices = {};        // that train
-  bool reproducible = false;         // the same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
-  bool sync_batch_norm = false;      // see DataParallelOptions
-  std::optional<PlacementKind> loss_placement = {};  // unset: found from the graph
+  Optimizer optimizer = adam(1e-3);
+  MinimizeOptions minimize = {};  // clipping
+  DeviceRequest devices = {};
+  bool reproducible = false;     // same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
+  bool sync_batch_norm = false;  // see DataParallelOptions
+  std::optional<PlacementKind> loss_placement = {};
 
-  std::int64_t batch = 128;         // of all devices together
-  std::int64_t steps = 0;           // total, counted from the first run's start; 0: by epochs
-  std::int64_t epochs = 1;          // without steps
-  std::uint64_t seed = 0;           // of initial values, order of examples, dropout
-  DType dtype = DType::kFloat32;    // of variables
+  std::int64_t batch = 128;  // the global batch: examples per step over all devices
+  std::int64_t steps = 0;    // in total, counted from the first run's start; 0: by epochs
+  std::int64_t epochs = 1;   // used if steps is 0
+  std::uint64_t seed = 0;    // of initial values, example order and dropout
+  DType dtype = DType::kFloat32;
   DType compute = DType::kInvalid;  // kBfloat16: mixed precision
   int input_threads = 1;            // that read batches
 
-  std::string checkpoint_dir = "";    // "": none are written
-  std::int64_t checkpoint_every = 0;  // steps; 0: at the end only
-  int checkpoints_to_keep = 3;        // older ones are removed
-  bool resume = false;  // from the newest checkpoint in checkpoint_dir; FAILED_PRECONDITION when it does not fit
+  std::string checkpoint_dir = "";
+  std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
+  int checkpoints_to_keep = 3;
+  bool resume = false;  // from the newest checkpoint in checkpoint_dir; FAILED_PRECONDITION if it does not fit
 
   // TensorBoard event files; "": none.
   std::string log_dir = "";     // TensorBoard event files
   std::int64_t log_every = 10;  // steps
 
-  // Steps between looks at whether all devices still hold the same variables and no GPU's memory has failed; before a
-  // checkpoint and at the end in any case. 0: never. -1: 100, or more where that took more than 1 % of the time.
+  // Steps between two checks for silent data corruption (sdc_check.h). A run also checks before each checkpoint and at
+  // its end. -1: every 100 steps, more rarely where checks take more than 1 % of the time. 0: no checks at all.
   std::int64_t check_replicas_every = -1;
-  // The first steps of the run also run on one device from the same state; INTERNAL "ARG-CHECK-001" names the loss or
-  // the variable that comes out another (argosy/strategy/data_parallel/step_equivalence.h). Of several devices only.
+  // The first `check_steps` steps also run on one device, from the same state. INTERNAL "ARG-CHECK-001" names the loss
+  // or the variable that differs (argosy/strategy/data_parallel/step_equivalence.h). No effect on one device.
   std::int64_t check_steps = 0;
-  bool verdict = true;      // measure one device and all in turn at the end, where there are several
-  bool stop_on_nan = true;  // a loss that is no number ends the run with ABORTED
-  int patience = 0;         // epochs without a higher value of the first metric before it stops; 0: never
-  // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none.
-  std::string trace_path = "";        // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
-  bool log_device_placement = false;  // prints where each node runs
+  bool verdict = true;          // with several devices: measure one device and all in turn at the end
+  bool stop_on_nan = true;      // a loss that is not finite ends the run with ABORTED
+  int patience = 0;             // stop after so many epochs without a better first metric; 0: never
+  std::string trace_path = "";  // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
+  bool log_device_placement = false;
 
-  // After every step; false ends the run after a last checkpoint.
+  // Called after every step; false ends the run after a last checkpoint.
   std::function<bool(const TrainProgress&)> progress = {};
 };
 
 // What train() did.
 struct TrainReport {
-  std::vector<DeviceSpec> devices;                                               // that trained
-  std::int64_t first_step = 0;                                                   // where this run began
-  std::int64_t steps = 0;                                                        // where it ended
-  std::int64_t total_steps = 0;                                                  // where it was to end
-  std::vector<double> losses;                                                    // of the steps that this run did
-  double samples_per_second = 0;                                                 // of the training steps alone
-  double seconds = 0;                                                            // of training, in all
-  std::vector<std::pair<std::string, double>> evaluation;                        // the last, by metric
+  std::vector<DeviceSpec> devices;
+  std::int64_t first_step = 0;   // step at which this run began
+  std::int64_t steps = 0;        // step at which it ended
+  std::int64_t total_steps = 0;  // step at which it was to end
+  std::vector<double> losses;    // of this run's steps
+  double samples_per_second = 0;
+  double seconds = 0;
+  std::vector<std::pair<std::string, double>> evaluation;                        // the last one, by metric
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device
-  ScalingVerdict verdict;                                                        // one device and all
-  std::int64_t checked_steps = 0;                                                // were as on one device
-  std::string not_checked;   // why others of check_steps were not compared; "" where all were, or none asked for
-  std::string strategy;      // how the graph was replicated, in a line
-  std::string placement;     // a summary, where options.log_device_placement
-  std::string checkpoint;    // prefix of the last; empty without
-  std::string replaces;      // prefix of the newest of an earlier run in the folder, where this one began anew
-  bool interrupted = false;  // by progress()
+  ScalingVerdict verdict;
+  std::int64_t checked_steps = 0;  // steps that equal one device's
+  std::string not_checked;         // why others of check_steps were not compared; "": all were, or none was asked for
+  std::string strategy;            // how the graph was replicated, in one line
+  std::string placement;           // a summary, if options.log_device_placement
+  std::string checkpoint;          // prefix of the last one; "": none
+  std::string replaces;            // prefix of an earlier run's newest checkpoint in the folder, if this run began anew
+  bool interrupted = false;        // progress() returned false
 };
 
 class Trainer {
@@ -108,16 +107,16 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
 
   // Trains; evaluates on `test`, if given, after every epoch and at the end. FAILED_PRECONDITION (ARG-CKPT-011): the
-  // checkpoint folder is another model's.
+  // checkpoint folder holds another model.
   Result<TrainReport> fit(const data::Dataset& train, const data::Dataset* test = nullptr);
-  // Every example once.
+  // The model's metrics over all examples of `test`, by name.
   Result<std::vector<std::pair<std::string, double>>> evaluate(const data::Dataset& test);
   // The model's sample images of the first `examples`, as [n, height, width, channels] of floats, by name.
   Result<std::vector<std::pair<std::string, Tensor>>> sample_images(const data::Dataset& data, int examples);
 
-  const std::vector<DeviceSpec>& devices() const;  // that train
-  // Of the last fit(), as far as it came: also where fit() is an error (a checkpoint that could not be written, a loss
-  // that is no number), and then with what was measured before that.
+  const std::vector<DeviceSpec>& devices() const;
+  // The report of the last fit(). If fit() failed (a checkpoint could not be written, a loss was not finite), it holds
+  // what was measured before.
   const TrainReport& report() const;
 
  private:

@@ -9,6 +9,7 @@
 #include "argosy/formats/checkpoint/checkpoint_directory.h"
 #include "argosy/formats/events/events.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/loop/ensemble.h"
 #include "argosy/train/test_data.h"
 
@@ -26,6 +27,21 @@ Result<TrainReport> train(const ModelBuilder& model, TrainerOptions options, std
   ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(model, std::move(options)));
   const Sectors data(examples), test(50);
   return trainer->fit(data, &test);
+}
+
+TEST(CompiledModel, AVariableWithoutAValueHasAnErrorOfItsOwn) {
+  const Optimizer optimizer = adam(0.02);
+  const DeviceRequest request{.devices = "cpu:0"};
+  auto built = build_model(sector_model(16, 0.3), {.seed = 5}, &optimizer);
+  ASSERT_TRUE(built.ok()) << built.status().to_string();
+  const auto program =
+      CompiledModel::make(*std::move(built), {.devices = *chosen_devices(request), .session = {.devices = request}});
+  ASSERT_TRUE(program.ok()) << program.status().to_string();
+  ASSERT_TRUE((*program)->initialize().ok());
+  auto values = *(*program)->variables();
+  EXPECT_TRUE((*program)->initialize(values).ok());
+  values.pop_back();
+  EXPECT_EQ((*program)->initialize(values).id(), "ARG-CKPT-013");
 }
 
 // A sum where the loss says mean, a wrong bit on the second device: told with the value and the step.

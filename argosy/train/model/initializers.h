@@ -1,4 +1,4 @@
-// How variables start. An initializer is a recipe; a layer applies it to the shape it needs.
+// Initial values of variables. An initializer is a recipe; a layer applies it to a shape.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace argosy {
 
-// The value of a variable of this shape; `seed` is the op's own, the same for the same place in the same model.
+// Builds the initial value. `seed` belongs to the op: the same place in the same model always has the same seed.
 using Initializer = std::function<Value(Graph& graph, const Shape& shape, DType dtype, std::int64_t seed)>;
 
 Initializer zeros_initializer();                                           // all 0
@@ -18,11 +18,11 @@ Initializer uniform_initializer(double low, double high);                  // ev
 Initializer normal_initializer(double stddev, double mean = 0);            // normal numbers
 Initializer truncated_normal_initializer(double stddev, double mean = 0);  // normal numbers within two deviations
 
-// Scaled by what a unit sees: fan-in and fan-out are products of the last two axes with the window before them
-// ([in, out], [height, width, in, out]).
-Initializer glorot_uniform();  // uniform in ±sqrt(6 / (in + out)); what layers take by default
-Initializer glorot_normal();   // deviation sqrt(2 / (in + out)), truncated
-Initializer he_normal();       // deviation sqrt(2 / in), truncated: before a ReLU
-Initializer lecun_normal();    // deviation sqrt(1 / in), truncated
+// Scaled by fan-in and fan-out: the products of the last two axes with the window axes before them ([in, out], [height,
+// width, in, out]).
+Initializer glorot_uniform();  // uniform in ±sqrt(6 / (in + out)); the default of layers
+Initializer glorot_normal();   // truncated, standard deviation sqrt(2 / (in + out))
+Initializer he_normal();       // truncated, standard deviation sqrt(2 / in): before a ReLU
+Initializer lecun_normal();    // truncated, standard deviation sqrt(1 / in)
 
 }  // namespace argosy

@@ -1,13 +1,12 @@
-// Layers: builds a model and keeps what belongs to it: its inputs, its variables, what has to run beside a training
-// step.
+// Layers: builds a model and collects its inputs, its variables and the updates that run with a training step.
 //
 //   Layers net(graph, {.seed = 1});
 //   Value images = net.input("image", DType::kFloat32, {28, 28, 1});
 //   Value x = net.dense(flatten(images), 256, {.activation = relu});
 //
-// Variables are named as TensorFlow's layers name theirs ("dense/kernel", "conv2d_1/bias"): checkpoints carry over.
-// Every layer gets random numbers of its own from the one seed and its place in the model, so equal models start equal.
-// Errors stick to the graph. One thread.
+// Variables have the names that TensorFlow's layers give ("dense/kernel", "conv2d_1/bias"), so checkpoints fit both. A
+// layer's random numbers follow from the one seed and the layer's place in the model, so equal models start equal.
+// Errors stick to the graph. Used by one thread.
 #pragma once
 
 #include <array>
@@ -64,12 +63,12 @@ struct AttentionOptions {
 
 // Of all layers of a model.
 struct LayersOptions {
-  std::uint64_t seed = 0;           // of initial weights and dropout
-  bool training = true;             // dropout drops, batch norm uses the batch's statistics
-  DType dtype = DType::kFloat32;    // of variables
-  DType compute = DType::kInvalid;  // of the layers' arithmetic; kInvalid: as the variables. kBfloat16 beside float32
-                                    // variables is mixed precision
-  std::optional<Value> step = {};   // int64 global step: what dropout's random numbers depend on
+  std::uint64_t seed = 0;
+  bool training = true;           // dropout drops, batch norm uses batch statistics
+  DType dtype = DType::kFloat32;  // of variables
+  // Dtype of the layers' arithmetic; kInvalid: as the variables. kBfloat16 with float32 variables is mixed precision.
+  DType compute = DType::kInvalid;
+  std::optional<Value> step = {};  // int64 global step: dropout's random numbers depend on it
 };
 
 class Layers {
@@ -81,8 +80,8 @@ class Layers {
   bool training() const { return options_.training; }  // dropout and batch normalisation work as in training
   DType compute_dtype() const;                         // of the layers' arithmetic
 
-  // A placeholder fed with batches of examples of this shape; the name is the dataset's name for the component.
-  // Floating-point inputs are cast to the compute dtype.
+  // A placeholder for batches of examples with this shape. `name`: the dataset's name for the component. Floating-point
+  // inputs are cast to the compute dtype.
   Value input(std::string_view name, DType dtype, const std::vector<std::int64_t>& example_shape);
 
   // x · kernel + bias over the last axis.
@@ -91,26 +90,26 @@ class Layers {
   Value conv2d(Value x, int filters, const ConvOptions& options = {});
   // Multiplies height and width by the strides.
   Value conv2d_transpose(Value x, int filters, const ConvOptions& options = {});
-  // Over every axis but the last. While training, by the statistics of the batch (of each replica's shard of it), and
-  // the moving averages follow; else by the moving averages. In float64 it is composed of simple ops and the
-  // moving variance is the batch's without Bessel's correction, as in Keras.
+  // Normalises over every axis but the last. In training it uses batch statistics (of each replica's shard) and updates
+  // the moving averages; otherwise it uses the moving averages. In float64 it is composed of simple ops, and the moving
+  // variance is the batch's without Bessel's correction, as in Keras.
   Value batch_norm(Value x, const BatchNormLayerOptions& options = {});
-  // Over the last axis.
+  // Normalises over the last axis.
   Value layer_norm(Value x, const LayerNormOptions& options = {});
-  // Keeps each element with probability 1 - rate, scaled to keep the mean; while training only. The same elements for
-  // the same seed and step, on any number of devices, so that a resumed run drops what it would have dropped.
+  // In training: keeps each element with probability 1 - rate, scaled to keep the mean. The same seed and step drop the
+  // same elements on any number of devices. So a resumed run drops what it would have dropped.
   Value dropout(Value x, double rate);
   // Rows of a [vocabulary, width] table.
   Value embedding(Value indices, std::int64_t vocabulary, int width, std::string_view name = "embedding");
   // Multi-head self-attention over [batch, time, width].
   Value self_attention(Value x, const AttentionOptions& options = {});
 
-  // A variable of the model's own. Trainable ones are what an optimizer updates.
+  // A further variable of the model. Optimizers update the trainable ones.
   VariableNode variable(std::string_view name, const std::vector<std::int64_t>& shape, const Initializer& initializer,
                         bool trainable = true);
   // A variable's value in the compute dtype.
   Value value_of(const VariableNode& v) const;
-  // Runs after every training step's gradients: moving averages.
+  // Adds an update that runs after the gradients of every training step: moving averages.
   void add_update(Value update) { updates_.push_back(update); }
 
   // What input() made.
@@ -121,9 +120,9 @@ class Layers {
   const std::vector<Input>& inputs() const { return inputs_; }  // in the order in which they were made
   // All of them, in the order in which they were made.
   const std::vector<VariableNode>& variables() const { return variables_; }
-  const std::vector<VariableNode>& trainable() const { return trainable_; }  // those that an optimizer updates
-  const std::vector<Value>& updates() const { return updates_; }             // what add_update() took
-  // A seed of its own for the next random op.
+  const std::vector<VariableNode>& trainable() const { return trainable_; }
+  const std::vector<Value>& updates() const { return updates_; }
+  // The seed of the next random op; every call returns another one.
   std::int64_t next_seed();
 
  private:

@@ -1,16 +1,16 @@
-// Losses over batches of examples. Those "per example" have one number a row; reduce_mean or reduce_sum makes the loss
-// of the batch, and says thereby how replicas of it combine.
+// Losses over batches of examples. A loss "per example" has one number per row; reduce_mean or reduce_sum makes it the
+// loss of the batch. That reduction also says how the shards of the batch combine.
 #pragma once
 
 #include "argosy/graph/graph.h"
 
 namespace argosy {
 
-// -log softmax(logits)[label], per example. Labels: class numbers.
+// -log softmax(logits)[label], per example. `labels`: class numbers.
 Value sparse_softmax_cross_entropy(Value logits, Value labels);
-// -sum(p * log softmax(logits)), per example. Labels: a distribution a row.
+// -sum(p * log softmax(logits)), per example. `labels`: a distribution p per row.
 Value softmax_cross_entropy(Value logits, Value labels);
-// For independent yes-or-no labels in [0, 1], per element.
+// Cross-entropy of independent binary labels in [0, 1], per element.
 Value sigmoid_cross_entropy(Value logits, Value labels);
 
 // The mean over all elements.
@@ -21,7 +21,7 @@ Value huber_loss(Value prediction, Value target, double delta = 1);
 // The sum over the batch of each example's mean squared error: sum((p - t)^2) / elements of one example.
 Value summed_squared_error(Value prediction, Value target);
 
-// Its terms: one number per example.
+// The terms of summed_squared_error(): one number per example.
 Value squared_errors(Value prediction, Value target);
 
 }  // namespace argosy

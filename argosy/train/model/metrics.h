@@ -1,5 +1,5 @@
-// Metrics as mergeable state: a sum over samples and the number (or weight) of samples. Batches, shards and devices add
-// up in any split, so that every sample counts once whatever the batch size and the number of devices.
+// Metrics as mergeable state: a sum over examples and their number (or weight). Batches, shards and devices add up in
+// any split. So every example counts once, whatever the batch size and the number of devices.
 #pragma once
 
 #include <string>
@@ -9,27 +9,27 @@
 
 namespace argosy {
 
-// In the graph: what one batch adds.
+// In the graph: what one batch adds to the state.
 struct Metric {
   std::string name;  // in reports
   Value total;       // scalar
   Value weight;      // scalar
 };
 
-// The share of rows whose largest logit is at the label.
+// The fraction of rows whose largest logit is at the label.
 Metric accuracy(Value logits, Value labels);
-// The share of rows whose label is among the k largest logits.
+// The fraction of rows whose label is among the k largest logits.
 Metric top_k_accuracy(Value logits, Value labels, int k);
 // The mean of one number per example.
 Metric mean_metric(std::string name, Value per_example);
 
-// On the host: what has been added so far.
+// On the host: the sums so far.
 class MetricState {
  public:
-  void add(double total, double weight);  // Adds a batch: sum of its values, sum of their weights.
-  void merge(const MetricState& other) { add(other.total_, other.weight_); }  // as if both had been added to one
-  double weight() const { return weight_; }                                   // of all that was added
-  double value() const { return weight_ > 0 ? total_ / weight_ : 0; }         // 0 while nothing was added
+  void add(double total, double weight);
+  void merge(const MetricState& other) { add(other.total_, other.weight_); }
+  double weight() const { return weight_; }
+  double value() const { return weight_ > 0 ? total_ / weight_ : 0; }  // 0 if nothing was added
 
  private:
   double total_ = 0, weight_ = 0;

@@ -1,4 +1,4 @@
-// What a training run needs to know of a model: a function that builds it, and what it gives back.
+// A model as a training run sees it: a function that builds the model, and the values that it returns.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 namespace argosy {
 
 struct Model {
-  Value loss;                   // scalar; its reduction over the batch says how replicas combine
-  std::vector<Metric> metrics;  // of the evaluation
-  // Images that show what the network does.
+  Value loss;                   // scalar; its reduction over the batch says how shards combine
+  std::vector<Metric> metrics;  // of an evaluation
   struct SampleImages {
     std::string name;  // of the summary
     Value images;      // [batch, height, width, 1 or 3], in 0 … 1
   };
-  std::vector<SampleImages> sample_images = {};  // shown of a few examples: input and reconstruction
+  std::vector<SampleImages> sample_images = {};  // logged for a few examples: input and reconstruction
 };
 
-// Called once for training and once for evaluation (net.training() tells which); both must make the same variables.
+// Called once for training and once for evaluation; net.training() tells the two apart. Both calls must make the same
+// variables.
 using ModelBuilder = std::function<Model(Layers& net)>;
 
 }  // namespace argosy

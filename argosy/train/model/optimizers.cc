@@ -47,6 +47,15 @@ VariableNode scalar_variable(Graph& graph, Tensor start, std::string_view name) 
   return variable(graph, std::move(start), name);
 }
 
+// Ones, under the name and on the device that gradients() would choose.
+Value gradient_seed(Value loss) {
+  Graph& graph = loss.graph();
+  const auto anywhere = graph.device("");
+  const auto on = graph.device(graph.node(loss.node()).device);
+  const auto with = graph.colocate_with(loss);
+  return graph.add("OnesLike", {loss}, {}, "gradients/grad_ys");
+}
+
 std::vector<Value> clipped(std::vector<Value> gradients, const MinimizeOptions& options) {
   for (Value& g : gradients) {
     if (options.clip_value && g.valid()) g = clip_by_value(g, -*options.clip_value, *options.clip_value);
@@ -64,7 +73,8 @@ TrainStep Optimizer::minimize(Value loss, const std::vector<VariableNode>& varia
   std::vector<Value> xs;
   for (const VariableNode& v : variables) xs.push_back(v.ref);
   TrainStep step;
-  step.gradients = gradients(graph, {loss}, xs);
+  step.seed = gradient_seed(loss);
+  step.gradients = gradients(graph, {loss}, xs, {.grad_ys = {step.seed}});
   if (!graph.status().ok()) return {};
   const std::vector<Value> ready = clipped(step.gradients, options);
 

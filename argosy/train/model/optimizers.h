@@ -3,8 +3,9 @@
 //   TrainStep step = adam(1e-3).minimize(loss, net.trainable(), {.clip_global_norm = 1});
 //   session.run(feeds, {loss}, {step.run});
 //
-// Slots are variables beside those they belong to ("dense/kernel/Adam", "dense/kernel/Adam_1", "beta1_power"), saved
-// with the model. An Optimizer is a recipe: a value type, built into a graph by minimize().
+// Slots are variables, named after the variable that they belong to ("dense/kernel/Adam", "dense/kernel/Adam_1"), or
+// shared ("beta1_power"). They are saved with the model. An Optimizer is a recipe: a value type that minimize() builds
+// into a graph.
 #pragma once
 
 #include <functional>
@@ -19,9 +20,9 @@ namespace argosy {
 
 // Of Optimizer::minimize().
 struct MinimizeOptions {
-  std::optional<double> clip_value = {};         // every element held within ±
-  std::optional<double> clip_norm = {};          // every gradient by its own norm
-  std::optional<double> clip_global_norm = {};   // all by their common norm
+  std::optional<double> clip_value = {};         // clips every element to ±clip_value
+  std::optional<double> clip_norm = {};          // clips every gradient by its own norm
+  std::optional<double> clip_global_norm = {};   // clips all gradients by their common norm
   std::vector<Value> updates = {};               // run with every step: moving averages
   std::optional<VariableNode> global_step = {};  // default: a new int64 variable "global_step"
 };
@@ -30,9 +31,10 @@ struct MinimizeOptions {
 struct TrainStep {
   Value run;                        // one step: gradients, updates, global_step + 1
   VariableNode global_step;         // steps done
-  Value learning_rate;              // of the step at hand
+  Value learning_rate;              // of this step
+  Value seed;                       // gradient of the loss with respect to itself: where the gradients start
   std::vector<Value> gradients;     // by variable, before clipping
-  std::vector<VariableNode> slots;  // and other state of the optimizer, with global_step: what a checkpoint needs
+  std::vector<VariableNode> slots;  // all optimizer state, global_step included: what a checkpoint needs
 };
 
 // A rule for updates and its learning rate. A value type.
@@ -41,12 +43,13 @@ class Optimizer {
   const std::string& name() const { return name_; }            // "Adam"
   const LearningRate& learning_rate() const { return rate_; }  // at each step
 
-  // Errors, among them a variable that the loss does not depend on, stick to the loss's graph.
+  // Builds gradients, clipping, slots and updates. Errors stick to the loss's graph; one is a variable that the loss
+  // does not depend on.
   TrainStep minimize(Value loss, const std::vector<VariableNode>& variables, const MinimizeOptions& options = {}) const;
 
  private:
   friend struct OptimizerRecipe;
-  // Applies one gradient: gives the update to run.
+  // Builds the update that applies one gradient.
   struct Slots {
     std::vector<VariableNode> of_variable;
     const std::vector<VariableNode>* shared = nullptr;
@@ -57,8 +60,8 @@ class Optimizer {
 
   std::string name_;
   LearningRate rate_;
-  std::vector<double> slot_starts_;                     // one slot each
-  std::vector<std::pair<std::string, double>> powers_;  // beta1_power: multiplied by its start every step
+  std::vector<double> slot_starts_;                     // initial value of each slot
+  std::vector<std::pair<std::string, double>> powers_;  // beta1_power: multiplied by its initial value every step
   Apply apply_;
 };
 
@@ -72,14 +75,14 @@ Optimizer adadelta(LearningRate rate, double rho = 0.95, double epsilon = 1e-8);
 Optimizer rms_prop(LearningRate rate, double decay = 0.9, double momentum = 0, double epsilon = 1e-10);
 // By running means of gradients and of their squares, both corrected for their start.
 Optimizer adam(LearningRate rate, double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-8);
-// Adam with the weights shrunk by rate * weight_decay first, apart from the gradient (Loshchilov & Hutter 2019);
-// scalars and vectors (biases, scales) are not shrunk.
+// Adam with decoupled weight decay (Loshchilov and Hutter, 2019): weights shrink by rate * weight_decay before the
+// gradient is applied. Scalars and vectors (biases, scales) do not shrink.
 Optimizer adam_w(LearningRate rate, double weight_decay = 0.01, double beta1 = 0.9, double beta2 = 0.999,
                  double epsilon = 1e-8);
 // Follow the regularised leader, with l1 and l2 penalties.
 Optimizer ftrl(LearningRate rate, double l1 = 0, double l2 = 0, double initial_accumulator = 0.1, double power = -0.5);
 
-// By name with default settings: "sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop", "adam", "adamw",
+// By name, with default settings: "sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop", "adam", "adamw",
 // "ftrl". INVALID_ARGUMENT lists them.
 Result<Optimizer> optimizer_by_name(const std::string& name, LearningRate rate);
 

@@ -1,4 +1,4 @@
-// Learning rates that follow the training step. A number is a rate that stays.
+// Learning rates that follow the training step. A number is a constant rate.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ class LearningRate {
   // The same at every step.
   LearningRate(double rate);  // NOLINT(google-explicit-constructor): a number is a schedule
 
-  // rate * decay^(step / steps); in jumps every `steps` when staircase.
+  // rate * decay^(step / steps). `staircase`: step / steps is rounded down.
   static LearningRate exponential(double rate, std::int64_t steps, double decay, bool staircase = false);
-  // From rate along half a cosine to end * rate at `steps`, and there it stays.
+  // Falls from `rate` along half a cosine to end * rate at `steps`, then stays there.
   static LearningRate cosine(double rate, std::int64_t steps, double end = 0);
   // rates[i] up to and including step boundaries[i], then the next. REQUIRES: one rate more than boundaries.
   static LearningRate piecewise(std::vector<std::int64_t> boundaries, std::vector<double> rates);
-  // Rises in a straight line to what `after` says at step `steps`, then follows it.
+  // Rises in a straight line to after.at(steps) at step `steps`, then follows `after`.
   static LearningRate warm_up(std::int64_t steps, LearningRate after);
 
   // The rate at an int64 step of the graph, a float scalar.
   Value build(Value step) const { return build_(step); }
-  // The same number, for people.
+  // The same rate as a number, for reports.
   double at(std::int64_t step) const { return at_(step); }
 
  private:

@@ -1,4 +1,4 @@
-// What image classifiers share. Private to models/.
+// Parts that image classifiers share. Private to models/.
 #pragma once
 
 #include "argosy/train/models/models.h"
@@ -6,7 +6,7 @@
 namespace argosy::models {
 
 Value image_input(Layers& net, const ClassifierOptions& options);
-// Labels, the mean cross-entropy, the accuracy.
+// Adds the labels, the mean cross-entropy as the loss, and the accuracy.
 Model classify(Layers& net, Value logits);
 
 }  // namespace argosy::models

@@ -1,4 +1,4 @@
-// Ready-made models: what `argosy train` trains, what examples and benchmarks share. Each gives a ModelBuilder for a
+// Ready-made models, used by `argosy train`, examples and benchmarks. Each function returns a ModelBuilder for a
 // Trainer.
 #pragma once
 
@@ -8,9 +8,11 @@
 
 namespace argosy::models {
 
-// A convolutional auto-encoder: `depth` times a 3x3 convolution with ReLU and a 2x2 max-pooling, then as many strided
-// transposed convolutions with ReLU, and a 3x3 convolution to the image's channels. Filters: width, 2 width, 4 width,
-// 8 width, and there they stay. The loss is summed over the batch: sum((y - x)^2) / pixels of one image.
+// A convolutional auto-encoder.
+// - Encoder: `depth` times a 3x3 convolution with ReLU and a 2x2 max-pooling.
+// - Decoder: `depth` strided transposed convolutions with ReLU, and a 3x3 convolution to the image's channels.
+// - Filters: width, 2 width, 4 width, 8 width, and 8 width from there on.
+// - Loss, summed over the batch: sum((y - x)^2) / pixels of one image.
 struct AutoencoderOptions {
   int image_size = 64;  // a multiple of 2^depth
   int channels = 3;     // of the images
@@ -26,16 +28,16 @@ struct ClassifierOptions {
   int channels = 1;     // of the images
   int classes = 10;     // labels are 0 to classes - 1
 };
-// hidden - last - classes, ReLU between; last = 0: as hidden.
+// Layers of `hidden`, `last` and `classes` units with ReLU between. last = 0: as hidden.
 ModelBuilder mlp(const ClassifierOptions& options, int hidden = 256, int last = 0);
-// Two 5x5 convolutions (32 and 64 filters) with ReLU and 2x2 max-pooling, a layer of 1024, classes.
+// Two 5x5 convolutions (32 and 64 filters) with ReLU and 2x2 max-pooling, a layer of 1024 units, and the classes.
 ModelBuilder lenet(const ClassifierOptions& options);
-// He et al. 2016. Layers 20, 32, 44, 56: three stages of basic blocks for small images; 50: bottlenecks for large ones.
-// Weights shrink by `weight_decay` in the loss. INVALID_ARGUMENT (of the graph) for other depths.
+// ResNet (He et al., 2016). `layers` 20, 32, 44, 56: three stages of basic blocks for small images. 50: bottlenecks for
+// large images. The loss includes weight decay. INVALID_ARGUMENT (of the graph) for other depths.
 ModelBuilder resnet(const ClassifierOptions& options, int layers, double weight_decay = 1e-4);
 
-// A small encoder that sorts: given a sequence of tokens, at each place the token that stands there in the sorted
-// sequence. Inputs "tokens" and "sorted", int32[length] (data: sorting_task()).
+// A small encoder that sorts. Given a sequence of tokens, it predicts the sorted sequence, token by token. Inputs
+// "tokens" and "sorted", int32[length] (data: sorting_task()).
 struct TransformerOptions {
   int length = 16;       // words of a sequence
   int vocabulary = 32;   // distinct words

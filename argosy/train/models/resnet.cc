@@ -17,7 +17,7 @@ Value conv_norm(Layers& net, Value x, int filters, std::int64_t window, std::int
   return with_relu ? relu(x) : x;
 }
 
-// What a block adds to, brought to the block's shape.
+// The shortcut of a block, in the block's shape.
 Value shortcut(Layers& net, Value x, int filters, std::int64_t stride) {
   if (!x.valid() || (x.shape().sizes().back() == filters && stride == 1)) return x;
   return conv_norm(net, x, filters, 1, stride, false);

@@ -1,4 +1,4 @@
-// Sequences of random tokens and the same tokens sorted: something for a transformer to learn.
+// A dataset of random token sequences and the same sequences sorted: a task for a transformer.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,8 @@
 
 namespace argosy::models {
 
-// Components "tokens" and "sorted", int32[length], tokens below `vocabulary`. Example i depends on seed and i alone.
+// Components "tokens" and "sorted", int32[length], with tokens below `vocabulary`. Example i depends only on seed and
+// i.
 Result<std::unique_ptr<data::Dataset>> sorting_task(int length, int vocabulary, std::int64_t examples,
                                                     std::uint64_t seed);
 

@@ -1,5 +1,5 @@
-// One device and several, measured in alternating rounds: how much faster the several are, how far the rounds lie apart, and whether
-// the measurement says anything at all.
+// Compares the rates of one device and of several, measured in alternating rounds. Answers how much faster several are,
+// how far the rounds spread, and whether the measurement is valid.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace argosy {
 
-// Rates (samples/s, or whatever both sides count), a pair for each round.
+// Rates of each round (samples/s or another unit, the same on both sides).
 struct InterleavedRates {
-  std::vector<double> one, many;  // samples/s, round by round
-  CoreUse use = {};               // of the cores that this process may run on, over all rounds
-  double cores = 1;               // how many these are
-  double seconds = 0;             // of all rounds
+  std::vector<double> one, many;
+  CoreUse use = {};    // of the cores that this process may run on, over all rounds
+  double cores = 1;    // number of these cores
+  double seconds = 0;  // of all rounds together
 };
 
-// The middle of several numbers, and between which they lie. Of five or more the lowest and the highest are left out.
+// The median and the range of several numbers. Of five or more, the lowest and the highest are left out.
 struct Range {
   double low = 0, middle = 0, high = 0;                                     // of samples/s, or of speed-ups
   double spread() const { return middle > 0 ? (high - low) / middle : 0; }  // width over the middle; 0 of nothing
@@ -27,20 +27,25 @@ Range range_of(std::vector<double> numbers);
 
 // What rounds of one device and of all say.
 struct Comparison {
-  int rounds = 0;            // counted ones
-  Range one, many;           // samples/s
-  Range speedup;             // of the rounds' own ratios
-  std::string not_measured;  // why nothing can be said; "" when it can
+  int rounds = 0;
+  Range one, many;
+  Range speedup;             // of the ratios of the rounds
+  std::string not_measured;  // why there is no result; "": there is one
 };
 
-// What other programs must take of the cores to disturb a measurement: a quarter of a core, or a twentieth of all where
-// that is more, while our threads wait for a core for a twentieth of the time. "" when they did not, else "other
-// programs took 1.3 of 2 cores". The kernel counts in hundredths of a second: of a short time nothing is said.
+// Returns "" if other programs did not disturb a measurement, else "other programs took 1.3 of 2 cores". They disturbed
+// it if both hold:
+// - They took more than a quarter of a core, or a twentieth of all cores if that is more.
+// - Our threads waited for a core for more than a twentieth of the time.
+//
+// The kernel counts in hundredths of a second: short times are never called disturbed.
 std::string disturbed(const CoreUse& use, double cores, double seconds);
 
-// `ideal`: what the devices could bring at most. Nothing can be said of fewer than three rounds, of cores that others
-// took, of rounds that lie further apart than a third of their middle, or of a speed-up beyond `ideal` in (nearly) all
-// rounds: the one device must have been held up then.
+// Compares the two rates. `ideal`: the greatest speed-up that the devices allow. There is no result (not_measured) if
+// - there are fewer than three rounds;
+// - other programs disturbed the measurement;
+// - the rounds spread by more than a third of their median;
+// - the speed-up exceeds `ideal` in (nearly) all rounds: the one device must have been held up.
 Comparison compare(const InterleavedRates& measured, double ideal, const char* one = "one device",
                    const char* many = "all devices");
 

@@ -1,4 +1,4 @@
-// The speed of one device beside that of all: the same steps on both, one after the other and again.
+// Measures the speed of one device and of all devices: the same steps on both, in alternating rounds.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace argosy {
 
-// Steps of `batch` examples on both programs, in rounds whose order changes; samples per second. Takes some seconds at
-// most, more where three rounds take longer. `ideal`: what all could bring at most, as for compare(). Both programs are
-// initialized, and train meanwhile.
+// Runs steps of `batch` examples on both programs, in rounds of alternating order, and returns samples per second.
+// Takes a few seconds, longer if three rounds need longer. `ideal`: as for compare(). REQUIRES: both programs are
+// initialized. The steps train them.
 Result<Comparison> measure_interleaved(CompiledModel& alone, CompiledModel& all, const std::vector<Tensor>& feeds,
                                        std::int64_t batch, double ideal);
 

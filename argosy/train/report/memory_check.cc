@@ -21,7 +21,7 @@ Result<std::optional<Shortage>> shortage(const DeviceSet& device_set, const Fore
   for (const MemoryForecast& f : forecasts) {
     const int d = device_set.find(f.device);
     if (d < 0) continue;
-    // A little is left for what lives beside this step: other steps' arenas, rounding.
+    // Leaves room for other steps' arenas and for rounding.
     const std::uint64_t cap = device_set.device(d).spec().memory_limit_bytes, limit = cap / 100 * 95;
     if (limit == 0 || f.total_bytes() <= limit) continue;
     if (!worst || f.total_bytes() - limit > worst->forecast.total_bytes() - worst->limit)

@@ -1,4 +1,4 @@
-// Does a step fit? Asked before step 0, of the plan, not of the allocator.
+// Checks whether a training step fits in memory. It asks the compiled plan, before the first step.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,19 @@
 
 namespace argosy {
 
-// What a step of so many examples takes on each device.
+// The memory that a step of `batch` examples needs on each device.
 using ForecastOfBatch = std::function<Result<std::vector<MemoryForecast>>(std::int64_t batch)>;
 
-// OK, or RESOURCE_EXHAUSTED "ARG-MEM-002": which device lacks how much, what uses it, and the largest batch that fits.
+// Returns OK or RESOURCE_EXHAUSTED "ARG-MEM-002": the device, the missing bytes, their users, and the largest batch
+// that fits.
 Status check_memory(const DeviceSet& device_set, const ForecastOfBatch& forecast, std::int64_t batch);
 Status check_memory(CompiledModel& program, std::int64_t batch);
 
-// The largest batch, up to `limit`, whose forecast fits every device's cap; 0 when not even one example does.
+// The largest batch, up to `limit`, that fits every device's cap. 0: not even one example fits.
 Result<std::int64_t> largest_batch(const DeviceSet& device_set, const ForecastOfBatch& forecast, std::int64_t limit);
 
-// The batch to evaluate with: larger than in training, since no gradients are kept, but such that it takes no more
-// memory than a step of `training` (null: as much as it likes). At least the training batch.
+// The batch for evaluation. It is at least the training batch, and larger where memory allows, since no gradients are
+// kept. It needs no more memory than a step of `training`; null: no limit.
 Result<std::int64_t> evaluation_batch(CompiledModel& evaluator, CompiledModel* training, std::int64_t training_batch);
 
 }  // namespace argosy

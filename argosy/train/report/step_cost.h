@@ -1,12 +1,12 @@
-// What a training step has to compute and move, by its ops' own cost functions: the numerator of every "of the limit".
+// The arithmetic and memory traffic of a training step, by the cost functions of its ops. It is the numerator of every
+// "fraction of the limit".
 #pragma once
 
 #include "argosy/train/loop/compiled_model.h"
 
 namespace argosy {
 
-// Of all devices together, for a global batch of this size. Ops whose shapes are only known while running count as one
-// element per unknown size.
+// The cost over all devices, for a global batch of this size. An unknown size of a shape counts as one.
 Result<Cost> step_cost(CompiledModel& program, std::int64_t batch);
 
 }  // namespace argosy

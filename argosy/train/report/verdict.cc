@@ -102,7 +102,7 @@ void conclude(ScalingVerdict& v, std::int64_t largest_batch, int input_threads) 
     return;
   }
   v.bound = largest->second;
-  // What does not grow with the batch is paid once per step: twice the batch halves it per sample.
+  // Costs that do not grow with the batch are paid once per step. Twice the batch halves them per example.
   const double fixed_part = s.all_reduce + s.overhead;
   const double larger_batch = 1 / (1 - fixed_part / 2);
   const bool fits = largest_batch == 0 || 2 * v.batch <= largest_batch;

@@ -1,6 +1,7 @@
-// Batch normalisation, all three versions of the op, under data parallelism: statistics are those of each shard, so on
-// shards with the same rows training must be that of one device with one shard's rows, and where moving averages are
-// used, or statistics are synchronised, that of one device with all of them. Empty shards must not spoil anything.
+// Batch normalisation under data parallelism, all three versions of the op.
+// - Statistics are per shard. On shards with equal rows, training equals that of one device with one shard's rows.
+// - With moving averages or synchronised statistics it equals that of one device with all rows.
+// - Empty shards change nothing.
 #include <gtest/gtest.h>
 
 #include <cmath>

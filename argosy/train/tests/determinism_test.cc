@@ -1,5 +1,6 @@
-// Real convolutions and products on devices that have more or fewer cores each (emulated GPUs share those of the
-// machine): a reproducible run has the same bits altogether, any other run the same variables where its layers can.
+// Convolutions and products on devices with different numbers of cores (emulated GPUs divide the machine's cores).
+// - A reproducible run has the same bits in everything.
+// - Any other run has the same variables, where its layers allow it.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// A recorded op case once more, with operands that are the same memory, beside itself with operands of their own.
+// Runs a recorded op case with operands that share memory, and compares it with the same case whose operands have
+// memory of their own.
 #pragma once
 
 #include <memory>
@@ -11,14 +12,15 @@
 
 namespace argosy {
 
-// Operands of a case that shall be one: `others` become, in value and in memory, what `first` is, or as many elements
-// out of its middle as they have.
+// Operands that share memory: each of `others` gets the value and memory of `first`, or of a middle range of it with as
+// many elements as it has.
 struct Aliases {
   int first = 0;
   std::vector<int> others;
 };
 
-// How they are made one. All but kRead are of memory that the step computes and nobody reads after the op.
+// How the operands come to share memory. In all forms but kRead, the step computes that memory and nobody reads it
+// after the op.
 enum class Form {
   kSame,    // one value, given several times
   kMerged,  // equal nodes, which a pass makes one
@@ -26,19 +28,19 @@ enum class Form {
   kRead,    // `first` is a variable that the op changes, the others are read from it
 };
 
-// Pairs of operands of one dtype and shape, all of one dtype and shape together, and operands that can be a part of
-// another one. Of a case that changes variables also what can be read from them.
+// All aliases to test: pairs of operands of one dtype and shape, all operands of one dtype and shape together, and
+// operands that can be a part of another. For a case that changes variables, also the values read from them.
 std::vector<Aliases> aliases_of(const RecordedCase& c);
 std::string describe(const Aliases& aliases);
 
 struct AliasedRun {
-  Status status;           // of the case with operands of their own: where it fails, nothing was compared
-  std::string difference;  // which form gave other bits, on which device; empty: none did
-  int forms = 0;           // compared
+  Status status;           // of the run without shared memory; nothing is compared after an error
+  std::string difference;  // the form and the device with other bits; empty: none
+  int forms = 0;           // forms compared
 };
 
-// In one step of a session of the machine, on the CPU and, where it has one, on its GPU. `by_dataflow`: the step has a
-// loop over two devices beside it, so that the dataflow executor runs it. REQUIRES then: the machine has a GPU.
+// Runs the case in one step of a session, on the CPU and on the GPU, if there is one. `by_dataflow`: adds a loop over
+// two devices to the step, so that the dataflow executor runs it. REQUIRES then: the machine has a GPU.
 AliasedRun run_aliased(const std::shared_ptr<DeviceSet>& device_set, const RecordedCase& c, const Aliases& aliases,
                        bool optimize, bool by_dataflow);
 

@@ -1,4 +1,4 @@
-// A recorded op case run on one device of a machine, as a step of its own, forwards and backwards.
+// Runs a recorded op case on one device, as a step of its own, forwards and backwards.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ struct CaseRun {
   int on_device = 0, elsewhere = 0;  // nodes: the op itself, or those of its gradient
 };
 
-// `device` is "/gpu:0"; what it has no kernel for runs on the CPU. `known`: shapes and values of inputs are known when
-// the step is compiled. `reproducible`: as SessionOptions has it.
+// `device` is "/gpu:0"; nodes without a kernel there run on the CPU. `known`: shapes and values of the inputs are known
+// when the step is compiled. `reproducible`: as in SessionOptions.
 CaseRun run_forward(const std::shared_ptr<DeviceSet>& device_set, const std::string& device, const RecordedCase& c,
                     bool known, bool reproducible = false);
 
-// d(weighted sum of the outputs, which forwards were `outputs`)/d(inputs), one for each input that has one. No values:
-// the op has none for such a case.
+// The gradients d(weighted sum of the outputs)/d(inputs), one for each input that has one. `outputs`: the results of
+// the forward run. No values: the op has no gradient for this case.
 CaseRun run_gradient(const std::shared_ptr<DeviceSet>& device_set, const std::string& device, const RecordedCase& c,
                      const std::vector<Tensor>& outputs, bool reproducible = false);
 

@@ -1,5 +1,5 @@
-// cuBLASLt's calls answered by plain loops over column-major matrices, as strict as its documentation and header: what
-// those do not allow, or what users have found its kernels not to bear, it refuses or is a test's failure.
+// A fake cuBLASLt: plain loops over column-major matrices. It is as strict as the documentation and the header. It
+// refuses, or fails the test for, arguments that those forbid or that users found to crash its kernels.
 #pragma once
 
 #include <vector>
@@ -32,16 +32,16 @@ namespace argosy::cuda::fake {
 struct FakeBlas {
   std::size_t version = 130100;
   int create_answer = 0;
-  std::size_t workspace = 64;      // what every way needs
-  std::uint64_t unknown_rows = 0;  // products of so many rows (of column-major d) have no way
-  int start_answer = 0;            // what a product is answered with instead
+  std::size_t workspace = 64;      // of every algorithm
+  std::uint64_t unknown_rows = 0;  // products with this many rows (of column-major d) have no algorithm
+  int start_answer = 0;            // the status of a product instead of 0
 
   int products = 0, choices = 0, live_objects = 0;
   std::vector<BlasDescObject> asked = {};         // of the products started, in their order
   std::vector<BlasPreferenceObject> wanted = {};  // of the choices
   std::vector<int> batches = {};                  // of the products started
 
-  // The table; one fake at a time. On a stream that is null products are made at once.
+  // The table; one fake at a time. On a null stream products run at once.
   BlasCalls calls();
   std::shared_ptr<GpuBlas> opened() { return GpuBlas::over(calls()).value(); }
 };

@@ -1,4 +1,4 @@
-// cuDNN's calls answered by our own kernels, with what a test wants to go wrong.
+// A fake cuDNN that computes with our own kernels, and fails where a test asks for it.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 namespace argosy::cuda {
 
 struct DnnHandleObject {
-  CudaDevice* device = nullptr;  // where everything runs; null: nowhere
+  CudaDevice* device = nullptr;  // computes everything; null: nothing is computed
   void* stream = nullptr;
 };
 struct DnnTensorObject {
@@ -33,12 +33,12 @@ struct FakeDnn {
     std::vector<int> notes = {};
   };
   std::vector<Engine> engines = {{.number = 1, .workspace_bytes = 64}, {.number = 2}};
-  std::map<int, int> status_of = {};                             // what a convolution by this engine answers instead
-  std::map<int, int> plan_status_of = {};                        // and what the making of its plan does
-  int only_format = -1;                                          // images of the other one have no engine
-  bool fuses = true;                                             // has relu(convolution + bias) an engine?
-  bool pads_unlike = true;                                       // and padding that is not the same at both ends?
-  int norms_answer = 0, pools_answer = 0, softmaxes_answer = 0;  // what these are answered with instead
+  std::map<int, int> status_of = {};                             // the status of a convolution by this engine
+  std::map<int, int> plan_status_of = {};                        // the status of making its plan
+  int only_format = -1;                                          // the only format with an engine; -1: both
+  bool fuses = true;                                             // relu(convolution + bias) has an engine
+  bool pads_unlike = true;                                       // unequal padding at both ends has one
+  int norms_answer = 0, pools_answer = 0, softmaxes_answer = 0;  // their status instead of 0
   std::size_t library_version = 90500;
 
   int convolutions = 0, fused = 0, graphs = 0;
@@ -49,9 +49,9 @@ struct FakeDnn {
 
   // The table; one fake at a time.
   DnnCalls calls();
-  // On no device: everything is only counted.
+  // Without a device: calls are only counted.
   std::shared_ptr<Dnn> opened() { return Dnn::over(calls()).value(); }
-  // Devices that find this fake, and compute there.
+  // Options for devices that find this fake and compute on them.
   CudaBackend::Options found(CudaBackend::Options backend);
 };
 

@@ -13,7 +13,7 @@ namespace argosy::cuda::fake {
 
 namespace {
 
-// `told` instead, where it is something; `count` is the fake's counter of such calls.
+// Returns `told` if it is not 0; else does the work. `count` is the fake's counter of these calls.
 int answer(DnnHandle handle, int told, int* count, const std::function<Status(KernelContext&)>& work) {
   expect_stream(*handle);
   if (told != 0) return told;

@@ -1,4 +1,4 @@
-// What the files of the fake cuDNN share.
+// Shared by the files of the fake cuDNN.
 #pragma once
 
 #include <mutex>
@@ -7,7 +7,7 @@
 
 namespace argosy::cuda::fake {
 
-extern FakeDnn* fake;        // the table's functions are given no context of ours
+extern FakeDnn* fake;        // the table's functions have no argument for it
 extern std::mutex counting;  // devices have threads of their own
 
 inline DType dtype_of(int type) {
@@ -18,12 +18,12 @@ inline DType dtype_of(int type) {
     default: return DType::kFloat32;
   }
 }
-// Everything is started on the stream that the handle was given for it.
+// Fails the test unless the stream of the handle is the device's compute stream.
 void expect_stream(const DnnHandleObject& handle);
 // Batch normalisation, pooling and softmax (fake_dnn_images.cc).
 void add_images(DnnCalls& calls);
-// Graphs (fake_dnn_graph.cc): descriptors that know their attributes and are as strict about them as the library is,
-// and convolutions by our own kernels.
+// Graphs (fake_dnn_graph.cc): descriptors that check their attributes as strictly as the library, and convolutions by
+// our own kernels.
 void add_graphs(DnnCalls& calls);
 
 }  // namespace argosy::cuda::fake

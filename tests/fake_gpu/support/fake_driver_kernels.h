@@ -25,7 +25,7 @@ inline Options gpus_with_kernels(int gpus) {
   options.gpus.assign(static_cast<std::size_t>(gpus), FakeGpu{.memory_bytes = std::uint64_t{1} << 30});
   return options;
 }
-// Fused kernels are compiled in no time, for GPUs that run none (Options::run_kernels).
+// A run-time compiler that compiles nothing, for GPUs that run no kernels (Options::run_kernels).
 class CompilesNothing final : public RuntimeCompiler {
  public:
   std::string version() const override { return "none"; }

@@ -1,9 +1,9 @@
-// A CUDA plug-in whose GPUs are fakes, with our kernels compiled for the host and a fake NCCL: what the program does
-// with GPUs, end to end, on a machine that has none. Opened by ARGOSY_CUDA_PLUGIN as any other.
+// A CUDA plug-in with fake GPUs, our kernels compiled for the host, and a fake NCCL. With it a test runs the program
+// end to end on a machine without GPUs. ARGOSY_CUDA_PLUGIN opens it like any other plug-in.
 //
-// $ARGOSY_FAKE_GPUS says what there is, with commas between: "gpus=2", "peers=refused", "peers=lie" (small copies
-// too), "peers=lie-large", "host=lie", "nccl=yes", "nccl=old", "libraries=none", "kernels=skipped" (nothing is
-// computed), "nodes=named" (and nothing recorded). $ARGOSY_FAKE_GPUS_LOG: a file for all calls (fake_driver.h);
+// $ARGOSY_FAKE_GPUS describes the machine, separated by commas: "gpus=2", "peers=refused", "peers=lie" (small copies
+// too), "peers=lie-large", "host=lie", "nccl=yes", "nccl=old", "libraries=none", "kernels=skipped" (kernels compute
+// nothing), "nodes=named" (and no graph is captured). $ARGOSY_FAKE_GPUS_LOG: a file for all calls (fake_driver.h);
 // steps.py reads it.
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// One op on a fake GPU that finds a fake cuDNN.
+// Runs one op on a fake GPU that finds a fake cuDNN.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@ namespace argosy {
 
 struct ByDnnOptions {
   int runs = 1;
-  int chained = 1;                  // the op again with its first output as its first input, this many in all
-  bool shapes_known = true;         // before the step
-  std::vector<int> constants = {};  // inputs that are no feeds
+  int chained = 1;                  // a chain of this many ops: the first output is the next first input
+  bool shapes_known = true;         // when the step is compiled
+  std::vector<int> constants = {};  // inputs that are constants instead of feeds
 };
 
-// What a graph of `op` alone gives on a GPU, all its (last one's) outputs; none where it failed.
+// The outputs of a graph of `op` alone on a GPU (of the last op of the chain); none after a failure.
 inline std::vector<Tensor> run_by_dnn(cuda::fake::Machine& machine, const std::string& op, const AttrMap& attrs,
                                       const std::vector<Tensor>& inputs, const ByDnnOptions& options = {}) {
   Graph graph;

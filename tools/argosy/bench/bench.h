@@ -1,5 +1,5 @@
-// What every benchmark of `argosy bench` gives: rows of measured times or rates beside the physical limit of this
-// machine, measured in the same run; and where they are declared.
+// The result of a benchmark of `argosy bench`: rows of times or rates, each with the physical limit of this machine,
+// measured in the same run. Also the declarations of all benchmarks.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ Command& add_benchmark(Command& bench, const std::string& name, const std::strin
 
 Result<int> print_result(const BenchResult& result, Console& console);
 
-// Whether others take the cores while it lives; programs that this one starts are no others.
+// Measures whether other programs take the cores while it lives. Programs that this one starts do not count.
 class BenchWatch {
  public:
   BenchWatch();
@@ -67,7 +67,7 @@ void add_bench_start(Command& bench);
 void add_bench_train(Command& bench);
 void add_bench_virtual(Command& bench);  // bench_ensemble.cc
 
-// What oneDNN alone reaches on float32 matrices of n x n: `workers` at once, each with a team of `cores_each`. GFLOP/s
+// The rate of oneDNN alone on float32 matrices of n x n: `workers` at once, each with a team of `cores_each`. GFLOP/s
 // of all together. bench_matpow.cc.
 Result<double> raw_matmul_rate(std::int64_t n, int workers, int cores_each);
 

@@ -1,4 +1,4 @@
-// What benchmarks feed their models.
+// Batches that benchmarks feed to their models.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the benchmarks of checkpoints share.
+// Helpers of the checkpoint benchmarks.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace argosy::cli {
 // `asked`, or a folder of this process among the temporary ones.
 std::string checkpoint_folder(const std::string& asked);
 
-// What everybody would write: `folder`/raw by one thread, 8 MiB at a time, fsync, rename, fsync of the folder.
+// A plain writer to compare with: `folder`/raw by one thread, 8 MiB at a time, fsync, rename, fsync of the folder.
 Status raw_write(const std::string& folder, std::span<const tf::NamedTensor> tensors);
 
 }  // namespace argosy::cli

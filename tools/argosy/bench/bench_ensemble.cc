@@ -11,6 +11,7 @@
 #include "tools/argosy/bench/bench.h"
 #include "tools/argosy/bench/bench_gpus.h"
 #include "tools/argosy/cli/console.h"
+#include "tools/argosy/cli/count_of.h"
 #include "tools/argosy/cli/device_flags.h"
 
 namespace argosy::cli {
@@ -84,7 +85,7 @@ Result<BenchResult> measure_ensemble(const Options& options, Console& console) {
   BenchResult result{.benchmark = "ensemble"};
   double one = 0;
   for (const std::int64_t members : counts) {
-    console.note(str_cat("measuring ", members, members == 1 ? " model" : " models"));
+    console.note(str_cat("measuring ", count_of(members, "model")));
     ARGOSY_ASSIGN_OR_RETURN(const Times times,
                             time_members(options.request, {devices[0]}, members, options.batch, options.seconds));
     result.rows.push_back({str_cat("E=", members), "us/step", times.min() * 1e6, times.median() * 1e6});
@@ -119,7 +120,7 @@ Result<BenchResult> measure_virtual(const Options& options, Console& console) {
   for (const std::int64_t count : counts) {
     ARGOSY_ASSIGN_OR_RETURN(const DeviceRequest request, logical_devices(options.request, devices[0], count));
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> logical, chosen_devices(request));
-    console.note(str_cat("measuring ", count, count == 1 ? " device" : " devices"));
+    console.note(str_cat("measuring ", count_of(count, "device")));
     ARGOSY_ASSIGN_OR_RETURN(const Times apart, time_members(request, logical, count, options.batch, options.seconds));
     ARGOSY_ASSIGN_OR_RETURN(const Times together,
                             time_members(options.request, {devices[0]}, count, options.batch, options.seconds));

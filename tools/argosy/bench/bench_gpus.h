@@ -1,4 +1,4 @@
-// What the benchmarks share where the devices are real GPUs: their links, what a GPU's products cost, sums over GPUs.
+// Helpers of benchmarks on real GPUs: their links, what a GPU's products cost, sums over GPUs.
 #pragma once
 
 #include "argosy/device/link_facts.h"
@@ -13,7 +13,7 @@ Result<bool> names_real_gpus(const DeviceRequest& request);
 // INVALID_ARGUMENT where --devices names something else.
 Result<std::string> emulated_gpus(const DeviceRequest& request, int least, int count);
 
-// What connects the machine's GPUs, tried out now.
+// The links between the machine's GPUs, measured now.
 GpuLinks links_of_gpus(const DeviceRequest& request);
 // Bytes a second from one device to another, as tried out: GPUs, or the CPU for the host's memory. Nothing for two
 // devices of one physical GPU, and where the link was not measured.

@@ -1,5 +1,5 @@
-// One model, as large as it is told to be, on any devices: its step, what it takes of a device's memory, and how often
-// a steady step asks for memory. The peers' scripts train the same (benchmarks/peers).
+// One model of a given size on any devices: the time of its step, its peak of device memory, and how often a steady
+// step allocates. The peers' scripts train the same (benchmarks/peers).
 #include <algorithm>
 
 #include "argosy/base/threads/parallel.h"

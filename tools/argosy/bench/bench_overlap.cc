@@ -1,5 +1,5 @@
-// Copies beside compute: the next batch's way to the device while a step computes, and a snapshot's way back. What is
-// hidden is the part of a copy's time by which both together are shorter than one after the other.
+// Copies beside compute: the next batch's way to the device while a step computes, and a snapshot's way back. The
+// hidden share of a copy is the time by which both together are shorter than one after the other.
 #include <algorithm>
 #include <cmath>
 #include <thread>

@@ -1,4 +1,4 @@
-// Where the program speaks: results on stdout, everything else (notes, progress, errors) on stderr.
+// Console: the program's output. Results go to stdout; notes, progress and errors go to stderr.
 // Colour and bars only on a terminal; NO_COLOR, CLICOLOR_FORCE / FORCE_COLOR, TERM=dumb, CI and --color decide.
 // Used by one thread.
 #pragma once
@@ -32,8 +32,9 @@ class Console {
 
   void print(std::string_view text);  // to stdout as it is; a result ends with a newline of its own
   void note(std::string_view line);   // to stderr with a newline, unless --quiet
-  // What failed, where, and what to type next, on stderr; with --json also as {"error": …} on stdout, unless something
-  // was printed there: a document that holds the error (error_json.h).
+
+  // Prints what failed, where, and what to type next on stderr. With --json also {"error": …} on stdout, unless a
+  // document was printed there: it holds the error itself (error_json.h).
   void error(const Status& status, std::string_view command);
   // Pushes stdout out. NOT OK when it went nowhere (a full disk): a result that was not written is a failure.
   Status flush();

@@ -1,4 +1,4 @@
-// The flags by which every command that computes is told where: the same spellings everywhere.
+// The flags that choose devices, with the same spellings in every command.
 #pragma once
 
 #include "argosy/device/device.h"
@@ -6,9 +6,9 @@
 
 namespace argosy::cli {
 
-// What the machine has: --emulate, --mem. `request` must outlive the command (Command::own()).
+// Flags of the machine: --emulate, --mem. `request` must outlive the command (Command::own()).
 void add_machine_flags(Command& command, DeviceRequest& request);
-// What of it to use: those, and --gpus, --devices, --cpu-threads.
+// Flags of the devices to use: those, and --gpus, --devices, --cpu-threads.
 void add_device_flags(Command& command, DeviceRequest& request);
 // "gpu:0 is the machine's GPU 2, gpu:1 its GPU 3"; empty where both count alike.
 std::string machine_numbers(const std::vector<DeviceSpec>& devices);

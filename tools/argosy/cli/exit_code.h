@@ -1,4 +1,4 @@
-// What the program's exit says to scripts and schedulers.
+// The program's exit codes, for scripts and schedulers.
 #pragma once
 
 #include "argosy/base/status.h"

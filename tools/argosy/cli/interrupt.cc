@@ -15,15 +15,15 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
 
-// A handler is told nothing but a number, so what it needs is process state, as signals are. Lock-free atomics and
-// write() are all that is allowed in it.
+// A signal handler gets only a number, so its state is global, as signals are. Only lock-free atomics and write() are
+// allowed in it.
 std::atomic<int> asked{0};
 std::atomic<std::int64_t> asked_at{0};
 std::atomic<bool> owned{false};
 char notice_line[256];
 
-// timeout sends its signal to the process and to its group, a shell's Ctrl-C comes by wrappers as well: one wish, some
-// microseconds apart. Nobody presses a key twice in that time.
+// Signals within this time count as one: `timeout` sends its signal to the process and to its group, and wrappers pass
+// a shell's Ctrl-C on, some microseconds apart.
 constexpr std::int64_t kSameWishNanos = 200'000'000;
 
 std::int64_t nanos_now() {  // what a handler may call

@@ -15,7 +15,7 @@ struct Parsed {
   const Command* command = nullptr;  // the deepest one named
   Wish wish = Wish::kRun;
   ConsoleOptions console;  // the options every command takes
-  Status status;           // what is wrong with the words: message, where, and what to type instead
+  Status status;           // the error in the words: message, where, what to type instead
 };
 
 // Never fails otherwise: even bad words leave a command and console options to report with.

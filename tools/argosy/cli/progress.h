@@ -1,4 +1,4 @@
-// How far a long job is: a bar drawn in place with an ETA on a terminal, a line every few seconds elsewhere.
+// Progress of a long job: a bar drawn in place with an ETA on a terminal, a line every few seconds elsewhere.
 //
 //   train   412/2000 [#####---------------]  20%  ETA 0:41  loss 0.132  1,184 samples/s
 //
@@ -38,7 +38,7 @@ class Progress {
 
   // `done` of `total`, and what else is worth a glance ("loss 0.132  1,184 samples/s").
   void update(std::int64_t done, std::string_view facts = {});
-  // Whether update() would show something now: to save making `facts` for nothing.
+  // Whether update() would show something now: saves making `facts` otherwise.
   bool due() const;
   // A line of its own, above the bar.
   void note(std::string_view line);

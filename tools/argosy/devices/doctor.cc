@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kEmulationExample = "argosy train autoencoder --emulate 2";
 
-// What is worth changing, each with what to do about it.
+// Findings, each with its cure.
 std::vector<std::string> advice(const MachineFacts& facts, const GpuReport& gpus, const GpuLinks& links) {
   const BuildInfo build = build_info();
   std::vector<std::string> list;

@@ -1,4 +1,4 @@
-// What the doctor looks at: facts of the machine, read from /proc and /sys without changing anything.
+// The facts of the machine that doctor checks, read from /proc and /sys without changing anything.
 #pragma once
 
 #include <cstdint>

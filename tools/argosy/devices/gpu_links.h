@@ -1,4 +1,4 @@
-// What connects the machine's GPUs, as doctor shows it: a matrix for people, JSON for programs.
+// The links between the machine's GPUs, as doctor shows them: a matrix for people, JSON for programs.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace argosy::cli {
 std::string links_table(const GpuLinks& all);
 // "of gpu:0, gpu:1: NCCL (it is there); ..." Empty for fewer than two GPUs.
 std::string links_sums(const GpuLinks& all);
-// What is worth changing.
+// Advice.
 std::vector<std::string> links_advice(const GpuLinks& all);
 nlohmann::ordered_json links_json(const GpuLinks& all);
 

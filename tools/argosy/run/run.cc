@@ -1,5 +1,5 @@
-// A program of somebody else's, its TensorFlow sessions on our devices: a session server in this process, the program
-// in a child whose Python finds run/hook/sitecustomize.py first.
+// argosy run: a session server in this process, the user's program in a child. The child's Python finds
+// run/hook/sitecustomize.py first.
 #include "argosy/tf/server/transport/session_server.h"
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ struct Options {
 // Steps that do not end (a kernel that never does) are not waited for longer than this.
 constexpr std::chrono::seconds kLongestStop{5};
 
-// False: it is still at it, on a thread of its own, and this process is to end without destructors.
+// False: stopping goes on in another thread, and this process must end without destructors.
 bool stopped_in_time(tf::SessionServer& server) {
   std::promise<void> over;
   std::future<void> ended = over.get_future();

@@ -16,10 +16,10 @@ class RunHook {
   RunHook(RunHook&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
   RunHook& operator=(RunHook&&) = delete;
   ~RunHook();  // removes it
-  // What the destructor does, for who ends without one.
+  // Does the destructor's work, for programs that end without it.
   void remove() const;
 
-  // Where the program's sockets are, too.
+  // The folder; the program's sockets are in it, too.
   const std::string& folder() const { return folder_; }
   // This process' environment ("NAME=value") with PYTHONPATH begun by the folder, ARGOSY_TARGET, and GLIBC_TUNABLES
   // that ask for huge pages, unless they say something of them.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "argosy/base/str.h"
+#include "tools/argosy/cli/count_of.h"
 
 namespace argosy::cli {
 
@@ -26,8 +27,6 @@ std::string number(const char* format, double value) {
   return text;
 }
 
-std::string count(std::int64_t n, std::string_view what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); }
-
 // The one thing that would help most.
 std::string advice(const RunReport& report, double busy, double at_work) {
   const tf::WorkTotals& totals = report.totals;
@@ -45,7 +44,7 @@ std::string advice(const RunReport& report, double busy, double at_work) {
       return str_cat(idle, " did nothing: the training step could not be replicated; ", pin);
     }
     if (totals.small_steps > 0) {
-      return str_cat(idle, " did nothing: ", count(totals.small_steps, "training step"),
+      return str_cat(idle, " did nothing: ", count_of(totals.small_steps, "training step"),
                      " had too few examples for every GPU to have one; larger batches would be sharded");
     }
     if (report.replicate) return str_cat(idle, " did nothing: no step computes gradients and trains; ", pin);
@@ -79,26 +78,26 @@ double compute_seconds(const tf::WorkTotals& totals) {
 std::string replication_lines(const tf::WorkTotals& totals) {
   std::string text;
   if (totals.replicated_steps > 0) {
-    text += str_cat("\nreplicated  ", count(totals.replicated_steps, "step"), ": ", totals.replicas);
+    text += str_cat("\nreplicated  ", count_of(totals.replicated_steps, "step"), ": ", totals.replicas);
   }
   if (totals.small_steps > 0) {
-    text +=
-        str_cat("\non one device  ", count(totals.small_steps, "step"), ": too few examples for every GPU to have one");
+    text += str_cat("\non one device  ", count_of(totals.small_steps, "step"),
+                    ": too few examples for every GPU to have one");
   }
   for (const tf::OneDeviceReason& r : totals.reasons) {
-    text += str_cat("\nnot replicated: ", r.why, "\n    ", count(r.steps, "step"),
+    text += str_cat("\nnot replicated: ", r.why, "\n    ", count_of(r.steps, "step"),
                     r.node.empty() ? "" : str_cat(", node '", r.node, "'"));
   }
   if (totals.more_reasons > 0) {
-    text += str_cat("\nnot replicated: for further reasons\n    ", count(totals.more_reasons, "step"));
+    text += str_cat("\nnot replicated: for further reasons\n    ", count_of(totals.more_reasons, "step"));
   }
   if (totals.checked_steps > 0)
-    text += str_cat("\nchecked  ", count(totals.checked_steps, "step"), ": as on one device");
+    text += str_cat("\nchecked  ", count_of(totals.checked_steps, "step"), ": as on one device");
   if (totals.differing_steps > 0) {
-    text += str_cat("\nchecked  ", count(totals.differing_steps, "step"), ": OTHER than on one device; they failed");
+    text += str_cat("\nchecked  ", count_of(totals.differing_steps, "step"), ": OTHER than on one device; they failed");
   }
   for (const tf::OneDeviceReason& r : totals.not_checked) {
-    text += str_cat("\nnot checked: ", r.why, "\n    ", count(r.steps, "step"),
+    text += str_cat("\nnot checked: ", r.why, "\n    ", count_of(r.steps, "step"),
                     r.node.empty() ? "" : str_cat(", node '", r.node, "'"));
   }
   return text;
@@ -110,7 +109,7 @@ std::string run_verdict(const RunReport& report) {
   const tf::WorkTotals& totals = report.totals;
   if (totals.sessions == 0) return kNoSession;
   const double busy = busy_seconds(totals), compute = compute_seconds(totals);
-  std::string text = str_cat("ran  ", count(totals.sessions, "session"), ", ", count(totals.steps, "step"),
+  std::string text = str_cat("ran  ", count_of(totals.sessions, "session"), ", ", count_of(totals.steps, "step"),
                              totals.failed_steps > 0 ? str_cat(", ", totals.failed_steps, " that failed") : "", ", ",
                              number("%.1f", busy), " s of the program's ", number("%.1f", report.seconds), " s");
   text += replication_lines(totals);

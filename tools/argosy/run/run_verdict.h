@@ -1,4 +1,4 @@
-// What the devices did for a program, in a few lines for people or as one JSON object for programs.
+// The report of `argosy run`: what the devices did, in a few lines for people or as one JSON object for programs.
 #pragma once
 
 #include <string>

@@ -83,6 +83,7 @@ class Data(Case):
         write_mnist("mnist")
         done = self.runs("train", "lenet", "--data", "mnist", "--image-size", "12", "--steps", "1", "--batch", "4")
         self.assertIn("resized to 12 x 12 pixels", done.stderr)
+        self.assertRegex(done.stdout, "trained  1 step in ")
 
 
 class Results(Case):

@@ -5,6 +5,7 @@
 #include "argosy/train/models/models.h"
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
+#include "tools/argosy/cli/count_of.h"
 #include "tools/argosy/cli/device_flags.h"
 #include "tools/argosy/cli/error_json.h"
 #include "tools/argosy/cli/exit_code.h"
@@ -148,12 +149,13 @@ std::string memory_text(const std::vector<std::pair<std::string, std::uint64_t>>
   return text;
 }
 
-// What was measured: true whatever becomes of checkpoints and pictures.
+// The measured results: they hold even if a checkpoint or picture fails later.
 std::string results_text(const TrainReport& report) {
   std::string text;
   if (!report.losses.empty()) {
-    text += str_cat("trained  ", report.losses.size(), " steps in ", format_duration(report.seconds), ", loss ",
-                    static_cast<float>(report.losses.front()), " -> ", static_cast<float>(report.losses.back()), "\n");
+    text += str_cat("trained  ", count_of(std::ssize(report.losses), "step"), " in ", format_duration(report.seconds),
+                    ", loss ", static_cast<float>(report.losses.front()), " -> ",
+                    static_cast<float>(report.losses.back()), "\n");
   } else if (report.total_steps > 0 && report.first_step >= report.total_steps) {
     text += str_cat("finished ", report.checkpoint, " is at step ", report.first_step, " of ", report.total_steps,
                     ": nothing is left to train; --steps ", 2 * report.first_step, " goes on\n");
@@ -161,8 +163,7 @@ std::string results_text(const TrainReport& report) {
   for (const auto& [name, value] : report.evaluation)
     text += str_cat("test     ", name, " ", static_cast<float>(value), "\n");
   if (report.checked_steps > 0) {
-    text += str_cat("checked  ", report.checked_steps, report.checked_steps == 1 ? " step" : " steps",
-                    ": loss and variables as on one device\n");
+    text += str_cat("checked  ", count_of(report.checked_steps, "step"), ": loss and variables as on one device\n");
   }
   if (!report.not_checked.empty()) text += str_cat("not checked: ", report.not_checked, "\n");
   return text + memory_text(report.planned_bytes, report.peak_bytes);
@@ -175,7 +176,7 @@ std::string machine_note(const std::vector<DeviceSpec>& devices) {
 
 void announce(const std::vector<DeviceSpec>& devices, const TrainJob& job, const TrainChoices& choices,
               Console& console) {
-  std::string line = str_cat(choices.model, " on ", devices.size(), devices.size() == 1 ? " device: " : " devices: ");
+  std::string line = str_cat(choices.model, " on ", count_of(std::ssize(devices), "device"), ": ");
   bool gpu = false;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     line += str_cat(i > 0 ? ", " : "", devices[i].name.short_string(), " (", device_kind_name(devices[i].kind), ")");

@@ -6,6 +6,7 @@
 #include "argosy/data/image/resized_dataset.h"
 #include "argosy/train/models/models.h"
 #include "argosy/train/models/sorting_task.h"
+#include "tools/argosy/cli/count_of.h"
 #include "tools/argosy/cli/device_flags.h"
 #include "tools/argosy/cli/exit_code.h"
 
@@ -80,7 +81,7 @@ Status resize(Data& data, std::int64_t size) {
   return ok_status();
 }
 
-// Images become squares of --image-size where that is given; what a model cannot take as it is, is told or resized.
+// Resizes images to squares of --image-size, if given. Images that the model cannot take are resized or an error.
 Status fit_images(const TrainChoices& c, const Defaults& d, Data& data) {
   const data::Component first = data.train->components()[0];
   if (first.shape.rank() != 3 || first.dtype != DType::kFloat32) return no_images(first);
@@ -145,8 +146,8 @@ Result<ModelBuilder> make_autoencoder(const TrainChoices& c, const Defaults& d, 
                            fits > 0 ? str_cat(", or --depth ", fits) : std::string()));
   }
   if (c.depth == 0 && depth < d.depth) {
-    note += str_cat(note.empty() ? "" : "; ", "images of ", size, " pixels are halved ", depth,
-                    depth == 1 ? " time" : " times", " (--depth ", depth, ")");
+    note += str_cat(note.empty() ? "" : "; ", "images of ", size, " pixels are halved ", count_of(depth, "time"),
+                    " (--depth ", depth, ")");
   }
   return models::autoencoder({.image_size = static_cast<int>(size),
                               .channels = static_cast<int>(image[2]),
@@ -172,13 +173,13 @@ void add_train_flags(Command& command, TrainChoices& c) {
   command.group("Data and model")
       .option("--data DIR", c.data, "a folder with MNIST, CIFAR, .npy files or images; or synthetic")
       .option("--image-size N", c.image_size, "height and width of images, resized to it; default: the data's own",
-              {.least = 0, .most = 4096})
+              {.least = 1, .most = 4096})
       .option("--depth N", c.depth, "autoencoder: how often images are halved; default: 4, or what fits",
-              {.least = 0, .most = 12})
+              {.least = 1, .most = 12})
       .option("--width N", c.width, "filters of the first layer, or units of hidden ones; default: the model's",
-              {.least = 0, .most = 65536})
+              {.least = 1, .most = 65536})
       .option("--layers N", c.layers, "resnet: 20, 32, 44, 56 or 50; transformer: blocks; default: the model's",
-              {.least = 0, .most = 1000})
+              {.least = 1, .most = 1000})
       .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 64})
       .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
       .option("--seed N", c.seed, "of initial values, order of examples, dropout", {.least = 0})
@@ -188,7 +189,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
               {.least = 0})
       .option("--epochs N", c.epochs, "passes over the data, without --steps; default: the model's", {.least = 0})
       .option("--batch N", c.batch, "examples per step, of all devices together; default: the model's",
-              {.least = 0, .most = 1 << 20})
+              {.least = 1, .most = 1 << 20})
       .option("--lr RATE", c.lr, "learning rate; default: the model's", {.least = 0})
       .option("--optimizer NAME", c.optimizer, "sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw, ftrl")
       .option("--schedule NAME", c.schedule, "of the learning rate over the whole run",
@@ -220,7 +221,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
 
 namespace {
 
-// A flag that the model knows nothing of is refused: it would have no effect, and nobody would know.
+// Refuses flags that the model does not use: they would silently have no effect.
 Status refuse_foreign_flags(const TrainChoices& c) {
   const TrainChoices none;
   constexpr std::string_view kOne = "autoencoder mlp lenet resnet transformer";
@@ -266,7 +267,7 @@ Result<Optimizer> optimizer_of(const TrainChoices& c, const Defaults& d, std::in
                            schedule_of(pick(c.schedule, std::string(d.schedule)), pick(c.lr, d.lr), steps));
 }
 
-// What trainers and ensembles are told alike.
+// Options that trainers and ensembles share.
 template <typename Options>
 void set_common(const TrainChoices& c, const Defaults& d, Options& o) {
   o.devices = c.request;

@@ -1,4 +1,4 @@
-// What `argosy train` may be told, and the job it makes of it.
+// The flags of `argosy train`, and the job that they describe.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@
 
 namespace argosy::cli {
 
-// What a run's steps are made of.
+// The sizes of a run's steps.
 struct StepSizes {
   std::int64_t batch = 0, examples = 0, steps = 0;  // of the data, an epoch's last batch has what is left
 };

@@ -1,5 +1,5 @@
-// cuBLASLt as far as we use it: its functions, with our own names for its numbers and opaque handles, so that no vendor
-// header is needed to build. blas_calls_check.cc holds the numbers to the vendor's header wherever that is.
+// The part of cuBLASLt that we use: its functions, with our own names for its constants and opaque handles. So the
+// build needs no vendor header. blas_calls_check.cc compares the constants with that header where it is installed.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ inline constexpr int kBlasR32F = 0;
 inline constexpr int kBlasR64F = 1;
 inline constexpr int kBlasR16F = 2;
 inline constexpr int kBlasR16BF = 14;
-// Statuses that a call gives before it starts anything.
+// Statuses of a call that started nothing.
 inline constexpr int kBlasInvalidValue = 7;
 inline constexpr int kBlasArchMismatch = 8;
 inline constexpr int kBlasNotSupported = 15;

@@ -1,4 +1,5 @@
-// Our declarations of cuBLASLt held to the vendor's header: compiled into the plug-in wherever that header is.
+// Compares our declarations of cuBLASLt with the vendor's header. Compiled into the plug-in where that header is
+// installed.
 #include <cublasLt.h>
 
 #include <cstddef>

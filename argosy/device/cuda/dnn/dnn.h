@@ -1,5 +1,5 @@
-// cuDNN on one device: its handle, its errors as ours, its descriptors. What it is asked lies with the ops that ask:
-// convolutions, batch normalisation, pooling, softmax (argosy/ops).
+// Dnn: cuDNN on one device: its handle, its errors as Status, its descriptors. The calls themselves are with the ops
+// that use them: convolution, batch normalisation, pooling, softmax (argosy/ops).
 #pragma once
 
 #include <map>
@@ -17,37 +17,37 @@
 
 namespace argosy::cuda {
 
-// The library's number with what it means, and what the library last said on this thread.
+// The library's status code with its meaning, and the library's last message on this thread.
 std::string dnn_error(const DnnCalls& calls, int status);
-// It has no way for what it was asked.
+// True when the library does not support the request.
 inline bool dnn_not_supported(int status) { return status / 1000 == kDnnNotSupported / 1000; }
 
-// Floating-point dtypes.
+// The library's constant for a floating-point dtype.
 int dnn_type(DType dtype);
-// What results are scaled with: float64's in float64, those of all else in float32. In the host's memory.
+// Pointers to the scaling factors 1 and 0 in host memory: float64 for float64, float32 for all other dtypes.
 const void* dnn_one(DType dtype);
 const void* dnn_zero(DType dtype);
 
-// Thread-safe. It must be gone before the device's context is: kept by the device (CudaDevice::dnn), not by kernels.
+// Thread-safe. Must be destroyed before the device's context, so the device owns it (CudaDevice::dnn), not a kernel.
 class Dnn {
  public:
-  // Over calls of one's own: tests.
+  // Over a given table: for tests.
   static Result<std::shared_ptr<Dnn>> over(const DnnCalls& calls);
-  // A library's. UNAVAILABLE (ARG-GPU-012): it is older than 9.0, or lacks one.
+  // The calls of a library. UNAVAILABLE (ARG-GPU-012): it is older than 9.0, or lacks a function.
   static Result<DnnCalls> calls_of(const Library& library);
-  // The library as found (library.h). UNIMPLEMENTED: $ARGOSY_CUDNN=own goes without it.
-  // REQUIRES: the device's context is current.
+  // Opens the library of this machine (library.h). UNIMPLEMENTED: $ARGOSY_CUDNN=own disables it.
   static Result<std::shared_ptr<Dnn>> open();
   ~Dnn();
   Dnn(const Dnn&) = delete;
   Dnn& operator=(const Dnn&) = delete;
 
   const DnnCalls& calls() const { return calls_; }
-  // What the library's number says of `what`. UNIMPLEMENTED: nothing was started, for it has no way for this, takes it
-  // for a mistake, or lacks a part of itself; the last two are told in a warning, once. INTERNAL (ARG-GPU-014): all
-  // else.
+  // The library's status code for the request `what` as a Status.
+  // * UNIMPLEMENTED: nothing was started. The library does not support the request, rejects a parameter, or lacks a
+  //   part of itself; the last two are logged once.
+  // * INTERNAL (ARG-GPU-014): anything else.
   Status answer(std::string_view what, int status) const;
-  // work(handle), what it starts being started on `stream`. One caller at a time.
+  // Calls work(handle); work that it enqueues goes to `stream`. One caller at a time.
   template <typename Work>
   Status on(void* stream, const Work& work) {
     MutexLock lock(mutex_);
@@ -67,14 +67,14 @@ class Dnn {
   const DnnHandle handle_;
 };
 
-// Something made over the library, kept by the device: T(dnn). Known by `key`.
+// An object T(dnn) that the device keeps, made on first use. `key` identifies it.
 template <typename T>
 Result<std::shared_ptr<T>> over_dnn(CudaDevice& device, std::string_view key) {
   ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<Dnn> dnn, device.dnn());
   return std::static_pointer_cast<T>(device.keep(key, [&] { return std::make_shared<T>(dnn); }));
 }
 
-// A descriptor of the library's. Owns it.
+// A descriptor of the library; owned.
 template <typename T>
 class DnnObject {
  public:
@@ -95,13 +95,12 @@ class DnnObject {
   int (*destroy_)(T) = nullptr;
 };
 
-// What the library is asked with, by problem: made where a problem is met first, so that a steady step makes none.
-// Thread-safe; plans stay where they are.
+// Descriptors and plans by problem, made when a problem occurs for the first time. So a steady step makes none.
+// Thread-safe; the address of a plan does not change.
 template <typename Problem, typename Plan>
 class DnnPlans {
  public:
-  // make(plan) fills in a new one; where it fails, there is none. What is written to a plan afterwards is written in
-  // Dnn::on().
+  // make(plan) fills in a new plan; on an error no plan is stored. Later writes to a plan happen within Dnn::on().
   template <typename Make>
   Result<Plan*> of(const Problem& problem, const Make& make) {
     MutexLock lock(mutex_);

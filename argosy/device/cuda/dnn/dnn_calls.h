@@ -1,8 +1,8 @@
-// cuDNN as far as we use it: its functions, with our own names for its numbers and opaque handles, so that no vendor
-// header is needed to build. dnn_calls_check.cc holds them to the vendor's header wherever that is.
+// The part of cuDNN that we use: its functions, with our own names for its constants and opaque handles. So the build
+// needs no vendor header. dnn_calls_check.cc compares them with that header where it is installed.
 //
-// Convolutions go by graphs of operations (dnn_graph.h): engines for newer GPUs are found there alone. Normalisation,
-// pooling and softmax are the calls of version 7, which version 9 still has.
+// Convolutions use graphs of operations (dnn_graph.h), because only that interface has engines for newer GPUs.
+// Normalisation, pooling and softmax use the calls of version 7, which version 9 still has.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ inline constexpr int kDnnSoftmax = 1;          // exponents less the largest
 inline constexpr int kDnnLogSoftmax = 2;       // its logarithm
 inline constexpr int kDnnOfImage = 0;          // softmax: over channels, rows and columns
 inline constexpr int kDnnNotReady = 1001;      // there is no handle
-inline constexpr int kDnnPartOfOther = 1002;   // a library of its own of another version
-inline constexpr int kDnnPartMissing = 1008;   // or that cannot be opened
+inline constexpr int kDnnPartOfOther = 1002;   // one of its own libraries has another version
+inline constexpr int kDnnPartMissing = 1008;   // one of its own libraries cannot be opened
 inline constexpr int kDnnBadParameter = 2000;  // to 2999
 inline constexpr int kDnnNotSupported = 3000;  // to 3999
 
@@ -62,9 +62,9 @@ struct DnnCalls {
   int (*graph_finish)(void* node) = nullptr;
   int (*graph_execute)(DnnHandle, void* plan, void* pack) = nullptr;
 
-  // Batch normalisation; `channels` describes each vector of one float32 a channel, which are its scale, offset and
-  // statistics. In training the running statistics become (1 - factor) of what they were and `factor` of the batch's,
-  // the variance with Bessel's correction; saved are the batch's mean and 1 / sqrt(variance + epsilon).
+  // Batch normalisation. `channels` describes a vector with one float32 for each channel: scale, offset, statistics.
+  // Training updates the running statistics: (1 - factor) * old + factor * batch, the variance with Bessel's
+  // correction. It saves the batch's mean and 1 / sqrt(variance + epsilon).
   int (*normalise_training)(DnnHandle, int mode, const void* alpha, const void* beta, DnnTensor x, const void* x_data,
                             DnnTensor y, void* y_data, DnnTensor channels, const void* scale, const void* offset,
                             double factor, void* running_mean, void* running_variance, double epsilon, void* saved_mean,
@@ -72,7 +72,7 @@ struct DnnCalls {
   int (*normalise_inference)(DnnHandle, int mode, const void* alpha, const void* beta, DnnTensor x, const void* x_data,
                              DnnTensor y, void* y_data, DnnTensor channels, const void* scale, const void* offset,
                              const void* mean, const void* variance, double epsilon) = nullptr;
-  // Of training.
+  // The gradient of training.
   int (*normalise_gradient)(DnnHandle, int mode, const void* alpha, const void* beta, const void* alpha_channels,
                             const void* beta_channels, DnnTensor x, const void* x_data, DnnTensor dy,
                             const void* dy_data, DnnTensor dx, void* dx_data, DnnTensor channels, const void* scale,
@@ -89,7 +89,7 @@ struct DnnCalls {
                        const void* dy_data, DnnTensor x, const void* x_data, const void* beta, DnnTensor dx,
                        void* dx_data) = nullptr;
 
-  // Of each image: over all that it has (kDnnOfImage).
+  // Softmax over all elements of each image (kDnnOfImage).
   int (*softmax)(DnnHandle, int algorithm, int mode, const void* alpha, DnnTensor x, const void* x_data,
                  const void* beta, DnnTensor y, void* y_data) = nullptr;
   int (*softmax_gradient)(DnnHandle, int algorithm, int mode, const void* alpha, DnnTensor y, const void* y_data,

@@ -1,4 +1,5 @@
-// Our declarations of cuDNN held to the vendor's header: compiled into the plug-in wherever that header is.
+// Compares our declarations of cuDNN with the vendor's header. Compiled into the plug-in where that header is
+// installed.
 #include "argosy/device/cuda/dnn/dnn_calls.h"
 #include "argosy/device/cuda/dnn/dnn_graph_numbers.h"
 

@@ -1,9 +1,10 @@
-// Graphs of operations for cuDNN, and plans that run them. A graph says what is to be computed of which tensors; the
-// library's heuristics name engines that can, best first; a plan is one of them, ready to run.
+// DnnGraph: a graph of operations for cuDNN, and plans that run it. The graph states operations on tensors. The
+// library's heuristics name engines that can run it, best first. A plan is one engine, ready to run.
 //
-// The newer interface of the library (its "backend" calls): engines for Hopper and later GPUs are found here alone, an
-// engine says itself whether it is deterministic or narrows numbers, and plans can be made for a GPU that is only
-// described, so that what the library takes is known without one.
+// This is the library's newer "backend" interface. Reasons to use it:
+// * Only it has engines for Hopper and later GPUs.
+// * An engine states whether it is deterministic or narrows numbers.
+// * Plans can be made for a GPU given by its properties, so a test needs no GPU.
 #pragma once
 
 #include <array>
@@ -17,13 +18,13 @@
 
 namespace argosy::cuda {
 
-// For whom engines are sought: the device of a handle, or one of these properties (JSON, version 9.8 and newer).
+// The GPU to find engines for: the device of a handle, or one with these properties (JSON, version 9.8 and newer).
 struct DnnTarget {
   DnnHandle handle = nullptr;
   std::string described = {};
 };
 
-// A descriptor of the library's graphs. Owns it; what it was given as attributes must live as long.
+// A descriptor of the library's graph interface; owned. Descriptors given to it as attributes must outlive it.
 class DnnNode {
  public:
   DnnNode() = default;
@@ -52,27 +53,27 @@ class DnnNode {
   int status_ = 0;
 };
 
-// Of four axes: n, c, h, w for images; out, in, h, w for filters. Distances in elements, in any order.
+// A tensor of four axes: n, c, h, w for images; out, in, h, w for filters. Strides in elements, in any order.
 struct DnnTensorInfo {
-  std::int64_t id = 0;  // what its memory is given by
+  std::int64_t id = 0;  // names its memory in execute()
   int type = kDnnFloat;
   std::array<std::int64_t, 4> sizes = {}, strides = {};
   std::int64_t alignment = 16;  // of its memory, in bytes
-  bool inside = false;          // between two operations: it has no memory
+  bool inside = false;          // an intermediate value without memory
 };
 
 struct DnnWindows {
   std::array<std::int64_t, 2> pad_before = {}, pad_after = {}, strides = {1, 1}, dilations = {1, 1};  // h, w
 };
 
-// An engine for a graph, with its settings.
+// An engine for a graph, with its configuration.
 struct DnnEngine {
   std::shared_ptr<DnnNode> configuration;
-  std::int64_t number = -1;  // the library's
+  std::int64_t number = -1;  // the library's number of the engine
   unsigned notes = 0;        // bits: 1 << kDnnNoteTensorCore, ...
 };
 
-// Ready to run. Movable.
+// An engine ready to run. Movable.
 struct DnnPlan {
   std::shared_ptr<DnnNode> configuration;
   DnnNode node;
@@ -84,16 +85,17 @@ class DnnGraph {
  public:
   explicit DnnGraph(const DnnCalls& calls) : calls_(calls) {}
 
-  // Tensors by the order in which they are added.
+  // The number of a tensor, in the order of the calls of tensor().
   using Tensor = int;
   Tensor tensor(const DnnTensorInfo& info);
-  // By direction: image, filter -> output; filter, dy -> dx; image, dy -> df (dnn_calls.h). `type` of what is summed.
+  // Adds a convolution. By direction: image, filter -> output; filter, dy -> dx; image, dy -> df (dnn_calls.h). `type`:
+  // of the accumulation.
   void convolution(int direction, Tensor first, Tensor second, Tensor result, const DnnWindows& windows, int type);
   void add(Tensor x, Tensor b, Tensor y, int type);
   void relu(Tensor x, Tensor y, int type);
 
-  // The engines that heuristics name, at most `most`, those with a note of `without` left out. An empty list: there is
-  // no way. What the library refuses is status().
+  // At most `most` engines that the heuristics name, without those that have a note of `without`. Empty: no engine, and
+  // status() is the reason if the library refused the graph.
   std::vector<DnnEngine> engines(const DnnTarget& target, unsigned without, int most);
   // Makes the plan of an engine; may compile a kernel.
   int plan(const DnnTarget& target, const DnnEngine& engine, DnnPlan* plan) const;
@@ -114,8 +116,8 @@ class DnnGraph {
   int status_ = 0;
 };
 
-// Starts the plan on the handle's stream. `pointers` by `ids`; the workspace has what the plan says. The library's
-// status.
+// Starts the plan on the handle's stream. pointers[i] is the memory of tensor ids[i]. `workspace` has
+// plan.workspace_bytes bytes. Returns the library's status.
 int execute(const DnnCalls& calls, DnnHandle handle, const DnnPlan& plan, std::span<const std::int64_t> ids,
             std::span<void* const> pointers, void* workspace);
 

@@ -1,10 +1,10 @@
-// cuDNN's numbers for graphs of operations: kinds of descriptors, their attributes, the types of those, under our own
-// names. dnn_calls_check.cc holds them to the vendor's header wherever that is.
+// cuDNN's constants for graphs of operations, under our own names: descriptor kinds, attributes, attribute types.
+// dnn_calls_check.cc compares them with the vendor's header where that is installed.
 #pragma once
 
 namespace argosy::cuda {
 
-// What a descriptor is.
+// Descriptor kinds.
 namespace dnn_kind {
 inline constexpr int kPointwise = 0, kConvolution = 1, kEngine = 2, kConfiguration = 3, kHeuristics = 4, kPlan = 5;
 inline constexpr int kConvolutionForward = 10, kConvolutionTowardsFilter = 11, kConvolutionTowardsImage = 12;
@@ -12,7 +12,7 @@ inline constexpr int kPointwiseOperation = 13, kGraph = 15, kPack = 16, kTensor 
 inline constexpr int kDevice = 38;  // properties of a device; 9.8 and newer
 }  // namespace dnn_kind
 
-// Types of attributes.
+// Attribute types.
 namespace dnn_type_of {
 inline constexpr int kHandle = 0, kDataType = 1, kBoolean = 2, kInt64 = 3, kFloat = 4, kDouble = 5, kPointer = 6;
 inline constexpr int kConvolutionMode = 7, kHeuristicsMode = 8, kNumericalNote = 11, kPointwiseMode = 14;
@@ -42,10 +42,10 @@ inline constexpr int kEngineNumber = 1301, kEngineNotes = 1303;
 inline constexpr int kDeviceText = 2702;
 }  // namespace dnn_attr
 
-// Where engines for a graph come from: expected to be fast, best first; and those that do what others cannot.
+// Heuristics: engines that should be fast, best first; engines for graphs that others do not support.
 inline constexpr int kDnnHeuristicsFast = 3, kDnnHeuristicsFallback = 2;
 
-// What an engine says of its numbers.
+// Numerical notes of an engine.
 inline constexpr int kDnnNoteTensorCore = 0;      // of float32: rounded to TensorFloat-32
 inline constexpr int kDnnNoteInputsNarrowed = 1;  // to a shorter type
 inline constexpr int kDnnNoteSumsNarrowed = 2;    // sums of 16 bits

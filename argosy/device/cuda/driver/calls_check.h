@@ -1,5 +1,6 @@
-// Our declarations of a vendor's functions held to its header's: as many parameters, each passed the same way
-// (pointers, enumerators as int, structs of one size, numbers as themselves). For *_calls_check.cc.
+// Compares our declarations of a vendor's functions with those of its header, at compile time. Both must have the same
+// number of parameters, each passed the same way: pointers; enumerators as int; structs of equal size; numbers of the
+// same type. For *_calls_check.cc.
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,4 @@
-// The driver as found on this machine, and its errors as ours.
+// Driver: the CUDA driver of this machine; turns its error codes into Status.
 #pragma once
 
 #include <memory>
@@ -10,24 +10,26 @@
 
 namespace argosy::cuda {
 
-// A table of calls and what is known of who answers them. Immutable, shared, thread-safe.
+// A table of driver calls and the version behind it. Immutable, shared, thread-safe.
 class Driver {
  public:
-  // libcuda.so.1 as the loader finds it. UNAVAILABLE: ARG-GPU-003 there is none; ARG-GPU-004 a symbol that we need is
-  // missing or the driver is older than the oldest we run on (CUDA 12.0); ARG-GPU-005 it does not start (no GPU, a
-  // kernel module of another version).
+  // Opens libcuda.so.1 as the loader finds it, and starts it. UNAVAILABLE:
+  // * ARG-GPU-003: there is no driver.
+  // * ARG-GPU-004: a symbol that we need is missing, or the driver is older than CUDA 12.0.
+  // * ARG-GPU-005: it does not start (no GPU, or a kernel module of another version).
   static Result<std::shared_ptr<const Driver>> open();
-  // Over a table of one's own (a fake). Starts it, as open().
+  // Starts a given table (a fake driver), as open() does.
   static Result<std::shared_ptr<const Driver>> over(const DriverCalls& calls);
 
   const DriverCalls* operator->() const { return &calls_; }
-  int version() const { return version_; }  // 13000: CUDA 13.0 is what it can do
+  int version() const { return version_; }  // 13000: supports CUDA 13.0
   std::string version_text() const;         // "13.0"
 
-  // OK, or an error: RESOURCE_EXHAUSTED when memory is out (ARG-MEM-002), UNAVAILABLE when the GPU or its context is
-  // gone or a kernel broke it (ARG-DEV-003), INTERNAL for all else (ARG-GPU-010). The message has the driver's code.
+  // The driver's result as a Status. RESOURCE_EXHAUSTED (ARG-MEM-002): out of memory. UNAVAILABLE (ARG-DEV-003): the
+  // GPU or its context is gone, or a kernel broke it. INTERNAL (ARG-GPU-010): anything else. The message contains the
+  // driver's code.
   Status check(CuResult result, std::string_view call) const;
-  // Nothing can be done with the context any more.
+  // True for an error after which the context cannot be used any more.
   static bool breaks_context(CuResult result);
 
  private:

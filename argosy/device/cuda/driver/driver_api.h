@@ -1,6 +1,6 @@
-// The part of NVIDIA's driver interface that we use, by its documented names, numbers and signatures, declared here so
-// that everything but kernels compiles without the vendor's headers. driver_api_check.cc holds it against cuda.h
-// wherever that is. Handles are the driver's; nothing here owns anything.
+// The part of NVIDIA's driver interface that we use, with its documented names, numbers and signatures. It is declared
+// here so that everything except kernels compiles without the vendor's headers. driver_api_check.cc compares it with
+// cuda.h where that is installed. The driver owns its handles; nothing here owns anything.
 #pragma once
 
 #include <cstddef>
@@ -206,7 +206,7 @@ enum : unsigned {
   X(cuGraphExecDestroy, (CuGraphExec exec))                                                                           \
   X(cuGraphDestroy, (CuGraph graph))
 
-// The driver, as a table: filled from libcuda.so.1, or by a fake.
+// The driver as a table of functions, filled from libcuda.so.1 or by a fake.
 struct DriverCalls {
 #define ARGOSY_CUDA_MEMBER(name, parameters) CuResult(*name) parameters = nullptr;
   ARGOSY_CUDA_DRIVER_CALLS(ARGOSY_CUDA_MEMBER)

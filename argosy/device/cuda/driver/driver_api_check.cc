@@ -1,4 +1,4 @@
-// Compiled wherever cuda.h is: what driver_api.h declares is what NVIDIA's header declares.
+// Compares driver_api.h with NVIDIA's cuda.h. Compiled where that header is installed.
 #include <cuda.h>
 
 #include <type_traits>

@@ -1,6 +1,6 @@
-// NVIDIA's libraries (cuBLASLt, cuDNN, NVRTC, NCCL): found where they usually are, opened when first wanted, refused
-// where their version is not one we know. Without one, what needs it declines and the next kernel of the list does the
-// work.
+// Finds and opens NVIDIA's optional libraries: cuBLASLt, cuDNN, NVRTC, NCCL. A library is opened on first use, and
+// refused when we do not know its version. Without it, the kernels that need it decline and the next kernel of the list
+// runs.
 #pragma once
 
 #include <functional>
@@ -17,31 +17,34 @@ namespace argosy::cuda {
 struct LibraryWanted {
   std::string name;                // "cuBLASLt"
   std::vector<std::string> files;  // best first: "libcublasLt.so.13", "libcublasLt.so.12"
-  std::string wheel;               // its folder in pip's nvidia packages: "cublas"; CUDA 13 has one, "cu13"
-  std::string package;             // what pip calls it: "nvidia-cudnn-cu13"
-  bool of_cuda = false;            // the file's number is the CUDA release it belongs to
+  std::string wheel;               // its folder in pip's nvidia packages: "cublas"; one for all of CUDA 13: "cu13"
+  std::string package;             // its name for pip: "nvidia-cudnn-cu13"
+  bool of_cuda = false;            // the file's number is its CUDA release
 };
 
-// Of libraries that belong to a release of CUDA, this one's or older ones' are looked for first, in all folders: one of
-// a newer release than the driver's does not start, and a newer release leaves old GPUs out. Until called: the newest.
+// Sets the CUDA release to prefer for libraries that belong to one: this release or older ones come first, in all
+// folders. A library newer than the driver does not start, and a newer release drops old GPUs. Default: the newest.
 void prefer_cuda(int major);
 int preferred_cuda();
-// What is looked for, group by group: all folders for one group before the next.
+// The file names to look for, in groups: all folders are searched for one group before the next.
 std::vector<std::vector<std::string>> file_groups(const LibraryWanted& wanted, int major);
 
 class Library {
  public:
-  // In this order: $ARGOSY_CUDA_LIBRARIES (folders, colons between); without that, one that the process has open
-  // already, for two cuDNNs in one process get each other's parts; CUDA_HOME, /usr/local/cuda*/lib64, pip's
-  // nvidia/*/lib of the python3 on PATH and of ~/.local, the lib folder beside that python3 (conda), and by plain name
-  // (LD_LIBRARY_PATH, ldconfig); prefer_cuda() comes before that. The first for which `fits` is OK; what it says of the
-  // first that was found, where it is so of none. UNAVAILABLE (ARG-GPU-011) with the file that is missing, or what the
-  // loader says of the one that was found.
+  // Searches in this order:
+  // 1. $ARGOSY_CUDA_LIBRARIES (folders, separated by colons), and nothing else if it is set.
+  // 2. A copy that the process has already opened: two cuDNNs in one process mix up their parts.
+  // 3. CUDA_HOME, then /usr/local/cuda*/lib64.
+  // 4. pip's nvidia/*/lib of the python3 on PATH and of ~/.local; the lib folder next to that python3 (conda).
+  // 5. The plain name (LD_LIBRARY_PATH, ldconfig).
+  // prefer_cuda() has priority over this order. Returns the first library for which `fits` is OK. If none fits, returns
+  // the error of `fits` for the first one found. UNAVAILABLE (ARG-GPU-011): the file is missing (named), or the loader
+  // refuses it (its message).
   using Fits = std::function<Status(const Library&)>;
   static Result<std::shared_ptr<Library>> open(const LibraryWanted& wanted, const Fits& fits = {});
 
   const std::string& path() const { return path_; }
-  // Null where it has none. The library stays open for ever: it keeps threads and state of its own.
+  // The address of a symbol; null: there is none. The library stays open for ever, because it keeps threads and state.
   void* symbol(const char* name) const;
   template <typename Call>
   bool find(Call* call, const char* name) const {
@@ -55,16 +58,16 @@ class Library {
   const std::string path_;
 };
 
-// The folders searched for `wanted`, in order. `environment` stands in for getenv() in tests.
+// The folders that open() searches for `wanted`, in order. `environment` replaces getenv() in tests.
 std::vector<std::string> library_folders(const LibraryWanted& wanted, const char* (*environment)(const char*));
 
 // UNAVAILABLE (ARG-GPU-012): "cuDNN 8.9 in PATH is too old; 9.0 is needed". Numbers as major * 1000 + minor * 10.
 Status check_library_version(const LibraryWanted& wanted, const std::string& path, int version, int oldest);
 
-// What `argosy doctor` says of all of them.
+// The facts that `argosy doctor` shows.
 std::vector<LibraryFacts> library_facts();
 
-// Those we know; files and packages of CUDA `major` come first.
+// The libraries we know; files and packages of CUDA `major` come first.
 LibraryWanted cublaslt_wanted(int major = preferred_cuda());
 LibraryWanted cudnn_wanted(int major = preferred_cuda());
 LibraryWanted nvrtc_wanted(int major = preferred_cuda());

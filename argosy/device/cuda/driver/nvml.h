@@ -1,5 +1,5 @@
-// What NVIDIA's management library knows of GPUs: memory in use and by whom, load, links. Opened by name; where it is
-// not there, these stay unknown and nothing else changes.
+// Nvml: NVIDIA's management library: memory in use and by which process, load, links. It is opened by name. Without it
+// these facts stay unknown and nothing else changes.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace argosy::cuda {
 
-// The functions we call, by their documented signatures; every one returns 0 for success.
+// The functions that we call, with their documented signatures. Each returns 0 for success.
 struct NvmlCalls {
   static constexpr int kInsufficientSize = 7;  // a list is longer than the room for it
   static constexpr unsigned kMostLinks = 18;   // NVLinks of a GPU
@@ -35,7 +35,7 @@ struct NvmlCalls {
   int (*utilisation)(Handle device, Utilisation* rates) = nullptr;
   int (*processes)(Handle device, unsigned* count, Process* list) = nullptr;
   int (*link_state)(Handle device, unsigned link, unsigned* active) = nullptr;
-  // These may be missing; what they tell is not known then.
+  // Optional: where one is missing, its facts stay unknown.
   int (*index)(Handle device, unsigned* index) = nullptr;
   int (*library_version)(char* text, unsigned length) = nullptr;
   // type 0: corrected, 1: uncorrected; counter 0: since the driver started.
@@ -46,7 +46,7 @@ struct NvmlCalls {
 
 class Nvml {
  public:
-  // libnvidia-ml.so.1; UNAVAILABLE (ARG-GPU-009) where it is not, or does not start.
+  // Opens libnvidia-ml.so.1. UNAVAILABLE (ARG-GPU-009): it is missing or does not start.
   static Result<std::shared_ptr<Nvml>> open();
   static Result<std::shared_ptr<Nvml>> over(const NvmlCalls& calls, std::string path = "libnvidia-ml.so.1");
   ~Nvml();
@@ -55,7 +55,7 @@ class Nvml {
 
   std::string driver_version() const;  // "580.65.06"; empty: not known
   LibraryFacts library() const;
-  // Fills in what is known of the GPU at facts.pci.
+  // Fills in the known facts of the GPU at facts.pci.
   void look_at(GpuFacts& facts) const;
 
  private:

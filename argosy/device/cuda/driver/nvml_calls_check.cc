@@ -1,4 +1,4 @@
-// Our declarations of NVML held to the vendor's header: compiled into the plug-in wherever that header is.
+// Compares our declarations of NVML with the vendor's header. Compiled into the plug-in where that header is installed.
 #include <nvml.h>
 
 #include <cstddef>

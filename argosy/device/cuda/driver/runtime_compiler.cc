@@ -103,7 +103,7 @@ void append_digits(std::string& text, std::uint64_t h) {
 }
 constexpr std::uint64_t kStart = 0xcbf29ce484222325ull, kOtherStart = 0x84222325cbf29ce4ull;
 
-// What a file of the cache ends with: so one that was cut short, or spoilt, is told from one that is whole.
+// The last bytes of a cache file: a checksum, which reveals a file that is cut short or damaged.
 std::string seal_of(std::string_view image) {
   std::string seal;
   append_digits(seal, hash(image, kStart));

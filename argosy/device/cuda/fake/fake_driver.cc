@@ -242,7 +242,7 @@ FakeDriver::State::State(Options o) : options(std::move(o)), order(options.ways.
 }
 
 FakeDriver::State::~State() {
-  // Those of a device that hung: what was left behind is at work until its hang ends.
+  // The streams of a device that hung: their work runs until the hang ends.
   {
     std::lock_guard lock(mutex);
     for (Stream* const stream : streams) stream->closing = true;

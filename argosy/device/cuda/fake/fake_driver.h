@@ -1,11 +1,13 @@
-// GPUs that are not there: NVIDIA's driver interface (driver_api.h) in host memory, for tests. Streams are threads, so
-// a wait that is missing gives wrong results; memory that is fresh or freed is full of NaN; a copy or a kernel that is
-// given memory before its allocation's place in the stream, after its free, or beyond its end, is a violation (what
-// lies between allocations belongs to none, and the address sanitizer knows them); and between the work of its streams
-// a GPU's memory may not be touched at all, so that host code which reads it dies as it would on a machine with GPUs.
-// Kernels are those compiled for the host (on_host.h).
+// FakeDriver: NVIDIA's driver interface (driver_api.h) with GPUs in host memory, for tests. It makes errors visible:
+// * Streams are threads, so a missing wait gives wrong results.
+// * Fresh and freed memory is full of NaN.
+// * A copy or kernel that uses memory before its allocation's place in the stream, after its free, or beyond its end,
+//   is a violation. Memory between allocations belongs to none, and the address sanitizer knows it.
+// * Host code that reads a GPU's memory dies, as on a machine with GPUs: the memory is protected while no stream works
+//   on it.
 //
-// One at a time in a process (the driver's functions have no argument that could tell two apart). Thread-safe.
+// Its kernels are compiled for the host (on_host.h). One at a time in a process, because the driver's functions have no
+// argument that could tell two apart. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +35,7 @@ struct FakeGpu {
 struct Ways {
   bool watch = false;
   std::uint64_t order = 0;
-  unsigned blocks = 0;  // 0: as many as are asked for
+  unsigned blocks = 0;  // 0: as many as requested
   std::string launched;
 };
 Ways ways_of_environment();
@@ -41,40 +43,40 @@ Ways ways_of_environment();
 struct Options {
   std::vector<FakeGpu> gpus = {FakeGpu{}};
   int version = 13000;
-  CuResult init = kCuSuccess;  // what cuInit says
+  CuResult init = kCuSuccess;  // the result of cuInit
   bool pools = true;
-  CuResult contexts = kCuSuccess;  // what cuDevicePrimaryCtxRetain says
+  CuResult contexts = kCuSuccess;  // the result of cuDevicePrimaryCtxRetain
   bool peers_reach = true;         // GPUs access each other's memory ...
-  bool peers_lie = false;          // ... but what arrives is not what was sent
+  bool peers_lie = false;          // ... but the data arrive damaged
   std::size_t lies_from = 0;       // ... in copies of at least so many bytes
   bool peers_hang = false;         // copies between GPUs do not end before end_hang()
-  bool host_lies = false;          // of large copies from the host something else arrives
+  bool host_lies = false;          // large copies from the host arrive damaged
   bool protect_memory = true;      // from host code
-  // How kernels run; by default as the environment says, ARGOSY_FAKE_KERNELS="watch order=3 blocks=2 launched=FILE", each
-  // word if wanted. watch: with an eye on every access to memory (watch.h); what a GPU might not forgive is a
-  // violation, and modules' images must be objects that have a twin NAME_watched.so. order: blocks and threads in an
-  // order from that seed, another one in every launch. blocks: a grid has no more of them along x, so that loops over
-  // a grid iterate (every kernel of ours has one, since grids are capped: launch.h). launched: the name of each
-  // kernel that ran is added to the file (all that follows), a line each.
+  // How kernels run. The default is the environment's ARGOSY_FAKE_KERNELS="watch order=3 blocks=2 launched=FILE", each
+  // word optional:
+  // * watch: checks every memory access of a kernel (watch.h). An access that a GPU might not allow is a violation.
+  //   REQUIRES: the modules' images are shared objects with a twin NAME_watched.so.
+  // * order: runs blocks and threads in an order from this seed, a different one in every launch.
+  // * blocks: caps a grid along x, so that loops over a grid repeat. Each of our kernels has one (launch.h).
+  // * launched: appends the name of each kernel that ran to this file, one a line. Takes the rest of the text.
   Ways ways = ways_of_environment();
-  bool run_kernels = true;  // else nothing is computed, and every kernel is there: to count what is started
-  std::string log = "";     // a file for what is called from now on, a line each (Call::text())
+  bool run_kernels = true;  // else kernels compute nothing and every name exists: for tests that count launches
+  std::string log = "";     // a file that receives every call from now on, one a line (Call::text())
 };
 
-// One call, or one operation of a graph that is launched.
+// One call, or one operation of a launched graph.
 struct Call {
   enum class How { kCalled, kCaptured, kReplayed };  // in order; into a graph; by a graph's launch
   How how = How::kCalled;
   std::string what;  // "kernel gemm_f", "copy in", "fill", "record", "wait", "host waits", "allocate", "launch" ...
-  std::string node =
-      "";           // of the kernel at work on the calling thread, where the backend tells (FakeDriver::observer())
-  int stream = -1;  // the n-th that was made; -1: of none
+  std::string node = "";  // whose kernel runs on the calling thread, if the backend reports it (FakeDriver::observer())
+  int stream = -1;        // the n-th that was made; -1: of none
   std::uint64_t bytes = 0;   // of copies, fills, allocations
   std::uint64_t blocks = 0;  // of kernels
   std::string text() const;  // separated by tabs, in the order of the fields
 };
 
-// What was done so far.
+// Numbers of calls so far.
 struct Counts {
   std::int64_t launches = 0;      // kernels that ran, replayed ones too
   std::int64_t launch_calls = 0;  // cuLaunchKernel outside of captures
@@ -88,7 +90,7 @@ struct Counts {
 class FakeDriver {
  public:
   explicit FakeDriver(Options options = {});
-  // Everything must have been given back by then, except after lose().
+  // REQUIRES: everything was given back, except after lose().
   ~FakeDriver();
   FakeDriver(const FakeDriver&) = delete;
   FakeDriver& operator=(const FakeDriver&) = delete;
@@ -98,10 +100,10 @@ class FakeDriver {
 
   // --- faults --------------------------------------------------------------------------------------------------------
 
-  // Later kernels run in orders from this seed (Ways::order).
+  // Later kernels run in an order from this seed (Ways::order).
   void set_order(std::uint64_t seed);
-  // The nth allocation from now (1 = the next) finds no memory; the nth kernel from now breaks its GPU with `code`, or
-  // does not end before end_hang().
+  // The nth allocation from now (1 = the next) runs out of memory. The nth kernel from now breaks its GPU with `code`,
+  // or does not end before end_hang().
   void fail_allocation(std::int64_t nth);
   void fail_launch(std::int64_t nth, CuResult code = kCuLaunchFailed);
   void hang_launch(std::int64_t nth);
@@ -110,21 +112,21 @@ class FakeDriver {
 
   // --- libraries of the vendor, as fakes (argosy/comm/nccl/fake) ----------------------------------------------------
 
-  // Puts `run` into the order of the stream; meanwhile the memory of all GPUs may be touched.
+  // Enqueues `run` on the stream. While it runs, the memory of all GPUs may be accessed.
   void enqueue(CuStream stream, std::string name, std::function<CuResult()> run);
-  // Kernels on these streams follow pointers into the memory of each other's GPUs, as NCCL's do in one process where
-  // GPUs reach each other: a violation where that memory's pool is not open to them.
+  // Kernels on these streams access the memory of each other's GPUs, as NCCL's kernels do in one process. A violation
+  // where the pool of that memory is not open to them.
   void follow_pointers(std::span<const CuStream> streams, const char* what);
-  // The one there is.
+  // The only instance, or null.
   static FakeDriver* current();
 
-  // For CudaBackend::Options: calls get the names of nodes. Nothing is recorded into graphs then.
+  // For CudaBackend::Options: gives calls the names of nodes. Graphs are then not captured.
   static KernelObserver* observer();
 
   // --- what happened -------------------------------------------------------------------------------------------------
 
   Counts counts() const;
-  // From here on calls are kept; what was kept until now.
+  // Returns the calls kept so far, and keeps calls from here on.
   std::vector<Call> take_calls();
   int priority(CuStream stream) const;                     // the smaller, the sooner
   std::map<std::string, std::int64_t> calls_made() const;  // of the driver's functions, by name
@@ -136,7 +138,7 @@ class FakeDriver {
   std::size_t different_kernels() const;                   // how many of those names are different
   std::int64_t live_objects() const;                       // streams, events, pools, modules, graphs, pinned blocks
 
-  class State;  // of the files in this folder
+  class State;  // fake_driver_state.h
 
  private:
   std::unique_ptr<State> state_;

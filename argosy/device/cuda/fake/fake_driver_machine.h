@@ -1,4 +1,4 @@
-// A machine with fake GPUs, for tests: the fake driver, a backend over it, and the test kernels.
+// A machine with fake GPUs, for tests: the fake driver and a CUDA backend over it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ class Machine {
  public:
   explicit Machine(Options options = {}, CudaBackend::Options backend = {})
       : driver_(std::move(options)), backend_(std::make_shared<CudaBackend>(driver_.driver(), std::move(backend))) {}
-  // Nothing was done wrong, and everything was given back.
+  // Fails the test after a violation, or when an object was not given back.
   ~Machine() {
     backend_.reset();
     EXPECT_TRUE(driver_.violations().empty()) << driver_.violations().front();
@@ -35,7 +35,7 @@ class Machine {
     return std::unique_ptr<CudaDevice>(static_cast<CudaDevice*>(std::move(made).value().release()));
   }
 
-  // A device hung, and what it held could not be given back.
+  // A device hung, so its memory cannot be given back: the destructor expects that.
   void expect_left_behind() { left_behind_ = true; }
 
  private:

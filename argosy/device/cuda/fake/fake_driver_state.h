@@ -1,4 +1,4 @@
-// The state behind FakeDriver, and what handles of the fake driver point to. For the files of this folder alone.
+// The state behind FakeDriver, and the objects behind the handles of the fake driver. Internal to this folder.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace argosy::cuda::fake {
 struct Stream;
 struct GpuState;
 
-// Set once its place in a stream is reached.
+// A point in the order of a stream.
 struct Ticket {
   bool reached = false;
 };
@@ -37,10 +37,10 @@ struct Context {
   GpuState* gpu = nullptr;
 };
 
-// What streams record together: the one that began, and those that came to it by its events.
+// One capture: the stream that began it, and the streams that joined it by its events.
 struct Capture {
   Stream* origin = nullptr;
-  std::set<Stream*> joined;  // none of ours comes back: the capture cannot end well
+  std::set<Stream*> joined;  // they must join back before the capture ends; ours never do
   std::vector<Operation> operations;
   bool invalid = false;
 };
@@ -58,7 +58,7 @@ struct Stream {
 struct EventObject {
   Context* context = nullptr;
   std::shared_ptr<Ticket> ticket;    // of the last record
-  std::shared_ptr<Capture> capture;  // that one was captured
+  std::shared_ptr<Capture> capture;  // the capture that recorded it
 };
 
 struct Allocation {
@@ -122,13 +122,13 @@ class FakeDriver::State {
   explicit State(Options options);
   ~State();
 
-  // The one there is.
+  // The only instance, or null.
   static State* current();
 
   GpuState* gpu_at(CuPointer pointer);
-  // Puts it on the stream, or into what the stream records. REQUIRES: mutex held.
+  // Enqueues the operation on the stream, or adds it to the stream's capture. REQUIRES: mutex held.
   CuResult push(Stream* stream, Operation operation);
-  // What a stream that records cannot do: the recording is lost. REQUIRES: mutex held.
+  // An operation that a capture does not allow: marks the capture as lost and returns `why`. REQUIRES: mutex held.
   static CuResult invalidate(Stream* stream, CuResult why);
   CuResult enqueue(Stream* stream, Operation operation);
   CuResult wait_until_idle(std::unique_lock<std::mutex>& lock, Stream* stream);
@@ -139,13 +139,13 @@ class FakeDriver::State {
     note(how, stream, operation.name, operation.bytes, operation.blocks);
   }
   void violation(std::string what);
-  // Every byte belongs to one allocation, at its place in the stream. REQUIRES: mutex held.
+  // Checks that every byte belongs to one allocation, at its place in the stream. REQUIRES: mutex held.
   bool check_memory(const char* what, CuPointer pointer, std::size_t bytes);
-  // What a kernel on the GPU may touch: allocations there and on GPUs that are open to it, pinned blocks. REQUIRES:
+  // The memory that a kernel on the GPU may access: its allocations, those of GPUs open to it, pinned blocks. REQUIRES:
   // mutex held.
   std::vector<on_host::Range> reachable(const GpuState* gpu) const;
   void touch(GpuState* gpu, bool begin);  // REQUIRES: mutex held
-  // The same for every GPU that is open to it: which they were, for the end. REQUIRES: mutex held.
+  // touch() for every GPU that is open to it. Returns those GPUs, for the end of the access. REQUIRES: mutex held.
   std::vector<GpuState*> touch_peers(const GpuState* gpu) {
     std::vector<GpuState*> touched;
     for (const auto& other : gpus) {
@@ -183,7 +183,7 @@ class FakeDriver::State {
   bool started = false;
 };
 
-// Fill in their part of the table.
+// Each fills in its part of the table.
 void add_memory_calls(DriverCalls& calls);
 void add_stream_calls(DriverCalls& calls);
 void add_module_calls(DriverCalls& calls);
@@ -191,10 +191,10 @@ void add_module_calls(DriverCalls& calls);
 // The context that is current on the calling thread.
 Context*& current_context();
 
-// The node whose kernel is at work on the calling thread; "": not known.
+// The node whose kernel runs on the calling thread; "": unknown.
 std::string& current_node();
 
-// What the GPU of the current context is broken by, or success.
+// The error that broke the GPU of the current context, or success.
 CuResult current_error();
 
 }  // namespace argosy::cuda::fake

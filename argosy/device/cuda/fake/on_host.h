@@ -1,7 +1,7 @@
-// CUDA C++ as host C++: what a kernel source needs to be compiled by the host's compiler and run by the fake driver.
-// kernel_source.h includes it where nvcc is not at work. Each .cu file becomes part of a shared object; the kernel NAME
-// is found there as the symbol NAME_on_host, an on_host::Kernel. The object depends on nothing: what a thread of a
-// block asks of its surroundings goes through on_host::Block, which the runner (on_host_run.h) implements.
+// CUDA C++ as host C++: the definitions with which the host's compiler compiles a kernel source for the fake driver.
+// kernel_source.h includes this file where nvcc is not the compiler. Each .cu file becomes part of a shared object; the
+// kernel NAME is its symbol NAME_on_host, an on_host::Kernel. The object depends on nothing else: a thread of a block
+// reaches its surroundings through on_host::Block, which the runner (on_host_run.h) implements.
 #pragma once
 
 #include <cmath>
@@ -19,20 +19,21 @@ struct Dim3 {
 
 enum class Access { kRead, kWrite, kAtomic };
 
-// The block that runs, and which of its threads. One OS thread runs one block at a time; threads of the block take
+// The running block, and its current thread. One OS thread runs one block at a time; the threads of the block take
 // turns on it.
 class Block {
  public:
   Dim3 grid, size, index, thread;
 
-  // Waits until every thread of the block that still runs is here.
+  // A barrier of all threads of the block that still run.
   virtual void sync() = 0;
-  // The same among the threads of the warp.
+  // A barrier of the threads of the warp.
   virtual void sync_warp() = 0;
-  // What lane `from` of the caller's warp gives, while the caller gives `word`. Puts memory in no order, as on a GPU.
+  // Gives `word` to the other lanes and returns the word of lane `from` of the caller's warp. Orders no memory
+  // accesses, as on a GPU.
   virtual std::uint64_t exchange(std::uint64_t word, unsigned from) = 0;
-  // What objects built to be watched (watched.cc) tell of themselves: `bytes` at `at` are touched by the code before
-  // `code`; an address has not the alignment of what is found there.
+  // Called by objects with instrumentation (watched.cc): the code before `code` accesses `bytes` at `at`; an address
+  // lacks the alignment of its object.
   virtual void touched(const void* at, std::size_t bytes, Access access, const void* code) = 0;
   virtual void misaligned(const void* at, const char* file, unsigned line, unsigned alignment) = 0;
 
@@ -49,7 +50,7 @@ struct Kernel {
 
 inline thread_local Block* current = nullptr;
 
-// Of functions that are not the kernel's own code, in objects that are built to be watched.
+// Excludes a function that is not kernel code from the instrumentation.
 #define ARGOSY_UNWATCHED __attribute__((no_sanitize("thread")))
 
 template <typename... A>
@@ -133,8 +134,8 @@ T __shfl_up_sync(unsigned, T value, unsigned by) {
   return argosy::on_host::shuffle(value, lane >= by ? lane - by : lane);
 }
 
-// Blocks run one after another on the thread of their stream, so plain memory operations are atomic enough there; what
-// watches them is told that they are atomic.
+// Blocks run one after another on the thread of their stream, so a plain access is atomic enough there. The
+// instrumentation is told that the access is atomic.
 namespace argosy::on_host {
 template <typename T, typename F>
 ARGOSY_UNWATCHED T atomically(T* at, F change) {

@@ -1,5 +1,6 @@
-// Runs kernels that were compiled for the host (on_host.h): a grid's blocks one after another on the calling thread,
-// the threads of a block as fibers that hand over at barriers and warp shuffles. A kernel without either costs a loop.
+// Runs kernels that were compiled for the host (on_host.h). The blocks of a grid run one after another on the calling
+// thread. The threads of a block are fibers that switch at barriers and warp shuffles. A kernel without either costs a
+// loop.
 #pragma once
 
 #include "argosy/base/status.h"
@@ -8,12 +9,12 @@
 
 namespace argosy::on_host {
 
-// How a launch is run.
+// The options of a launch.
 struct Ways {
-  // 0: blocks and threads run in the order of their numbers. Else in an order of its own for each such seed: the blocks
-  // of the grid, and the threads of a block from barrier to barrier.
+  // 0: blocks and threads run in the order of their numbers. Else each seed gives another order of the blocks of the
+  // grid, and of the threads of a block between barriers.
   std::uint64_t order = 0;
-  // Sees what the threads do to memory, if the kernel's object tells it (watched.cc); null: nobody.
+  // Receives the memory accesses of the threads, if the kernel's object is instrumented (watched.cc); null: none.
   Watch* watch = nullptr;
 };
 

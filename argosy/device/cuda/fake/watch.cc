@@ -168,7 +168,7 @@ void Watch::touched(unsigned thread, Range stack, const void* address, std::size
     if (at + bytes > range->end) return outside(thread, at, bytes, access, code);
     return look(thread, at, bytes, access, code, false);
   }
-  // An object's thread_local variables are there for an OS thread once it has asked for them.
+  // An object's thread_local variables exist for an OS thread only after their first use.
   if (object_->shared.begin == 0) find_object(reinterpret_cast<const void*>(object_->mapped.front().begin));
   if (at >= object_->shared.begin && at < object_->shared.end) return look(thread, at, bytes, access, code, true);
   for (const Range& r : object_->mapped) {

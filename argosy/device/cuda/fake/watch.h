@@ -1,17 +1,15 @@
-// Looks at what the threads of one launch do to memory, access by access (watched.cc), and says what a GPU may not
-// forgive:
+// Watch: checks the memory accesses of one launch (watched.cc) and reports what a GPU may not allow:
 //
-//   * two threads at the same bytes, one of them writing, with nothing that orders the two. Order is made by
-//     __syncthreads between threads of a block and by __syncwarp between lanes of a warp, by nothing else: not by a
-//     shuffle, and never between blocks. Atomic operations do not collide with each other.
-//   * memory outside of every allocation that the GPU can reach, or of the host.
-//   * shared memory read before a thread of the block wrote it.
-//   * addresses without the alignment of what is found there.
+// * A race: two threads access the same bytes, one of them writes, and nothing orders the two. Only __syncthreads
+//   (between threads of a block) and __syncwarp (between lanes of a warp) order accesses. A shuffle does not, and
+//   nothing orders two blocks. Atomic operations do not race with each other.
+// * An access outside of all allocations that the GPU can reach, or to host memory.
+// * Shared memory read before a thread of the block wrote it.
+// * An address without the alignment of its object.
 //
-// What is found does not depend on the order in which the threads happened to run. Of every byte the last write and two
-// readers are kept, the most different ones: a write that collides with any reader of this launch collides with one of
-// those. Launches are taken to be ordered: what lies between streams is the fake driver's to see.
-// One OS thread at a time.
+// The reports do not depend on the order in which the threads ran. For every byte Watch keeps the last write and two
+// readers, as different as possible. A write that races with any reader of the launch races with one of those. Watch
+// takes launches as ordered; the fake driver checks the order between streams. One OS thread at a time.
 #pragma once
 
 #include <memory>
@@ -28,12 +26,12 @@ struct Range {
   std::uintptr_t begin = 0, end = 0;
 };
 
-// Shadow memory, kept from launch to launch.
+// Shadow memory; reused from launch to launch.
 class Shadow;
 
 class Watch {
  public:
-  // `memory`: what the launch may touch, in the order of addresses.
+  // `memory`: the ranges that the launch may access, in the order of addresses.
   explicit Watch(std::vector<Range> memory);
   ~Watch();
   Watch(const Watch&) = delete;
@@ -41,17 +39,18 @@ class Watch {
 
   // --- of the runner -------------------------------------------------------------------------------------------------
 
-  // `thread_local` variables of the kernels' object are the block's shared memory, what it maps besides is constant.
+  // `thread_local` variables of the kernels' object are the shared memory of the block; its other mapped data are
+  // constant.
   void begin(const Kernel& kernel, unsigned threads_of_block);
   void begin_block(std::uint64_t block);
   void synced();
   void synced_warp(unsigned warp);
   void touched(unsigned thread, Range stack, const void* at, std::size_t bytes, Access access, const void* code);
   void misaligned(unsigned thread, const void* at, const char* file, unsigned line, unsigned alignment);
-  // A shuffle asks a lane that does not take part.
+  // A shuffle reads a lane that does not take part.
   void lane_missing(unsigned thread, unsigned lane);
 
-  // What was wrong, each place of the code once. Code is given as offsets of the object, for addr2line.
+  // The reports, one for each place in the code. A place is an offset into the object, for addr2line.
   const std::vector<std::string>& found() const { return found_; }
 
  private:

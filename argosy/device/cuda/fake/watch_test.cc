@@ -1,4 +1,4 @@
-// What watches kernels finds what was planted in them (on_host_kernels_test.cu), and nothing else.
+// Watch finds the mistakes planted in on_host_kernels_test.cu, and nothing else.
 #include "argosy/device/cuda/fake/watch.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-// What makes a shared object of kernels (on_host.h) tell what each of its threads does: compiled with the thread and
-// alignment sanitizers' instrumentation, but linked with this file in place of their runtimes, it calls the functions
-// here at every access to memory. They are hidden, so that a process that has those runtimes keeps them for the rest.
+// The instrumentation of a shared object of kernels (on_host.h). The object is compiled with the thread and alignment
+// sanitizers, but linked with this file instead of their runtimes. So it calls these functions at every memory access.
+// They are hidden: a process with the real runtimes keeps them for its other code.
 #include "argosy/device/cuda/fake/on_host.h"
 
 namespace {

@@ -1,15 +1,15 @@
-// What every .cu file of kernels includes first. A kernel is written once and compiled twice: by nvcc into the plug-in,
-// and by the host's compiler (with fake/on_host.h) into a library that the fake driver launches from.
+// Included first by every .cu file of kernels. A kernel is written once and compiled twice: by nvcc into the plug-in,
+// and by the host's compiler (with fake/on_host.h) into a library for the fake driver.
 //
 //   ARGOSY_KERNEL(fill_f32, i64 n, f32* y, f32 value) {
 //     for (i64 i = first_index(); i < n; i += index_step()) y[i] = value;
 //   }
 //
-// A kernel's name is what the host launches it by (launch.h); it has C linkage and is unique in the plug-in. Rules that
-// keep both compilers happy: shared memory is declared ARGOSY_SHARED (static size), no thread returns before a barrier
-// that others reach, no inline PTX without a host twin, no vendor headers. Rules that a GPU keeps: blocks have at most
-// kMostThreads threads (the fake driver refuses larger ones too), registers are not spilled and static shared memory is
-// at most 48 KiB (else the build by nvcc fails).
+// The host launches a kernel by its name (launch.h); the name has C linkage and is unique in the plug-in. Rules:
+// * For both compilers: shared memory is declared ARGOSY_SHARED (static size). No thread returns before a barrier that
+//   others reach. No inline PTX without a host twin. No vendor headers.
+// * For the GPU: a block has at most kMostThreads threads (the fake driver refuses more). Registers are not spilled,
+//   and static shared memory is at most 48 KiB (else the build by nvcc fails).
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
@@ -25,7 +25,7 @@
 
 namespace argosy::cuda {
 
-// Elements that are only moved, by their size, which is their alignment too: one access each.
+// Types for elements that are only moved, by size. Size equals alignment: one access each.
 struct alignas(16) Sixteen {
   u64 words[2];
 };
@@ -48,7 +48,7 @@ ARGOSY_DEVICE void store(T* to, i64 i, Compute<T> value) {
   to[i] = Number<T>::store(value);
 }
 
-// What the thread `step` lanes away has; the cast: a GPU shuffles a bool as an int.
+// The value of the thread `step` lanes away. The cast is needed because a GPU shuffles a bool as an int.
 template <typename A>
 ARGOSY_DEVICE A of_neighbour(A value, int step) {
   return static_cast<A>(__shfl_xor_sync(0xffffffffu, value, step));
@@ -60,9 +60,9 @@ ARGOSY_DEVICE c128 of_neighbour(c128 value, int step) {
   return {of_neighbour(value.re, step), of_neighbour(value.im, step)};
 }
 
-// The sum (or another fold) of `value` over the threads of a block, for every thread. `scratch`: shared, one a warp
-// (32). REQUIRES: every thread of the block calls it; blockDim.x is a multiple of 32 and at most 1024. The order of the
-// fold depends on blockDim.x alone.
+// Block reduction: the sum (or another fold) of `value` over the threads of a block, returned to every thread.
+// `scratch`: shared memory, 32 elements (one for each warp). REQUIRES: every thread of the block calls it; blockDim.x
+// is a multiple of 32 and at most 1024. The order depends on blockDim.x alone.
 template <typename A, typename Fold>
 ARGOSY_DEVICE A block_reduce(A value, A* scratch, Fold fold) {
   for (int step = 16; step > 0; step /= 2) {

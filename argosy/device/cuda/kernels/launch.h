@@ -1,4 +1,4 @@
-// Launching a kernel from an op's run(): which device, how large, with what.
+// Launches a kernel from an op's run(): device, grid, arguments.
 //
 //   Status relu(KernelContext& c) {
 //     ARGOSY_ASSIGN_OR_RETURN(Tensor * y, c.output(0, c.input(0).shape(), {0}));
@@ -23,11 +23,10 @@ struct KernelName {
   std::string_view module, kernel;
 };
 
-// The device that a kernel of kind "cuda" runs on. `Context` is KernelContext or KernelInit (argosy/op/kernel/kernel.h), which
-// this layer does not know.
+// The device that a kernel of kind "cuda" runs on.
 inline CudaDevice& device_of(Device& device) { return static_cast<CudaDevice&>(device.physical()); }
 
-// How kernels name dtypes: "f32". Empty where there is none.
+// The suffix of a dtype in kernel names: "f32". Empty: there is none.
 inline std::string_view type_suffix(DType dtype) {
   switch (dtype) {
     case DType::kFloat32: return "f32";
@@ -47,28 +46,29 @@ inline std::string_view type_suffix(DType dtype) {
   }
 }
 
-// The same, and complex numbers: "c64" of two f32.
+// As type_suffix(), with complex numbers: "c64" is two f32.
 inline std::string_view number_suffix(DType dtype) {
   if (dtype == DType::kComplex64) return "c64";
   return dtype == DType::kComplex128 ? "c128" : type_suffix(dtype);
 }
 
-// One thread for each of n elements, or a loop over them: at most `kMostBlocks` blocks of 256 threads. An empty launch
-// has no blocks, and launch() leaves it out.
+// One thread for each of n elements: at most `kMostBlocks` blocks of 256 threads, whose threads loop. n = 0 gives no
+// blocks, and launch() then does nothing.
 inline constexpr unsigned kBlock = kMostThreads;
 inline constexpr std::int64_t kMostBlocks = 1 << 16;
 inline LaunchShape grid_for(std::int64_t n, unsigned block = kBlock) {
   const std::int64_t blocks = n <= 0 ? 0 : std::min<std::int64_t>((n + block - 1) / block, kMostBlocks);
   return {.grid = {.x = static_cast<unsigned>(blocks)}, .block = {.x = block}};
 }
-// The same where a thread takes a vec of neighbours (vec.h); `widest`: bytes of the widest element the kernel reads
-// or writes.
+// The same where a thread processes a vec of neighbours (vec.h). `widest`: bytes of the widest element that the kernel
+// reads or writes.
 inline LaunchShape grid_for_vecs(std::int64_t n, std::size_t widest) {
   const std::int64_t each = std::max<std::int64_t>(16 / static_cast<std::int64_t>(widest), 1);
   return grid_for(n / each + (n % each != 0));
 }
 
-// Arguments are passed with the very types the kernel declares: pass std::int64_t for a long long, not an int.
+// The arguments must have exactly the types that the kernel declares: a std::int64_t for a long long, not an int.
+// `Context` is KernelContext or KernelInit (argosy/op/kernel/kernel.h); this layer does not include them.
 template <typename Context, typename... Arguments>
 Status launch(Context& c, const KernelName& name, const LaunchShape& shape, const Arguments&... arguments) {
   static_assert((std::is_trivially_copyable_v<Arguments> && ...));

@@ -1,7 +1,10 @@
-// Numbers as kernels know them. This file is read by three compilers: nvcc (kernels that come with the plug-in), NVRTC
-// (its text stands before every generated kernel, so nothing may be included there) and the host's compiler (kernels
-// run on the fake driver). 16-bit floats are storage only: arithmetic on them is float32, rounded to nearest even on
-// the way back, as everywhere in Argosy; hence no cuda_fp16.h.
+// Number types of kernels. Three compilers read this file:
+// * nvcc: kernels of the plug-in.
+// * NVRTC: this text precedes every generated kernel, so it may include nothing.
+// * the host's compiler: kernels that run on the fake driver.
+//
+// 16-bit floats are storage only: arithmetic is float32, rounded to nearest even on the way back, as everywhere in
+// Argosy. So cuda_fp16.h is not needed.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -16,8 +19,8 @@
 
 namespace argosy::cuda {
 
-// Threads of the largest block that a kernel is launched with. Every kernel is compiled for so many: the compiler then
-// keeps its registers within what a multiprocessor has for them, and a launch cannot fail for want of registers.
+// The largest block that a kernel is launched with. Every kernel is compiled for it: its registers then fit into a
+// multiprocessor, and no launch fails for lack of registers.
 inline constexpr int kMostThreads = 256;
 
 using i8 = signed char;
@@ -85,14 +88,14 @@ ARGOSY_DEVICE f16 narrow_f16(f32 value) {
 }
 #endif
 ARGOSY_DEVICE f32 widen(bf16 x) { return float_of_bits(static_cast<u32>(x.bits) << 16); }
-// By integers: the instruction for it came with compute capability 8.0.
+// With integers, because the instruction needs compute capability 8.0.
 ARGOSY_DEVICE bf16 narrow_bf16(f32 value) {
   const u32 bits = bits_of_float(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<u16>((bits >> 16) | 0x40u)};
   return {static_cast<u16>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
 }
 
-// What T is computed in: Number<f16>::Compute is f32; load and store convert.
+// The type in which T is computed: Number<f16>::Compute is f32. load and store convert.
 template <typename T>
 struct Number {
   using Compute = T;
@@ -114,7 +117,7 @@ struct Number<bf16> {
 template <typename T>
 using Compute = typename Number<T>::Compute;
 
-// What long sums of T are kept in.
+// The type of long sums of T.
 template <typename T>
 struct Wide {
   using Type = Compute<T>;
@@ -137,7 +140,7 @@ ARGOSY_KIND(i32, false, true)
 ARGOSY_KIND(i64, false, true)
 #undef ARGOSY_KIND
 
-// The real number in T, which may be complex.
+// The real part type of T, which may be complex.
 template <typename T>
 struct PartOf {
   using Type = T;

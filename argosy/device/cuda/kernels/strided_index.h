@@ -1,12 +1,13 @@
-// How operands of other shapes walk through an output: passed to kernels by value. Filled in on the host from a
-// BroadcastPlan or from strides (argosy/ops/gpu_kernels.h). Read by nvcc, NVRTC and the host's compiler.
+// StridedIndex: maps an output index to operand offsets (broadcasting, strides). Passed to kernels by value. The host
+// fills it from a BroadcastPlan or from strides (argosy/ops/gpu_kernels.h). Read by nvcc, NVRTC and the host's
+// compiler.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
 
 namespace argosy::cuda {
 
-// Axes outermost first, as few as possible. An operand's stride is in elements; 0 where it stands still.
+// Axes outermost first, merged where possible. Strides in elements; 0 where an operand is broadcast.
 template <int kOperands>
 struct StridedIndex {
   static constexpr int kMaxRank = 8;
@@ -14,8 +15,8 @@ struct StridedIndex {
   i64 sizes[kMaxRank];
   i64 strides[kOperands][kMaxRank];
 
-  // Do `count` neighbours of the output, from a multiple of `count` on, read neighbours of every operand, from a
-  // multiple of `count` on, or one element of it?
+  // Whether vecs of `count` elements are possible. True when `count` neighbours of the output, from a multiple of
+  // `count` on, read of every operand either one element or `count` neighbours from a multiple of `count` on.
   ARGOSY_DEVICE bool allows_vecs(int count) const {
     const int inner = rank <= 1 ? 0 : rank - 1;
     for (int k = 0; k < kOperands; ++k) {
@@ -26,7 +27,7 @@ struct StridedIndex {
     }
     return rank <= 1 || sizes[inner] % count == 0;
   }
-  // Operand k's distance from an element to the next of a vec: 0 or 1.
+  // Operand k's stride within a vec: 0 or 1.
   ARGOSY_DEVICE i64 inner_stride(int k) const { return strides[k][rank <= 1 ? 0 : rank - 1]; }
 
   ARGOSY_DEVICE void at(i64 i, i64* offsets) const {

@@ -1,14 +1,14 @@
-// Vectorised access: neighbouring elements moved together. A thread that reads two bytes at a time leaves most of a GPU's bandwidth
-// unused, so kernels bound by memory take 16 bytes of neighbours, a vec, wherever memory lies so, and element by
-// element what is left. Read by nvcc, NVRTC (its text stands before every generated kernel: nothing but numbers.h may
-// be included) and the host's compiler.
+// Vectorised access: a vec is 16 bytes of neighbouring elements, moved together. Two-byte reads would leave most of a
+// GPU's bandwidth unused. So memory-bound kernels use vecs where the memory is aligned, and single elements for the
+// rest. Read by nvcc, by NVRTC (this text precedes every generated kernel, so it may include numbers.h only) and by the
+// host's compiler.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
 
 namespace argosy::cuda {
 
-// How many elements a vec has where those are all that is read and written: 16 bytes of the widest.
+// The elements of a vec: 16 bytes of the widest type that the kernel reads or writes.
 template <typename T, typename... Others>
 struct Widest {
   static constexpr int kOthers = Widest<Others...>::kBytes;
@@ -26,7 +26,7 @@ struct alignas(sizeof(T) * kCount) Vec {
   T at[kCount];
 };
 
-// May vecs begin at each of these? A GPU takes a vec only from an address that its size divides.
+// Whether vecs may start at each of these addresses. A GPU needs an address divisible by the size of the vec.
 template <int kCount, typename... T>
 ARGOSY_DEVICE bool are_vec_aligned(const T*... memory) {
   return ((reinterpret_cast<u64>(memory) % (sizeof(T) * kCount) == 0) && ...);
@@ -42,7 +42,8 @@ ARGOSY_DEVICE void store_vec(T* to, i64 first, const Vec<T, kCount>& vec) {
   *reinterpret_cast<Vec<T, kCount>*>(to + first) = vec;
 }
 
-// The vec of what elements first, first + 1 ... of an output see of an operand that is one element,
+// A vec of an operand for the output elements first, first + 1 ... Three kinds of operand:
+// * one element for all,
 template <int kCount, typename T>
 ARGOSY_DEVICE Vec<T, kCount> splat_vec(T value) {
   Vec<T, kCount> vec;
@@ -50,7 +51,7 @@ ARGOSY_DEVICE Vec<T, kCount> splat_vec(T value) {
   for (int k = 0; k < kCount; ++k) vec.at[k] = value;
   return vec;
 }
-// one that begins anew after every `period` elements,
+// * one that repeats after every `period` elements,
 template <int kCount, typename T>
 ARGOSY_DEVICE Vec<T, kCount> load_periodic(const T* from, i64 first, i64 period) {
   i64 at = first % period;
@@ -63,7 +64,7 @@ ARGOSY_DEVICE Vec<T, kCount> load_periodic(const T* from, i64 first, i64 period)
   }
   return vec;
 }
-// and one whose every element serves `run` of the output.
+// * one whose every element serves `run` elements of the output.
 template <int kCount, typename T>
 ARGOSY_DEVICE Vec<T, kCount> load_runs(const T* from, i64 first, i64 run) {
   i64 at = first / run, left = run - (first - at * run);
@@ -76,8 +77,7 @@ ARGOSY_DEVICE Vec<T, kCount> load_runs(const T* from, i64 first, i64 run) {
   return vec;
 }
 
-// The loop of a thread, one of `step` that share n elements: whole(first) for vecs where `together` allows them,
-// one(i) for all else.
+// The loop of one of `step` threads over n elements: whole(first) for vecs if `together`, one(i) for the rest.
 template <int kCount, typename Whole, typename One>
 ARGOSY_DEVICE void for_vecs(i64 n, bool together, i64 thread, i64 step, const Whole& whole, const One& one) {
   const i64 vecs = together ? n / kCount : 0;

@@ -1,6 +1,6 @@
-// PyFuncBridge: how a session server calls Python of the programs that are its clients (tf.py_func). A program listens
-// at a socket in a folder that both know (`argosy run`, tools/argosy/run/hook/argosy_py_func.py), and puts its
-// process into the names of its functions: "pyfunc_3@4711" is pyfunc_3 of who listens at calls_4711.
+// PyFuncBridge: calls Python functions of the server's clients (tf.py_func). A client program listens at a socket in a
+// folder that both know (`argosy run`, tools/argosy/run/hook/argosy_py_func.py). It puts its process id into the names
+// of its functions: "pyfunc_3@4711" is pyfunc_3 of the program at socket calls_4711.
 //
 // A call is a message, its answer another (py_func_connection.h).
 #pragma once
@@ -26,7 +26,7 @@ class PyFuncBridge final : public HostCallbacks {
  private:
   Result<std::vector<Tensor>> ask(const std::string& token, const std::vector<Tensor>& arguments,
                                   Cancellation* cancellation);
-  // One that nobody uses, or a new one.
+  // An unused connection, or a new one.
   Result<PyFuncConnection> take(const std::string& path);
 
   const std::string folder_;

@@ -1,5 +1,5 @@
 // PyFuncConnection: the messages between a session server and a program whose Python it calls (py_func_bridge.h). One
-// call at a time: it is sent, its answer comes. Numbers are as this machine has them, for both are on it.
+// call at a time. Numbers are in this machine's byte order: both sides run on it.
 //
 //   call      text token, tensors
 //   answer    u32 code, then tensors, or the text of the error
@@ -19,13 +19,13 @@ namespace argosy::tf {
 
 class PyFuncConnection {
  public:
-  // To who listens at the socket. UNAVAILABLE: nobody.
+  // Connects to the program at the socket. UNAVAILABLE: none listens.
   static Result<PyFuncConnection> open(const std::string& path);
   PyFuncConnection(PyFuncConnection&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
   PyFuncConnection& operator=(PyFuncConnection&&) = delete;
   ~PyFuncConnection();
 
-  // What the program answers: tensors, or the error that its function ended with. An error of the connection itself
+  // The program's answer: tensors, or the error of its function. An error of the connection itself
   // (UNAVAILABLE; what `cancellation` was pulled with) leaves it unusable: good() is false.
   Result<std::vector<Tensor>> call(std::string_view token, const std::vector<Tensor>& arguments,
                                    Cancellation* cancellation);

@@ -1,5 +1,5 @@
-// The batch's size, fed as a number beside the batch: `feed_dict={x: rows, batch_size: len(rows)}`, for shapes that are
-// written with it. Where the batch is sharded, a shard's is its own. Internal to the session server.
+// Handles feeds that hold the batch size as a number: `feed_dict={x: rows, batch_size: len(rows)}`, for shapes that are
+// written with it. In a sharded step such a number must be the shard's size. Internal to the session server.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace argosy::tf {
 
-// Which feeds are integers of this value.
+// The feeds that are integer scalars equal to `value`.
 std::vector<std::size_t> scalars_equal_to(std::span<const Tensor> feeds, std::int64_t value);
 
-// From here on, who takes the number takes the first size of `batch`, also a feed, in its place: the same, as long as
-// it is fed so many rows.
+// Makes the consumers of feed `number` read the first size of feed `batch` instead. The two are equal as long as so
+// many rows are fed.
 Status take_size_from_batch(StepGraph& step, std::size_t number, std::size_t batch);
 
 }  // namespace argosy::tf

@@ -1,5 +1,5 @@
-// What may happen but once in a client's step, where the step is run in two parts: first what brings its batch, then
-// the rest. Internal to the session server.
+// Finds nodes that must run only once in a client's step. The step runs in two parts: first the sources that bring its
+// batch, then the rest. Internal to the session server.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace argosy::tf {
 
-// Changes state, or gives something else every time: what a queue, an iterator, a counter, a generator does.
+// True if the node changes state or returns another value every time: queues, iterators, counters, generators.
 bool happens_once(const Graph& graph, const Node& n);
 
-// A node that happens once and that both parts would run, in words: `step` as the client asks for it, `sources` what
-// the first part gives and the second is fed. Empty: there is none.
+// Describes a node that happens once and that both parts would run; empty if there is none. `step`: as the client
+// requests it. `sources`: returned by the first part, fed to the second.
 Result<std::string> run_twice(const Graph& graph, const StepSignature& step, const std::vector<Endpoint>& sources);
 
 }  // namespace argosy::tf

@@ -46,7 +46,7 @@ bool brings_batches(std::string_view op) {
   return op == "IteratorGetNext" || op.starts_with("QueueDequeueMany") || op.starts_with("QueueDequeueUpTo");
 }
 
-// Noise with rows, as many as the graph says.
+// True for noise with a static number of rows.
 bool draws_rows(const Graph& graph, NodeId id) {
   const std::string_view op = graph.node(id).op->name;
   if (op != "RandomUniform" && op != "RandomStandardNormal" && op != "TruncatedNormal") return false;
@@ -54,8 +54,8 @@ bool draws_rows(const Graph& graph, NodeId id) {
   return shape.is_full() && shape.rank() > 0 && shape[0] > 1;
 }
 
-// Of the step's nodes those whose values are had first. Where nobody brings a batch, it may be drawn: a generator's
-// noise. That its rows are examples is not taken for granted, but shown or refused as for rows that are fed.
+// The step's nodes that are computed first. If no node brings a batch, noise may be the batch (a generator's input).
+// Whether its rows are examples is then decided as for fed rows.
 std::vector<NodeId> sources_of(const StepGraph& step, const std::vector<NodeId>& all) {
   std::vector<NodeId> found;
   for (const NodeId id : all) {
@@ -79,7 +79,7 @@ std::optional<int> only_open_axis(const PartialShape& shape) {
   return open;
 }
 
-// What brings this axis to the front, and what brings it back.
+// Permutations that bring this axis to the front, and back.
 std::vector<int> to_front(int axis, int rank) {
   std::vector<int> order(static_cast<std::size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
@@ -92,8 +92,8 @@ std::vector<int> from_front(int axis, int rank) {
   return order;
 }
 
-// A feed whose examples lie along another axis than the first: what is fed to the step is turned, and turned back in
-// every shard. The feed that the client gives, and what is made of it.
+// A feed whose examples do not lie along the first axis. It is transposed before the step, and transposed back in every
+// shard. The client's feed and its transposed value.
 struct Transposed {
   Value given, transposed;
 };
@@ -231,7 +231,7 @@ TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& value
       }
     }
   }
-  // What is fetched of them besides: they give it once.
+  // Fetches among them are computed once, too.
   for (const Value& v : values.fetches) {
     const auto gives = [&](Endpoint e) { return e.node == v.node(); };
     if (v.index() >= 0 && std::any_of(sources.begin(), sources.end(), gives)) sources.insert(v.endpoint());

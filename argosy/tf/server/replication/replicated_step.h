@@ -1,8 +1,8 @@
-// ReplicatedStep: a client's training step as data parallelism rewrites it: its batch sharded over every GPU of the
+// ReplicatedStep: a client's training step, rewritten by data parallelism. Its batch is sharded over every GPU of the
 // session.
 //
-// It works on the variables that the session's other steps know, which are the first device's, and on mirrors of them
-// beside every other device. One run at a time. Internal to the session server.
+// It uses the session's variables, which are the first device's, and a mirror of each on every other device. One run at
+// a time. Internal to the session server.
 #pragma once
 
 #include <memory>
@@ -19,40 +19,40 @@
 namespace argosy::tf {
 
 struct ReplicationOptions {
-  bool optimize = true;          // the graph
+  bool optimize = true;          // runs the optimizing passes on the graph
   bool sync_batch_norm = false;  // see DataParallelOptions
-  int check = 0;                 // so many runs of every step also run on one device, and are compared
+  int check = 0;                 // so many runs of every step also run on one device and are compared
 };
 
 class ReplicatedStep {
  public:
-  // For feeds of these ranks, of which the same bring the batch: as many rows each as the others. To be called where
-  // the graph may grow (Session::mutate_graph). `share_with`: the session of the client's other steps, which outlives it. Errors
-  // say why it cannot be replicated, and what would help.
+  // Rewrites the step for feeds of these ranks. The feeds that bring the batch are those with equal numbers of rows.
+  // Call it where the graph may grow (Session::mutate_graph). `share_with`: the session of the client's other steps; it
+  // outlives this object. Errors say why the step cannot be replicated, and what would help.
   static Result<std::unique_ptr<ReplicatedStep>> make(const Graph& graph, const StepValues& values,
                                                       const std::vector<Endpoint>& losses,
                                                       std::span<const Tensor> feeds, const Session& share_with,
                                                       const std::shared_ptr<DeviceSet>& device_set,
                                                       const ReplicationOptions& how);
 
-  // Mirrors take the values of the first device's variables. FAILED_PRECONDITION: some have none yet.
+  // Copies the first device's variables to the mirrors. FAILED_PRECONDITION: a variable has no value yet.
   Status refresh(const RunOptions& options);
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
-  // With the losses behind the fetches; one whose value over the global batch is not known is not valid(). Where `check`
-  // was asked for.
+  // Like run(), with the losses after the fetches. A loss whose global value is not known is not valid(). REQUIRES:
+  // `check` was set.
   Status run_with_losses(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
-  // Else these are for one device (DataParallel::can_shard).
+  // True if these feeds have enough examples to be sharded (DataParallel::can_shard).
   bool can_shard(std::span<const Tensor> feeds) const;
 
-  // Ends a run under way: CANCELLED.
+  // Ends a run in progress: CANCELLED.
   Status close() { return session_->close(); }
 
   std::string summary() const { return parallel_.summary(); }
-  // What is another than on one device by design.
+  // Differences from one device's step that are by design.
   std::vector<ReplicationNote> notes() const { return parallel_.notes(); }
 
  private:
-  // `batch`: one of feeds_of_batch().
+  // `batch`: one of the results of feeds_of_batch().
   static Result<std::unique_ptr<ReplicatedStep>> make_with(const Graph& graph, const StepValues& values,
                                                            const std::vector<Endpoint>& losses,
                                                            std::span<const Tensor> feeds, const std::vector<int>& batch,
@@ -64,31 +64,37 @@ class ReplicatedStep {
              const RunOptions& options);
 
   DataParallel parallel_;
-  std::vector<int> axes_;           // by feed: along which the examples lie, or -1
-  std::vector<std::size_t> sizes_;  // feeds that are the batch's size as a number
+  std::vector<int> axes_;           // by feed: the axis of its examples, or -1
+  std::vector<std::size_t> sizes_;  // feeds that hold the batch size as a number
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
-  std::unique_ptr<Session::Callable> with_losses_;  // null: no check was asked for
-  std::vector<bool> losses_;                        // whose values it gives
-  std::unique_ptr<Session::Callable>
-      transpose_;  // feeds whose examples lie along another axis than the first; null: none
+  std::unique_ptr<Session::Callable> with_losses_;  // null: no check was requested
+  std::vector<bool> losses_;                        // by loss: with_losses_ returns it
+  // Transposes feeds whose examples do not lie along the first axis; null: none.
+  std::unique_ptr<Session::Callable> transpose_;
 };
 
-// What there is to know of a step before it is replicated. To be called where the graph may grow.
+// What is known of a step before it is replicated.
 struct TrainingStep {
-  bool writes = false;           // variables
-  std::vector<Endpoint> losses;  // whose gradients it follows; none: it does not train
-  // What it takes from datasets and queues, or the noise that is its batch: to be had once, before it is sharded.
+  bool writes = false;           // the step writes variables
+  std::vector<Endpoint> losses;  // losses whose gradients it follows; none: it does not train
+  // Values that are computed once, before the batch is sharded: those from datasets and queues, or noise that is the
+  // batch.
   std::vector<Value> sources;
-  std::string why = {};  // not empty: it trains, but cannot be replicated
+  std::string why = {};  // not empty: the step trains, but cannot be replicated
 };
+// Call it where the graph may grow (Session::mutate_graph).
 TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& values);
 
-// By feed, the axis along which it brings the batch, or -1. The first axis, where the graph leaves its size open (where
-// it leaves all open, if it is fed as many rows as the others); another that alone is open, where the first ones are as
-// many or there are none ([features, None]: examples in columns). Where no first axis is open, it may be the one of the
-// size that most have, [32, None] for sentences as long as they come: tried before or after columns, the likelier
-// first. INVALID_ARGUMENT: none does, or not all bring the same number of examples.
+// Returns candidates for the batch axis of each feed (-1: none), the likelier first. For each feed:
+// - The first axis, if the graph leaves its size open. If the graph leaves all sizes open, the feed must have as many
+//   rows as the others.
+// - Another axis, if it alone is open ([features, None]: examples in columns). It must be as long as the batch of other
+//   feeds, if there are some.
+// - If no first axis is open: the first axis of the size that most feeds have. Example: [32, None] for sentences of any
+//   length. This is tried before or after columns.
+//
+// INVALID_ARGUMENT: no feed brings a batch, or feeds bring unequal numbers of examples.
 Result<std::vector<std::vector<int>>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
                                                      std::span<const Tensor> tensors);
 

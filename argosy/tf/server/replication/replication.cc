@@ -10,11 +10,11 @@ namespace argosy::tf {
 
 namespace {
 
-// Kinds of feeds of one step that are replicated each for itself; beyond, the step runs as it is.
+// Largest number of variants per step. With feeds of a further kind the step runs on one device.
 constexpr std::size_t kMaxVariants = 16;
 
-// Ranks, which feeds have equally many rows, and which are that number: others may be the batch then. (Of 0 and 1
-// that says little.)
+// The kind of feeds: their ranks, which have equal numbers of rows, and which are such a number. Each kind may have
+// another batch. (Numbers 0 and 1 prove little.)
 std::string key_of(std::span<const Tensor> feeds) {
   std::string key;
   std::vector<std::int64_t> rows;
@@ -139,7 +139,7 @@ Result<bool> Replication::run_replicated(StepReplicas& known, StepReplicas::Vari
     ARGOSY_RETURN_IF_ERROR(refresh(variant, options));
     Status status = variant.step->run(feeds, fetches, options);
     if (!status.ok()) {
-      // What was cut off halfway may have changed some mirrors and not others.
+      // An interrupted step may have changed some mirrors and not others.
       variables_written();
       return status;
     }

@@ -210,7 +210,7 @@ Result<std::vector<std::string>> StepCheck::differences_above_noise(Session& ses
                                                                     StepComparison& comparison) const {
   std::vector<std::string> differences = comparison.differences(computed_in_);
   if (differences.empty()) return differences;
-  // What the replicated step has left is kept beside, too.
+  // Keeps the state that the replicated step left, too.
   const auto left = SessionState::set_aside(session, uses_containers_);
   if (!left.ok()) return differences;
   for (int k = 1; k < kNoiseRuns && !differences.empty(); ++k) {

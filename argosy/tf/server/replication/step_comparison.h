@@ -1,4 +1,4 @@
-// StepComparison: what a replicated step gave and wrote, value by value, beside one device's. Internal to the session
+// StepComparison: compares what a replicated step returned and wrote with one device's values. Internal to the session
 // server.
 #pragma once
 
@@ -16,35 +16,34 @@ namespace argosy::tf {
 // A step run on one device.
 struct AloneRun {
   std::vector<Tensor> given;             // fetches, then losses
-  SessionState::Values before, written;  // variables, before it and after
+  SessionState::Values before, written;  // variables before and after the step
 };
 
-// Runs it from nudged variables; the state is put back. `like`: the run from the variables themselves. Nothing where
-// the step fails from these.
+// Runs the step from nudged variables and restores the state. `like`: the run from the variables themselves. Nothing if
+// the step fails from the nudged ones.
 Result<std::optional<AloneRun>> run_nudged(const SessionState& state, const AloneRun& like, DType computed_in, int k,
                                            const StepCheck::Run& alone);
 
 class StepComparison {
  public:
-  // `names` of what it gives; one whose `given` is not valid() and which is beyond `fetches`, and summaries, are not
-  // compared.
+  // `names`: of the returned values. Not compared are summaries, and losses whose `given` is not valid().
   StepComparison(const std::vector<std::string>& names, const std::vector<bool>& summaries, std::size_t fetches,
                  const AloneRun& one, std::span<const Tensor> given);
-  // What the replicated step has written; to be called before the state is put back. `state`: before the step.
+  // Adds what the replicated step has written. Call it before the state is restored. `state`: before the step.
   Status add_written(const SessionState& state, const AloneRun& one);
 
   void add_noise(const AloneRun& nudged);
 
-  // One text each: "'v' is 3, on one device 2, …".
+  // One text per difference: "'v' is 3, on one device 2, …".
   std::vector<std::string> differences(DType computed_in) const;
-  // The first value of which nothing can be told; "" where there is none.
+  // The first value that is nothing but rounding noise; "": none.
   std::string noisy(DType computed_in) const;
 
  private:
   struct Entry {
     StepValue value;
-    int given = -1;     // which of what the step gives; -1: it is written
-    std::string where;  // " on GPU:1", of a mirror
+    int given = -1;     // index of the returned value; -1: a written variable
+    std::string where;  // " on GPU:1" for a mirror
   };
   void add_variable(const std::string& name, Tensor got, std::string where, const AloneRun& one,
                     const SessionState::Values& before);

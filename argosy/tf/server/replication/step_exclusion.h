@@ -1,5 +1,5 @@
-// StepExclusion: steps of a session run together, and one alone now and then: while that is checked, whatever others
-// did to its state would be lost or mistaken for its own doing. Thread-safe. Internal to the session server.
+// StepExclusion: steps of a session run concurrently, and a checked step runs alone. During a check, other writes to
+// the state would be lost, or taken for the checked step's own. Thread-safe. Internal to the session server.
 #pragma once
 
 #include <utility>
@@ -10,7 +10,7 @@ namespace argosy::tf {
 
 class StepExclusion {
  public:
-  // A step that runs along with others, from now until this object goes.
+  // A step that runs concurrently with others, while this object lives.
   class Shared {
    public:
     Shared(Shared&& other) noexcept : exclusion_(std::exchange(other.exclusion_, nullptr)), writes_(other.writes_) {}
@@ -25,10 +25,10 @@ class StepExclusion {
     StepExclusion* exclusion_;
     bool writes_;
   };
-  // Waits while another step is by itself. `writes`: variables.
+  // Waits while another step is exclusive. `writes`: the step writes variables.
   Shared enter(bool writes);
 
-  // False where others are under way: those that write or, with `all`, any. Else nobody may enter until leave_exclusive().
+  // False if other steps are running: writers or, with `all`, any. Otherwise nobody can enter until leave_exclusive().
   bool try_exclusive(bool all);
   void leave_exclusive();
 

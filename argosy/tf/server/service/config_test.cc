@@ -3,6 +3,7 @@
 
 #include "argosy/rpc/wire/wire_writer.h"
 #include "argosy/runtime/machine/device_set_view.h"
+#include "argosy/tf/server/service/run_options.h"
 #include "argosy/tf/server/service/session_config.h"
 #include "argosy/tf/server/service/session_devices.h"
 #include "argosy/tf/server/service/session_service.h"
@@ -228,6 +229,8 @@ TEST_F(ConfigTest, WhatCannotBeDoneIsAnErrorNotSilence) {
   const auto refused = run(s, call);
   EXPECT_EQ(refused.code, code(Code::kUnimplemented));
   EXPECT_THAT(refused.message, HasSubstr("y:0"));
+  tensorflow::RunOptions unused;
+  EXPECT_EQ(read_options(call.options, unused).id(), "ARG-RPC-006");
   const auto make = [&](const std::string& options) {
     return client_->master("MakeCallable", from_text<tensorflow::MakeCallableRequest>(
                                                "session_handle: '" + s + "' options { fetch: 'z:0' " + options + " }"));

@@ -100,7 +100,7 @@ void PartialRun::keep_for_later(Stage& stage) const {
   stage.kept.assign(kept.begin(), kept.end());
 }
 
-// Nobody waits for a node that ran in an earlier call.
+// Removes control edges from nodes that ran in an earlier call.
 void PartialRun::forget_controls(const Stage& stage) {
   for (std::int32_t i = 0; i < graph_.size(); ++i) {
     const std::vector<NodeId> controls = graph_.node(NodeId{i}).controls;

@@ -1,7 +1,7 @@
-// PartialRun: one run of a graph in several calls, each of which feeds some of what was announced and fetches some.
+// PartialRun: one run of a graph in several calls. Each call feeds and fetches some of the announced values.
 //
-// Every call runs the nodes that its fetches need and no earlier call ran; what later calls will take from them is
-// kept, and fed to those. Nodes that only name things (variables, queues) run in each call that needs them.
+// A call runs the nodes that its fetches need and no earlier call ran. Values that later calls take are kept and fed to
+// them. Nodes that only name things (variables, queues) run in every call that needs them.
 // Thread-safe: calls run one after the other.
 #pragma once
 

@@ -29,7 +29,7 @@ OutputName split(std::string_view name) {
   return {name.substr(0, colon), index};
 }
 
-// Asked for by its node first: how many outputs there are can be told only then.
+// Converts the node first: the number of its outputs is known only then.
 Result<Value> find_output(ImportedGraph& graph, const std::string& name, OutputName output, std::string_view role) {
   const std::string node(output.node);
   ARGOSY_ASSIGN_OR_RETURN(const Value control, graph.value(str_cat("^", node)));

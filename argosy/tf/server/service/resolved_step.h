@@ -1,4 +1,4 @@
-// ResolvedStep: what a client asked for by names, looked up once: which values to feed, fetch and run, and the engine's
+// ResolvedStep: a step that a client named, looked up once: the values to feed, fetch and run, and the engine's
 // callable for them. Internal to the session server.
 #pragma once
 
@@ -24,9 +24,10 @@ struct StepValues {
   std::vector<Value> feeds, fetches, targets;
 };
 
-// What the names mean, all they depend on converted. To be called where the graph may grow (Session::mutate_graph). Errors are
-// TensorFlow's: NOT_FOUND for a node that is not there, INVALID_ARGUMENT for an output that is not there, for what is
-// fed twice or both fed and fetched, and for nothing to do.
+// Looks the names up and converts everything that they depend on. Call it inside Session::mutate_graph().
+// Errors are TensorFlow's:
+//   * NOT_FOUND: there is no such node;
+//   * INVALID_ARGUMENT: there is no such output; a value is fed twice, or fed and fetched; there is nothing to do.
 Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names);
 
 struct StepReplicas;  // argosy/tf/server/replication/replication.h

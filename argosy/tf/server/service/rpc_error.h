@@ -1,4 +1,4 @@
-// How a Status of ours reaches a TensorFlow client: the text that Python finds the node in.
+// The text of a Status for a TensorFlow client: Python finds the node in it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// RunOptions as clients send them, and what of them this server cannot do. Thread-safe.
+// RunOptions as clients send them, and the options that this server does not have. Pure functions.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ class RunOptions;
 
 namespace argosy::tf {
 
-// UNIMPLEMENTED: options that ask for what would silently not happen, so that a debugger would wait for its dumps.
+// UNIMPLEMENTED (ARG-RPC-006): options for tensor dumps; a debugger would wait for them in vain.
 Status check_options(const tensorflow::RunOptions& options);
 
-// Serialised ones; "" means none. INVALID_ARGUMENT when damaged, else as above.
+// Parses serialised RunOptions; "" means none. INVALID_ARGUMENT when damaged, else as check_options().
 Status read_options(const std::string& serialized, tensorflow::RunOptions& to);
 
 // Whether a RunMetadata is to be filled in.

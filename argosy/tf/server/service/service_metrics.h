@@ -1,4 +1,4 @@
-// What the session server counts, for /metrics. Counters only grow. Thread-safe, without locks.
+// ServiceMetrics: the counters of the session server, for /metrics. They only grow. Thread-safe, without locks.
 #pragma once
 
 #include <array>

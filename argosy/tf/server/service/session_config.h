@@ -1,5 +1,5 @@
-// What a client's ConfigProto asks of its session, in our terms. TensorFlow's servers ignore half of it; here every
-// field that people set does what they expect of it, for their session alone.
+// SessionConfig: a client's ConfigProto in our terms. TensorFlow's servers ignore half of its fields. Here each field
+// that users set has its effect, on their session alone.
 #pragma once
 
 #include <chrono>

@@ -3,14 +3,22 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "argosy/runtime/machine/device_set.h"
 #include "argosy/tf/server/service/session_config.h"
+
+namespace tensorflow {
+class ListDevicesResponse;
+}  // namespace tensorflow
 
 namespace argosy::tf {
 
 Result<std::shared_ptr<DeviceSet>> session_device_set(const std::shared_ptr<DeviceSet>& server,
                                                       const SessionConfig& config);
+
+// Devices as ListDevices describes them.
+void describe_devices(const std::vector<DeviceSpec>& devices, tensorflow::ListDevicesResponse& to);
 
 // Empties a container on every device; "" is the default one, which TensorFlow calls "localhost".
 void reset_container(DeviceSet& device_set, const std::string& container);

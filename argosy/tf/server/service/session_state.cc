@@ -55,7 +55,7 @@ Result<SessionState> SessionState::set_aside(Session& session, bool containers) 
       ARGOSY_RETURN_IF_ERROR(state.add(name, resource, d, containers));
     }
   }
-  // Streams of random numbers, and what has no name of its own.
+  // Streams of random numbers, and resources without a name.
   for (const auto& [name, resource] : session.op_state().list("session_op_state")) {
     ARGOSY_RETURN_IF_ERROR(state.add(name, resource, 0, true));
   }

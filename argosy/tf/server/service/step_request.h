@@ -1,5 +1,5 @@
-// The two requests that carry tensors, RunStepRequest and RunCallableRequest, scanned: names as views into the request,
-// tensors left where they are until somebody reads them.
+// The two requests that carry tensors, RunStepRequest and RunCallableRequest, scanned. Names are views into the
+// request. Tensors stay where they are until they are read.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct StepRequest {
   std::int64_t request_id = 0;
   WireScratch scratch;
 
-  // All that a compiled step depends on: which names are fed, fetched and run, in this order.
+  // The key of a compiled step: which names are fed, fetched and run, in this order.
   void signature(std::string& key) const;
 };
 
@@ -42,7 +42,7 @@ struct CallRequest {
 Status scan(WireReader in, StepRequest& to);
 Status scan(WireReader in, CallRequest& to);
 
-// A name of the request in the key of a signature, and how one is told from what follows.
+// Appends one name to the key of a signature, with its kind and length.
 void add_to_signature(char kind, std::string_view name, std::string& key);
 
 }  // namespace argosy::tf

@@ -42,7 +42,9 @@ int StuckSteps::now() const {
 std::string StuckSteps::status_section() const {
   MutexLock lock(mutex_);
   if (entries_.empty()) return "";
-  std::string text = str_cat("\n", entries_.size(), " steps are over and do not end\n");
+  std::string text =
+      str_cat("\n", entries_.size(),
+              entries_.size() == 1 ? " step is over and does not end\n" : " steps are over and do not end\n");
   for (const auto& [key, entry] : entries_) {
     text += str_cat("  step ", entry.step.step, "  ", static_cast<std::int64_t>(seconds_since(entry.over_at)), " s  ",
                     entry.step.what(), "\n");

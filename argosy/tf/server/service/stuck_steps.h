@@ -11,7 +11,7 @@ namespace argosy::tf {
 
 class StuckSteps {
  public:
-  using Key = const void*;  // who brought it
+  using Key = const void*;  // the StuckCall
   void add(Key key, const StuckStep& step) ARGOSY_EXCLUDES(mutex_);
   void remove(Key key) ARGOSY_EXCLUDES(mutex_);
   int now() const ARGOSY_EXCLUDES(mutex_);
@@ -24,7 +24,7 @@ class StuckSteps {
  private:
   struct Entry {
     StuckStep step;
-    std::int64_t over_at = 0;  // now_nanos() when it was told to end
+    std::int64_t over_at = 0;  // now_nanos() when its step ended
   };
   mutable Mutex mutex_;
   std::map<Key, Entry> entries_ ARGOSY_GUARDED_BY(mutex_);

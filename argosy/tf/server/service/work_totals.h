@@ -1,4 +1,4 @@
-// What the devices of a session server did, over all steps of all sessions: what `argosy run` tells at the end.
+// What the devices of a session server did, over all steps of all sessions. `argosy run` reports it at the end.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ struct WorkTotals {
     std::int64_t copy_nanos = 0;     // waiting for copies and for other devices
     std::int64_t ops = 0;            // kernels that ran
   };
-  std::int64_t sessions = 0;      // opened
-  std::int64_t steps = 0;         // run to their end
-  std::int64_t failed_steps = 0;  // that ended with an error
-  std::int64_t busy_nanos = 0;    // at least one step was under way
-  // As in ReplicaTotals; told without count_work, too.
+  std::int64_t sessions = 0;  // opened
+  std::int64_t steps = 0;     // run to their end
+  std::int64_t failed_steps = 0;
+  std::int64_t busy_nanos = 0;  // at least one step was under way
+  // As in ReplicaTotals; counted without count_work, too.
   std::int64_t replicated_steps = 0;
   std::string replicas;                  // how, for people; "": none was replicated
   std::int64_t small_steps = 0;          // too small to be sharded
@@ -46,7 +46,7 @@ class WorkCounter {
   // `stats` of a step that went well on these devices, the session's own view of the server's: what it calls gpu:0 may
   // be the server's gpu:1.
   void step_ends(bool ok, const StepStats& stats, const DeviceSet& device_set);
-  // What `replicas` says is copied in.
+  // Copies `replicas` into the result.
   WorkTotals totals(const ReplicaTotals& replicas) const;
 
  private:

@@ -5,9 +5,11 @@
 
 #include <system_error>
 
+#include "argosy/base/threads/test_no_threads.h"
 #include "argosy/runtime/machine/device_set.h"
 #include "argosy/tf/server/service/session_service.h"
 #include "argosy/tf/server/tests/server_test.h"
+#include "argosy/tf/server/transport/http_status.h"
 
 namespace argosy::tf {
 namespace {
@@ -63,6 +65,13 @@ TEST_F(NoThreadsTest, EveryMethodEndsInAStatus) {
   EXPECT_TRUE(call(Method::kListDevices, from_text<tensorflow::ListDevicesRequest>(session)).ok());
   EXPECT_TRUE(call(Method::kCloseSession, from_text<tensorflow::CloseSessionRequest>(session)).ok());
   EXPECT_TRUE(call(Method::kReset, "").ok());
+}
+
+TEST(HttpStatus, SaysSoWhereNoThreadCanBeStarted) {
+  const NoThreads none;
+  const auto refused = HttpStatus::start(
+      "127.0.0.1", 0, {}, [] { return "m"; }, [] { return "s"; });
+  EXPECT_EQ(refused.status().id(), "ARG-THREAD-001") << refused.status().to_string();
 }
 
 }  // namespace

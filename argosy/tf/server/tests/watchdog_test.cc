@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
+#include "argosy/tf/server/service/stuck_steps.h"
 #include "argosy/tf/server/tests/server_test.h"
 
 namespace argosy::tf {
@@ -79,6 +80,16 @@ TEST_F(StuckTest, IsAnsweredNamedAndLeft) {
   }
   EXPECT_THAT(page("/metrics"), AllOf(HasSubstr("argosy_stuck_steps 0"), HasSubstr("argosy_stuck_steps_total 2")));
   EXPECT_EQ(client_->close(other).code, 0);
+}
+
+TEST(StuckSteps, AreCountedInWords) {
+  StuckSteps steps;
+  EXPECT_EQ(steps.status_section(), "");
+  steps.add(&steps, {});
+  EXPECT_THAT(steps.status_section(), HasSubstr("1 step is over and does not end"));
+  const int another = 0;
+  steps.add(&another, {});
+  EXPECT_THAT(steps.status_section(), HasSubstr("2 steps are over and do not end"));
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <deque>
 #include <thread>
 
+#include "argosy/base/guard.h"
 #include "argosy/base/mutex.h"
+#include "argosy/rpc/gate/descriptor.h"
 
 namespace argosy::tf {
 
@@ -22,35 +24,32 @@ constexpr int kThreads = 2, kMostWaiting = 64;
 // A connection that is over at a fixed time, however slowly its bytes come.
 class Timed final : public httplib::Stream {
  public:
-  Timed(int socket, PeerAddress peer) : socket_(socket), peer_(peer), end_(Clock::now() + kLongest) {}
-  ~Timed() override {
-    (void)::shutdown(socket_, SHUT_RDWR);
-    ::close(socket_);
-  }
+  Timed(Descriptor socket, PeerAddress peer) : socket_(std::move(socket)), peer_(peer), end_(Clock::now() + kLongest) {}
+  ~Timed() override { (void)::shutdown(socket_.get(), SHUT_RDWR); }
   bool is_readable() const override { return ready(POLLIN); }
   bool is_writable() const override { return ready(POLLOUT); }
-  ssize_t read(char* to, size_t bytes) override { return ready(POLLIN) ? ::recv(socket_, to, bytes, 0) : -1; }
+  ssize_t read(char* to, size_t bytes) override { return ready(POLLIN) ? ::recv(socket_.get(), to, bytes, 0) : -1; }
   ssize_t write(const char* from, size_t bytes) override {
-    return ready(POLLOUT) ? ::send(socket_, from, bytes, MSG_NOSIGNAL) : -1;
+    return ready(POLLOUT) ? ::send(socket_.get(), from, bytes, MSG_NOSIGNAL) : -1;
   }
   void get_remote_ip_and_port(std::string& ip, int& port) const override {
     ip = peer_.to_string();
     port = peer_.port;
   }
   void get_local_ip_and_port(std::string&, int&) const override {}
-  socket_t socket() const override { return socket_; }
+  socket_t socket() const override { return socket_.get(); }
 
  private:
   bool ready(short events) const {
     for (;;) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
-      pollfd one{.fd = socket_, .events = events, .revents = 0};
+      pollfd one{.fd = socket_.get(), .events = events, .revents = 0};
       const int n = left <= 0 ? 0 : ::poll(&one, 1, static_cast<int>(left));
       if (n < 0 && errno == EINTR) continue;
       return n > 0;
     }
   }
-  const int socket_;
+  const Descriptor socket_;
   const PeerAddress peer_;
   const Clock::time_point end_;
 };
@@ -96,19 +95,27 @@ class HttpStatus::Impl {
     }
     gate_ = *std::move(gate);
     for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { work(); });
-    gate_->open([this](int socket, const AcceptGate::Arrival& from) {
-      auto stream = std::make_unique<Timed>(socket, from.peer);
-      MutexLock lock(mutex_);
-      if (waiting_.size() >= kMostWaiting) return;
-      waiting_.push_back(std::move(stream));
-      changed_.notify_one();
-    });
+    gate_->open([this](int socket, const AcceptGate::Arrival& from) { take(Descriptor(socket), from.peer); });
     return ok_status();
   }
 
   int port() const { return gate_->port(); }
 
  private:
+  // On the gate's thread. Closes the connection when too many wait, or when memory runs out.
+  void take(Descriptor socket, const PeerAddress& peer) {
+    const Status taken = guarded([&] {
+      auto stream = std::make_unique<Timed>(std::move(socket), peer);
+      MutexLock lock(mutex_);
+      if (waiting_.size() >= kMostWaiting) return ok_status();
+      waiting_.push_back(std::move(stream));
+      changed_.notify_one();
+      return ok_status();
+    });
+    // No stream took the socket. Closing alone would leave the connection open: the gate watches a duplicate.
+    if (!taken.ok() && socket.get() >= 0) (void)::shutdown(socket.get(), SHUT_RDWR);
+  }
+
   static std::string refusal(std::string_view reason) {
     return str_cat("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ",
                    reason.size() + 1, "\r\n\r\n", reason, "\n");
@@ -124,7 +131,10 @@ class HttpStatus::Impl {
         next = std::move(waiting_.front());
         waiting_.pop_front();
       }
-      pages_.answer(*next);
+      contained("an HTTP request", [&] {
+        const CheckScope scope;
+        pages_.answer(*next);
+      });
     }
   }
 
@@ -143,9 +153,11 @@ int HttpStatus::port() const { return impl_->port(); }
 
 Result<std::unique_ptr<HttpStatus>> HttpStatus::start(const std::string& host, int port, const GateRules& rules,
                                                       Page metrics, Page statusz) {
-  auto impl = std::make_unique<Impl>();
-  ARGOSY_RETURN_IF_ERROR(impl->start(host, port, rules, std::move(metrics), std::move(statusz)));
-  return std::unique_ptr<HttpStatus>(new HttpStatus(std::move(impl)));
+  return guarded([&]() -> Result<std::unique_ptr<HttpStatus>> {
+    auto impl = std::make_unique<Impl>();
+    ARGOSY_RETURN_IF_ERROR(impl->start(host, port, rules, std::move(metrics), std::move(statusz)));
+    return std::unique_ptr<HttpStatus>(new HttpStatus(std::move(impl)));
+  });
 }
 
 }  // namespace argosy::tf

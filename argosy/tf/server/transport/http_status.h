@@ -14,8 +14,8 @@ class HttpStatus {
  public:
   using Page = std::function<std::string()>;  // called from the server's threads
 
-  // Port 0: any free one. One request a connection, which must have come within two seconds. UNAVAILABLE: the port is
-  // taken.
+  // Port 0: any free one. A connection carries one request, which must arrive within two seconds.
+  // Errors: UNAVAILABLE, the port is taken; RESOURCE_EXHAUSTED, no thread or memory is left.
   static Result<std::unique_ptr<HttpStatus>> start(const std::string& host, int port, const GateRules& rules,
                                                    Page metrics, Page statusz);
   ~HttpStatus();

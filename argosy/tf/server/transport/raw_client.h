@@ -1,5 +1,5 @@
-// RawClient: the other side of the session server for tests and benchmarks: a unary call with bytes in and out, and the
-// requests that a TensorFlow client would send. Not for users.
+// RawClient: a client of the session server for tests and benchmarks. It makes unary calls with bytes in and out, and
+// the requests that a TensorFlow client would send. Not for users.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct RawReply {
   std::string bytes;
 };
 
-// What a RunStep gave.
+// The result of a RunStep.
 struct StepReply {
   int code = 0;  // of gRPC, or of the step
   std::string message;

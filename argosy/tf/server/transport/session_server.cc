@@ -11,9 +11,11 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
+#include "argosy/rpc/transport/grpc_transport.h"
 #include "argosy/tf/server/callbacks/py_func_bridge.h"
-#include "argosy/tf/server/transport/grpc_transport.h"
+#include "argosy/tf/server/service/rpc_error.h"
 #include "argosy/tf/server/transport/http_status.h"
+#include "argosy/tf/server/transport/master_methods.h"
 
 namespace argosy::tf {
 
@@ -33,7 +35,7 @@ Result<std::string> read_pem(const std::string& path) {
   return text.str();
 }
 
-// Certificates on both sides, or a loopback address, or networks that somebody has named.
+// Requires certificates on both sides, or a loopback address, or a list of networks.
 Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
   GrpcTransportOptions to{.host = o.host == "localhost" ? "127.0.0.1" : o.host, .port = o.port};
   const int given = (o.tls_cert.empty() ? 0 : 1) + (o.tls_key.empty() ? 0 : 1) + (o.tls_ca.empty() ? 0 : 1);
@@ -67,7 +69,7 @@ Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
   return to;
 }
 
-// Pages have no certificates: without networks that somebody has named, they are for this machine.
+// Pages have no certificates: without a list of networks they are for this machine only.
 Result<GateRules> page_rules(const SessionServerOptions& o) {
   GateRules rules{.filter = true, .own_user_only = !o.any_local_user, .most = 256};
   std::vector<std::string> networks = o.http_clients;
@@ -147,7 +149,7 @@ std::string status_page(SessionService& service, const std::string& address, std
 class SessionServer::Impl {
  public:
   Status start(const SessionServerOptions& o) {
-    ARGOSY_ASSIGN_OR_RETURN(const GrpcTransportOptions transport, transport_options(o));
+    ARGOSY_ASSIGN_OR_RETURN(GrpcTransportOptions transport, transport_options(o));
     if (transport.rules.filter) {
       ARGOSY_LOG(kWarning, "clients of ", str_join(o.insecure_clients), " are let in at ", o.host,
                  " without certificate: they can run what this user can");
@@ -168,7 +170,9 @@ class SessionServer::Impl {
                                                                         .replicate = o.replicate,
                                                                         .sync_batch_norm = o.sync_batch_norm,
                                                                         .check = o.check});
-    ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(*service_, transport));
+    transport.error_text = client_message;
+    transport.on_response = [this](std::size_t bytes) { service_->metrics().count_response(bytes); };
+    ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(master_methods(*service_), transport));
     address_ = str_cat(o.host, ":", transport_->port());
     if (o.http_port >= 0) {
       const std::int64_t begin = now_nanos();
@@ -202,8 +206,8 @@ class SessionServer::Impl {
   SessionService& service() const { return *service_; }
 
  private:
-  // Sessions whose lease is over; and once nobody is there, what the last ones left: answers that nobody had read yet,
-  // the heap's free pages.
+  // Closes sessions whose lease is over. Without sessions it gives memory back now and then: answers that were not read
+  // yet, free pages of the heap.
   void tidy() {
     MutexLock lock(mutex_);
     for (int empty = 0; !stopping_;) {

@@ -6,9 +6,9 @@
 //   …
 //   (*server)->stop();
 //
-// Everybody who is let in runs programs with the rights of this process. It binds loopback unless told otherwise, where
-// only its own user may connect; any other address needs certificates on both sides or an explicit list of networks.
-// SECURITY.md has the rest.
+// A client that is let in runs programs with the rights of this process. The server binds loopback by default: only its
+// own user and root may connect. Any other address needs certificates on both sides or a list of networks
+// (SECURITY.md).
 #pragma once
 
 #include <chrono>
@@ -33,32 +33,34 @@ struct SessionServerOptions {
   bool any_local_user = false;
   int max_connections = 0;           // in all; 0: as many as the limit of descriptors allows, 4096 at most
   int max_connections_per_peer = 0;  // of one address, on loopback of one user; 0: half of all
-  // Bytes that a client of a network without certificates may have sent of requests that are not complete; twice as
-  // many all of them. 0: a quarter of the host's memory.
+
+  // Limit on the bytes of incomplete requests from one client without certificate. All such clients together: twice
+  // that. 0: a quarter of the host's memory.
   std::int64_t unfinished_limit_bytes = 0;
   int http_port = -1;  // /metrics, /statusz and /healthz; 0: any free one, -1: none
-  // Networks whose hosts may read those pages; the others are those that may connect without certificate.
+  // Networks whose hosts may read those pages, besides `insecure_clients`.
   std::vector<std::string> http_clients = {};
   std::chrono::seconds session_lease{0};  // sessions without a call for so long are closed; 0: never
   // Sessions whose client's connection is over for so long are closed; 0: never. Negative: a minute on loopback, where
-  // only the end of a process ends a connection, elsewhere an hour.
+  // a connection ends with its process, and an hour elsewhere.
   std::chrono::seconds client_lease{-1};
-  int max_sessions = 5000;  // RESOURCE_EXHAUSTED above
-  // A kernel that does not end so long after its step was to is named in the log and on the pages; its client is
-  // answered, its session may be closed. Zero: never.
+  int max_sessions = 5000;
+  // A kernel that runs so long after the end of its step is named in the log and on the pages. Its client is answered,
+  // and its session may be closed. Zero: never.
   std::chrono::milliseconds stuck_after{10000};
   bool count_work = false;  // see work(); costs about 50 ns an op
-  // Training steps that can be run on all GPUs of their session, a shard of the batch on each; others as they are.
-  // Variables are the sessions' own then: what another session writes would not reach every GPU.
+  // Runs training steps on all GPUs of their session, a shard of the batch on each, if that is possible. Sessions do
+  // not share variables then: another session's write would not reach every GPU.
   bool replicate = false;
-  bool sync_batch_norm = false;  // of replicated steps: by statistics of the global batch
-  // So many runs of every replicated step also run on one device from the same state; one that gives something else
-  // fails with INTERNAL "ARG-CHECK-001", and its variables are what they were before it.
+  bool sync_batch_norm = false;  // batch normalisation of replicated steps uses statistics of the global batch
+
+  // The first `check` runs of every replicated step also run on one device from the same state. A run with another
+  // result fails with INTERNAL (ARG-CHECK-001), and its variables keep their values.
   int check = 0;
-  // Folders that graphs may read and write files in. Empty: at a loopback address whatever this process's user may,
-  // elsewhere nothing.
+  // Folders that graphs may read and write files in. Empty: at a loopback address everything that this process's user
+  // may, elsewhere nothing.
   std::vector<std::string> allow_files = {};
-  // Folder of the sockets where programs wait for calls of their functions (py_func_bridge.h). Empty: graphs call none.
+  // Folder of the sockets where programs answer calls of their functions (py_func_bridge.h). Empty: no such calls.
   std::string py_func_bridge = {};
   std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
 };

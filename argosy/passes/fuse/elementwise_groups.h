@@ -1,0 +1,63 @@
+// ElementwiseGroups: which nodes of a step may become one elementwise op. Internal to
+// argosy/passes/fuse/fuse_elementwise.cc, whose header says what may join.
+//
+// Groups grow against the direction of data: nodes come in reverse topological order, and one joins the group of one of
+// its readers. A group never closes a cycle through nodes outside it.
+#pragma once
+
+#include <vector>
+
+#include "argosy/base/small_vector.h"
+#include "argosy/passes/node_users.h"
+
+namespace argosy {
+
+class ElementwiseGroups {
+ public:
+  static constexpr std::size_t kMostSteps = 32, kMostInputs = 16, kMostOutputs = 4;
+  using Members = SmallVector<NodeId, 4>;  // in reverse topological order
+  using Inputs = SmallVector<Endpoint, kMostInputs>;
+  using Outputs = SmallVector<NodeId, kMostOutputs>;
+
+  explicit ElementwiseGroups(const StepGraph& step);
+
+  // Puts the node into a group, if it may be in one. Nodes come once each, in reverse topological order.
+  void add(NodeId id);
+
+  const std::vector<Members>& all() const { return groups_; }
+  const NodeUsers& users() const { return users_; }
+  // Is the node in the group of this member? Nodes added to the graph later are in none.
+  bool is_in_group(NodeId id, NodeId member) const { return group(id) == group(member); }
+
+  // What the members read from outside, each once.
+  Inputs inputs_of(const Members& members) const { return inputs_of(members, group(members.front())); }
+  // The members whose values others read, or the step fetches.
+  Outputs outputs_of(const Members& members) const { return outputs_of(members, group(members.front())); }
+  // The number that a node which only repeats it reads, if `e` is such a node's output; else `e`.
+  Endpoint source(Endpoint e) const;
+
+ private:
+  int group(NodeId id) const {
+    const auto i = static_cast<std::size_t>(id.index);
+    return i < group_of_.size() ? group_of_[i] : -1;
+  }
+  bool is_ref(Endpoint e) const { return graph_.node(e.node).output_is_ref(e.index); }
+  bool may_join(NodeId id) const;
+  bool attrs_allow(NodeId id) const;
+  bool join_a_reader(NodeId id);
+  bool fits(NodeId id, int g);
+  bool seen_outside(NodeId id, int g) const;
+  bool reaches(NodeId id, int g);
+  Inputs inputs_of(const Members& members, int g) const;
+  Outputs outputs_of(const Members& members, int g) const;
+
+  const Graph& graph_;
+  const NodeUsers users_;
+  bool flow_ = false;  // the graph has control flow
+  std::vector<Members> groups_;
+  std::vector<int> group_of_;  // by node; -1: none
+  std::vector<int> seen_;      // by node: the search that saw it
+  int visit_ = 0;
+};
+
+}  // namespace argosy

@@ -1,0 +1,59 @@
+#include "argosy/passes/prune/constant_folding.h"
+
+#include "argosy/testing/expect_rewrite.h"
+
+namespace argosy {
+namespace {
+
+TEST(ConstantFolding, WhatReadsConstantsBecomesOne) {
+  expect_rewrite(fold_constants, R"(
+    a = Const [dtype=float, value=float[2] {1, 2}]
+    b = Neg(a)
+    x = Placeholder [dtype=float, shape=shape[2]]
+    y = AddV2(x, b)
+    -> y)",
+                 R"(
+    b = Const [dtype=float, value=float[2] {-1, -2}]
+    x = Placeholder [dtype=float, shape=shape[2]]
+    y = AddV2(x, b)
+    -> y)");
+}
+
+TEST(ConstantFolding, ShapesAreKnownBeforeTheStep) {
+  expect_rewrite(fold_constants, R"(
+    x = Placeholder [dtype=float, shape=shape[4,3]]
+    shape = Shape(x)
+    axis = Const [dtype=int32, value=int32[1] {0}]
+    size = Prod(shape, axis)
+    -> size)",
+                 R"(
+    size = Const [dtype=int32, value=int32[] {12}]
+    -> size)");
+}
+
+// tf.control_dependencies([effect]) around a constant: the result alone ties the effect to the step.
+TEST(ConstantFolding, TheResultWaitsForWhatConstantsWaitFor) {
+  expect_rewrite(fold_constants, R"(
+    effect = NoOp
+    late = Const(^effect) [dtype=float, value=float[] {1}]
+    two = Const [dtype=float, value=float[] {2}]
+    three = Const [dtype=float, value=float[] {3}]
+    sum = AddV2(two, late)
+    y = Mul(sum, three)
+    -> y)",
+                 R"(
+    effect = NoOp
+    y = Const(^effect) [dtype=float, value=float[] {9}]
+    -> y)");
+}
+
+TEST(ConstantFolding, NodesThatWaitAreLeftAlone) {
+  expect_left_alone(fold_constants, R"(
+    effect = NoOp
+    one = Const [dtype=float, value=float[] {1}]
+    y = Identity(one, ^effect)
+    -> y)");
+}
+
+}  // namespace
+}  // namespace argosy

@@ -1,0 +1,49 @@
+#include "argosy/passes/prune/remove_identities.h"
+
+#include "argosy/testing/expect_rewrite.h"
+
+namespace argosy {
+namespace {
+
+TEST(RemoveIdentities, SumsOverNoAxisAndReshapesToTheSameShapeGo) {
+  expect_rewrite(remove_identities, R"(
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    none = Const [dtype=int32, value=int32[0] {}]
+    sum = Sum(x, none)
+    shape = Const [dtype=int32, value=int32[2] {2, 3}]
+    same = Reshape(sum, shape)
+    y = Neg(same)
+    six = Const [dtype=int32, value=int32[1] {6}]
+    flat = Reshape(sum, six)
+    -> y, sum, flat)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    y = Neg(x)
+    six = Const [dtype=int32, value=int32[1] {6}]
+    flat = Reshape(x, six)
+    -> y, x, flat)");
+}
+
+TEST(RemoveIdentities, WhatWaitsOrIsWaitedForIsLeftAlone) {
+  expect_left_alone(remove_identities, R"(
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    none = Const [dtype=int32, value=int32[0] {}]
+    before = NoOp
+    late = Sum(x, none, ^before)
+    waited = Sum(x, none)
+    y = Identity(late, ^waited)
+    -> y)");
+}
+
+TEST(RemoveIdentities, TargetsAndOtherDevicesAreLeftAlone) {
+  expect_left_alone(remove_identities, R"(
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    none = Const [dtype=int32, value=int32[0] {}]
+    target = Sum(x, none)
+    there = Sum(x, none) @/gpu:1
+    y = Neg(there)
+    -> y, ^target)");
+}
+
+}  // namespace
+}  // namespace argosy

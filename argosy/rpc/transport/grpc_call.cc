@@ -1,0 +1,125 @@
+#include "argosy/rpc/transport/grpc_call.h"
+
+#include "argosy/base/sanitizers.h"
+
+namespace argosy::tf {
+
+namespace {
+
+// Decoding this much takes longer than waking a thread.
+constexpr std::size_t kLargeBytes = 256 << 10;
+
+grpc::Slice to_slice(WirePiece piece) {
+  if (!piece.tensor.valid() && piece.bytes.size() < 4096) return grpc::Slice(piece.bytes.data(), piece.bytes.size());
+  auto* const held = new WirePiece(std::move(piece));
+  const std::string_view view = held->view();
+  return grpc::Slice(
+      const_cast<char*>(view.data()), view.size(), [](void* what) { delete static_cast<WirePiece*>(what); }, held);
+}
+
+grpc::ByteBuffer to_buffer(std::vector<WirePiece> pieces) {
+  std::vector<grpc::Slice> slices;
+  slices.reserve(pieces.size());
+  for (WirePiece& piece : pieces) slices.push_back(to_slice(std::move(piece)));
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+std::string_view view(const grpc::Slice& slice) { return {reinterpret_cast<const char*>(slice.begin()), slice.size()}; }
+
+}  // namespace
+
+RawService::RawService(std::span<const std::string> paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    AddMethod(new grpc::internal::RpcServiceMethod(paths[i].c_str(), grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
+    MarkMethodRaw(static_cast<int>(i));
+  }
+}
+
+void RawService::wait_for_call(int method, grpc::ServerContext& context, grpc::ByteBuffer& request,
+                               grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>& writer,
+                               grpc::ServerCompletionQueue& queue, void* tag) {
+  RequestAsyncUnary(method, &context, &request, &writer, &queue, &queue, tag);
+}
+
+void GrpcCall::wait(RawService& service, int method, grpc::ServerCompletionQueue& queue, GrpcCallHandler& handler) {
+  auto* const call = new GrpcCall(method, handler);
+  hands_over(&call->arrived_);
+  hands_over(&call->over_);
+  call->context_.AsyncNotifyWhenDone(&call->over_);
+  service.wait_for_call(method, call->context_, call->request_, call->writer_, queue, &call->arrived_);
+}
+
+void GrpcCall::on(GrpcEvent::Kind kind, bool ok, Pollers& pollers) {
+  switch (kind) {
+    case GrpcEvent::kArrived:
+      if (!ok) {  // the server stops; the other events never come
+        delete this;
+        return;
+      }
+      pollers.begin_work();
+      pollers_ = &pollers;
+      if (handler_.enter()) {
+        arrived();
+      } else {
+        release();  // for what would have been sent
+      }
+      release();
+      return;
+    case GrpcEvent::kOver:
+      if (context_.IsCancelled()) cancellation_.cancel(cancelled("the client cancelled the call, or is gone"));
+      release();
+      return;
+    case GrpcEvent::kSent: release(); return;
+  }
+}
+
+void GrpcCall::release() {
+  if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+void GrpcCall::expect_duration(std::int64_t typical_nanos) { pollers_->expect_duration(typical_nanos); }
+std::shared_ptr<const ClientLink> GrpcCall::client() { return handler_.connection(context_.peer()); }
+
+void GrpcCall::arrived() {
+  handler_.wait_for_next(method_);
+  std::vector<WirePiece> response;
+  grpc::Status status;
+  try {
+    if (request_.Length() >= kLargeBytes) expect_duration(-1);
+  } catch (const std::exception&) {  // no other thread for the queue: others wait until this is read
+  }
+  grpc::Slice single;
+  if (request_.Length() == 0) {
+    status = handler_.serve(method_, WireReader(), *this, response);
+  } else if (request_.TrySingleSlice(&single).ok()) {
+    const std::string_view pieces[] = {view(single)};
+    status = handler_.serve(method_, WireReader(pieces), *this, response);
+  } else {
+    std::vector<grpc::Slice> slices;
+    status = request_.Dump(&slices);
+    std::vector<std::string_view> pieces;
+    for (const grpc::Slice& slice : slices) pieces.push_back(view(slice));
+    if (status.ok()) status = handler_.serve(method_, WireReader(pieces), *this, response);
+  }
+  request_.Clear();
+  answer(status, std::move(response));
+}
+
+void GrpcCall::give_up(RpcReply reply) {
+  std::vector<WirePiece> response;
+  const grpc::Status status = handler_.sent_for(std::move(reply), response);
+  answer(status, std::move(response));
+}
+
+void GrpcCall::answer(const grpc::Status& status, std::vector<WirePiece> response) {
+  if (answered_.exchange(true, std::memory_order_acq_rel)) return;
+  hands_over(&sent_);
+  if (status.ok()) {
+    writer_.Finish(to_buffer(std::move(response)), status, &sent_);
+  } else {
+    writer_.FinishWithError(status, &sent_);
+  }
+  handler_.leave();
+}
+
+}  // namespace argosy::tf

@@ -1,0 +1,33 @@
+// ClientSessionOptions: the configuration of a ClientSession. Internal to the session server.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "argosy/runtime/machine/deadlines.h"
+#include "argosy/runtime/machine/device_set.h"
+#include "argosy/tf/server/replication/replica_totals.h"
+#include "argosy/tf/server/service/session_config.h"
+#include "argosy/tf/server/service/stuck_steps.h"
+#include "argosy/tf/server/service/work_totals.h"
+
+namespace argosy::tf {
+
+// Everything pointed to outlives the session.
+struct ClientSessionOptions {
+  std::string handle;
+  SessionConfig config;
+  std::shared_ptr<DeviceSet> device_set;         // the session's own view of the server's devices
+  std::int64_t feed_limit = 1ll << 33;           // bytes of one fed tensor
+  Deadlines* deadlines = nullptr;                // null: steps have no timeout
+  WorkCounter* work = nullptr;                   // null: steps are not measured
+  StuckSteps* stuck = nullptr;                   // null: stuck steps are not listed
+  std::chrono::milliseconds stuck_after{10000};  // SessionOptions::stuck_after
+  ReplicaCounter* replicas = nullptr;            // not null: training steps are replicated over the session's GPUs
+  bool sync_batch_norm = false;                  // of replicated steps
+  int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
+};
+
+}  // namespace argosy::tf

@@ -1,0 +1,69 @@
+#include "argosy/tf/server/service/partial_runs.h"
+
+#include <optional>
+
+#include "argosy/tf/server/service/step_response.h"
+#include "argosy/tf/server/service/stuck_call.h"
+
+namespace argosy::tf {
+
+Result<std::string> PartialRuns::set_up(const StepNames& names) {
+  ARGOSY_ASSIGN_OR_RETURN(
+      auto run, PartialRun::make(session_, graph_, names, options_.device_set, options_.config.soft_placement));
+  if (replication_ != nullptr) {
+    StepValues values;
+    ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&]() -> Status {
+      ARGOSY_ASSIGN_OR_RETURN(values, find_values(graph_, names));
+      return ok_status();
+    }));
+    replication_->runs_partially(values);
+  }
+  MutexLock lock(mutex_);
+  std::string handle = str_cat(options_.handle, ":", ++next_);
+  runs_.emplace(handle, std::move(run));
+  return handle;
+}
+
+Result<std::shared_ptr<PartialRun>> PartialRuns::find(std::string_view handle) {
+  MutexLock lock(mutex_);
+  const auto found = runs_.find(handle);
+  if (found != runs_.end()) return found->second;
+  return invalid_argument("Must run PartialRunSetup before performing partial runs: there is no partial run \"", handle,
+                          "\", or it is over");
+}
+
+Result<std::vector<WirePiece>> PartialRuns::run(const StepRequest& request, const TensorWire& wire, CallContext& call) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto run, find(request.partial_run));
+  if (!request.targets.empty()) return invalid_argument("a partial run takes its targets from PartialRunSetup");
+  std::vector<std::pair<std::string, Tensor>> feeds;
+  for (const StepRequest::Feed& feed : request.feeds) {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor tensor, read_tensor(feed.tensor, wire));
+    feeds.emplace_back(feed.name, std::move(tensor));
+  }
+  const std::vector<std::string> fetches(request.fetches.begin(), request.fetches.end());
+  call.expect_duration(-1);
+  std::optional<StepExclusion::Shared> shared;
+  if (replication_ != nullptr) shared.emplace(replication_->enter_shared(true));
+  StuckCall stuck(options_.stuck, call, request.errors_in_body);
+  auto fetched = run->run(feeds, fetches, call.cancellation(), &stuck);
+  shared.reset();
+  if (replication_ != nullptr) replication_->variables_written();
+  if (!fetched.ok() || run->over()) {
+    MutexLock lock(mutex_);
+    runs_.erase(std::string(request.partial_run));
+  }
+  ARGOSY_RETURN_IF_ERROR(Status(fetched.status()));
+  WireWriter response;
+  for (std::size_t i = 0; i < fetches.size(); ++i) {
+    ARGOSY_RETURN_IF_ERROR(add_fetch(fetches[i], (*fetched)[i], wire, response));
+  }
+  ARGOSY_RETURN_IF_ERROR(check_size(response));
+  return response.take();
+}
+
+void PartialRuns::clear() {
+  MutexLock lock(mutex_);
+  runs_.clear();
+}
+
+}  // namespace argosy::tf

@@ -1,0 +1,41 @@
+// StepRunner: runs a session's resolved steps under a deadline, counts their work and fills in RunMetadata.
+#pragma once
+
+#include <vector>
+
+#include "argosy/rpc/transport/call_context.h"
+#include "argosy/tf/server/replication/replication.h"
+#include "argosy/tf/server/service/client_session_options.h"
+#include "argosy/tf/server/service/resolved_step.h"
+
+namespace tensorflow {
+class RunMetadata;
+class RunOptions;
+}  // namespace tensorflow
+
+namespace argosy::tf {
+
+// Thread-safe. Everything given to it outlives it.
+class StepRunner {
+ public:
+  // `replication` null: every step runs as it is.
+  StepRunner(const ClientSessionOptions& options, Session& session, ImportedGraph& graph, Replication* replication)
+      : options_(options), session_(session), graph_(graph), replication_(replication) {}
+
+  // The fetched tensors, in the order of the step's fetches. DEADLINE_EXCEEDED after the timeout of `options`, else
+  // that of the session's config. `errors_in_body`: how a stuck step is answered. `metadata` may be null.
+  Result<std::vector<Tensor>> run(ResolvedStep& step, std::vector<Tensor> feeds, const tensorflow::RunOptions& options,
+                                  CallContext& call, bool errors_in_body, tensorflow::RunMetadata* metadata);
+
+ private:
+  Status set_deadline(std::int64_t timeout_ms, Cancellation& cancellation, Deadline& deadline) const;
+  Status fill_metadata(const ResolvedStep& step, const tensorflow::RunOptions& options, const StepStats& stats,
+                       const std::vector<Tensor>& feeds, tensorflow::RunMetadata& to);
+
+  const ClientSessionOptions& options_;
+  Session& session_;
+  ImportedGraph& graph_;
+  Replication* const replication_;
+};
+
+}  // namespace argosy::tf

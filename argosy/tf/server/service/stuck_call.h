@@ -1,0 +1,35 @@
+// StuckCall: a step whose kernel does not end is answered, and listed on the server's pages.
+#pragma once
+
+#include "argosy/rpc/transport/call_context.h"
+#include "argosy/runtime/machine/watchdog.h"
+#include "argosy/tf/server/service/step_response.h"
+#include "argosy/tf/server/service/stuck_steps.h"
+
+namespace argosy::tf {
+
+// Of one run of a step; `all` (may be null) and `call` outlive it.
+class StuckCall final : public StuckObserver {
+ public:
+  // `errors_in_body`: the client wants a step's error inside the response.
+  StuckCall(StuckSteps* all, CallContext& call, bool errors_in_body)
+      : all_(all), call_(call), errors_in_body_(errors_in_body) {}
+  void stuck(const StuckStep& step) override {
+    if (all_ != nullptr) all_->add(this, step);
+    if (errors_in_body_) {
+      call_.give_up(error_response(step.status));
+    } else {
+      call_.give_up(step.status);
+    }
+  }
+  void ended(const StuckStep&) override {
+    if (all_ != nullptr) all_->remove(this);
+  }
+
+ private:
+  StuckSteps* const all_;
+  CallContext& call_;
+  const bool errors_in_body_;
+};
+
+}  // namespace argosy::tf

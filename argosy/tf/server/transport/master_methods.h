@@ -1,0 +1,14 @@
+// The methods of TensorFlow's MasterService as a table for a GrpcTransport.
+#pragma once
+
+#include <vector>
+
+#include "argosy/rpc/transport/rpc_method.h"
+#include "argosy/tf/server/service/session_service.h"
+
+namespace argosy::tf {
+
+// "/tensorflow.MasterService/RunStep" and the other nine. `service` outlives the table.
+std::vector<RpcMethod> master_methods(SessionService& service);
+
+}  // namespace argosy::tf

@@ -1,0 +1,64 @@
+#include "argosy/train/loop/compiled_models.h"
+
+#include <algorithm>
+
+#include "argosy/train/report/memory_check.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr int kLogicalShards = 8;  // of a reproducible run
+
+}  // namespace
+
+Status CompiledModels::open() {
+  ARGOSY_ASSIGN_OR_RETURN(devices_, chosen_devices(options_.devices));
+  ARGOSY_ASSIGN_OR_RETURN(device_set_, DeviceSet::make(options_.devices));
+  ARGOSY_ASSIGN_OR_RETURN(training_, make(devices_, Purpose::kTraining, device_set_));
+  return ok_status();
+}
+
+Result<std::unique_ptr<CompiledModel>> CompiledModels::make(const std::vector<DeviceSpec>& devices, Purpose purpose,
+                                                            std::shared_ptr<DeviceSet> device_set) const {
+  const bool for_training = purpose != Purpose::kEvaluation;
+  LayersOptions layers{.seed = options_.seed, .dtype = options_.dtype, .compute = options_.compute};
+  ARGOSY_ASSIGN_OR_RETURN(
+      BuiltModel built, build_model(builder_, layers, for_training ? &options_.optimizer : nullptr, options_.minimize));
+  CompiledModelOptions program{
+      .devices = devices, .loss_placement = options_.loss_placement, .sync_batch_norm = options_.sync_batch_norm};
+  if (!for_training) program.loss_placement.reset();
+  if (options_.reproducible) program.shards = std::max<int>(kLogicalShards, static_cast<int>(devices.size()));
+  program.session.devices = options_.devices;
+  // Only the steps of training are traced.
+  if (purpose != Purpose::kTraining) {
+    program.session.trace_path = "";
+  } else if (!options_.trace_path.empty()) {
+    program.session.trace_path = options_.trace_path;
+  }
+  program.session.device_set = std::move(device_set);
+  program.session.reproducible = options_.reproducible;
+  return CompiledModel::make(std::move(built), program);
+}
+
+Result<std::unique_ptr<CompiledModel>> CompiledModels::make_measured(const std::vector<DeviceSpec>& devices,
+                                                                     std::shared_ptr<DeviceSet> device_set) const {
+  return make(devices, Purpose::kMeasurement, std::move(device_set));
+}
+
+Result<CompiledModel*> CompiledModels::evaluator() {
+  if (!evaluator_) {
+    ARGOSY_ASSIGN_OR_RETURN(evaluator_, make(devices_, Purpose::kEvaluation, device_set_));
+  }
+  return evaluator_.get();
+}
+
+Result<Evaluation> CompiledModels::evaluate(const data::Dataset& test) {
+  ARGOSY_ASSIGN_OR_RETURN(CompiledModel* const program, evaluator());
+  if (evaluation_batch_ == 0) {
+    ARGOSY_ASSIGN_OR_RETURN(evaluation_batch_, evaluation_batch(*program, training_.get(), options_.batch));
+  }
+  return evaluate_all(*program, test, evaluation_batch_);
+}
+
+}  // namespace argosy
