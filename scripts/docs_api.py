@@ -99,7 +99,7 @@ def for_doxygen(text, header):
         made = next((note for end, note in MADE.items() if line.endswith(end)), None)
         if alone and not RULE.match(line):
             lines.append(f"{alone[1]}///{escaped(alone[2])}")
-        elif behind and not alone:
+        elif behind and not alone and not line.startswith("#include"):
             lines.append(one_by_one(behind[1], escaped(behind[2])))
         elif named and "{" in line and named_as(named[1], header) and not lines[-1].startswith("///"):
             lines.append("/** " + " ".join(head) + " */ " + line)

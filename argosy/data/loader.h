@@ -40,9 +40,9 @@ struct LoaderOptions {
 // What a step is fed with.
 struct Batch {
   std::vector<Tensor> tensors;  // one per component, first axis = examples
-  std::int64_t examples = 0;
-  Cursor begin;  // of its first example
-  Cursor end;    // behind its last example; begin of the next batch
+  std::int64_t examples = 0;    // fewer than LoaderOptions::batch at the end of an epoch
+  Cursor begin;                 // of its first example
+  Cursor end;                   // behind its last example; begin of the next batch
 };
 
 class Loader {

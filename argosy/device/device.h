@@ -69,7 +69,7 @@ using Task = std::function<void()>;  // what a stream runs
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual void run(Task task) = 0;
+  virtual void run(Task task) = 0;  // Queues a task behind those before it. Any thread.
   // Copies from.bytes() bytes. The buffers may belong to different devices. The stream keeps both alive until the copy
   // ends.
   virtual void copy(const Buffer& to, const Buffer& from) = 0;
@@ -119,12 +119,12 @@ class KernelObserver {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual const DeviceSpec& spec() const = 0;
-  virtual Allocator& allocator() = 0;
-  virtual Stream& compute() = 0;  // its thread has the device's thread budget (argosy/base/threads/parallel.h)
-  virtual Stream& copies() = 0;
-  virtual Stream& communication() = 0;
-  virtual KernelObserver* observer() { return nullptr; }
+  virtual const DeviceSpec& spec() const = 0;  // what it is
+  virtual Allocator& allocator() = 0;          // of its memory
+  virtual Stream& compute() = 0;        // its thread has the device's thread budget (argosy/base/threads/parallel.h)
+  virtual Stream& copies() = 0;         // for transfers
+  virtual Stream& communication() = 0;  // for collectives
+  virtual KernelObserver* observer() { return nullptr; }  // null: nobody wants to know
   // The key of the kernel registry: which kernels run here. Emulated GPUs run the CPU's kernels.
   virtual std::string_view kernel_kind() const { return "cpu"; }
   // Adds the kernels of kernel_kind() that the library itself does not contain.

@@ -24,12 +24,12 @@ class Buffer {
   // Of somebody else's memory, which must outlive the buffer and its copies.
   static Buffer borrow(void* data, std::size_t bytes) { return Buffer(nullptr, data, bytes); }
 
-  std::byte* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
-  bool owned() const { return owner_ != nullptr; }
+  std::byte* data() const { return data_; }         // on the buffer's device
+  std::size_t bytes() const { return bytes_; }      // of data()
+  bool owned() const { return owner_ != nullptr; }  // frees its memory with its last copy
   // True when no other buffer shares this memory: it may be overwritten.
   bool unique() const { return owner_ != nullptr && owner_.use_count() == 1; }
-  const std::shared_ptr<void>& owner() const { return owner_; }
+  const std::shared_ptr<void>& owner() const { return owner_; }  // null of borrowed memory
   // A range of this buffer; shares ownership. REQUIRES: in range.
   Buffer part(std::size_t offset, std::size_t bytes) const { return Buffer(owner_, data_ + offset, bytes); }
 
@@ -54,7 +54,7 @@ class Allocator {
   virtual ~Allocator() = default;
   // RESOURCE_EXHAUSTED with the bytes requested, in use and allowed, when it does not fit.
   virtual Result<Buffer> allocate(std::size_t bytes) = 0;
-  virtual MemoryStats stats() const = 0;
+  virtual MemoryStats stats() const = 0;  // Any thread.
   // Returns memory kept for later allocations to the system.
   virtual void trim() {}
   // Whether host code may read and write this memory. If not (a real GPU), these two replace memcpy. copy_within(): in

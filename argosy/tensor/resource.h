@@ -41,7 +41,7 @@ class Variant;
 class VariantValue {
  public:
   virtual ~VariantValue();
-  virtual std::string describe() const = 0;
+  virtual std::string describe() const = 0;  // for people
   // For gradients of values that contain numbers: the same value filled with zeros, and the sum of two values.
   virtual Result<Variant> zeros_like(Allocator& memory) const;
   // The sum of two of a kind; UNIMPLEMENTED where there is none.

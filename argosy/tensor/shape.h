@@ -92,7 +92,7 @@ class PartialShape {
   Result<Shape> full() const;                                       // REQUIRES is_full() for OK
   std::int64_t elements() const;                                    // kUnknown unless is_full()
 
-  bool compatible(const PartialShape& other) const;
+  bool compatible(const PartialShape& other) const;  // some shape is both
   // The shape that satisfies both; an error when they contradict each other.
   Result<PartialShape> merge(const PartialShape& other) const;
 

@@ -97,8 +97,8 @@ enum class BatchRule : char;
 struct InPlace {
   int input = 0;   // may share its memory with the output
   int output = 0;  // may take over the input's memory
-  // Every element of the output is written after the elements in its place were read from all inputs, and no other
-  // element is read: an input that is exactly the same memory does no harm. Silence is no.
+  // An input that is exactly the output's memory does no harm. That is so where every element of the output is written
+  // after the elements in its place were read from all inputs, and no other element is read. Silence is no.
   bool others_may_alias = false;
 };
 

@@ -52,8 +52,8 @@ class DeviceSet {
   // Held while a run is put on several devices' queues: every device then meets concurrent runs in one order, so that
   // no two wait for each other.
   Mutex& launch() const { return base_ != nullptr ? base_->launch() : launch_; }
-  Traces& traces() { return base_ != nullptr ? base_->traces() : traces_; }
-  MemoryLimits& memory_limits() { return *memory_limits_; }
+  Traces& traces() { return base_ != nullptr ? base_->traces() : traces_; }  // one writer for each file
+  MemoryLimits& memory_limits() { return *memory_limits_; }                  // of views
   // Which files the graphs of its sessions may touch, from the next run on; at first what its base says, or all that
   // the user may.
   void set_files(FilePolicy files);

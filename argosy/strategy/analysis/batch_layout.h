@@ -18,7 +18,7 @@ struct BatchLayout {
 // Returns the repeats of an output of n, given the layouts of its inputs that have a batch axis.
 // - An op that keeps an example's rows keeps the repeats.
 // - A reshape keeps the product of `outer` and `repeats`.
-// - 0: not known, or the op mixes examples.
+// - 0: not known, or a cross-example op.
 std::int64_t repeats_of(const Node& n, const std::vector<BatchLayout>& inputs, const BatchLayout& output);
 
 }  // namespace argosy

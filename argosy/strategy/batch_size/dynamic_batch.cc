@@ -103,7 +103,7 @@ class DynamicBatch {
   }
 
   // A loop-carried value follows the batch where its entering value does, and the reverse.
-  Status go_round(NodeId id) {
+  Status follow_back_edge(NodeId id) {
     const auto merge = reinference_.goes_to(id);
     if (!merge) return ok_status();
     const Endpoint next{id, 0}, carried{*merge, 0};

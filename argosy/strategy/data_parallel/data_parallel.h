@@ -35,6 +35,7 @@ struct GivenGradients {
   std::vector<Value> of_variables = {};  // gradients of the loss, before clipping
 };
 
+// What to replicate, and over which devices.
 struct DataParallelOptions {
   std::vector<std::string> devices;      // "/device:GPU:0", …: one mirror each; at least one
   std::vector<double> weights = {};      // relative speed of each; empty: equal
@@ -79,7 +80,7 @@ class DataParallel {
   // What to feed, and what to run, in place of a value of the original graph. To fetch a value of `train`, run it, too:
   // the end of a conditional is fetched from the first device.
   Value input(Value original);
-  Value target(Value original);
+  Value target(Value original);  // runs `original` on every device that has it
   // The global value of a value of the original graph, by its own reduction: concatenated, summed or averaged. Other
   // values are recomputed on the CPU from global values. Adds nodes: not while a session runs the graph.
   Result<Value> fetch(Value original);
@@ -89,7 +90,7 @@ class DataParallel {
 
   // The placement of the first loss; kReplicate without one.
   PlacementKind loss_placement() const;
-  int shards() const;
+  int shards() const;  // of a batch, over all devices
   // True if a batch of so many examples may be sharded. False if a shard would be empty and a size computed from its
   // examples would reach a variable.
   bool can_shard(std::int64_t examples) const;

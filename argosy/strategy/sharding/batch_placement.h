@@ -21,9 +21,9 @@ enum class PlacementKind {
 };
 
 struct BatchPlacement {
-  PlacementKind kind = PlacementKind::kUnknown;
-  int axis = 0;
-  Endpoint weight = {};
+  PlacementKind kind = PlacementKind::kUnknown;  // of the value
+  int axis = 0;                                  // kShard: along which it is cut
+  Endpoint weight = {};                          // kPartialWeighted: the sum that divides
   // kPartialSum: terms that do not depend on the batch. They count once, not once per shard.
   std::vector<Endpoint> once = {};
   std::string why = {};  // kUnknown: the reason
@@ -40,10 +40,10 @@ BatchPlacement batch_placement_of(const Graph& graph, const BatchAxes& axes, End
 
 // A term of a sum whose terms combine in different ways. Of a term with a mean, `value` is the Mean itself.
 struct Term {
-  Endpoint value;
-  NodeId taker;  // consumer of the value on the way to the sum; index -1: the value is the sum
-  int input = 0;
-  BatchPlacement placement;
+  Endpoint value;            // the summand
+  NodeId taker;              // consumer of the value on the way to the sum; index -1: the value is the sum
+  int input = 0;             // of the node
+  BatchPlacement placement;  // of the value
 };
 // The terms that depend on the batch; empty if the placement of one of them is unknown.
 std::vector<Term> terms_of(const Graph& graph, const BatchAxes& axes, Endpoint sum);

@@ -21,18 +21,18 @@ namespace argosy {
 
 // Of train_ensemble().
 struct EnsembleOptions {
-  std::vector<ModelBuilder> models;  // model k: scope "model_k", device k modulo the number of devices
-  Optimizer optimizer = adam(1e-3);
-  MinimizeOptions minimize = {};  // clipping
-  DeviceRequest devices = {};
+  std::vector<ModelBuilder> models;   // model k: scope "model_k", device k modulo the number of devices
+  Optimizer optimizer = adam(1e-3);   // each model gets its own slots
+  MinimizeOptions minimize = {};      // clipping
+  DeviceRequest devices = {};         // that the models are spread over
   bool reproducible = false;          // same bits, whatever the number of threads per device
   bool log_device_placement = false;  // fills in EnsembleReport::placement
-  std::int64_t batch = 128;
-  std::int64_t steps = 100;
-  std::uint64_t seed = 0;
-  DType dtype = DType::kFloat32;
-  DType compute = DType::kInvalid;  // kBfloat16: mixed precision
-  int input_threads = 1;
+  std::int64_t batch = 128;           // examples a step, of each model
+  std::int64_t steps = 100;           // of each model
+  std::uint64_t seed = 0;             // of the data's order and of initial weights
+  DType dtype = DType::kFloat32;      // of variables
+  DType compute = DType::kInvalid;    // kBfloat16: mixed precision
+  int input_threads = 1;              // that read examples
   std::function<bool(std::int64_t steps_done, std::int64_t total)> progress = {};  // false ends the run
 };
 
@@ -40,7 +40,7 @@ struct EnsembleOptions {
 struct EnsembleReport {
   // One model.
   struct Member {
-    std::string scope, device;
+    std::string scope, device;           // the scope of its nodes; where it trained
     std::vector<std::string> variables;  // names inside the scope
     std::vector<double> losses;          // of every step
     std::optional<double> accuracy;      // the first metric on the test data, if there are some
@@ -48,9 +48,9 @@ struct EnsembleReport {
   std::vector<Member> members;                                                   // in the order of the options
   std::vector<DeviceSpec> devices;                                               // that were used
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device, side by side
-  std::string placement;
+  std::string placement;                                                         // for people
   double samples_per_second = 0;  // side by side: all members together, after the first step
-  double side_by_side_seconds = 0, one_after_another_seconds = 0;
+  double side_by_side_seconds = 0, one_after_another_seconds = 0;  // of training, without compiling
   Comparison speed;        // samples/s by rounds of steps: one after another (`one`), side by side (`many`)
   bool identical = false;  // losses and variables, bit for bit, in both modes
 

@@ -27,34 +27,34 @@ namespace argosy {
 
 // What a caller hears while it trains.
 struct TrainProgress {
-  std::int64_t step = 0;         // done
-  std::int64_t total_steps = 0;  // 0: not known
-  double epoch = 0;              // 1.5: half of the second epoch is done
-  double loss = 0;
-  double samples_per_second = 0;
+  std::int64_t step = 0;                                        // done
+  std::int64_t total_steps = 0;                                 // 0: not known
+  double epoch = 0;                                             // 1.5: half of the second epoch is done
+  double loss = 0;                                              // of the last step
+  double samples_per_second = 0;                                // of the last steps
   std::vector<std::pair<std::string, double>> evaluation = {};  // not empty right after an evaluation
 };
 
 // What to train with, where, and what to write.
 struct TrainerOptions {
-  Optimizer optimizer = adam(1e-3);
-  MinimizeOptions minimize = {};  // clipping
-  DeviceRequest devices = {};
-  bool reproducible = false;     // same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
-  bool sync_batch_norm = false;  // see DataParallelOptions
-  std::optional<PlacementKind> loss_placement = {};
+  Optimizer optimizer = adam(1e-3);                  // its rule and rate
+  MinimizeOptions minimize = {};                     // clipping
+  DeviceRequest devices = {};                        // that train
+  bool reproducible = false;                         // same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
+  bool sync_batch_norm = false;                      // see DataParallelOptions
+  std::optional<PlacementKind> loss_placement = {};  // unset: found from the graph
 
-  std::int64_t batch = 128;  // the global batch: examples per step over all devices
-  std::int64_t steps = 0;    // in total, counted from the first run's start; 0: by epochs
-  std::int64_t epochs = 1;   // used if steps is 0
-  std::uint64_t seed = 0;    // of initial values, example order and dropout
-  DType dtype = DType::kFloat32;
+  std::int64_t batch = 128;         // the global batch: examples per step over all devices
+  std::int64_t steps = 0;           // in total, counted from the first run's start; 0: by epochs
+  std::int64_t epochs = 1;          // used if steps is 0
+  std::uint64_t seed = 0;           // of initial values, example order and dropout
+  DType dtype = DType::kFloat32;    // of variables
   DType compute = DType::kInvalid;  // kBfloat16: mixed precision
   int input_threads = 1;            // that read batches
 
-  std::string checkpoint_dir = "";
+  std::string checkpoint_dir = "";    // "": none are written
   std::int64_t checkpoint_every = 0;  // steps; 0: only at the end
-  int checkpoints_to_keep = 3;
+  int checkpoints_to_keep = 3;        // older ones are removed
   bool resume = false;  // from the newest checkpoint in checkpoint_dir; FAILED_PRECONDITION if it does not fit
 
   // TensorBoard event files; "": none.
@@ -67,11 +67,12 @@ struct TrainerOptions {
   // The first `check_steps` steps also run on one device, from the same state. INTERNAL "ARG-CHECK-001" names the loss
   // or the variable that differs (argosy/strategy/data_parallel/step_equivalence.h). No effect on one device.
   std::int64_t check_steps = 0;
-  bool verdict = true;          // with several devices: measure one device and all in turn at the end
-  bool stop_on_nan = true;      // a loss that is not finite ends the run with ABORTED
-  int patience = 0;             // stop after so many epochs without a better first metric; 0: never
-  std::string trace_path = "";  // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
-  bool log_device_placement = false;
+  bool verdict = true;      // with several devices: measure one device and all in turn at the end
+  bool stop_on_nan = true;  // a loss that is not finite ends the run with ABORTED
+  int patience = 0;         // stop after so many epochs without a better first metric; 0: never
+  // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none.
+  std::string trace_path = "";        // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
+  bool log_device_placement = false;  // prints where each node runs
 
   // Called after every step; false ends the run after a last checkpoint.
   std::function<bool(const TrainProgress&)> progress = {};
@@ -79,23 +80,23 @@ struct TrainerOptions {
 
 // What train() did.
 struct TrainReport {
-  std::vector<DeviceSpec> devices;
-  std::int64_t first_step = 0;   // step at which this run began
-  std::int64_t steps = 0;        // step at which it ended
-  std::int64_t total_steps = 0;  // step at which it was to end
-  std::vector<double> losses;    // of this run's steps
-  double samples_per_second = 0;
-  double seconds = 0;
+  std::vector<DeviceSpec> devices;                                               // that trained
+  std::int64_t first_step = 0;                                                   // step at which this run began
+  std::int64_t steps = 0;                                                        // step at which it ended
+  std::int64_t total_steps = 0;                                                  // step at which it was to end
+  std::vector<double> losses;                                                    // of this run's steps
+  double samples_per_second = 0;                                                 // of the training steps alone
+  double seconds = 0;                                                            // of training, in all
   std::vector<std::pair<std::string, double>> evaluation;                        // the last one, by metric
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device
-  ScalingVerdict verdict;
-  std::int64_t checked_steps = 0;  // steps that equal one device's
-  std::string not_checked;         // why others of check_steps were not compared; "": all were, or none was asked for
-  std::string strategy;            // how the graph was replicated, in one line
-  std::string placement;           // a summary, if options.log_device_placement
-  std::string checkpoint;          // prefix of the last one; "": none
-  std::string replaces;            // prefix of an earlier run's newest checkpoint in the folder, if this run began anew
-  bool interrupted = false;        // progress() returned false
+  ScalingVerdict verdict;                                                        // one device and all
+  std::int64_t checked_steps = 0;                                                // steps that equal one device's
+  std::string not_checked;   // why others of check_steps were not compared; "": all were, or none was asked for
+  std::string strategy;      // how the graph was replicated, in one line
+  std::string placement;     // a summary, if options.log_device_placement
+  std::string checkpoint;    // prefix of the last one; "": none
+  std::string replaces;      // prefix of an earlier run's newest checkpoint in the folder, if this run began anew
+  bool interrupted = false;  // progress() returned false
 };
 
 class Trainer {
@@ -114,7 +115,7 @@ class Trainer {
   // The model's sample images of the first `examples`, as [n, height, width, channels] of floats, by name.
   Result<std::vector<std::pair<std::string, Tensor>>> sample_images(const data::Dataset& data, int examples);
 
-  const std::vector<DeviceSpec>& devices() const;
+  const std::vector<DeviceSpec>& devices() const;  // that train
   // The report of the last fit(). If fit() failed (a checkpoint could not be written, a loss was not finite), it holds
   // what was measured before.
   const TrainReport& report() const;

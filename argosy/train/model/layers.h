@@ -63,7 +63,7 @@ struct AttentionOptions {
 
 // Of all layers of a model.
 struct LayersOptions {
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;         // of initial weights and dropout
   bool training = true;           // dropout drops, batch norm uses batch statistics
   DType dtype = DType::kFloat32;  // of variables
   // Dtype of the layers' arithmetic; kInvalid: as the variables. kBfloat16 with float32 variables is mixed precision.
@@ -120,8 +120,8 @@ class Layers {
   const std::vector<Input>& inputs() const { return inputs_; }  // in the order in which they were made
   // All of them, in the order in which they were made.
   const std::vector<VariableNode>& variables() const { return variables_; }
-  const std::vector<VariableNode>& trainable() const { return trainable_; }
-  const std::vector<Value>& updates() const { return updates_; }
+  const std::vector<VariableNode>& trainable() const { return trainable_; }  // those that an optimizer updates
+  const std::vector<Value>& updates() const { return updates_; }             // what add_update() took
   // The seed of the next random op; every call returns another one.
   std::int64_t next_seed();
 

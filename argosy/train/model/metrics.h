@@ -26,10 +26,10 @@ Metric mean_metric(std::string name, Value per_example);
 // On the host: the sums so far.
 class MetricState {
  public:
-  void add(double total, double weight);
-  void merge(const MetricState& other) { add(other.total_, other.weight_); }
-  double weight() const { return weight_; }
-  double value() const { return weight_ > 0 ? total_ / weight_ : 0; }  // 0 if nothing was added
+  void add(double total, double weight);  // Adds a batch: sum of its values, sum of their weights.
+  void merge(const MetricState& other) { add(other.total_, other.weight_); }  // as if both had been added to one
+  double weight() const { return weight_; }                                   // of all that was added
+  double value() const { return weight_ > 0 ? total_ / weight_ : 0; }         // 0 if nothing was added
 
  private:
   double total_ = 0, weight_ = 0;

@@ -11,10 +11,10 @@ namespace argosy {
 
 // Rates of each round (samples/s or another unit, the same on both sides).
 struct InterleavedRates {
-  std::vector<double> one, many;
-  CoreUse use = {};    // of the cores that this process may run on, over all rounds
-  double cores = 1;    // number of these cores
-  double seconds = 0;  // of all rounds together
+  std::vector<double> one, many;  // samples/s, round by round
+  CoreUse use = {};               // of the cores that this process may run on, over all rounds
+  double cores = 1;               // number of these cores
+  double seconds = 0;             // of all rounds together
 };
 
 // The median and the range of several numbers. Of five or more, the lowest and the highest are left out.
@@ -27,8 +27,8 @@ Range range_of(std::vector<double> numbers);
 
 // What rounds of one device and of all say.
 struct Comparison {
-  int rounds = 0;
-  Range one, many;
+  int rounds = 0;            // counted ones
+  Range one, many;           // samples/s
   Range speedup;             // of the ratios of the rounds
   std::string not_measured;  // why there is no result; "": there is one
 };

@@ -24,7 +24,7 @@ namespace argosy {
 
 // Where the time of a step goes, as fractions of 1, averaged over the devices that compute.
 struct TimeBreakdown {
-  double compute = 0;
+  double compute = 0;     // kernels run
   double all_reduce = 0;  // waiting for gradients
   double input = 0;       // waiting for the next batch
   double copies = 0;      // waiting for copies and other devices
@@ -57,7 +57,7 @@ struct ScalingVerdict {
   double ideal = 1;                       // total speed of the devices over the first device's
   TimeBreakdown breakdown;                // of the run
   CoreUse use = {};                       // during the run, of `cores` cores over `seconds`
-  double cores = 1, seconds = 0;
+  double cores = 1, seconds = 0;          // of the machine; length of the run
   // Why there is no speed-up; "" if there is one, and for one device. The caller gives it if there is no comparison.
   std::string not_measured;
 

@@ -13,7 +13,7 @@ namespace argosy::tf {
 
 // A reason why training steps ran on one device.
 struct OneDeviceReason {
-  std::string why;
+  std::string why;         // for people
   std::string node;        // a node that the reason is about; "": not known
   std::int64_t steps = 0;  // that ended on one device for this reason
 };
@@ -24,11 +24,11 @@ struct ReplicaTotals {
   std::int64_t small_steps = 0;  // ran on one device: fewer examples than devices
   // In order of appearance. At most ReplicaCounter::kMaxReasons; `more_reasons` counts the steps of later reasons.
   std::vector<OneDeviceReason> reasons;
-  std::int64_t more_reasons = 0;
-  // With --check: steps that were compared with one device's, steps that differed, and reasons why others were not
-  // (fully) compared. At most kMaxReasons reasons.
-  std::int64_t checked_steps = 0, differing_steps = 0;
-  std::vector<OneDeviceReason> not_checked;
+  std::int64_t more_reasons = 0;  // reasons that had no place
+  // With --check.
+  std::int64_t checked_steps = 0;            // were compared with one device's
+  std::int64_t differing_steps = 0;          // of these, the ones that differed
+  std::vector<OneDeviceReason> not_checked;  // reasons why others were not (fully) compared, at most kMaxReasons
 };
 
 // The reason in an error, and the node that the error names.
@@ -39,13 +39,13 @@ class ReplicaCounter {
  public:
   static constexpr std::size_t kMaxReasons = 64;  // further reasons are only counted
 
-  void replicated(const std::string& replicas);
-  void small();
+  void replicated(const std::string& replicas);  // One step was replicated; `replicas` says how.
+  void small();                                  // One step was too small to be sharded.
   // Registers a reason, with no step yet. False if it was known before.
   bool met(const OneDeviceReason& reason);
   // Counts a step that ran on one device for this reason.
   void on_one_device(const OneDeviceReason& reason);
-  void checked(bool same);
+  void checked(bool same);  // One step was compared with one device.
   // False if this reason was known before.
   bool not_checked(const OneDeviceReason& reason);
   ReplicaTotals totals() const;  // So far.

@@ -20,10 +20,10 @@ struct WorkTotals {
     std::int64_t copy_nanos = 0;     // waiting for copies and for other devices
     std::int64_t ops = 0;            // kernels that ran
   };
-  std::int64_t sessions = 0;  // opened
-  std::int64_t steps = 0;     // run to their end
-  std::int64_t failed_steps = 0;
-  std::int64_t busy_nanos = 0;  // at least one step was under way
+  std::int64_t sessions = 0;      // opened
+  std::int64_t steps = 0;         // run to their end
+  std::int64_t failed_steps = 0;  // that ended with an error
+  std::int64_t busy_nanos = 0;    // at least one step was under way
   // As in ReplicaTotals; counted without count_work, too.
   std::int64_t replicated_steps = 0;
   std::string replicas;                  // how, for people; "": none was replicated

@@ -44,7 +44,7 @@ struct SessionServerOptions {
   // Sessions whose client's connection is over for so long are closed; 0: never. Negative: a minute on loopback, where
   // a connection ends with its process, and an hour elsewhere.
   std::chrono::seconds client_lease{-1};
-  int max_sessions = 5000;
+  int max_sessions = 5000;  // RESOURCE_EXHAUSTED above
   // A kernel that runs so long after the end of its step is named in the log and on the pages. Its client is answered,
   // and its session may be closed. Zero: never.
   std::chrono::milliseconds stuck_after{10000};
