@@ -13,7 +13,7 @@ namespace argosy {
 // Fewer instructions are started one by one as fast.
 inline constexpr std::int32_t kMinCaptured = 4;
 
-// Fills in Step::capture_regions, for devices with a graph capturer, and returns a line for each of them that says what is captured
+// Fills in StaticPlan::capture_regions, for devices with a graph capturer, and returns a line for each of them that says what is captured
 // and why the rest is not ("captured: gpu:0: 41 of 44 instructions in 1 capture region; 'x': a copy"). No line where nothing can be
 // captured anywhere. $ARGOSY_CUDA_GRAPHS=0 switches it off.
 //

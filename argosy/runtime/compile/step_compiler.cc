@@ -46,7 +46,7 @@ Result<std::shared_ptr<const Step>> StepCompiler::make(const StepSignature& want
   }
   ARGOSY_ASSIGN_OR_RETURN(auto compiled,
                           compile_step(std::move(step), std::move(placement), device_set_, kernels(), must_fit, own_));
-  if (options_.log_device_placement) std::fputs(compiled->report().summary().c_str(), stderr);
+  if (options_.log_device_placement) std::fputs(compiled->info.report().summary().c_str(), stderr);
   return compiled;
 }
 

@@ -1,9 +1,11 @@
 #include "argosy/runtime/execute/executor.h"
 
+#include "argosy/base/clock.h"
+
 namespace argosy {
 
 Status name_node(Status status, const Step& step, const Instruction& instruction) {
-  const Step::NodeInfo& node = step.nodes[instruction.node];
+  const StepInfo::NodeInfo& node = step.info.nodes[instruction.node];
   try {
     return std::move(status).with_where(str_cat("node '", node.name, "' (", node.op, ") on ",
                                                 step.device_set->device(instruction.device).spec().name.to_string()));
@@ -24,6 +26,14 @@ Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slo
     }
   }
   return slot.owned();
+}
+
+void start_stats(StepStats& stats, const Step& step) {
+  stats.start_nanos = now_nanos();
+  stats.devices.assign(static_cast<std::size_t>(step.device_set->size()), {});
+  for (int d = 0; d < step.device_set->size(); ++d)
+    stats.devices[static_cast<std::size_t>(d)].device = step.device_set->device(d).spec().name;
+  stats.ops.clear();
 }
 
 Status no_value(std::size_t fetch) {

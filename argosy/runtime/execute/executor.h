@@ -21,6 +21,8 @@ Status run_dataflow(const Step& step, RunState& state, std::span<const Tensor> f
 // Shared by both: the value a fetched slot stands for, safe to keep.
 Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slot, const RunContext& context);
 Status no_value(std::size_t fetch);
+// Empties `stats`, names its devices and takes the time.
+void start_stats(StepStats& stats, const Step& step);
 Status name_node(Status status, const Step& step, const Instruction& instruction);
 
 }  // namespace argosy

@@ -65,13 +65,14 @@ class PropagatorState {
   void make_ready(const Entry& entry);
   void propagate(const Entry& entry, const std::vector<Tensor>& outputs);
   void keep(const Instruction& instruction, const std::vector<Tensor>& outputs);
-  void deliver(Frame& frame, std::int64_t iteration, const Step::Edge& e, const Tensor& value, bool dead_control);
+  void deliver(Frame& frame, std::int64_t iteration, const DataflowGraph::Edge& e, const Tensor& value,
+               bool dead_control);
   bool merge_has_constant(const Instruction& merge) const;
   int controls_pending(const Iteration& it, std::int32_t instruction) const;
 
   // propagator_frames.cc
   void enter(const Entry& entry, const Tensor& value);
-  Frame& child_frame(const Entry& entry, const AttrMap& attrs);
+  Frame& child_frame(const Entry& entry, std::int32_t id);
   void start_iteration(Frame& frame, std::int64_t number);
   void next_iteration(Frame& frame, std::int64_t iteration, std::int32_t instruction, const Tensor& value);
   void leave(Frame& frame, std::int64_t iteration);
@@ -83,7 +84,8 @@ class PropagatorState {
   std::vector<char> is_fetched_;   // by slot
   std::vector<int> data_inputs_;   // by instruction: data edges into it
   std::unique_ptr<Frame> root_;
-  std::map<std::tuple<Frame*, std::int64_t, std::string>, std::unique_ptr<Frame>> frames_;
+  // By the frame and iteration that an Enter is in, and the frame that it enters.
+  std::map<std::tuple<Frame*, std::int64_t, std::int32_t>, std::unique_ptr<Frame>> frames_;
   std::vector<Entry> ready_;
   int outstanding_ = 0;
   bool failed_ = false;

@@ -34,7 +34,7 @@ struct RunState {
   // By instruction: what it started is done. Of asynchronous devices; empty where there are none.
   std::vector<Event> events;
   std::vector<std::vector<Event>> pending_host_copies;  // by device: its copies to the host of this run
-  std::vector<std::vector<CapturedRegion>> captured;    // as Step::capture_regions
+  std::vector<std::vector<CapturedRegion>> captured;    // as StaticPlan::capture_regions
   // Steps with control flow: by slot (outputs of Switches), then by instruction; who has been passed over this time.
   std::vector<std::uint8_t> dead;
   std::vector<std::uint8_t> first_iteration;  // by frame: its loop is in its first iteration

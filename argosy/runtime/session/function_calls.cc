@@ -45,7 +45,7 @@ class CompiledCall final : public FunctionCall {
 
  private:
   const std::string name_;
-  Compiled compiled_;
+  ExecutableStep compiled_;
   const std::vector<DType> parameters_, returns_;
 };
 

@@ -86,7 +86,7 @@ class Session::Impl {
     ARGOSY_ASSIGN_OR_RETURN(auto fresh,
                             guarded([&] { return compiler_.make(step_signature(signature, std::move(wanted))); }));
     constexpr std::int64_t kBytesOfNode = 2048;  // in all of a step's arrays
-    const std::int64_t nodes = fresh->graph != nullptr ? fresh->graph->graph.size() : 0;
+    const std::int64_t nodes = fresh->info.graph != nullptr ? fresh->info.graph->graph.size() : 0;
     ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
                                                                  str_cat("a compiled step of ", nodes, " nodes")));
     step = std::make_shared<ExecutableStep>(std::move(fresh), std::move(reserved));
@@ -455,7 +455,7 @@ Result<std::vector<MemoryForecast>> Session::forecast(const std::vector<std::pai
     auto shapes = given_shapes(feeds, fed);
     ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
     ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile_for_inspection(signature, std::move(shapes)));
-    return step->forecast;
+    return step->info.forecast;
   });
 }
 
@@ -467,7 +467,7 @@ Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Sh
     auto shapes = given_shapes(feeds, fed);
     ARGOSY_ASSIGN_OR_RETURN(const Signature signature, impl_->signature(fed, fetches, targets));
     ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->compile_for_inspection(signature, std::move(shapes)));
-    return step->report();
+    return step->info.report();
   });
 }
 

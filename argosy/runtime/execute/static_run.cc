@@ -1,0 +1,65 @@
+#include "argosy/runtime/execute/static_run.h"
+
+#include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
+#include "argosy/device/event.h"
+
+namespace argosy {
+
+void StaticRun::fail(Status status) {
+  {
+    MutexLock lock(mutex_);
+    if (error_.ok()) error_ = copy_of(status);
+    failed_.store(true, std::memory_order_release);
+  }
+  context_.cancellation().cancel(copy_of(status));
+  context_.abort(status);
+  for (Gate& gate : gates_) gate.open();
+}
+
+Status StaticRun::error() {
+  MutexLock lock(mutex_);
+  return copy_of(error_);
+}
+
+Status StaticRun::wait_for_event(std::int32_t p, LaunchQueue* queue) {
+  const Event& event = state_.events[p];
+  if (event.state() == nullptr) return ok_status();
+  const Instruction& instruction = step_.instructions[p];
+  const bool to_host = instruction.role == Role::kCopy && step_.slots[instruction.first_output].space == 0;
+  if (queue != nullptr && !to_host) return queue->wait(event);
+  event.state()->wait();
+  return step_.device_set->device(instruction.device).launch_queue()->failure();
+}
+
+Status StaticRun::dereference(std::int32_t handle, std::int32_t value) {
+  const Tensor& reference = state_.tensors[handle];
+  if (reference.dtype() != DType::kResource || reference.elements() != 1) {
+    return internal_error("a reference to a variable is missing").with_id("ARG-VAR-003");
+  }
+  const ResourceHandle& h = *reference.data<ResourceHandle>();
+  const auto variable = std::dynamic_pointer_cast<Variable>(h.resource());
+  if (!variable) return invalid_argument("a reference does not name a variable");
+  ARGOSY_ASSIGN_OR_RETURN(Tensor read, variable->read(h.name()));
+  const DType declared = step_.slots[static_cast<std::size_t>(value)].dtype;
+  if (read.dtype() != declared) {
+    return invalid_argument("variable \"", h.name(), "\" holds ", dtype_name(read.dtype()), ", the graph says ",
+                            dtype_name(declared))
+        .with_id("ARG-VAR-003");
+  }
+  state_.tensors[value] = std::move(read);
+  return ok_status();
+}
+
+void StaticRun::note_op(StepStats& stats, const Instruction& instruction, std::int64_t start) {
+  StepStats::PerDevice& device = stats.devices[instruction.device];
+  const std::int64_t end = now_nanos();
+  (instruction.kernel == nullptr ? device.copy_nanos : device.compute_nanos) += end - start;
+  ++device.ops;
+  if (!stats.keep_ops) return;
+  const StepInfo::NodeInfo& node = step_.info.nodes[instruction.node];
+  MutexLock lock(mutex_);
+  stats.ops.push_back({std::string(node.name), std::string(node.op), instruction.device, start, end});
+}
+
+}  // namespace argosy
