@@ -100,8 +100,8 @@ class RegionFinder {
       ++region.end;
       if (instruction.signals) break;
     }
-    // Views that others read must be made in every run: the capture region ends before them. Then more lies outside: from the
-    // start again.
+    // Views that others read must be made in every run: the capture region ends before them. Then more lies outside:
+    // from the start again.
     for (std::int32_t at = begin; at < region.end; ++at) {
       if (!is_seen_from_outside(d, order[static_cast<std::size_t>(at)], region)) continue;
       const Instruction& instruction =

@@ -9,8 +9,8 @@ namespace argosy {
 // Fills in successors and pending.
 void link_instructions(Step& step, const InstructionGraph& instructions);
 
-// Fills in frames, frame_of, local_of, base_of and enters from successors. INVALID_ARGUMENT when an instruction's inputs
-// come from different frames (a value used in a loop without an Enter).
+// Fills in frames, frame_of, local_of, base_of and enters from successors. INVALID_ARGUMENT when an instruction's
+// inputs come from different frames (a value used in a loop without an Enter).
 Status find_frames(Step& step, const InstructionGraph& instructions);
 
 }  // namespace argosy

@@ -42,6 +42,36 @@ Role role_of(Flow flow) {
   }
 }
 
+Instruction instruction_of(const Graph& graph, const Node& n, Kernel& kernel, int device) {
+  return {.kernel = &kernel,
+          .num_inputs = static_cast<std::int32_t>(n.inputs.size()),
+          .num_outputs = static_cast<std::int32_t>(n.output_dtypes.size()),
+          .device = static_cast<std::int16_t>(device),
+          .flow = n.op->flow,
+          .role = role_of(n.op->flow),
+          .async = n.op->async,
+          .updates = n.op->has_ref_input() || std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
+                       return graph.dtype(e) == DType::kResource;
+                     })};
+}
+
+// Does argument `arg` of the op, input k of its kernel, belong in the host's memory?
+bool wants_on_host(const Kernel* kernel, const OpDef& op, DType dtype, int k, int arg) {
+  if (!is_plain(dtype)) return true;
+  if (dtype != DType::kInt32 && !contains(op.host_inputs, arg)) return false;
+  const auto* const there = dynamic_cast<const DeviceInputs*>(kernel);
+  return there == nullptr || !there->on_device(k);
+}
+
+// An input whose producer comes later: it is linked when all instructions are there.
+struct BackEdge {
+  std::int32_t instruction;
+  int input;
+  Endpoint from;
+  NodeId node;
+  bool wants_ref;
+};
+
 // Goes through the graph in topological order and gives every node its slots, and its instruction if it needs one.
 class InstructionBuilder {
  public:
@@ -104,17 +134,8 @@ class InstructionBuilder {
   Status add_instruction(NodeId id) {
     const Node& n = graph_.node(id);
     ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, kernels_.make(id));
-    Instruction instruction{.kernel = kernel,
-                            .node = static_cast<std::int32_t>(step_.info.nodes.size()),
-                            .num_inputs = static_cast<std::int32_t>(n.inputs.size()),
-                            .num_outputs = static_cast<std::int32_t>(n.output_dtypes.size()),
-                            .device = static_cast<std::int16_t>(device(id)),
-                            .flow = n.op->flow,
-                            .async = n.op->async,
-                            .updates = n.op->has_ref_input() ||
-                                       std::any_of(n.inputs.begin(), n.inputs.end(),
-                                                   [&](Endpoint e) { return graph_.dtype(e) == DType::kResource; })};
-    instruction.role = role_of(n.op->flow);
+    Instruction instruction = instruction_of(graph_, n, *kernel, device(id));
+    instruction.node = static_cast<std::int32_t>(step_.info.nodes.size());
     if (n.op->flow != Flow::kNone || (n.op->async && !n.op->collective)) instructions_.unusual = true;
     step_.info.nodes.push_back({.name = n.name, .op = n.op->name});
     const std::int32_t index = table_.new_instruction(instruction, &n);
@@ -182,14 +203,6 @@ class InstructionBuilder {
     return ok_status();
   }
 
-  // Does argument `arg` of instruction `index`, its input k, belong in the host's memory?
-  bool wants_on_host(std::int32_t index, const OpDef& op, DType dtype, int k, int arg) const {
-    if (!is_plain(dtype)) return true;
-    if (dtype != DType::kInt32 && !contains(op.host_inputs, arg)) return false;
-    const auto* const there = dynamic_cast<const DeviceInputs*>(step_.instructions[index].kernel);
-    return there == nullptr || !there->on_device(k);
-  }
-
   // The slot instruction `index` reads for its input k, `from`, in the memory it wants it in.
   Result<std::int32_t> input(std::int32_t index, NodeId id, Endpoint from, bool wants_ref, int k, int arg) {
     const Node& n = graph_.node(id);
@@ -199,7 +212,7 @@ class InstructionBuilder {
     if (ref && !wants_ref) {
       const DType dtype = graph_.dtype(from);
       const int space = is_plain(dtype) ? table_.space_of(device(from.node)) : 0;
-      const int want = wants_on_host(index, *n.op, dtype, k, arg) ? 0 : home;
+      const int want = wants_on_host(step_.instructions[index].kernel, *n.op, dtype, k, arg) ? 0 : home;
       const std::int32_t value = table_.new_slot(dtype, graph_.shape(from), space, -1);
       instructions_.forwarded[value] = 1;
       std::int32_t reader = index;
@@ -221,7 +234,7 @@ class InstructionBuilder {
       return value;
     }
     const DType dtype = step_.slots[slot].dtype;
-    const int want = wants_on_host(index, *n.op, dtype, k, arg) ? 0 : home;
+    const int want = wants_on_host(step_.instructions[index].kernel, *n.op, dtype, k, arg) ? 0 : home;
     if (step_.slots[slot].space != want) {
       ARGOSY_ASSIGN_OR_RETURN(slot, table_.copied(slot, want, device(from.node), device(id)));
     }
@@ -248,14 +261,6 @@ class InstructionBuilder {
     }
     return ok_status();
   }
-
-  struct BackEdge {
-    std::int32_t instruction;
-    int input;
-    Endpoint from;
-    NodeId node;
-    bool wants_ref;
-  };
 
   const Graph& graph_;
   const StepGraph& step_graph_;

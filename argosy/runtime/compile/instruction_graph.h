@@ -1,5 +1,5 @@
-// From a placed graph to instructions and slots: kernels are made, constants and handles resolved, copies between memories put
-// in. The first half of compilation; order and memory come after (argosy/runtime/compile/compile.cc).
+// From a placed graph to instructions and slots: makes kernels, resolves constants and handles, puts in copies between
+// memories. The first half of compilation; order and memory come after (argosy/runtime/compile/compile.cc).
 #pragma once
 
 #include <span>

@@ -48,8 +48,8 @@ class OrderFinder {
     return instruction.num_inputs > 0;
   }
 
-  // A copy from the host's memory to a GPU, and what a GPU's own host work reads and writes there: in the midst of
-  // what is captured as one it would part that in two.
+  // A copy from the host's memory to a GPU, or work that a GPU does on the host's memory alone. In the midst of what is
+  // captured as one it would part that in two.
   bool is_fed_copy(std::size_t i) const {
     const Instruction& instruction = step_.instructions[i];
     if (step_.device_set->device(instruction.device).launch_queue() == nullptr || instruction.num_inputs == 0)
@@ -112,8 +112,8 @@ class OrderFinder {
     return written;
   }
 
-  // (root of a variable's handle, slot of the value), for what the instruction reads: by a dereference, or as an op that
-  // forwards the variable's memory.
+  // (root of a variable's handle, slot of the value), for what the instruction reads: by a dereference, or as an op
+  // that forwards the variable's memory.
   void find_reads(std::size_t i, Pairs& reads) const {
     reads.clear();
     for (const auto& [handle, value] : step_.meta[i].derefs) reads.emplace_back(instructions_.root[handle], value);

@@ -1,6 +1,6 @@
-// The order of a step's instructions, over all devices: argosy/runtime/compile/schedule.h decides it, from what is found
-// here of every instruction. Updates of a variable come after the readers that may come before, so that they find its
-// memory unshared and write in place.
+// The order of a step's instructions, over all devices: argosy/runtime/compile/schedule.h decides it, from what is
+// found here of every instruction. Updates of a variable come after the readers that may come before, so that they find
+// its memory unshared and write in place.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@ namespace argosy {
 
 namespace {
 
-// Longer lists of what an instruction waits for are not searched for what they hold already: waiting twice does no harm.
+// Longer lists of what an instruction waits for are not searched for what they hold already: waiting twice does no
+// harm.
 constexpr std::size_t kMostCompared = 32;
 
 }  // namespace

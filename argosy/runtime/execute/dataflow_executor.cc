@@ -32,7 +32,7 @@ class DataflowExecutor {
     const int cores = step_.device_set->device(0).spec().cores;
     if (!context_.keeps_thread_budget() && thread_budget() != cores) set_thread_budget(cores);
     serve_host();
-    runner_.finish_async_devices();
+    runner_.finish_devices();
     link.end();
     if (stats != nullptr) stats->end_nanos = now_nanos();
     Status status = queues_.result();

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "argosy/base/clock.h"
 #include "argosy/base/guard.h"
 #include "argosy/device/event.h"
 #include "argosy/ops/collective/async_launch_kernel.h"
@@ -70,6 +71,26 @@ void start_async(StaticRun& run, std::int32_t index, const Instruction& instruct
   } catch (...) {
     once->tell(status_of_exception());
   }
+}
+
+void finish_queue(StaticRun& run, int d) {
+  RunContext& context = run.context();
+  Device& device = run.step().device_set->device(d);
+  StepStats* const stats = context.stats();
+  const std::int64_t started = stats != nullptr ? now_nanos() : 0;
+  Status status = device.launch_queue()->finish(&context.cancellation());
+  // Kernels compute while the host waits here.
+  if (stats != nullptr) stats->devices[static_cast<std::size_t>(d)].compute_nanos += now_nanos() - started;
+  std::vector<Event>& pending_host_copies = run.state().pending_host_copies[d];
+  if (status.ok()) {
+    // What it brought to the host's memory is there for who waits.
+    for (const Event& event : pending_host_copies) {
+      if (event.state() != nullptr) event.state()->wait();
+    }
+  } else {
+    run.fail(device_error(context, device, status));
+  }
+  pending_host_copies.clear();
 }
 
 }  // namespace argosy

@@ -18,4 +18,8 @@ Status start_copy(StaticRun& run, std::int32_t index, const Instruction& instruc
 void start_async(StaticRun& run, std::int32_t index, const Instruction& instruction,
                  const KernelContext::Fields& fields, std::atomic<int>& asyncs);
 
+// Waits until the work of asynchronous device d is over, also after an error: the next step borrows its memory. An
+// error of the device fails the run. REQUIRES: no asynchronous kernel that it started is under way.
+void finish_queue(StaticRun& run, int d);
+
 }  // namespace argosy

@@ -84,37 +84,18 @@ void DeviceWalk::drive_instructions(std::size_t from, std::size_t to) {
     run_.fail(name_node(status_of_exception(), step_, step_.instructions[order[at]]));
   }
   running_.store(-1, std::memory_order_relaxed);
-  if (queue_ != nullptr) finish_queue();
-  if (cancellation.cancelled()) run_.fail(cancellation.status());
-}
-
-// What was started on the device is over when the walk is, also after an error: the next step borrows its memory.
-// Collectives that others start here are started by then.
-void DeviceWalk::finish_queue() {
-  settle();
-  const std::int64_t started = stats_ != nullptr ? now_nanos() : 0;
-  Status status = queue_->finish(&run_.context().cancellation());
-  // Kernels compute while the host waits here.
-  if (stats_ != nullptr) stats_->devices[static_cast<std::size_t>(d_)].compute_nanos += now_nanos() - started;
-  std::vector<Event>& pending_host_copies = state_.pending_host_copies[d_];
-  if (status.ok()) {
-    // What it brought to the host's memory is there for who waits.
-    for (const Event& event : pending_host_copies) {
-      if (event.state() != nullptr) event.state()->wait();
-    }
-  } else {
-    run_.fail(Status(status.code(), str_cat("step ", run_.context().step_id(), ": ", status.message()))
-                  .with_id(std::string(status.id()))
-                  .with_where(device_.spec().name.to_string())
-                  .with_hint(status.hint()));
+  if (queue_ != nullptr) {
+    settle();
+    finish_queue(run_, d_);
   }
-  pending_host_copies.clear();
+  if (cancellation.cancelled()) run_.fail(cancellation.status());
 }
 
 Status DeviceWalk::run_special(std::int32_t index, const Instruction& instruction, std::size_t& at) {
   const InstructionMeta& meta = step_.meta[index];
   if (!meta.waits.empty()) {
-    ARGOSY_RETURN_IF_ERROR(wait_for_others(instruction, meta));
+    running_.store(-1, std::memory_order_relaxed);
+    ARGOSY_RETURN_IF_ERROR(run_.wait_for_others(d_, meta, queue_));
     if (run_.failed()) return ok_status();  // the run has its error already
   }
   if (instruction.may_be_dead && instruction.role != Role::kMerge && flow_.note_dead(index, meta)) {
@@ -146,22 +127,6 @@ Status DeviceWalk::run_special(std::int32_t index, const Instruction& instructio
       ARGOSY_ASSIGN_OR_RETURN(state_.events[index], queue_->record());
     }
     run_.signal(index);
-  }
-  return ok_status();
-}
-
-Status DeviceWalk::wait_for_others(const Instruction& instruction, const InstructionMeta& meta) {
-  running_.store(-1, std::memory_order_relaxed);
-  const std::int64_t since = stats_ != nullptr ? now_nanos() : 0;
-  for (const std::int32_t p : meta.waits) {
-    run_.wait_for(d_, p);
-    if (run_.failed()) return ok_status();
-    if (!state_.events.empty()) ARGOSY_RETURN_IF_ERROR(run_.wait_for_event(p, queue_));
-    if (stats_ == nullptr) continue;
-    StepStats::PerDevice& device = stats_->devices[instruction.device];
-    const Instruction& before = step_.instructions[p];
-    const std::int64_t nanos = now_nanos() - since;
-    (before.async && before.kernel != nullptr ? device.collective_nanos : device.copy_nanos) += nanos;
   }
   return ok_status();
 }

@@ -26,11 +26,9 @@ class DeviceWalk {
  private:
   void drive_instructions(std::size_t from, std::size_t to);
   GraphCapturer* capturer() const;
-  void finish_queue();
 
   // `at`: the position in the order; the ends of a loop change it.
   Status run_special(std::int32_t index, const Instruction& instruction, std::size_t& at);
-  Status wait_for_others(const Instruction& instruction, const InstructionMeta& meta);
   Status run_kernel(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta,
                     std::int64_t start);
 

@@ -8,6 +8,22 @@
 
 namespace argosy {
 
+namespace {
+
+Status waits_for_itself(const Step& step, std::int32_t instruction) {
+  return name_node(invalid_argument("it never ran: to enter a loop, what leaves the loop is needed")
+                       .with_id("ARG-LOOP-004")
+                       .with_hint("take it out of the way from there to the loop"),
+                   step, step.instructions[instruction]);
+}
+
+void tell_waiters(RunContext& context, const Status& why) {
+  context.cancellation().cancel(copy_of(why));
+  context.abort(why);
+}
+
+}  // namespace
+
 EntryQueues::EntryQueues(const Step& step, RunState& state, RunContext& context, std::function<void(int)> serve)
     : step_(step),
       context_(context),
@@ -133,7 +149,12 @@ void EntryQueues::settle_from_outside(RunningEntry& running) {
 void EntryQueues::deliver_outputs(RunningEntry& running) {
   try {
     if (!broken_) {
-      note_op(running);
+      if (StepStats* const stats = context_.stats(); stats != nullptr && running.start > 0) {
+        const Instruction& instruction = step_.instructions[running.entry.instruction];
+        const std::int64_t end = now_nanos();
+        note_time(*stats, instruction, running.start, end);
+        note_op(*stats, step_, instruction, running.start, end);
+      }
       flow_.finish(running.entry, running.outputs);
       distribute_ready();
     }
@@ -141,19 +162,6 @@ void EntryQueues::deliver_outputs(RunningEntry& running) {
     break_off(status_of_exception());
   }
   running.outputs.clear();
-}
-
-void EntryQueues::note_op(const RunningEntry& running) {
-  StepStats* const stats = context_.stats();
-  if (stats == nullptr || running.start <= 0) return;
-  const Instruction& instruction = step_.instructions[running.entry.instruction];
-  StepStats::PerDevice& device = stats->devices[instruction.device];
-  const std::int64_t end = now_nanos();
-  (instruction.kernel == nullptr ? device.copy_nanos : device.compute_nanos) += end - running.start;
-  ++device.ops;
-  if (!stats->keep_ops) return;
-  const StepInfo::NodeInfo& node = step_.info.nodes[instruction.node];
-  stats->ops.push_back({std::string(node.name), std::string(node.op), instruction.device, running.start, end});
 }
 
 // --- the end ---------------------------------------------------------------------------------------------------------
@@ -167,12 +175,7 @@ void EntryQueues::stop(const Status& reason) {
 
 void EntryQueues::fail(const Status& reason) {
   stop(reason);
-  tell_waiters(reason);
-}
-
-void EntryQueues::tell_waiters(const Status& why) {
-  context_.cancellation().cancel(copy_of(why));
-  context_.abort(why);
+  tell_waiters(context_, reason);
 }
 
 // There was no memory for these books: they cannot be relied on any more. Nothing else is started; what runs is waited
@@ -194,7 +197,7 @@ void EntryQueues::tell_if_broken() {
     must_tell_ = false;
     why = copy_of(error_);
   }
-  tell_waiters(why);
+  tell_waiters(context_, why);
 }
 
 Status EntryQueues::result() {
@@ -202,10 +205,7 @@ Status EntryQueues::result() {
   if (!error_.ok()) return copy_of(error_);
   const std::int32_t instruction = flow_.stuck();
   if (instruction < 0) return ok_status();
-  return name_node(invalid_argument("it never ran: to enter a loop, what leaves the loop is needed")
-                       .with_id("ARG-LOOP-004")
-                       .with_hint("take it out of the way from there to the loop"),
-                   step_, step_.instructions[instruction]);
+  return waits_for_itself(step_, instruction);
 }
 
 }  // namespace argosy

@@ -64,10 +64,8 @@ class EntryQueues {
   void distribute_ready() ARGOSY_REQUIRES(mutex_);
   void settle(RunningEntry& running) ARGOSY_REQUIRES(mutex_);
   void deliver_outputs(RunningEntry& running) ARGOSY_REQUIRES(mutex_);
-  void note_op(const RunningEntry& running) ARGOSY_REQUIRES(mutex_);
   void break_off(Status why) ARGOSY_REQUIRES(mutex_);
   void tell_if_broken();
-  void tell_waiters(const Status& why);
 
   const Step& step_;
   RunContext& context_;

@@ -37,23 +37,6 @@ class NowRunning {
 
 }  // namespace
 
-EntryRunner::EntryRunner(const Step& step, RunState& state, RunContext& context, EntryQueues& queues)
-    : step_(step),
-      state_(state),
-      context_(context),
-      queues_(queues),
-      async_devices_(static_cast<std::size_t>(step.device_set->size())),
-      leaves_device_(step.instructions.size(), 0) {
-  for (std::size_t i = 0; i < step.instructions.size(); ++i) {
-    const Instruction& instruction = step.instructions[i];
-    for (const DataflowGraph::Edge& e : step.dataflow.successors[i]) {
-      const bool here = step.instructions[e.instruction].device == instruction.device;
-      const bool on_host = e.output >= 0 && step.slots[instruction.first_output + e.output].space == 0;
-      if (!here && !on_host) leaves_device_[i] = 1;
-    }
-  }
-}
-
 bool EntryRunner::execute(RunningEntry& running) {
   const CheckScope checks;
   try {
@@ -78,7 +61,7 @@ bool EntryRunner::execute_unguarded(RunningEntry& running) {
   KernelObserver* const observer = device.observer();
   if (observer != nullptr || context_.stats() != nullptr) running.start = now_nanos();
   Status status = dereference(running);
-  if (status.ok() && instruction.kernel == nullptr) return complete(running, copy(running, device));
+  if (status.ok() && instruction.kernel == nullptr) return complete(running, devices_.copy(running));
   if (status.ok() && observer != nullptr) {
     status = observer->before(step_.info.nodes[instruction.node].name, &context_.cancellation());
   }
@@ -124,8 +107,8 @@ Status EntryRunner::run_kernel(RunningEntry& running, Device& device, KernelCont
     status = instruction.kernel->run(kernel_context);
   }
   if (LaunchQueue* const queue = device.launch_queue(); queue != nullptr) {
-    async_devices_[instruction.device].started = true;
-    if (status.ok() && leaves_device_[index] != 0) status = queue->finish(&context_.cancellation());
+    const bool leaves = devices_.note_started(index);
+    if (status.ok() && leaves) status = queue->finish(&context_.cancellation());
   }
   if (KernelObserver* const observer = device.observer(); observer != nullptr) {
     observer->after(kernel_context.node(), now_nanos() - running.start);
@@ -187,58 +170,6 @@ Status EntryRunner::dereference(RunningEntry& running) {
     return internal_error("none of its inputs is live").with_id("ARG-VAR-003");
   }
   return ok_status();
-}
-
-// --- copies ----------------------------------------------------------------------------------------------------------
-
-Status EntryRunner::copy(RunningEntry& running, Device& device) {
-  const Tensor& from = running.inputs[0];
-  const Instruction& instruction = step_.instructions[running.entry.instruction];
-  Allocator& where =
-      step_.slots[instruction.first_output].space == 0 ? step_.device_set->device(0).allocator() : device.allocator();
-  ARGOSY_ASSIGN_OR_RETURN(running.outputs[0], Tensor::allocate(from.dtype(), from.shape(), where));
-  if (device.launch_queue() != nullptr) return copy_async(running, device);
-  device.copies().copy(running.outputs[0].buffer(), from.buffer().part(0, from.bytes()));
-  return device.copies().synchronize();
-}
-
-// To the host, which is to look at it: waits. To the device: what is started there next comes after it.
-Status EntryRunner::copy_async(RunningEntry& running, Device& device) {
-  const Instruction& instruction = step_.instructions[running.entry.instruction];
-  const Tensor &from = running.inputs[0], &to = running.outputs[0];
-  LaunchQueue& queue = *device.launch_queue();
-  AsyncDevice& async = async_devices_[instruction.device];
-  async.started = true;
-  const Buffer source(from.buffer().owner(), from.raw(), from.bytes());
-  if (step_.slots[instruction.first_output].space == 0) {
-    ARGOSY_ASSIGN_OR_RETURN(const Event there, queue.copy_out(to.buffer(), source));
-    ARGOSY_RETURN_IF_ERROR(queue.finish(&context_.cancellation()));
-    if (there.state() != nullptr) there.state()->wait();
-    return queue.failure();
-  }
-  ARGOSY_ASSIGN_OR_RETURN(const Event there, queue.copy_in(to.buffer(), source));
-  ARGOSY_RETURN_IF_ERROR(queue.wait(there));
-  std::erase_if(async.arriving, [](const auto& a) { return a.first.state() == nullptr || a.first.state()->reached(); });
-  async.arriving.emplace_back(there, from);
-  return ok_status();
-}
-
-void EntryRunner::finish_async_devices() {
-  for (std::size_t d = 1; d < async_devices_.size(); ++d) {
-    Device& device = step_.device_set->device(static_cast<int>(d));
-    if (!async_devices_[d].started || device.launch_queue() == nullptr) continue;
-    Status status;
-    device.compute().run([&] {
-      status = device.launch_queue()->finish(&context_.cancellation());
-      async_devices_[d].arriving.clear();
-    });
-    if (Status done = device.compute().synchronize(); status.ok()) status = std::move(done);
-    if (status.ok()) continue;
-    queues_.stop(Status(status.code(), str_cat("step ", context_.step_id(), ": ", status.message()))
-                     .with_id(std::string(status.id()))
-                     .with_where(device.spec().name.to_string())
-                     .with_hint(status.hint()));
-  }
 }
 
 }  // namespace argosy

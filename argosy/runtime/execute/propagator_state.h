@@ -1,16 +1,14 @@
-// TensorFlow's dataflow rules, for one run of a step with control flow or blocking instructions: which instructions become ready when
-// another is done. Words:
+// PropagatorState: TensorFlow's dataflow rules for one run. It says which instructions become ready when another is
+// done. Words:
 //
-//   dead       a value on a branch not taken. An instruction with a dead input does not run; its outputs are dead. A Merge
-//   runs
-//              with its first live input and is dead when all are.
-//   frame      one entry into a loop; it has iterations, each with its own inputs and counts. Enter carries values in,
+//   dead       a value on a branch not taken. An instruction with a dead input does not run; its outputs are dead. A
+//              Merge runs with its first live input, and is dead when all are.
+//   frame      one entry into a loop. It has iterations, each with its own inputs and counts. Enter carries values in,
 //              NextIteration to the next iteration, Exit out to the parent's iteration.
 //   entry      an instruction in one iteration of one frame.
 //
-// Invariants: (1) a frame is over when all its Enters have fired and nothing of it is outstanding; exits that never
-// fired live are dead then. (2) An entry is ready once. Not thread-safe: the executor (dataflow_executor.cc) has one lock
-// around every call.
+// Invariants: (1) A frame is over when all its Enters have fired and nothing of it is outstanding; exits that never
+// fired live are dead then. (2) An entry is ready once. Not thread-safe: EntryQueues has one lock around every call.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +44,7 @@ class PropagatorState {
     ready.clear();
     ready.swap(ready_);
   }
-  // What the entry's instruction reads, in place of what `inputs` holds. REQUIRES: the entry is ready and not dead; asked
-  // once.
+  // Puts what the entry's instruction reads into `inputs`. REQUIRES: the entry is ready and not dead; asked once.
   void take_inputs(const Entry& entry, std::vector<Tensor>& inputs);
   // The entry is done, with these outputs (none are looked at of a dead one).
   void finish(const Entry& entry, const std::vector<Tensor>& outputs);
@@ -55,8 +52,8 @@ class PropagatorState {
   void fail() { failed_ = true; }
   // Entries ready or running. The run is over at zero.
   int outstanding() const { return outstanding_; }
-  // An instruction outside of all loops that never became ready, since it waits for itself: a value goes through the loop and comes back
-  // to where the loop is entered. -1: none. REQUIRES: the run is over and has not failed.
+  // An instruction outside of all loops that never became ready, since it waits for itself: a value goes through the
+  // loop and comes back to where the loop is entered. -1: none. REQUIRES: the run is over and has not failed.
   std::int32_t stuck() const;
 
  private:

@@ -51,15 +51,28 @@ Status StaticRun::dereference(std::int32_t handle, std::int32_t value) {
   return ok_status();
 }
 
+Status StaticRun::wait_for_others(int d, const InstructionMeta& meta, LaunchQueue* queue) {
+  StepStats* const stats = context_.stats();
+  const std::int64_t since = stats != nullptr ? now_nanos() : 0;
+  for (const std::int32_t p : meta.waits) {
+    wait_for(d, p);
+    if (failed()) return ok_status();
+    if (!state_.events.empty()) ARGOSY_RETURN_IF_ERROR(wait_for_event(p, queue));
+    if (stats == nullptr) continue;
+    StepStats::PerDevice& device = stats->devices[static_cast<std::size_t>(d)];
+    const Instruction& before = step_.instructions[p];
+    const std::int64_t nanos = now_nanos() - since;
+    (before.async && before.kernel != nullptr ? device.collective_nanos : device.copy_nanos) += nanos;
+  }
+  return ok_status();
+}
+
 void StaticRun::note_op(StepStats& stats, const Instruction& instruction, std::int64_t start) {
-  StepStats::PerDevice& device = stats.devices[instruction.device];
   const std::int64_t end = now_nanos();
-  (instruction.kernel == nullptr ? device.copy_nanos : device.compute_nanos) += end - start;
-  ++device.ops;
+  note_time(stats, instruction, start, end);
   if (!stats.keep_ops) return;
-  const StepInfo::NodeInfo& node = step_.info.nodes[instruction.node];
   MutexLock lock(mutex_);
-  stats.ops.push_back({std::string(node.name), std::string(node.op), instruction.device, start, end});
+  argosy::note_op(stats, step_, instruction, start, end);
 }
 
 }  // namespace argosy

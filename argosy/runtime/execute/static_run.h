@@ -1,6 +1,6 @@
-// StaticRun: what the devices of one run in a static schedule share: the first error, the gates at which their threads
-// wait for each other, and what each instruction leaves for the others. Each device's thread walks its own order
-// (argosy/runtime/execute/device_walk.h). Lives on the stack of the run's caller.
+// StaticRun: what the devices of one run in a static schedule share. It has the first error, the gates at which their
+// threads wait for each other, and what each instruction leaves for the others. Each device's thread walks its own
+// order (argosy/runtime/execute/device_walk.h). Lives on the stack of the run's caller.
 #pragma once
 
 #include <atomic>
@@ -45,6 +45,9 @@ class StaticRun {
     gates_[d].wait([&] { return asyncs.load(std::memory_order_acquire) == 0; });
   }
 
+  // Device d waits for all that the instruction waits for. Returns early, with OK, where the run has failed. `queue`:
+  // the device's; null: not an asynchronous device.
+  Status wait_for_others(int d, const InstructionMeta& meta, LaunchQueue* queue);
   // REQUIRES: instruction p was started on an asynchronous device. With a queue, its later work comes after p; the host
   // (no queue), and readers of what p brings to the host's memory, wait here.
   Status wait_for_event(std::int32_t p, LaunchQueue* queue);
