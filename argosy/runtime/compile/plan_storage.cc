@@ -176,9 +176,9 @@ class StoragePlanner {
     return false;
   }
 
-  // May the instruction overwrite its input `in`, of this life, though it reads its other inputs as well? An
-  // input that shows the same memory does harm, with one exception: the op allows it, and it is the same elements in the
-  // same places. As many bytes of elements as large cannot be a part of that memory.
+  // May the instruction overwrite its input `in`, of this life, though it reads its other inputs as well? An input that
+  // shows the same memory does harm, with one exception: the op allows it, and it is the same elements in the same
+  // places. As many bytes of elements as large cannot be a part of that memory.
   bool others_allow(const Instruction& instruction, const InPlace& pair, std::int32_t life,
                     const std::vector<std::int32_t>& life_of) {
     const SlotSpec& overwritten = step_.slots[step_.input_slots[instruction.first_input + pair.input]];

@@ -27,10 +27,11 @@ class StepCompiler {
                const std::shared_ptr<ResourceManager>& own)
       : graph_(graph), options_(options), device_set_(device_set), own_(own) {}
 
-  // The step for what is asked. `must_fit`: as compile_step(). Errors name the node.
+  // The step for what is asked. `must_fit`: as compile_step(). Errors name the node; what is thrown inside is one, too.
   Result<std::shared_ptr<const Step>> make(const StepSignature& wanted, bool must_fit = true);
 
  private:
+  Result<std::shared_ptr<const Step>> make_unguarded(const StepSignature& wanted, bool must_fit);
   bool is_async(const std::string& device) const;
   int home_of(const Node& handle) const;
   std::string without_passes() const;

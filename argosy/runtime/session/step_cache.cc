@@ -80,7 +80,7 @@ Result<std::shared_ptr<ExecutableStep>> StepCache::find_or_compile(const StepSig
   // Another thread may have compiled it meanwhile.
   ARGOSY_ASSIGN_OR_RETURN(step, find(wanted, key));
   if (step != nullptr) return step;
-  ARGOSY_ASSIGN_OR_RETURN(auto fresh, guarded([&] { return compiler_.make(wanted); }));
+  ARGOSY_ASSIGN_OR_RETURN(auto fresh, compiler_.make(wanted));
   const std::int64_t nodes = fresh->info.graph != nullptr ? fresh->info.graph->graph.size() : 0;
   ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
                                                                str_cat("a compiled step of ", nodes, " nodes")));
@@ -110,7 +110,7 @@ Result<std::shared_ptr<ExecutableStep>> StepCache::find(StepSignature& wanted, s
 
 Result<std::shared_ptr<const Step>> StepCache::compile_for_inspection(const StepSignature& asked) const {
   MutexLock lock(graph_mutex_);
-  return guarded([&] { return compiler_.make(asked, false); });
+  return compiler_.make(asked, false);
 }
 
 Status StepCache::mutate_graph(const std::function<Status()>& change) {

@@ -5,9 +5,9 @@
 //   instruction  one thing that a device does: a node's kernel, or a copy between memories.
 //   slot         the place of one tensor.
 //   space        a memory. 0 is the host's (all CPU devices); d > 0 is that of device d, a GPU.
-//   order        a device's instructions, one after the other: a projection of one global order. So a device never waits
-//                for work that is queued behind what it waits for, memory is planned along the order, and a run needs
-//                no queue of ready instructions.
+//   order        a device's instructions, one after the other: a projection of one global order. So a device never
+//                waits for work that is queued behind what it waits for, memory is planned along the order, and a run
+//                needs no queue of ready instructions.
 //
 // A step has parts by who reads them. Both executors read Step itself. run_static() reads StaticPlan as well,
 // run_dataflow() reads DataflowGraph. StepInfo is for people. What the compiler alone needs is an InstructionGraph
@@ -109,8 +109,8 @@ struct StaticPlan {
 
 // --- what run_dataflow() reads ---------------------------------------------------------------------------------------
 
-// Who follows whom, and the frames of loops. The compiler makes it for steps with control flow or blocking instructions,
-// to look for an order, and drops it where it finds one.
+// Who follows whom, and the frames of loops. The compiler makes it for steps with control flow or blocking
+// instructions, to look for an order, and drops it where it finds one.
 struct DataflowGraph {
   struct Edge {
     std::int32_t instruction;
