@@ -376,7 +376,7 @@ TEST_F(BlockingOnDevices, PipelinesOverDevices) {
     const auto controls = graph.control_dependencies({passed_on});
     after = on_gpu(1, [&] { return squared + 1; });
   }
-  EXPECT_THAT(order_of({after}), HasSubstr("between two items that may block"));
+  EXPECT_THAT(order_of({after}), HasSubstr("between two instructions that may block"));
   for (int i = 0; i < 2; ++i) {
     auto run = i == 0 ? start({}, {passed_on}) : start({after});
     let_it_wait();

@@ -18,7 +18,7 @@ class RegionFinder {
       if (slot >= 0) outside_[static_cast<std::size_t>(slot)] = 1;
     }
     position_.assign(step.instructions.size(), -1);
-    for (const auto& order : step.order) {
+    for (const auto& order : step.plan.order) {
       for (std::size_t p = 0; p < order.size(); ++p)
         position_[static_cast<std::size_t>(order[p])] = static_cast<int>(p);
     }
@@ -33,8 +33,8 @@ class RegionFinder {
   }
 
   std::string of_device(int d) {
-    const auto& order = step_.order[static_cast<std::size_t>(d)];
-    std::vector<CaptureRegion>& capture_regions = step_.capture_regions[static_cast<std::size_t>(d)];
+    const auto& order = step_.plan.order[static_cast<std::size_t>(d)];
+    std::vector<CaptureRegion>& capture_regions = step_.plan.capture_regions[static_cast<std::size_t>(d)];
     const auto end = static_cast<std::int32_t>(order.size());
     std::int32_t captured = 0;
     for (std::int32_t at = 0; at < end;) {
@@ -58,7 +58,7 @@ class RegionFinder {
 
  private:
   const char* why_not(int d, std::int32_t begin, std::int32_t at) const {
-    const std::int32_t index = step_.order[static_cast<std::size_t>(d)][static_cast<std::size_t>(at)];
+    const std::int32_t index = step_.plan.order[static_cast<std::size_t>(d)][static_cast<std::size_t>(at)];
     const Instruction& instruction = step_.instructions[static_cast<std::size_t>(index)];
     const InstructionMeta& meta = step_.meta[static_cast<std::size_t>(index)];
     if (instruction.role == Role::kCopy) return "a copy";
@@ -88,26 +88,26 @@ class RegionFinder {
 
   // The longest from here; its end is its begin, or past an instruction that cannot be in any.
   CaptureRegion longest(int d, std::int32_t begin) {
-    const auto& order = step_.order[static_cast<std::size_t>(d)];
+    const auto& order = step_.plan.order[static_cast<std::size_t>(d)];
     CaptureRegion region{.begin = begin, .end = begin};
     while (region.end < static_cast<std::int32_t>(order.size())) {
       const std::int32_t index = order[static_cast<std::size_t>(region.end)];
       const Instruction& instruction = step_.instructions[static_cast<std::size_t>(index)];
       if (const char* const why = why_not(d, begin, region.end); why != nullptr) {
-        reasons_.try_emplace(why, step_.nodes[static_cast<std::size_t>(instruction.node)].name);
+        reasons_.try_emplace(why, step_.info.nodes[static_cast<std::size_t>(instruction.node)].name);
         break;
       }
       ++region.end;
       if (instruction.signals) break;
     }
-    // Views that others read must be made in every run: the capture region ends before them. Then more lies outside: from the
-    // start again.
+    // Views that others read must be made in every run: the capture region ends before them. Then more lies outside:
+    // from the start again.
     for (std::int32_t at = begin; at < region.end; ++at) {
       if (!is_seen_from_outside(d, order[static_cast<std::size_t>(at)], region)) continue;
       const Instruction& instruction =
           step_.instructions[static_cast<std::size_t>(order[static_cast<std::size_t>(at)])];
       reasons_.try_emplace("others read what it forwards",
-                           step_.nodes[static_cast<std::size_t>(instruction.node)].name);
+                           step_.info.nodes[static_cast<std::size_t>(instruction.node)].name);
       region.end = at;
       at = begin - 1;
     }
@@ -132,7 +132,7 @@ class RegionFinder {
 
   // What must be where it was: everything read that is not written inside.
   void collect_inputs(int d, CaptureRegion& region) const {
-    const auto& order = step_.order[static_cast<std::size_t>(d)];
+    const auto& order = step_.plan.order[static_cast<std::size_t>(d)];
     std::vector<char> known(step_.slots.size(), 0);
     for (std::int32_t at = region.begin; at < region.end; ++at) {
       const auto index = static_cast<std::size_t>(order[static_cast<std::size_t>(at)]);
@@ -166,7 +166,7 @@ class RegionFinder {
 }  // namespace
 
 std::vector<std::string> find_capture_regions(Step& step) {
-  step.capture_regions.assign(step.order.size(), {});
+  step.plan.capture_regions.assign(step.plan.order.size(), {});
   const char* const setting = std::getenv("ARGOSY_CUDA_GRAPHS");
   const bool off = setting != nullptr && std::string_view(setting) == "0";
   std::vector<std::string> lines;
@@ -175,7 +175,7 @@ std::vector<std::string> find_capture_regions(Step& step) {
   for (int d = 0; d < step.device_set->size(); ++d) {
     const std::string name = step.device_set->device(d).spec().name.short_string();
     if (dynamic_cast<GraphCapturer*>(step.device_set->device(d).launch_queue()) == nullptr) continue;
-    if (off || !step.loops.empty() || !step.phase_one_size.empty()) {
+    if (off || !step.plan.loops.empty() || !step.plan.phase_one_size.empty()) {
       lines.push_back(str_cat("captured: ", name, ": nothing, ",
                               off ? "ARGOSY_CUDA_GRAPHS=0" : "the step has loops, or instructions that block"));
       continue;

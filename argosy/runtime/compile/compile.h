@@ -1,5 +1,5 @@
-// Compilation: from a placed step graph to a Step. Kernels are made, copies between memories inserted, an order fixed,
-// memory planned.
+// Compilation: from a placed step graph to a Step. Makes kernels, inserts copies between memories, fixes an order,
+// plans memory.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace argosy {
 
-// REQUIRES: the placement is on the devices of the device set. Errors name the node. With `must_fit`,
-// a step whose plan exceeds a device's cap is RESOURCE_EXHAUSTED; without, it is only good for looking at. `session`:
-// what its session keeps for itself.
+// REQUIRES: the placement is on the devices of the device set. Errors name the node. `must_fit`: a step whose plan
+// exceeds a device's cap is RESOURCE_EXHAUSTED; without it, the step must not be run. `session`: what ops of its
+// session keep between runs; may be null.
 Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, Placement placement,
                                                  std::shared_ptr<DeviceSet> device_set, const KernelRegistry& kernels,
                                                  bool must_fit = true,

@@ -19,8 +19,8 @@ class DeadnessAnalysis {
         instructions_(instructions),
         after_(after),
         of_instruction_(step.instructions.size()),
-        entered_(step.frames.size()),
-        nexts_(step.frames.size()) {}
+        entered_(step.dataflow.frames.size()),
+        nexts_(step.dataflow.frames.size()) {}
 
   bool run(std::span<const std::int32_t> sequence) {
     for (const std::int32_t i : sequence) {
@@ -30,10 +30,11 @@ class DeadnessAnalysis {
         return false;
       }
     }
-    for (Loop& loop : step_.loops) {
+    for (Loop& loop : step_.plan.loops) {
       if (std::find(loop.enters.begin(), loop.enters.end(), -1) != loop.enters.end()) loop.enters.clear();
     }
-    for (const std::int32_t slot : step_.fetch_slots) step_.fetch_dead_flags.push_back(slot < 0 ? -1 : flag_of(slot));
+    for (const std::int32_t slot : step_.fetch_slots)
+      step_.plan.fetch_dead_flags.push_back(slot < 0 ? -1 : flag_of(slot));
     return true;
   }
 
@@ -81,7 +82,7 @@ class DeadnessAnalysis {
     InstructionMeta& meta = step_.meta[i];
     if (instruction.role == Role::kMerge) return visit_merge(i);
     if (instruction.flow == Flow::kControlTrigger) return;
-    const int frame = step_.frame_of[i];
+    const int frame = step_.dataflow.frame_of[i];
     std::vector<std::int32_t> producers, flags;
     Condition all;
     const auto input = [&](std::int32_t slot) {
@@ -100,17 +101,17 @@ class DeadnessAnalysis {
     flags.erase(std::unique(flags.begin(), flags.end()), flags.end());
     std::erase(flags, -1);
     if (instruction.flow == Flow::kExit) {
-      auto& leaving = step_.loops[frame].leaving;
+      auto& leaving = step_.plan.loops[frame].leaving;
       leaving.insert(leaving.end(), flags.begin(), flags.end());
       if (!nexts_[frame].empty()) all = entered_[frame];
       if (all.empty()) flags.clear();
     } else if (instruction.flow == Flow::kNextIteration) {
       nexts_[frame].push_back(all);
-      step_.loops[frame].nexts.push_back(instruction_flag(i));
+      step_.plan.loops[frame].nexts.push_back(instruction_flag(i));
     } else if (instruction.flow == Flow::kEnter) {
       const int inner = inner_frame(i);
       add(entered_[inner], all);
-      step_.loops[inner].enters.push_back(all.empty() ? -1 : instruction_flag(i));
+      step_.plan.loops[inner].enters.push_back(all.empty() ? -1 : instruction_flag(i));
     }
     if (all.size() > kMostLiterals) all = {{-1 - i, 0}};
     instruction.may_be_dead = !all.empty();
@@ -119,8 +120,8 @@ class DeadnessAnalysis {
   }
 
   int inner_frame(std::int32_t enter) const {
-    const auto& edges = step_.successors[enter];
-    return edges.empty() ? 0 : step_.frame_of[edges[0].instruction];
+    const auto& edges = step_.dataflow.successors[enter];
+    return edges.empty() ? 0 : step_.dataflow.frame_of[edges[0].instruction];
   }
 
   void visit_merge(std::int32_t i) {
@@ -140,7 +141,7 @@ class DeadnessAnalysis {
       inputs.push_back(condition_of(slot));
       meta.dead_flags.push_back(flag_of(slot));
     }
-    if (meta.back_edge_inputs != 0) meta.loop = step_.frame_of[i];
+    if (meta.back_edge_inputs != 0) meta.loop = step_.dataflow.frame_of[i];
     of_instruction_[i] = meta.back_edge_inputs != 0 ? entered_[meta.loop] : either(i, inputs);
     instruction.may_be_dead = !of_instruction_[i].empty();
   }
@@ -172,7 +173,7 @@ class DeadnessAnalysis {
     for (const Condition& condition : nexts_[frame]) {
       if (!decided(condition, 1)) return false;
     }
-    for (const std::int32_t i : step_.frames[frame].exits) {
+    for (const std::int32_t i : step_.dataflow.frames[frame].exits) {
       Condition condition = condition_of(step_.input_slots[step_.instructions[i].first_input]);
       for (const std::int32_t p : after_[i]) add(condition, of_instruction_[p]);
       if (!decided(condition, 0)) return false;

@@ -1,15 +1,13 @@
 #include "argosy/runtime/compile/instruction_graph.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "argosy/base/memory/huge_pages.h"
 #include "argosy/graph/signature.h"
 #include "argosy/op/kernel/device_inputs.h"
-#include "argosy/op/kernel/scratch.h"
-#include "argosy/runtime/machine/counted_strings.h"
-#include "argosy/runtime/session/function_calls.h"
+#include "argosy/runtime/compile/instruction_table.h"
+#include "argosy/runtime/compile/node_kernels.h"
 
 namespace argosy {
 
@@ -29,9 +27,6 @@ std::vector<int> flat_args(const std::vector<ArgDef>& args, const AttrMap& attrs
 
 namespace {
 
-// Longer lists of what an instruction waits for are not searched for what they hold already: waiting twice does no harm.
-constexpr std::size_t kMostCompared = 32;
-
 bool contains(const std::vector<int>& list, int value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -47,95 +42,77 @@ Role role_of(Flow flow) {
   }
 }
 
+Instruction instruction_of(const Graph& graph, const Node& n, Kernel& kernel, int device) {
+  return {.kernel = &kernel,
+          .num_inputs = static_cast<std::int32_t>(n.inputs.size()),
+          .num_outputs = static_cast<std::int32_t>(n.output_dtypes.size()),
+          .device = static_cast<std::int16_t>(device),
+          .flow = n.op->flow,
+          .role = role_of(n.op->flow),
+          .async = n.op->async,
+          .updates = n.op->has_ref_input() || std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
+                       return graph.dtype(e) == DType::kResource;
+                     })};
+}
+
+// Does argument `arg` of the op, input k of its kernel, belong in the host's memory?
+bool wants_on_host(const Kernel* kernel, const OpDef& op, DType dtype, int k, int arg) {
+  if (!is_plain(dtype)) return true;
+  if (dtype != DType::kInt32 && !contains(op.host_inputs, arg)) return false;
+  const auto* const there = dynamic_cast<const DeviceInputs*>(kernel);
+  return there == nullptr || !there->on_device(k);
+}
+
+// An input whose producer comes later: it is linked when all instructions are there.
+struct BackEdge {
+  std::int32_t instruction;
+  int input;
+  Endpoint from;
+  NodeId node;
+  bool wants_ref;
+};
+
+// Goes through the graph in topological order and gives every node its slots, and its instruction if it needs one.
 class InstructionBuilder {
  public:
   InstructionBuilder(const StepGraph& step_graph, const Placement& placement, const KernelRegistry& kernels, Step& step)
-      : graph_(step_graph.graph), feeds_(step_graph), placement_(placement), kernels_(kernels), step_(step) {}
+      : graph_(step_graph.graph),
+        step_graph_(step_graph),
+        placement_(placement),
+        step_(step),
+        table_(step, static_cast<std::size_t>(graph_.size())),
+        instructions_(table_.graph()),
+        kernels_(graph_, placement, kernels, step) {}
 
   Result<InstructionGraph> run() {
     const auto n = static_cast<std::size_t>(graph_.size());
     assign_large(instruction_of_, n, -1);
     assign_large(first_slot_, n, -1);
-    // One instruction and one slot a node, or about.
-    reserve_large(step_.instructions, n);
-    reserve_large(step_.meta, n);
-    reserve_large(step_.nodes, n);
-    reserve_large(step_.kernels, n);
-    reserve_large(step_.slots, n);
-    reserve_large(instructions_.after, n);
-    reserve_large(instructions_.ops, n);
-    reserve_large(instructions_.producer, n);
-    reserve_large(instructions_.root, n);
-    reserve_large(instructions_.forwarded, n);
-    reserve_large(reads_, 2 * n);
     ARGOSY_ASSIGN_OR_RETURN(const auto order, graph_.topological_order());
     for (const NodeId id : order) ARGOSY_RETURN_IF_ERROR(add(id));
     ARGOSY_RETURN_IF_ERROR(close_loops());
-    for (const NodeId arg : feeds_.feeds) step_.feed_slots.push_back(first_slot_[arg.index]);
-    for (const Endpoint e : feeds_.fetches) {
-      if (e.index == Value::kControl) {
-        step_.fetch_slots.push_back(-1);
-        step_.fetched_refs.emplace_back();
-        continue;
-      }
+    for (const NodeId arg : step_graph_.feeds) step_.feed_slots.push_back(first_slot_[arg.index]);
+    for (const Endpoint e : step_graph_.fetches) {
       ARGOSY_ASSIGN_OR_RETURN(const std::int32_t slot, fetch(e));
       step_.fetch_slots.push_back(slot);
-      const Node& node = graph_.node(e.node);
-      step_.fetched_refs.emplace_back(node.output_is_ref(e.index) ? std::string_view(node.name) : "");
+      const bool is_ref = e.index != Value::kControl && graph_.node(e.node).output_is_ref(e.index);
+      step_.fetched_refs.emplace_back(is_ref ? std::string_view(graph_.node(e.node).name) : "");
     }
-    instructions_.readers = InstructionGraph::Readers(step_.slots.size(), reads_);
-    return std::move(instructions_);
+    return table_.finish();
   }
 
  private:
   int device(NodeId id) const { return placement_.device[id.index]; }
-  bool is_gpu(int d) const { return step_.device_set->device(d).spec().is_gpu(); }
-  int space_of(int d) const { return is_gpu(d) ? d : 0; }
-
-  std::int32_t new_slot(DType dtype, PartialShape shape, int space, std::int32_t producer) {
-    const auto slot = static_cast<std::int32_t>(step_.slots.size());
-    SlotSpec spec{.dtype = dtype, .shape = std::move(shape), .space = space};
-    const std::int64_t elements = spec.shape.elements();
-    if (elements >= 0) spec.bytes = static_cast<std::size_t>(elements) * element_bytes(dtype);
-    step_.slots.push_back(std::move(spec));
-    instructions_.producer.push_back(producer);
-    instructions_.root.push_back(slot);
-    instructions_.forwarded.push_back(0);
-    return slot;
-  }
-
-  std::int32_t new_instruction(Instruction instruction, const OpDef* op) {
-    const auto index = static_cast<std::int32_t>(step_.instructions.size());
-    step_.instructions.push_back(instruction);
-    step_.meta.emplace_back();
-    instructions_.after.emplace_back();
-    instructions_.ops.push_back(op);
-    return index;
-  }
-
-  void depend(std::int32_t instruction, std::int32_t on) {
-    if (on < 0 || on == instruction) return;
-    // Once each, as far as that is quickly told: a group may wait for any number of nodes.
-    InstructionGraph::Before& after = instructions_.after[instruction];
-    if (last_waiter_.size() < step_.instructions.size()) last_waiter_.resize(step_.instructions.capacity(), -1);
-    if (std::exchange(last_waiter_[on], instruction) == instruction) return;
-    if (after.size() > kMostCompared || std::find(after.begin(), after.end(), on) == after.end()) after.push_back(on);
-  }
-
-  void reads(std::int32_t instruction, std::int32_t slot) {
-    reads_.emplace_back(slot, instruction);
-    depend(instruction, instructions_.producer[slot]);
-  }
-
   Status add(NodeId id) {
     const Node& n = graph_.node(id);
     ARGOSY_RETURN_IF_ERROR(check_signature(graph_, n));
     if (n.op->name == "_Arg") {
-      first_slot_[id.index] = new_slot(n.output_dtypes[0], n.output_shapes[0], 0, -1);
+      first_slot_[id.index] = table_.new_slot(n.output_dtypes[0], n.output_shapes[0], 0, -1);
       return ok_status();
     }
     if (const Tensor* value = graph_.constant({id, 0}); value != nullptr && n.controls.empty()) {
-      return add_constant(id, *value, 0);
+      first_slot_[id.index] = table_.new_constant(*value, 0);
+      return ok_status();
     }
     const bool handle = n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
                         (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
@@ -147,103 +124,23 @@ class InstructionBuilder {
     return ok_status();
   }
 
-  Status add_constant(NodeId id, Tensor value, int space) {
-    first_slot_[id.index] = new_slot(value.dtype(), value.shape(), space, -1);
-    step_.constants.emplace_back(first_slot_[id.index], std::move(value));
-    return ok_status();
-  }
-
-  const std::shared_ptr<FunctionCalls>& functions() {
-    if (functions_ == nullptr && !graph_.functions().empty()) {
-      functions_ = make_function_calls(graph_, *step_.device_set, kernels_, step_.session);
-    }
-    return functions_;
-  }
-
-  Result<Kernel*> make_kernel(NodeId id) {
-    const Node& n = graph_.node(id);
-    SmallVector<DType, 8> input_dtypes;
-    SmallVector<PartialShape, 4> input_shapes;
-    SmallVector<const Tensor*, 8> constants;
-    for (const Endpoint e : n.inputs) {
-      input_dtypes.push_back(graph_.dtype(e));
-      input_shapes.push_back(graph_.shape(e));
-      constants.push_back(graph_.constant(e));
-    }
-    Device& d = step_.device_set->device(device(id));
-    const KernelInit init{.op = *n.op,
-                          .attrs = n.attrs,
-                          .node = n.name,
-                          .input_dtypes = input_dtypes,
-                          .output_dtypes = n.output_dtypes,
-                          .input_shapes = input_shapes,
-                          .output_shapes = n.output_shapes,
-                          .constants = constants,
-                          .device = &d,
-                          .resources = &step_.device_set->resources(device(id)),
-                          .session = step_.session,
-                          .functions = functions()};
-    ARGOSY_ASSIGN_OR_RETURN(auto kernel, kernels_.make(init, d.kernel_kind()));
-    step_.kernels.push_back(count_strings(std::move(kernel), init));
-    return step_.kernels.back().get();
-  }
-
-  // A variable's handle does not change while the device set lives: it is made now, not in every run.
+  // Known when the step is compiled, not found anew in every run.
   Status resolve_handle(NodeId id) {
-    const Node& n = graph_.node(id);
-    ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, make_kernel(id));
-    Tensor tensor;
-    OutputSlot slot{.tensor = &tensor};
-    const DType dtype = DType::kResource;
-    Device& d = step_.device_set->device(device(id));
-    KernelContext context({.outputs = &slot,
-                           .num_outputs = 1,
-                           .output_dtypes = &dtype,
-                           .node = n.name,
-                           .device = &d,
-                           .allocator = &d.allocator(),
-                           .resources = &step_.device_set->resources(device(id))});
-    ARGOSY_RETURN_IF_ERROR(kernel->run(context));
-    const auto* shape = n.attrs.find_as<PartialShape>("shape");
-    const auto* type = n.attrs.find_as<DType>("dtype");
-    if (shape != nullptr && type != nullptr && shape->elements() > 0 && is_plain(*type)) {
-      step_.forecast[device(id)].variable_bytes += static_cast<std::uint64_t>(shape->elements()) * element_bytes(*type);
-    }
-    return add_constant(id, std::move(tensor), 0);
-  }
-
-  // A device's kernels run one after the other: the largest counts.
-  void take_scratch(NodeId id, const std::vector<std::int64_t>& scratch) {
-    const auto d = static_cast<std::size_t>(device(id));
-    scratch_.resize(static_cast<std::size_t>(step_.device_set->size()));
-    const std::int64_t cores = step_.device_set->device(static_cast<int>(d)).spec().cores;
-    const auto bytes = static_cast<std::uint64_t>(scratch.at(0) + scratch.at(1) * cores);
-    if (bytes <= scratch_[d]) return;
-    step_.forecast[d].dynamic_bytes += bytes - scratch_[d];
-    scratch_[d] = bytes;
+    ARGOSY_ASSIGN_OR_RETURN(Tensor handle, kernels_.handle(id));
+    first_slot_[id.index] = table_.new_constant(std::move(handle), 0);
+    return ok_status();
   }
 
   Status add_instruction(NodeId id) {
     const Node& n = graph_.node(id);
-    ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, make_kernel(id));
-    Instruction instruction{.kernel = kernel,
-                            .node = static_cast<std::int32_t>(step_.nodes.size()),
-                            .num_inputs = static_cast<std::int32_t>(n.inputs.size()),
-                            .num_outputs = static_cast<std::int32_t>(n.output_dtypes.size()),
-                            .device = static_cast<std::int16_t>(device(id)),
-                            .flow = n.op->flow,
-                            .async = n.op->async,
-                            .updates = n.op->has_ref_input() ||
-                                       std::any_of(n.inputs.begin(), n.inputs.end(),
-                                                   [&](Endpoint e) { return graph_.dtype(e) == DType::kResource; })};
-    Step::NodeInfo info{.name = n.name, .op = n.op->name, .flow_attrs = {}};
-    instruction.role = role_of(n.op->flow);
+    ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, kernels_.make(id));
+    Instruction instruction = instruction_of(graph_, n, *kernel, device(id));
+    instruction.node = static_cast<std::int32_t>(step_.info.nodes.size());
     if (n.op->flow != Flow::kNone || (n.op->async && !n.op->collective)) instructions_.unusual = true;
-    if (n.op->flow == Flow::kEnter) info.flow_attrs = n.attrs;
-    step_.nodes.push_back(std::move(info));
-    const std::int32_t index = new_instruction(instruction, n.op);
+    step_.info.nodes.push_back({.name = n.name, .op = n.op->name});
+    const std::int32_t index = table_.new_instruction(instruction, &n);
     instruction_of_[id.index] = index;
-    if (const auto* scratch = n.attrs.find_as<std::vector<std::int64_t>>(kScratchAttr)) take_scratch(id, *scratch);
+    kernels_.take_scratch(id);
 
     // Inputs first: copies they need come before this instruction in the arrays, though order is decided later.
     std::vector<bool> refs;
@@ -273,14 +170,14 @@ class InstructionBuilder {
     step_.instructions[index].first_dtype = static_cast<std::int32_t>(step_.output_dtypes.size());
     std::vector<int> out_args;
     if (!n.op->host_outputs.empty()) out_args = flat_args(n.op->output_args, n.attrs);
-    const int home = space_of(device(id));
+    const int home = table_.space_of(device(id));
     for (std::size_t i = 0; i < n.output_dtypes.size(); ++i) {
       const bool ref = n.output_is_ref(static_cast<int>(i));
       const DType dtype = ref ? DType::kResource : n.output_dtypes[i];
       const bool on_host = !is_plain(dtype) || dtype == DType::kInt32 ||
                            (!out_args.empty() && contains(n.op->host_outputs, out_args[i]));
       const std::int32_t slot =
-          new_slot(dtype, ref ? PartialShape::scalar() : n.output_shapes[i], on_host ? 0 : home, index);
+          table_.new_slot(dtype, ref ? PartialShape::scalar() : n.output_shapes[i], on_host ? 0 : home, index);
       if (i == 0) {
         first_slot_[id.index] = slot;
         step_.instructions[index].first_output = slot;
@@ -302,109 +199,56 @@ class InstructionBuilder {
       for (int i = 0; i < step_.instructions[index].num_outputs; ++i)
         instructions_.forwarded[first_slot_[id.index] + i] = 1;
     }
-    for (const NodeId c : n.controls) depend(index, instruction_of_[c.index]);
+    for (const NodeId c : n.controls) table_.depend(index, instruction_of_[c.index]);
     return ok_status();
-  }
-
-  // Does argument `arg` of instruction `index`, its input k, belong in the host's memory?
-  bool wants_on_host(std::int32_t index, const OpDef& op, DType dtype, int k, int arg) const {
-    if (!is_plain(dtype)) return true;
-    if (dtype != DType::kInt32 && !contains(op.host_inputs, arg)) return false;
-    const auto* const there = dynamic_cast<const DeviceInputs*>(step_.instructions[index].kernel);
-    return there == nullptr || !there->on_device(k);
   }
 
   // The slot instruction `index` reads for its input k, `from`, in the memory it wants it in.
   Result<std::int32_t> input(std::int32_t index, NodeId id, Endpoint from, bool wants_ref, int k, int arg) {
     const Node& n = graph_.node(id);
     std::int32_t slot = first_slot_[from.node.index] + from.index;
-    const int home = space_of(device(id));
+    const int home = table_.space_of(device(id));
     const bool ref = graph_.node(from.node).output_is_ref(from.index);
     if (ref && !wants_ref) {
       const DType dtype = graph_.dtype(from);
-      const int space = is_plain(dtype) ? space_of(device(from.node)) : 0;
-      const int want = wants_on_host(index, *n.op, dtype, k, arg) ? 0 : home;
-      const std::int32_t value = new_slot(dtype, graph_.shape(from), space, -1);
+      const int space = is_plain(dtype) ? table_.space_of(device(from.node)) : 0;
+      const int want = wants_on_host(step_.instructions[index].kernel, *n.op, dtype, k, arg) ? 0 : home;
+      const std::int32_t value = table_.new_slot(dtype, graph_.shape(from), space, -1);
       instructions_.forwarded[value] = 1;
       std::int32_t reader = index;
       if (space != want) {
-        ARGOSY_ASSIGN_OR_RETURN(const std::int32_t copy, add_copy(value, want, device(from.node), device(id)));
+        ARGOSY_ASSIGN_OR_RETURN(const std::int32_t copy, table_.add_copy(value, want, device(from.node), device(id)));
         reader = instructions_.producer[copy];
-        reads(index, copy);
+        table_.reads(index, copy);
         step_.meta[reader].derefs.emplace_back(slot, value);
-        reads(reader, slot);
+        table_.reads(reader, slot);
         // The variable is read when its reader might run, not before.
-        for (const NodeId c : n.controls) depend(reader, instruction_of_[c.index]);
+        for (const NodeId c : n.controls) table_.depend(reader, instruction_of_[c.index]);
         for (const Endpoint e : n.inputs) {
-          if (e != from) depend(reader, instruction_of_[e.node.index]);
+          if (e != from) table_.depend(reader, instruction_of_[e.node.index]);
         }
         return copy;
       }
       step_.meta[reader].derefs.emplace_back(slot, value);
-      reads(reader, slot);
+      table_.reads(reader, slot);
       return value;
     }
     const DType dtype = step_.slots[slot].dtype;
-    const int want = wants_on_host(index, *n.op, dtype, k, arg) ? 0 : home;
+    const int want = wants_on_host(step_.instructions[index].kernel, *n.op, dtype, k, arg) ? 0 : home;
     if (step_.slots[slot].space != want) {
-      ARGOSY_ASSIGN_OR_RETURN(slot, copied(slot, want, device(from.node), device(id)));
+      ARGOSY_ASSIGN_OR_RETURN(slot, table_.copied(slot, want, device(from.node), device(id)));
     }
-    reads(index, slot);
+    table_.reads(index, slot);
     return slot;
   }
 
-  // `slot`'s tensor in another space: made once, shared by all who want it there.
-  Result<std::int32_t> copied(std::int32_t slot, int want, int from_device, int to_device) {
-    const std::uint64_t key = (static_cast<std::uint64_t>(slot) << 16) | static_cast<std::uint64_t>(want);
-    if (const auto found = copies_.find(key); found != copies_.end()) return found->second;
-    for (const auto& [constant_slot, value] : step_.constants) {
-      if (constant_slot == slot) {
-        ARGOSY_ASSIGN_OR_RETURN(const std::int32_t constant, copied_constant(value, want));
-        copies_[key] = constant;
-        return constant;
-      }
-    }
-    ARGOSY_ASSIGN_OR_RETURN(const std::int32_t copy, add_copy(slot, want, from_device, to_device));
-    copies_[key] = copy;
-    return copy;
-  }
-
-  Result<std::int32_t> copied_constant(const Tensor value, int want) {
-    ARGOSY_ASSIGN_OR_RETURN(Tensor there, step_.device_set->constant_on(want, value));
-    step_.forecast[want].constant_bytes += value.bytes();
-    const std::int32_t slot = new_slot(value.dtype(), value.shape(), want, -1);
-    step_.constants.emplace_back(slot, std::move(there));
-    return slot;
-  }
-
-  // On the receiving GPU's time line; towards the host, on the sending GPU's.
-  Result<std::int32_t> add_copy(std::int32_t slot, int want, int from_device, int to_device) {
-    const int where = want > 0 ? to_device : from_device;
-    const SlotSpec from = step_.slots[slot];
-    Instruction instruction{.first_input = static_cast<std::int32_t>(step_.input_slots.size()),
-                            .first_dtype = static_cast<std::int32_t>(step_.output_dtypes.size()),
-                            .node = static_cast<std::int32_t>(step_.nodes.size()),
-                            .num_inputs = 1,
-                            .num_outputs = 1,
-                            .device = static_cast<std::int16_t>(where),
-                            .role = Role::kCopy};
-    const std::int32_t by = instructions_.producer[slot];
-    step_.nodes.push_back(
-        {.name = by >= 0 ? step_.nodes[step_.instructions[by].node].name : "feed", .op = "_Copy", .flow_attrs = {}});
-    step_.input_slots.push_back(slot);
-    step_.output_dtypes.push_back(from.dtype);
-    const std::int32_t index = new_instruction(instruction, nullptr);
-    const std::int32_t copy = new_slot(from.dtype, from.shape, want, index);
-    step_.instructions[index].first_output = copy;
-    reads(index, slot);
-    return copy;
-  }
-
+  // The slot to take a fetch from, in the host's memory; -1: a control value.
   Result<std::int32_t> fetch(Endpoint e) {
+    if (e.index == Value::kControl) return -1;
     std::int32_t slot = first_slot_[e.node.index] + e.index;
     if (graph_.node(e.node).output_is_ref(e.index)) return slot;  // read when the run is over
     if (step_.slots[slot].space != 0) {
-      ARGOSY_ASSIGN_OR_RETURN(slot, copied(slot, 0, device(e.node), 0));
+      ARGOSY_ASSIGN_OR_RETURN(slot, table_.copied(slot, 0, device(e.node), 0));
     }
     return slot;
   }
@@ -418,27 +262,15 @@ class InstructionBuilder {
     return ok_status();
   }
 
-  struct BackEdge {
-    std::int32_t instruction;
-    int input;
-    Endpoint from;
-    NodeId node;
-    bool wants_ref;
-  };
-
   const Graph& graph_;
-  const StepGraph& feeds_;
+  const StepGraph& step_graph_;
   const Placement& placement_;
-  const KernelRegistry& kernels_;
   Step& step_;
-  InstructionGraph instructions_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> reads_;  // slot and instruction, as they are told of
-  std::vector<std::int32_t> last_waiter_;                     // by instruction: the last that came to depend on it
-  std::vector<std::int32_t> instruction_of_, first_slot_;
-  std::unordered_map<std::uint64_t, std::int32_t> copies_;
+  InstructionTable table_;
+  InstructionGraph& instructions_;  // the table's
+  NodeKernels kernels_;
+  std::vector<std::int32_t> instruction_of_, first_slot_;  // by node; -1: none, or none yet
   std::vector<BackEdge> back_edges_;
-  std::vector<std::uint64_t> scratch_;  // by device
-  std::shared_ptr<FunctionCalls> functions_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// From a placed graph to instructions and slots: kernels are made, constants and handles resolved, copies between memories put
-// in. The first half of compilation; order and memory come after (argosy/runtime/compile/compile.cc).
+// From a placed graph to instructions and slots: makes kernels, resolves constants and handles, puts in copies between
+// memories. The first half of compilation; order and memory come after (argosy/runtime/compile/compile.cc).
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@
 
 namespace argosy {
 
-// What compilation knows beside the Step it fills in.
+// What the compiler alone knows of a step's instructions; dropped when the step is made.
 struct InstructionGraph {
   using Before = SmallVector<std::int32_t, 4>;
-  // Instructions that take a slot as input (derefs included), in the order in which they were told of.
+  // Instructions that take a slot as input (derefs included), in the order in which they were added.
   class Readers {
    public:
     Readers() = default;
@@ -32,7 +32,8 @@ struct InstructionGraph {
   std::vector<Before> after;           // by instruction: what must come before it
   std::vector<std::int32_t> producer;  // by slot: the instruction that writes it; -1: constant or fed
   std::vector<std::int32_t> root;      // by slot: for handles, the slot of the first handle; else itself
-  std::vector<const OpDef*> ops;       // by instruction; null for copies
+  std::vector<const Node*> nodes;      // by instruction; null for copies and ends of loops
+  std::vector<const OpDef*> ops;       // by instruction: those of the nodes
   Readers readers;                     // by slot
   std::vector<char> forwarded;         // by slot: a view of input 0's memory (of a Merge: of any input's)
   bool unusual = false;                // has control flow, or instructions that may block

@@ -1,6 +1,6 @@
-// Offsets in one arena for tensors that live over intervals of a device's order. Best fit along the order: at its birth
-// a tensor takes the smallest hole that holds it, at its death its place becomes a hole again, joined with its
-// neighbours. O(n log n); a steady step then allocates nothing.
+// Offsets in one arena for tensors that live over intervals of a device's order. Best fit along the order. At its birth
+// a tensor takes the smallest hole that holds it. At its death its place becomes a hole again, joined with its
+// neighbours. O(n log n). A steady run then allocates nothing.
 #pragma once
 
 #include <cstddef>

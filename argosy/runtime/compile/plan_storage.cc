@@ -21,8 +21,8 @@ class StoragePlanner {
       if (slot >= 0) fetched_[slot] = 1;
     }
     seen_.assign(step_.slots.size(), -1);
-    step_.arena_bytes.assign(step_.order.size(), 0);
-    for (std::size_t d = 0; d < step_.order.size(); ++d) plan_device(static_cast<int>(d));
+    step_.arena_bytes.assign(step_.plan.order.size(), 0);
+    for (std::size_t d = 0; d < step_.plan.order.size(); ++d) plan_device(static_cast<int>(d));
     for (std::size_t i = 0; i < step_.instructions.size(); ++i) {
       hand_over(static_cast<std::int32_t>(i));
       const InstructionMeta& x = step_.meta[i];
@@ -45,7 +45,7 @@ class StoragePlanner {
     }
     if (flow_ == nullptr) return at;
     const int loop = flow_->loop_between(flow_->home(reader), flow_->home(writer));
-    return loop == 0 ? at : step_.loops[loop].end;
+    return loop == 0 ? at : step_.plan.loops[loop].end;
   }
 
   struct Use {
@@ -97,11 +97,11 @@ class StoragePlanner {
   // --- one device ----------------------------------------------------------------------------------------------------
 
   void plan_device(int d) {
-    const auto& list = step_.order[d];
+    const auto& list = step_.plan.order[d];
     const int home = step_.device_set->device(d).spec().is_gpu() ? d : 0;
     std::vector<Lifetime> lives;
     std::vector<std::int32_t> life_of(step_.slots.size(), -1), owner;  // by slot; by life: a slot, for the report
-    MemoryForecast& forecast = step_.forecast[d];
+    MemoryForecast& forecast = step_.info.forecast[d];
     for (std::size_t p = 0; p < list.size(); ++p) {
       const Instruction& instruction = step_.instructions[list[p]];
       const auto at = static_cast<std::int32_t>(p);
@@ -152,7 +152,7 @@ class StoragePlanner {
     for (std::size_t k = 0; k < biggest.size() && k < 5; ++k) {
       const std::int32_t producer = instructions_.producer[owner[biggest[k]]];
       forecast.largest.push_back(
-          {std::string(step_.nodes[step_.instructions[producer].node].name), lives[biggest[k]].bytes});
+          {std::string(step_.info.nodes[step_.instructions[producer].node].name), lives[biggest[k]].bytes});
     }
   }
 
@@ -176,9 +176,9 @@ class StoragePlanner {
     return false;
   }
 
-  // May the instruction overwrite its input `in`, of this life, though it reads its other inputs as well? One that shows the
-  // same memory does harm, unless the op says otherwise and it is the same elements in the same places: as many bytes
-  // of elements as large cannot be a part of that memory.
+  // May the instruction overwrite its input `in`, of this life, though it reads its other inputs as well? An input that
+  // shows the same memory does harm, with one exception: the op allows it, and it is the same elements in the same
+  // places. As many bytes of elements as large cannot be a part of that memory.
   bool others_allow(const Instruction& instruction, const InPlace& pair, std::int32_t life,
                     const std::vector<std::int32_t>& life_of) {
     const SlotSpec& overwritten = step_.slots[step_.input_slots[instruction.first_input + pair.input]];
@@ -255,8 +255,8 @@ class StoragePlanner {
         meta.moved_inputs |= std::uint64_t{1} << k;
         std::erase(meta.releases, slot);
       } else {
-        if (!step_.donates) step_.donates = std::make_unique<bool[]>(step_.input_slots.size());
-        step_.donates[at] = meta.donates = true;
+        if (!step_.plan.donates) step_.plan.donates = std::make_unique<bool[]>(step_.input_slots.size());
+        step_.plan.donates[at] = meta.donates = true;
       }
     }
   }

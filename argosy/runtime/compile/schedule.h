@@ -1,12 +1,19 @@
 // The order in which devices do their instructions.
 //
-// One global topological order is built by asking the devices in turn (so that equal replicas advance in step), each
-// offering its most urgent ready instruction: collectives and other asynchronous instructions first (the sooner they start, the more
-// they overlap), and with them what is fed to real GPUs, then light ones (an update: what it reads may go; a scalar: it
-// takes no room, and lets others go on), then ordinary instructions in the order the graph was built, then instructions that wait for
-// asynchronous ones, then what real GPUs bring to the host: it would part in two what is captured as one
-// (argosy/runtime/compile/capture_regions.h). Members of a collective group leave together, so every rank starts its groups in the
-// same order and none waits for ever.
+// One global topological order is built. The devices are asked in turn, so that equal replicas advance in step. Each
+// offers its most urgent ready instruction:
+//
+//   1. collectives and other asynchronous instructions: the sooner they start, the more they overlap; and what is fed
+//      to asynchronous devices
+//   2. light ones: an update (what it reads may go), a scalar (it takes no room, and lets others go on)
+//   3. ordinary ones, in the order the graph was built
+//   4. instructions that wait for asynchronous ones
+//   5. writers that were asked to be late
+//   6. what asynchronous devices bring to the host: it would part in two what is captured as one
+//      (argosy/runtime/compile/capture_regions.h)
+//
+// Members of a collective group leave together. So every rank starts its groups in the same order, and none waits for
+// ever.
 #pragma once
 
 #include <cstdint>

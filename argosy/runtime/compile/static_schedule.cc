@@ -39,7 +39,7 @@ StaticSchedule::StaticSchedule(const Step& step, const InstructionGraph& instruc
 std::int32_t StaticSchedule::node_at(std::int32_t instruction, int frame) const {
   int at = home_[instruction];
   if (at == frame) return instruction;
-  while (step_.frames[at].parent != frame) at = step_.frames[at].parent;
+  while (step_.dataflow.frames[at].parent != frame) at = step_.dataflow.frames[at].parent;
   return static_cast<std::int32_t>(step_.instructions.size()) + at;
 }
 
@@ -47,9 +47,9 @@ int StaticSchedule::loop_between(int inner, int outer) const {
   int last = 0;
   while (inner != outer) {
     if (depth_[inner] >= depth_[outer]) {
-      inner = step_.frames[last = inner].parent;
+      inner = step_.dataflow.frames[last = inner].parent;
     } else {
-      outer = step_.frames[outer].parent;
+      outer = step_.dataflow.frames[outer].parent;
     }
   }
   return last;
@@ -69,35 +69,35 @@ bool StaticSchedule::in_phase_two(std::int32_t element) const {
 
 std::string StaticSchedule::check_loops() {
   const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
-  const auto frames = static_cast<int>(step_.frames.size());
-  depth_.assign(step_.frames.size(), 0);
-  for (int f = 1; f < frames; ++f) depth_[f] = depth_[step_.frames[f].parent] + 1;  // parents come first
-  loop_device_.assign(step_.frames.size(), -1);
+  const auto frames = static_cast<int>(step_.dataflow.frames.size());
+  depth_.assign(step_.dataflow.frames.size(), 0);
+  for (int f = 1; f < frames; ++f) depth_[f] = depth_[step_.dataflow.frames[f].parent] + 1;  // parents come first
+  loop_device_.assign(step_.dataflow.frames.size(), -1);
   home_.resize(step_.instructions.size());
   for (std::int32_t i = 0; i < instructions; ++i) {
     const Instruction& instruction = step_.instructions[i];
-    const int frame = step_.frame_of[i];
-    home_[i] = instruction.flow == Flow::kExit ? step_.frames[frame].parent : frame;
-    const std::string_view name = step_.nodes[instruction.node].name;
+    const int frame = step_.dataflow.frame_of[i];
+    home_[i] = instruction.flow == Flow::kExit ? step_.dataflow.frames[frame].parent : frame;
+    const std::string_view name = step_.info.nodes[instruction.node].name;
     if (home_[i] != 0 && instruction.async) return str_cat("'", name, "' is asynchronous and in a loop");
-    for (int f = home_[i]; f != 0; f = step_.frames[f].parent) {
+    for (int f = home_[i]; f != 0; f = step_.dataflow.frames[f].parent) {
       if (loop_device_[f] < 0) loop_device_[f] = instruction.device;
       if (loop_device_[f] != instruction.device) return str_cat("the loop around '", name, "' spans devices");
     }
     if (instruction.flow != Flow::kNextIteration) continue;
     if (home_[i] == 0) return str_cat("'", name, "' is in no loop");
-    for (const Step::Edge& e : step_.successors[i]) {
+    for (const DataflowGraph::Edge& e : step_.dataflow.successors[i]) {
       const Instruction& to = step_.instructions[e.instruction];
       if (e.output < 0 || to.flow != Flow::kMerge || to.num_inputs > kMostMergeInputs) {
         return str_cat("'", name, "' leads to what is no Merge");
       }
     }
   }
-  members_.assign(step_.frames.size(), {});
-  std::vector<char> placed(step_.frames.size(), 0);
+  members_.assign(step_.dataflow.frames.size(), {});
+  std::vector<char> placed(step_.dataflow.frames.size(), 0);
   for (std::int32_t i = 0; i < instructions; ++i) {
-    for (int f = home_[i]; f != 0 && std::exchange(placed[f], 1) == 0; f = step_.frames[f].parent) {
-      members_[step_.frames[f].parent].push_back(instructions + f);
+    for (int f = home_[i]; f != 0 && std::exchange(placed[f], 1) == 0; f = step_.dataflow.frames[f].parent) {
+      members_[step_.dataflow.frames[f].parent].push_back(instructions + f);
     }
     members_[home_[i]].push_back(i);
   }
@@ -109,7 +109,7 @@ std::string StaticSchedule::check_loops() {
 
 // Every edge becomes one between two nodes of the innermost frame around both.
 StaticSchedule::Edges StaticSchedule::edges() const {
-  Edges before(step_.instructions.size() + step_.frames.size());
+  Edges before(step_.instructions.size() + step_.dataflow.frames.size());
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(step_.instructions.size()); ++i) {
     for (const std::int32_t p : instructions_.after[i]) {
       if (step_.instructions[p].flow == Flow::kNextIteration) continue;  // a Merge takes it in the next iteration
@@ -117,7 +117,7 @@ StaticSchedule::Edges StaticSchedule::edges() const {
       int other = home_[i];
       while (common != other) {
         int& deeper = depth_[common] >= depth_[other] ? common : other;
-        deeper = step_.frames[deeper].parent;
+        deeper = step_.dataflow.frames[deeper].parent;
       }
       const std::int32_t from = node_at(p, common), to = node_at(i, common);
       if (from != to) before[to].push_back(from);
@@ -146,7 +146,9 @@ bool StaticSchedule::releases_others(std::int32_t instruction, const std::vector
 
 std::string StaticSchedule::check_blocking() {
   const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
-  const auto name_of = [&](std::int32_t i) -> std::string_view { return step_.nodes[step_.instructions[i].node].name; };
+  const auto name_of = [&](std::int32_t i) -> std::string_view {
+    return step_.info.nodes[step_.instructions[i].node].name;
+  };
   std::vector<std::int32_t> blocking;
   for (std::int32_t i = 0; i < instructions; ++i) {
     if (step_.instructions[i].async && !instructions_.ops[i]->collective) blocking.push_back(i);
@@ -201,7 +203,7 @@ std::string StaticSchedule::check_blocking() {
   if (releasing.empty()) return {};
   for (const std::int32_t b : blocking) {
     const auto after_b = reachable(b, step_.instructions.size(), [&](std::int32_t i, const auto& visit) {
-      for (const Step::Edge& e : step_.successors[i]) visit(e.instruction);
+      for (const DataflowGraph::Edge& e : step_.dataflow.successors[i]) visit(e.instruction);
     });
     const auto before_b = reachable(b, step_.instructions.size(), [&](std::int32_t i, const auto& visit) {
       for (const std::int32_t p : instructions_.after[i]) visit(p);

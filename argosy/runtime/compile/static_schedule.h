@@ -2,26 +2,32 @@
 //
 // *Loops.* A loop becomes one contiguous range of one device's order, from its LoopBegin to its LoopEnd, done once per
 // iteration; its Enters come before the range, its Exits after it. That is TensorFlow's meaning with one iteration
-// under way at a time, which every loop allows. There is an order unless a loop spans devices or has asynchronous instructions
-// inside, or a value that leaves a loop is needed to enter it.
+// under way at a time, which every loop allows. There is an order unless a loop spans devices or has asynchronous
+// instructions inside, or a value that leaves a loop is needed to enter it.
 //
-// *Blocking instructions* (OpDef::async, no collectives: dequeue, enqueue, IteratorGetNext) are started in order and waited
-// for by the first instruction that needs them, which holds up all later instructions of its device. Let b be a blocking instruction and e
-// an instruction with which a blocking instruction of this or another step may be released: e is asynchronous too, or is stateful and
-// takes a resource that is no variable. The order is safe when
+// *Blocking instructions* (OpDef::async, no collectives: dequeue, enqueue, IteratorGetNext) are started in order. The
+// first instruction that needs one waits for it, and holds up all later instructions of its device. Let b be a blocking
+// instruction. Let e be an instruction that may release a blocking instruction of this or another step: e is
+// asynchronous too, or is stateful and takes a resource that is no variable. The order is safe when
 //
 //   (1) instructions that depend on no blocking instruction come first on every device, and
-//   (2) each e that depends on some blocking instruction is an ancestor or a descendant of every other blocking instruction b.
+//   (2) each e that depends on some blocking instruction is an ancestor or a descendant of every other
+//       blocking instruction b.
 //
-// Proof. Suppose the step waits for b for ever, though by dataflow rules b would be released. Then some e, of this step
-// and not yet run, is what b waits for, perhaps through other steps. By (1) e depends on a blocking instruction. By (2) e is
-// an ancestor of b, and has run because b was started; or a descendant of b, and would not have run by dataflow rules
-// either; or b itself. In none of these cases does the order hold up what would have released b.
+// Proof. Suppose the step waits for b for ever, though by dataflow rules b would be released. Then b waits for some e
+// of this step that has not run, perhaps through other steps. By (1) e depends on a blocking instruction. By (2) e is
+// one of these:
 //
-// *Streams are shared* by the steps of all sessions, so none may be held while a step waits: devices other than the
-// host's are given the instructions that depend on no blocking instruction at once, the rest when all blocking instructions that they depend
-// on are done. That takes two phases when no blocking instruction before phase two depends on it; else there is no order.
-// The host's thread is the caller's own.
+//   an ancestor of b     it has run, because b was started;
+//   a descendant of b    it would not have run by dataflow rules either;
+//   b itself.
+//
+// In none of these cases does the order hold up what would have released b.
+//
+// *Streams are shared* by the steps of all sessions, so none may be held while a step waits. Devices other than the
+// host's get two phases. Phase one has the instructions that depend on no blocking instruction; it starts at once.
+// Phase two has the rest; it starts when all blocking instructions that it depends on are done. There is no order where
+// a blocking instruction before phase two depends on phase two. The host's thread is the caller's own.
 #pragma once
 
 #include <string>
@@ -40,7 +46,8 @@ class StaticSchedule {
   bool possible() const { return why_not_.empty(); }
   const std::string& why_not() const { return why_not_; }
 
-  // The global order: instructions and, as negative numbers, the ends of loops. `late`: by instruction, see ScheduledInstruction.
+  // The global order: instructions and, as negative numbers, the ends of loops. `late`: by instruction, see
+  // ScheduledInstruction.
   Result<std::vector<std::int32_t>> sequence(const std::vector<char>& late) const;
   static std::int32_t begin_of(int frame) { return -1 - 2 * frame; }
   static std::int32_t end_of(int frame) { return -2 - 2 * frame; }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/graph/signature.h"
 #include "argosy/passes/optimize.h"
@@ -22,6 +23,10 @@ bool StepCompiler::is_async(const std::string& device) const {
 }
 
 Result<std::shared_ptr<const Step>> StepCompiler::make(const StepSignature& wanted, bool must_fit) {
+  return guarded([&] { return make_unguarded(wanted, must_fit); });
+}
+
+Result<std::shared_ptr<const Step>> StepCompiler::make_unguarded(const StepSignature& wanted, bool must_fit) {
   ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, prune_step(graph_, wanted));
   // Passes fold and fuse by it; what they make is checked again.
@@ -46,7 +51,7 @@ Result<std::shared_ptr<const Step>> StepCompiler::make(const StepSignature& want
   }
   ARGOSY_ASSIGN_OR_RETURN(auto compiled,
                           compile_step(std::move(step), std::move(placement), device_set_, kernels(), must_fit, own_));
-  if (options_.log_device_placement) std::fputs(compiled->report().summary().c_str(), stderr);
+  if (options_.log_device_placement) std::fputs(compiled->info.report().summary().c_str(), stderr);
   return compiled;
 }
 

@@ -1,4 +1,5 @@
-// StepCompiler: from what a session is asked for to a compiled step: passes, places, kernels. Internal to runtime/.
+// StepCompiler: from what a session is asked for to a compiled step, with the session's options: passes, placement,
+// compilation. Internal to runtime.
 #pragma once
 
 #include <functional>
@@ -17,18 +18,20 @@
 
 namespace argosy {
 
-// One call at a time, while nobody changes the graph.
+// Not thread-safe, and the graph must not change during a call.
 class StepCompiler {
  public:
-  // All outlive it; `device_set` is the session's, which may have none yet. `own`: what the session keeps for itself.
+  // All outlive it; `device_set` is the session's, which may have none yet. `own`: what ops of the session keep between
+  // runs.
   StepCompiler(const Graph& graph, const SessionOptions& options, const std::shared_ptr<DeviceSet>& device_set,
                const std::shared_ptr<ResourceManager>& own)
       : graph_(graph), options_(options), device_set_(device_set), own_(own) {}
 
-  // `must_fit`: RESOURCE_EXHAUSTED where a device has no room for it; else it is for looking at only.
+  // The step for what is asked. `must_fit`: as compile_step(). Errors name the node; what is thrown inside is one, too.
   Result<std::shared_ptr<const Step>> make(const StepSignature& wanted, bool must_fit = true);
 
  private:
+  Result<std::shared_ptr<const Step>> make_unguarded(const StepSignature& wanted, bool must_fit);
   bool is_async(const std::string& device) const;
   int home_of(const Node& handle) const;
   std::string without_passes() const;

@@ -37,14 +37,14 @@ std::vector<const void*> places_of(const CaptureRegion& region, const RunState& 
 
 Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t k, GraphCapturer& capturer,
                           const RegionCallbacks& calls) {
-  const CaptureRegion& region = step.capture_regions[static_cast<std::size_t>(d)][k];
+  const CaptureRegion& region = step.plan.capture_regions[static_cast<std::size_t>(d)][k];
   CapturedRegion& captured = state.captured[static_cast<std::size_t>(d)][k];
   if (captured.dropped >= kMaxDroppedCaptures) {
     captured.graph = nullptr;  // with the memory it keeps
     return false;
   }
   const auto instructions =
-      std::span(step.order[static_cast<std::size_t>(d)])
+      std::span(step.plan.order[static_cast<std::size_t>(d)])
           .subspan(static_cast<std::size_t>(region.begin), static_cast<std::size_t>(region.end - region.begin));
   for (const std::int32_t instruction : instructions) ARGOSY_RETURN_IF_ERROR(calls.wait(instruction));
   std::vector<const void*> places = places_of(region, state, d);

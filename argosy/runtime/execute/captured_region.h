@@ -1,5 +1,6 @@
-// Running a capture region (argosy/runtime/compile/capture_regions.h): as it stands while it is new, captured when it has settled, replayed
-// from then on as long as everything it reads and writes is where it was.
+// Runs a capture region (argosy/runtime/compile/capture_regions.h). While it is new, it runs instruction by
+// instruction. When it has settled, it is captured. From then on it is replayed, as long as everything it reads and
+// writes is where it was.
 #pragma once
 
 #include <functional>
@@ -31,8 +32,8 @@ struct RegionCallbacks {
   std::function<void(std::int32_t instruction)> let_go;  // the latter alone
 };
 
-// CaptureRegion k of device d. False: it was not run, nor anything of it but waiting, and is to be run instruction by instruction. An error
-// names the node. Called by the compute stream's thread.
+// Runs capture region k of device d. False: nothing but waiting was done, and it is to be run instruction by
+// instruction. An error names the node. Called by the compute stream's thread.
 Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t k, GraphCapturer& capturer,
                           const RegionCallbacks& calls);
 

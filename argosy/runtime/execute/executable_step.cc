@@ -6,8 +6,8 @@
 namespace argosy {
 
 Result<std::unique_ptr<RunState>> ExecutableStep::take() {
-  std::unique_ptr<RunState> state;
-  {
+  std::unique_ptr<RunState> state(spare_.exchange(nullptr, std::memory_order_acquire));
+  if (!state) {
     MutexLock lock(mutex_);
     if (!idle_.empty()) {
       state = std::move(idle_.back());
@@ -21,6 +21,11 @@ Result<std::unique_ptr<RunState>> ExecutableStep::take() {
 
 void ExecutableStep::give_back(std::unique_ptr<RunState> state) {
   return_arenas(*step_, *state);
+  RunState* none = nullptr;
+  if (spare_.compare_exchange_strong(none, state.get(), std::memory_order_release, std::memory_order_relaxed)) {
+    (void)state.release();
+    return;
+  }
   // Where there is no memory to keep it, the next run makes another.
   contained("keeping a step's memory", [&] {
     MutexLock lock(mutex_);

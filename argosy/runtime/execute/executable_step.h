@@ -1,7 +1,10 @@
-// ExecutableStep: a step and the run states that are idle between its runs. Thread-safe.
+// ExecutableStep: a step and the run states that are idle between its runs. What caches of compiled steps keep.
+// Thread-safe: any number of runs at once.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "argosy/base/memory/host_budget.h"
@@ -16,9 +19,13 @@ class ExecutableStep {
   // `reserved`: what the step takes of the host's budget.
   explicit ExecutableStep(std::shared_ptr<const Step> step, HostBudget::Reservation reserved = {})
       : step_(std::move(step)), reserved_(std::move(reserved)) {}
+  ~ExecutableStep() { delete spare_.load(std::memory_order_acquire); }
+  ExecutableStep(const ExecutableStep&) = delete;
+  ExecutableStep& operator=(const ExecutableStep&) = delete;
   const Step& step() const { return *step_; }
 
-  // Runs the step once, on the executor that it needs: see argosy/runtime/execute/executor.h.
+  // Runs the step once, on the executor that it needs: see argosy/runtime/execute/executor.h. RESOURCE_EXHAUSTED when a
+  // device has no room for its arena.
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context);
 
  private:
@@ -27,6 +34,8 @@ class ExecutableStep {
 
   const std::shared_ptr<const Step> step_;
   const HostBudget::Reservation reserved_;
+  // One idle state, owned, which is taken and put back without a lock; the others are in idle_.
+  std::atomic<RunState*> spare_{nullptr};
   Mutex mutex_;
   std::vector<std::unique_ptr<RunState>> idle_ ARGOSY_GUARDED_BY(mutex_);
 };

@@ -1,9 +1,11 @@
 #include "argosy/runtime/execute/executor.h"
 
+#include "argosy/base/clock.h"
+
 namespace argosy {
 
 Status name_node(Status status, const Step& step, const Instruction& instruction) {
-  const Step::NodeInfo& node = step.nodes[instruction.node];
+  const StepInfo::NodeInfo& node = step.info.nodes[instruction.node];
   try {
     return std::move(status).with_where(str_cat("node '", node.name, "' (", node.op, ") on ",
                                                 step.device_set->device(instruction.device).spec().name.to_string()));
@@ -24,6 +26,33 @@ Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slo
     }
   }
   return slot.owned();
+}
+
+Status device_error(const RunContext& context, const Device& device, const Status& status) {
+  return Status(status.code(), str_cat("step ", context.step_id(), ": ", status.message()))
+      .with_id(std::string(status.id()))
+      .with_where(device.spec().name.to_string())
+      .with_hint(status.hint());
+}
+
+void start_stats(StepStats& stats, const Step& step) {
+  stats.start_nanos = now_nanos();
+  stats.devices.assign(static_cast<std::size_t>(step.device_set->size()), {});
+  for (int d = 0; d < step.device_set->size(); ++d)
+    stats.devices[static_cast<std::size_t>(d)].device = step.device_set->device(d).spec().name;
+  stats.ops.clear();
+}
+
+void note_time(StepStats& stats, const Instruction& instruction, std::int64_t start, std::int64_t end) {
+  StepStats::PerDevice& device = stats.devices[instruction.device];
+  (instruction.kernel == nullptr ? device.copy_nanos : device.compute_nanos) += end - start;
+  ++device.ops;
+}
+
+void note_op(StepStats& stats, const Step& step, const Instruction& instruction, std::int64_t start, std::int64_t end) {
+  if (!stats.keep_ops) return;
+  const StepInfo::NodeInfo& node = step.info.nodes[instruction.node];
+  stats.ops.push_back({std::string(node.name), std::string(node.op), instruction.device, start, end});
 }
 
 Status no_value(std::size_t fetch) {

@@ -1,6 +1,6 @@
-// Executors: what runs a Step once. One for steps with a static schedule (most), one for steps with control flow or instructions
-// that may block. Both report the first error, end every device's work before they return, and leave the RunState
-// reusable.
+// Executors: what runs a Step once. run_static() runs steps with a static schedule (most). run_dataflow() runs steps
+// for which no order is safe. Both report the first error, end every device's work before they return, and leave the
+// RunState reusable.
 #pragma once
 
 #include <span>
@@ -18,9 +18,17 @@ Status run_static(const Step& step, RunState& state, std::span<const Tensor> fee
 Status run_dataflow(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                     RunContext& context);
 
-// Shared by both: the value a fetched slot stands for, safe to keep.
+// Shared by both. The value that a fetched slot stands for, safe to keep.
 Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slot, const RunContext& context);
 Status no_value(std::size_t fetch);
+// What an asynchronous device says of its work, with the step and the device.
+Status device_error(const RunContext& context, const Device& device, const Status& status);
+// Empties `stats`, names its devices and takes the time.
+void start_stats(StepStats& stats, const Step& step);
+// Adds the instruction, which ran from `start` to `end` (nanoseconds), to its device's times.
+void note_time(StepStats& stats, const Instruction& instruction, std::int64_t start, std::int64_t end);
+// Where StepStats::keep_ops: lists the instruction. One thread at a time.
+void note_op(StepStats& stats, const Step& step, const Instruction& instruction, std::int64_t start, std::int64_t end);
 Status name_node(Status status, const Step& step, const Instruction& instruction);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// Silent data corruption, injected (flip=N, argosy/device/emulated/emulation_parser.h): a kernel's result with one wrong bit, on
-// emulated and on real GPUs alike.
+// Silent data corruption, injected (flip=N, argosy/device/emulated/emulation_parser.h): a kernel's result with one
+// wrong bit, on emulated and on real GPUs alike.
 #pragma once
 
 #include <span>
@@ -9,9 +9,10 @@
 
 namespace argosy {
 
-// After a kernel: where its device's observer has a flip due, flips one bit of the mantissa of the first floating
-// number among what the kernel wrote: its outputs, or a variable named by its inputs. The host waits for what was
-// started on the device. Does nothing where there is no such number: the next kernel's turn comes.
+// To be called after a kernel. Where its device's observer has a flip due, flips one bit of the mantissa of a number
+// that the kernel wrote. It is the first floating-point number of the outputs, or of a variable named by the inputs.
+// The host waits for what was started on the device. Where there is no such number, the flip stays due for the next
+// kernel.
 Status inject_bit_flip_if_due(KernelObserver& observer, Device& device, std::span<const Tensor* const> inputs,
                               std::span<const OutputSlot> outputs);
 

@@ -6,35 +6,32 @@
 namespace argosy {
 
 void PropagatorState::enter(const Entry& entry, const Tensor& value) {
-  const Instruction& instruction = step_.instructions[entry.instruction];
-  const AttrMap& attrs = step_.nodes[instruction.node].flow_attrs;
-  Frame& frame = child_frame(entry, attrs);
+  const DataflowGraph::Enter& facts = step_.dataflow.enters[entry.instruction];
+  Frame& frame = child_frame(entry, facts.frame);
   ++frame.entered;
   Iteration& first = frame.iterations.at(0);
   ++first.outstanding;  // held while values arrive
   const bool dead = !value.valid();
-  if (attrs.get_bool("is_constant")) {
+  if (facts.is_constant) {
     frame.invariants.emplace_back(entry.instruction, value);
     for (auto& [number, it] : frame.iterations) {
-      for (const Step::Edge& e : step_.successors[entry.instruction]) deliver(frame, number, e, value, dead);
+      for (const DataflowGraph::Edge& e : step_.dataflow.successors[entry.instruction])
+        deliver(frame, number, e, value, dead);
     }
   } else {
-    for (const Step::Edge& e : step_.successors[entry.instruction]) deliver(frame, 0, e, value, dead);
+    for (const DataflowGraph::Edge& e : step_.dataflow.successors[entry.instruction]) deliver(frame, 0, e, value, dead);
   }
   leave(frame, 0);
 }
 
-PropagatorState::Frame& PropagatorState::child_frame(const Entry& entry, const AttrMap& attrs) {
-  auto& slot = frames_[{entry.frame, entry.iteration, attrs.get_string("frame_name")}];
+PropagatorState::Frame& PropagatorState::child_frame(const Entry& entry, std::int32_t id) {
+  auto& slot = frames_[{entry.frame, entry.iteration, id}];
   if (slot == nullptr) {
     slot = std::make_unique<Frame>();
-    // Its instructions' frame is that of whatever follows the Enter.
-    slot->id = step_.successors[entry.instruction].empty()
-                   ? 0
-                   : step_.frame_of[step_.successors[entry.instruction][0].instruction];
+    slot->id = id;
     slot->parent = entry.frame;
     slot->parent_iteration = entry.iteration;
-    slot->exited.assign(step_.frames[slot->id].exits.size(), 0);
+    slot->exited.assign(step_.dataflow.frames[slot->id].exits.size(), 0);
     ++entry.frame->iterations.at(entry.iteration).outstanding;
     start_iteration(*slot, 0);
   }
@@ -42,21 +39,23 @@ PropagatorState::Frame& PropagatorState::child_frame(const Entry& entry, const A
 }
 
 void PropagatorState::start_iteration(Frame& frame, std::int64_t number) {
-  const Step::Frame& info = step_.frames[frame.id];
+  const DataflowGraph::Frame& info = step_.dataflow.frames[frame.id];
   Iteration& it = frame.iterations[number];
   if (!frame.spare.empty()) {
     it = std::move(frame.spare.back());
     frame.spare.pop_back();
   }
   it.pending.resize(info.instructions.size());
-  for (std::size_t i = 0; i < info.instructions.size(); ++i) it.pending[i] = step_.pending[info.instructions[i]];
+  for (std::size_t i = 0; i < info.instructions.size(); ++i)
+    it.pending[i] = step_.dataflow.pending[info.instructions[i]];
   it.dead.assign(info.instructions.size(), 0);
   it.live.assign(info.instructions.size(), 0);
   it.started.assign(info.instructions.size(), 0);
   it.inputs.resize(static_cast<std::size_t>(info.inputs));
   frame.newest = number;
   for (const auto& [instruction, value] : frame.invariants) {
-    for (const Step::Edge& e : step_.successors[instruction]) deliver(frame, number, e, value, !value.valid());
+    for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction])
+      deliver(frame, number, e, value, !value.valid());
   }
 }
 
@@ -64,20 +63,20 @@ void PropagatorState::next_iteration(Frame& frame, std::int64_t iteration, std::
                                      const Tensor& value) {
   const std::int64_t number = iteration + 1;
   if (number > frame.newest) {
-    if (static_cast<int>(frame.iterations.size()) >= step_.frames[frame.id].parallel) {
+    if (static_cast<int>(frame.iterations.size()) >= step_.dataflow.frames[frame.id].parallel) {
       frame.held_back.emplace_back(instruction, value);
       return;
     }
     start_iteration(frame, number);
   }
-  for (const Step::Edge& e : step_.successors[instruction]) deliver(frame, number, e, value, false);
+  for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction]) deliver(frame, number, e, value, false);
 }
 
 // Something of an iteration is done. Iterations end in order; an ended last one ends its frame.
 void PropagatorState::leave(Frame& frame, std::int64_t iteration) {
   --frame.iterations.at(iteration).outstanding;
   if (&frame == root_.get() || failed_) return;
-  if (frame.entered < step_.frames[frame.id].enters) return;
+  if (frame.entered < step_.dataflow.frames[frame.id].enters) return;
   while (!frame.iterations.empty() && frame.iterations.begin()->second.outstanding == 0) {
     const bool last = frame.iterations.size() == 1 && frame.held_back.empty();
     if (last) return end_frame(frame);
@@ -89,7 +88,8 @@ void PropagatorState::leave(Frame& frame, std::int64_t iteration) {
       Iteration& fresh = frame.iterations.at(number);
       ++fresh.outstanding;
       for (const auto& [instruction, value] : held) {
-        for (const Step::Edge& e : step_.successors[instruction]) deliver(frame, number, e, value, false);
+        for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction])
+          deliver(frame, number, e, value, false);
       }
       --fresh.outstanding;
     }
@@ -103,11 +103,12 @@ void PropagatorState::leave(Frame& frame, std::int64_t iteration) {
 void PropagatorState::end_frame(Frame& frame) {
   Frame& parent = *frame.parent;
   const std::int64_t iteration = frame.parent_iteration;
-  const Step::Frame& info = step_.frames[frame.id];
+  const DataflowGraph::Frame& info = step_.dataflow.frames[frame.id];
   ++parent.iterations.at(iteration).outstanding;
   for (std::size_t x = 0; x < info.exits.size(); ++x) {
     if (frame.exited[x]) continue;
-    for (const Step::Edge& e : step_.successors[info.exits[x]]) deliver(parent, iteration, e, Tensor(), true);
+    for (const DataflowGraph::Edge& e : step_.dataflow.successors[info.exits[x]])
+      deliver(parent, iteration, e, Tensor(), true);
   }
   std::erase_if(frames_, [&](const auto& entry) { return entry.second.get() == &frame; });
   --parent.iterations.at(iteration).outstanding;

@@ -18,8 +18,8 @@ PropagatorState::PropagatorState(const Step& step, RunState& state)
   for (const std::int32_t slot : step.fetch_slots) {
     if (slot >= 0) is_fetched_[slot] = 1;
   }
-  for (const auto& edges : step.successors) {
-    for (const Step::Edge& e : edges) data_inputs_[e.instruction] += e.output >= 0 ? 1 : 0;
+  for (const auto& edges : step.dataflow.successors) {
+    for (const DataflowGraph::Edge& e : edges) data_inputs_[e.instruction] += e.output >= 0 ? 1 : 0;
   }
 }
 
@@ -28,13 +28,13 @@ PropagatorState::~PropagatorState() = default;
 void PropagatorState::start() {
   start_iteration(*root_, 0);
   for (std::size_t i = 0; i < step_.instructions.size(); ++i) {
-    if (step_.pending[i] == 0) make_ready({static_cast<std::int32_t>(i), root_.get(), 0, false});
+    if (step_.dataflow.pending[i] == 0) make_ready({static_cast<std::int32_t>(i), root_.get(), 0, false});
   }
 }
 
 void PropagatorState::make_ready(const Entry& entry) {
   Iteration& it = entry.frame->iterations.at(entry.iteration);
-  char& started = it.started[step_.local_of[entry.instruction]];
+  char& started = it.started[step_.dataflow.local_of[entry.instruction]];
   if (started) return;
   started = 1;
   ++it.outstanding;
@@ -46,7 +46,7 @@ void PropagatorState::take_inputs(const Entry& entry, std::vector<Tensor>& input
   const Instruction& instruction = step_.instructions[entry.instruction];
   const auto& derefs = step_.meta[entry.instruction].derefs;
   Iteration& it = entry.frame->iterations.at(entry.iteration);
-  const std::int32_t base = step_.base_of[entry.instruction];
+  const std::int32_t base = step_.dataflow.base_of[entry.instruction];
   inputs.clear();
   const auto take = [&](std::int32_t slot) {
     Tensor& delivered = it.inputs[base + static_cast<std::int32_t>(inputs.size())];
@@ -75,7 +75,7 @@ std::int32_t PropagatorState::stuck() const {
   const auto never = std::find(started.begin(), started.end(), 0);
   return never == started.end()
              ? -1
-             : step_.frames[root_->id].instructions[static_cast<std::size_t>(never - started.begin())];
+             : step_.dataflow.frames[root_->id].instructions[static_cast<std::size_t>(never - started.begin())];
 }
 
 void PropagatorState::propagate(const Entry& entry, const std::vector<Tensor>& outputs) {
@@ -89,7 +89,7 @@ void PropagatorState::propagate(const Entry& entry, const std::vector<Tensor>& o
       return;
     case Flow::kExit: {
       if (entry.dead) return;  // told when the frame is over
-      const auto& exits = step_.frames[frame->id].exits;
+      const auto& exits = step_.dataflow.frames[frame->id].exits;
       frame->exited[std::find(exits.begin(), exits.end(), entry.instruction) - exits.begin()] = 1;
       iteration = frame->parent_iteration;
       frame = frame->parent;
@@ -99,7 +99,7 @@ void PropagatorState::propagate(const Entry& entry, const std::vector<Tensor>& o
   }
   if (frame == root_.get()) keep(instruction, outputs);
   const bool all_dead = entry.dead;
-  for (const Step::Edge& e : step_.successors[entry.instruction]) {
+  for (const DataflowGraph::Edge& e : step_.dataflow.successors[entry.instruction]) {
     deliver(*frame, iteration, e, all_dead || e.output < 0 ? Tensor() : outputs[e.output], all_dead);
   }
 }
@@ -112,14 +112,14 @@ void PropagatorState::keep(const Instruction& instruction, const std::vector<Ten
   }
 }
 
-void PropagatorState::deliver(Frame& frame, std::int64_t iteration, const Step::Edge& e, const Tensor& value,
+void PropagatorState::deliver(Frame& frame, std::int64_t iteration, const DataflowGraph::Edge& e, const Tensor& value,
                               bool dead_control) {
   Iteration& it = frame.iterations.at(iteration);
-  const std::int32_t local = step_.local_of[e.instruction];
+  const std::int32_t local = step_.dataflow.local_of[e.instruction];
   const Instruction& to = step_.instructions[e.instruction];
   const bool control = e.output < 0;
   const bool dead = control ? dead_control : !value.valid();
-  if (!dead && e.input >= 0) it.inputs[step_.base_of[e.instruction] + e.input] = value;
+  if (!dead && e.input >= 0) it.inputs[step_.dataflow.base_of[e.instruction] + e.input] = value;
   --it.pending[local];
   if (to.flow == Flow::kMerge) {
     if (!control && !dead) it.live[local] = 1;
@@ -148,11 +148,11 @@ bool PropagatorState::merge_has_constant(const Instruction& merge) const {
 
 // Control edges into a Merge still to come. Few: counted when asked.
 int PropagatorState::controls_pending(const Iteration& it, std::int32_t instruction) const {
-  const std::int32_t local = step_.local_of[instruction];
+  const std::int32_t local = step_.dataflow.local_of[instruction];
   const int data = data_inputs_[instruction];
-  const int arrived = step_.pending[instruction] - it.pending[local];
+  const int arrived = step_.dataflow.pending[instruction] - it.pending[local];
   const int data_arrived = std::min(data, it.dead[local] + (it.live[local] ? 1 : 0));
-  const int controls = step_.pending[instruction] - data;
+  const int controls = step_.dataflow.pending[instruction] - data;
   return controls - std::max(0, arrived - data_arrived);
 }
 

@@ -1,16 +1,14 @@
-// TensorFlow's dataflow rules, for one run of a step with control flow or blocking instructions: which instructions become ready when
-// another is done. Words:
+// PropagatorState: TensorFlow's dataflow rules for one run. It says which instructions become ready when another is
+// done. Words:
 //
-//   dead       a value on a branch not taken. An instruction with a dead input does not run; its outputs are dead. A Merge
-//   runs
-//              with its first live input and is dead when all are.
-//   frame      one entry into a loop; it has iterations, each with its own inputs and counts. Enter carries values in,
+//   dead       a value on a branch not taken. An instruction with a dead input does not run; its outputs are dead. A
+//              Merge runs with its first live input, and is dead when all are.
+//   frame      one entry into a loop. It has iterations, each with its own inputs and counts. Enter carries values in,
 //              NextIteration to the next iteration, Exit out to the parent's iteration.
 //   entry      an instruction in one iteration of one frame.
 //
-// Invariants: (1) a frame is over when all its Enters have fired and nothing of it is outstanding; exits that never
-// fired live are dead then. (2) An entry is ready once. Not thread-safe: the executor (dataflow_executor.cc) has one lock
-// around every call.
+// Invariants: (1) A frame is over when all its Enters have fired and nothing of it is outstanding; exits that never
+// fired live are dead then. (2) An entry is ready once. Not thread-safe: EntryQueues has one lock around every call.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +44,7 @@ class PropagatorState {
     ready.clear();
     ready.swap(ready_);
   }
-  // What the entry's instruction reads, in place of what `inputs` holds. REQUIRES: the entry is ready and not dead; asked
-  // once.
+  // Puts what the entry's instruction reads into `inputs`. REQUIRES: the entry is ready and not dead; asked once.
   void take_inputs(const Entry& entry, std::vector<Tensor>& inputs);
   // The entry is done, with these outputs (none are looked at of a dead one).
   void finish(const Entry& entry, const std::vector<Tensor>& outputs);
@@ -55,8 +52,8 @@ class PropagatorState {
   void fail() { failed_ = true; }
   // Entries ready or running. The run is over at zero.
   int outstanding() const { return outstanding_; }
-  // An instruction outside of all loops that never became ready, since it waits for itself: a value goes through the loop and comes back
-  // to where the loop is entered. -1: none. REQUIRES: the run is over and has not failed.
+  // An instruction outside of all loops that never became ready, since it waits for itself: a value goes through the
+  // loop and comes back to where the loop is entered. -1: none. REQUIRES: the run is over and has not failed.
   std::int32_t stuck() const;
 
  private:
@@ -65,13 +62,14 @@ class PropagatorState {
   void make_ready(const Entry& entry);
   void propagate(const Entry& entry, const std::vector<Tensor>& outputs);
   void keep(const Instruction& instruction, const std::vector<Tensor>& outputs);
-  void deliver(Frame& frame, std::int64_t iteration, const Step::Edge& e, const Tensor& value, bool dead_control);
+  void deliver(Frame& frame, std::int64_t iteration, const DataflowGraph::Edge& e, const Tensor& value,
+               bool dead_control);
   bool merge_has_constant(const Instruction& merge) const;
   int controls_pending(const Iteration& it, std::int32_t instruction) const;
 
   // propagator_frames.cc
   void enter(const Entry& entry, const Tensor& value);
-  Frame& child_frame(const Entry& entry, const AttrMap& attrs);
+  Frame& child_frame(const Entry& entry, std::int32_t id);
   void start_iteration(Frame& frame, std::int64_t number);
   void next_iteration(Frame& frame, std::int64_t iteration, std::int32_t instruction, const Tensor& value);
   void leave(Frame& frame, std::int64_t iteration);
@@ -83,7 +81,8 @@ class PropagatorState {
   std::vector<char> is_fetched_;   // by slot
   std::vector<int> data_inputs_;   // by instruction: data edges into it
   std::unique_ptr<Frame> root_;
-  std::map<std::tuple<Frame*, std::int64_t, std::string>, std::unique_ptr<Frame>> frames_;
+  // By the frame and iteration that an Enter is in, and the frame that it enters.
+  std::map<std::tuple<Frame*, std::int64_t, std::int32_t>, std::unique_ptr<Frame>> frames_;
   std::vector<Entry> ready_;
   int outstanding_ = 0;
   bool failed_ = false;

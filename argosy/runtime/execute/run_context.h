@@ -39,8 +39,8 @@ class RunContext final : public StepContext {
   // Kernels add up in the same order whatever the devices' threads (argosy/base/threads/library_threads.h).
   void want_deterministic(bool want) { deterministic_ = want; }
   bool deterministic() const { return deterministic_; }
-  // What runs now, for who looks on from outside: the step, and by device the instruction whose kernel has its thread (-1:
-  // none). Null before it is compiled. Both live as long as the context, and are the run's until it ends.
+  // What runs now, for who looks on from outside: the step, and by device the instruction whose kernel has its thread
+  // (-1: none). Null before it is compiled. Both live as long as the context, and are the run's until it ends.
   struct Running {
     const Step* step = nullptr;
     const RunningInstruction* instructions = nullptr;

@@ -49,12 +49,12 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
   state->running = std::make_unique<RunningInstruction[]>(devices);
   if (step.device_set->has_async_device()) {
     state->events.resize(step.instructions.size());
-    state->pending_host_copies.resize(step.order.size());
+    state->pending_host_copies.resize(step.plan.order.size());
   }
-  for (const auto& capture_regions : step.capture_regions) state->captured.emplace_back(capture_regions.size());
-  if (!step.loops.empty()) {
+  for (const auto& capture_regions : step.plan.capture_regions) state->captured.emplace_back(capture_regions.size());
+  if (!step.plan.loops.empty()) {
     state->dead.assign(slots + step.instructions.size(), 0);
-    state->first_iteration.assign(step.loops.size(), 0);
+    state->first_iteration.assign(step.plan.loops.size(), 0);
   }
   state->gates = std::make_shared<RunGates>(static_cast<std::size_t>(step.device_set->size()));
   return state;

@@ -1,5 +1,5 @@
-// RunState: the tensors of one run of a Step. Made once, then recycled: a steady step allocates nothing that its plan
-// knew of.
+// RunState: the tensors of one run of a Step. Made once, then recycled: a steady run allocates nothing that the step's
+// plan has a place for. Used by one run at a time.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace argosy {
 
-// Where the threads of a run meet. Each thread that may still open a gate shares it: whoever was waited for may be held
-// up between telling that it is done and leaving, and nobody should have to wait for that.
+// Where the threads of a run meet. Every thread that may still open a gate shares the gates. A thread may be held up
+// between saying that it is done and leaving; the run does not wait for that.
 struct RunGates {
   explicit RunGates(std::size_t devices) : of_device(devices) {}
   std::vector<Gate> of_device;
@@ -28,13 +28,13 @@ struct RunState {
   std::vector<const Tensor*> inputs;                   // parallel to Step::input_slots
   std::vector<Buffer> arenas;                          // by device; empty while the state is idle, but for small ones
   std::vector<const std::byte*> arena_bases;           // by device: where `tensors` point
-  std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by instruction: the epoch in which it was last finished
+  std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by instruction: the epoch in which it last ended
   std::uint32_t epoch = 0;
   std::unique_ptr<RunningInstruction[]> running;  // by device
   // By instruction: what it started is done. Of asynchronous devices; empty where there are none.
   std::vector<Event> events;
   std::vector<std::vector<Event>> pending_host_copies;  // by device: its copies to the host of this run
-  std::vector<std::vector<CapturedRegion>> captured;    // as Step::capture_regions
+  std::vector<std::vector<CapturedRegion>> captured;    // as StaticPlan::capture_regions
   // Steps with control flow: by slot (outputs of Switches), then by instruction; who has been passed over this time.
   std::vector<std::uint8_t> dead;
   std::vector<std::uint8_t> first_iteration;  // by frame: its loop is in its first iteration

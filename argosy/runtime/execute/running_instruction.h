@@ -1,5 +1,5 @@
-// RunningInstruction: the instruction whose kernel has a device's thread now; -1: none. Every device writes its own at each instruction, so
-// each has a cache line of its own.
+// RunningInstruction: the instruction whose kernel has a device's thread now; -1: none. Every device writes its own at
+// each instruction, so each has a cache line of its own.
 #pragma once
 
 #include <atomic>

@@ -18,10 +18,14 @@ class Arenas {
   Arenas(const Arenas&) = delete;
   Arenas& operator=(const Arenas&) = delete;
 
-  // At least `bytes`. The one at `last` (where the same step ran before; may be null) if it is idle here and is large
-  // enough, since then nothing must be pointed elsewhere; else the smallest that fits; else a new one, in exchange for
-  // the largest idle one. RESOURCE_EXHAUSTED when the device has no room for it.
+  // An arena of at least `bytes`, the first of these that there is:
+  //   - the one at `last` (where the same step ran before; may be null), if it is idle and large enough: then the
+  //     step's tensors stay where they are;
+  //   - the smallest idle one that fits;
+  //   - a new one, in exchange for the largest idle one.
+  // RESOURCE_EXHAUSTED when the device has no room for it.
   Result<Buffer> lend(std::size_t bytes, const std::byte* last);
+  // REQUIRES: lend() gave it.
   void take_back(Buffer arena);
 
   // Held, but in no run now.

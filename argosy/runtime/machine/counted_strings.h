@@ -1,4 +1,4 @@
-// Strings that kernels give, counted in the budget of host memory (argosy/tensor/string_budget.h).
+// Counts the strings that kernels give in the budget of host memory (argosy/tensor/string_budget.h).
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace argosy {
 
-// `kernel`, whose strings are counted when it is done, if any of the outputs are strings; else itself. What does not
-// fit is the kernel's error.
+// A kernel with string outputs is wrapped: its strings are counted when it has run, and those that do not fit are its
+// error. Any other kernel is returned as it is.
 std::unique_ptr<Kernel> count_strings(std::unique_ptr<Kernel> kernel, const KernelInit& init);
 
 }  // namespace argosy

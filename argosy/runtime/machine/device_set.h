@@ -1,5 +1,6 @@
 // DeviceSet: the devices of one or more sessions, and what lives on them beyond a session: variables, queues, tables.
-// Sessions that share a device set share its variables; sessions with device sets of their own share nothing. Thread-safe.
+// Sessions that share a device set share its variables; sessions with device sets of their own share nothing.
+// Thread-safe.
 #pragma once
 
 #include <map>

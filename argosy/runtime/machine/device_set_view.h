@@ -1,5 +1,5 @@
-// A view of a device set: some of its devices, under names of its own, with a cap and a thread budget of its own. What a
-// session sees that asked for "GPU 1, as my GPU:0, and no more than half of it" while others use the rest.
+// A view of a device set: some of its devices, under names of its own, with a cap and a thread budget of its own. A
+// session that asks for "GPU 1, as my GPU:0, and no more than half of it" gets one, while others use the rest.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct DeviceSetView {
   bool own_resources = false;  // variables, queues and tables of its own, instead of the device set's
 };
 
-// Devices do the same work in the same order for all views of a device set. What was allocated through a cap (a variable
-// that outlives the view) counts against the cap until it is freed: caps of the same device and size are passed on from
-// views that are gone to new ones. INVALID_ARGUMENT: no such device.
+// Devices do the same work in the same order for all views of a device set. Memory that was allocated through a cap
+// counts against it until it is freed; a variable may outlive the view. So caps of the same device and size are passed
+// on from views that are gone to new ones. INVALID_ARGUMENT: no such device.
 Result<std::shared_ptr<DeviceSet>> view_device_set(const std::shared_ptr<DeviceSet>& device_set,
                                                    const DeviceSetView& view);
 

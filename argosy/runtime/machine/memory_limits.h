@@ -37,7 +37,8 @@ class CappedAllocator final : public Allocator {
   const std::shared_ptr<Use> use_ = std::make_shared<Use>();
 };
 
-// MemoryLimits outlive who uses them, because variables made under them do: they are passed on from views that are gone.
+// The caps of a device set's views. A cap outlives its view, because variables made under it do; it is passed on to the
+// next view of the same device and size.
 class MemoryLimits {
  public:
   CappedAllocator* take(int device, std::uint64_t limit_bytes, const std::string& owner, Allocator& from);

@@ -1,6 +1,6 @@
-// OnceCallback: the end of an asynchronous kernel is told exactly once, whatever becomes of those who were to tell it.
-// Later calls do nothing. The last owner that goes away untold tells INTERNAL, or what its task threw
-// (argosy/base/guard.h): nobody waits for ever. Thread-safe.
+// OnceCallback: calls the end of an asynchronous kernel exactly once, whatever becomes of its owners. Later calls do
+// nothing. Where the last owner goes without a call, it calls with INTERNAL, or with what its task threw
+// (argosy/base/guard.h): so no run waits for ever. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -39,7 +39,7 @@ struct MemoryForecast {
   std::uint64_t constant_bytes = 0;  // constants copied to the device
   std::uint64_t variable_bytes = 0;  // variables this step touches, at their static shapes
   std::uint64_t dynamic_bytes =
-      0;              // outputs allocated while running (static shapes): fetches, updates; scratch memory told of
+      0;              // outputs allocated while running (static shapes): fetches, updates; declared workspaces
   bool exact = true;  // false when some shapes are only known while running
   // One that is large.
   struct Tensor {

@@ -14,7 +14,7 @@ namespace argosy {
 
 class TraceWriter {
  public:
-  // The file is created (and truncated) now: an unwritable path is told before the first step.
+  // The file is created (and truncated) now: an unwritable path is an error before the first step.
   static Result<std::unique_ptr<TraceWriter>> open(const std::string& path);
   ~TraceWriter();  // finishes the file
 

@@ -16,7 +16,7 @@ std::vector<RunningKernel> running_kernels(const RunContext& context) {
     if (index < 0) continue;
     const Instruction& instruction = now.step->instructions[static_cast<std::size_t>(index)];
     if (instruction.kernel == nullptr) continue;
-    const Step::NodeInfo& node = now.step->nodes[static_cast<std::size_t>(instruction.node)];
+    const StepInfo::NodeInfo& node = now.step->info.nodes[static_cast<std::size_t>(instruction.node)];
     kernels.push_back(
         {std::string(node.name), std::string(node.op), now.step->device_set->device(d).spec().name.short_string()});
   }

@@ -1,5 +1,5 @@
-// Watchdog: says which kernel does not end although its step is over (its deadline has passed, it was cancelled, its
-// session is closed). Nothing is freed under such a kernel: the step's thread, memory and session stay until it ends.
+// Watchdog: names a kernel that runs on although its step should have ended (deadline, cancellation, closed session).
+// Nothing is freed under such a kernel: the step's thread, memory and session stay until it ends.
 #pragma once
 
 #include <chrono>
@@ -19,12 +19,12 @@ struct RunningKernel {
   std::string node, op, device;
 };
 
-// A step that did not end in time after it was told to.
+// A step that did not end in time after it was cancelled.
 struct StuckStep {
   std::int64_t step = 0;
   std::vector<RunningKernel>
       kernels;  // empty: no kernel has a thread; it is compiled, or an asynchronous op never ended
-  std::chrono::milliseconds since{0};  // how long ago it was told
+  std::chrono::milliseconds since{0};  // since it was cancelled
   Status status;                       // what ended it, with the kernels' names
 
   std::string what() const;  // "node 'a/b' (Svd) on cpu:0"
@@ -33,7 +33,8 @@ struct StuckStep {
 // What has a thread in a run now, as words; from any thread while it is under way.
 std::string stuck_text(const RunContext& context);
 
-// Who called a step. Both are called from other threads than the step's, and must return soon.
+// The caller of a step may be one, to hear of a stuck kernel. Both are called from other threads than the step's, and
+// must return soon.
 class StuckObserver {
  public:
   virtual ~StuckObserver() = default;
@@ -44,7 +45,7 @@ class StuckObserver {
 // Of one session. Thread-safe.
 class Watchdog {
  public:
-  // Steps are stuck so long after they were told to end; zero or less: never.
+  // A step is stuck so long after its cancellation; zero or less: never.
   explicit Watchdog(std::chrono::milliseconds after) : after_(after) {}
 
   // Around a run. `told`, and `observer` if there is one, are called at most once when it is stuck.

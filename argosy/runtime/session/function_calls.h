@@ -1,5 +1,5 @@
-// The functions of a step's graph, for kernels that call them: every body is a step of its own, with the parameters fed
-// and the returns fetched, all of it on the host's CPU.
+// The functions of a step's graph, for kernels that call them. Every body is a step of its own: its parameters are fed,
+// its returns are fetched, and all of it runs on the host's CPU.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace argosy {
 
-// Shares the functions of `graph`, which may go; `device_set` and `kernels` must outlive it and every call made from it.
-// `session`: what the session of the step keeps for itself.
+// Shares the functions of `graph`, which may go; `device_set` and `kernels` must outlive it and every call made from
+// it. `session`: what ops of the step's session keep between runs.
 std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, DeviceSet& device_set,
                                                    const KernelRegistry& kernels,
                                                    std::shared_ptr<ResourceManager> session = nullptr);

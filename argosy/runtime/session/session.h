@@ -27,25 +27,25 @@ class StuckObserver;  // argosy/runtime/machine/watchdog.h
 
 struct SessionOptions {
   DeviceRequest devices = {};  // device map, caps, threads, emulation: of this session alone
-  std::shared_ptr<DeviceSet> device_set =
-      nullptr;  // instead of `devices`: share another session's devices and variables
-  const KernelRegistry* kernels =
-      nullptr;  // instead of cpu_kernels(): a copy with a program's own added; must outlive it
-  // Instead of its own: what ops keep between runs (where random numbers go on, queues without a name) is that
-  // session's, which outlives this one.
+  // Instead of `devices`: share another session's devices and variables.
+  std::shared_ptr<DeviceSet> device_set = nullptr;
+  // Instead of cpu_kernels(): a copy with a program's own kernels added. Must outlive the session.
+  const KernelRegistry* kernels = nullptr;
+  // What ops keep between runs (where random numbers go on, queues without a name) is that session's. It must outlive
+  // this one. Null: the session's own.
   const class Session* share_op_state_with = nullptr;
   bool allow_soft_placement = true;   // an op its device cannot run moves to the CPU, with a reason
   bool log_device_placement = false;  // a summary on stderr when a step is compiled
   bool optimize = true;               // folding, merging, fusion
-  // Some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES.
-  std::string without_passes = "";  // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
-  bool fetch_handles = false;       // a fetched variable handle stays one; else it is the variable's value
-  bool reproducible = false;        // fixed reduction orders, also across device counts
-  // A kernel that does not end so long after its step was to (deadline, cancellation, close()) is named in the log and
-  // told to RunOptions::stuck; close() no longer waits for it. Zero: never.
+  std::string without_passes = "";    // some of them left out (passes/optimize.h); "" = $ARGOSY_WITHOUT_PASSES
+  bool fetch_handles = false;         // a fetched variable handle stays one; else it is the variable's value
+  bool reproducible = false;          // fixed reduction orders, also across device counts
+
+  // A kernel is stuck when it runs on so long after its step should have ended (deadline, cancellation, close()). The
+  // log names it, RunOptions::stuck hears of it, and close() no longer waits for it. Zero: never.
   std::chrono::milliseconds stuck_after{10000};
-  std::optional<std::string> trace_path = {};  // Chrome trace of every step; unset: $ARGOSY_TRACE; "": none. Sessions
-                                               // of one device set share a file
+  // Chrome trace of every step. Unset: $ARGOSY_TRACE; "": none. Sessions of one device set share a file.
+  std::optional<std::string> trace_path = {};
 };
 
 // Of one run.
@@ -53,14 +53,14 @@ struct RunOptions {
   std::chrono::milliseconds timeout{0};  // 0: none. DEADLINE_EXCEEDED; the session stays usable
   Cancellation* cancellation = nullptr;  // pull it to end the run: CANCELLED
   StepStats* stats = nullptr;            // filled in when given: costs about 50 ns per op
-  StuckObserver* stuck = nullptr;        // told when a kernel does not end: see SessionOptions::stuck_after
+  StuckObserver* stuck = nullptr;        // hears of a kernel that does not end: see SessionOptions::stuck_after
 };
 
 using Feeds = std::vector<std::pair<Value, Tensor>>;  // values, and what they are in this run
 
 class Session {
  public:
-  // Errors (no such device, memory) are told by status() and by every run().
+  // Errors (no such device, memory) are those of status() and of every run().
   explicit Session(const Graph& graph, SessionOptions options = {});
   ~Session();  // closes
   Session(const Session&) = delete;
@@ -100,11 +100,12 @@ class Session {
   Status mutate_graph(const std::function<Status()>& change);
 
   DeviceSet& device_set() const;  // that its steps run on
-  // What its ops keep between runs (argosy/op/state/session_op_state.h): streams of random numbers and the like, and what has no name.
+  // What its ops keep between runs (argosy/op/state/session_op_state.h): streams of random numbers and the like, and
+  // what has no name.
   ResourceManager& op_state() const;
   // Ends every run under way (CANCELLED), waits for them, gives compiled steps and their memory back. Devices go with
-  // the last session of the device set. DEADLINE_EXCEEDED "ARG-STUCK-002", and nothing is given back, when a kernel does
-  // not end (SessionOptions::stuck_after): the destructor waits for it.
+  // the last session of the device set. DEADLINE_EXCEEDED "ARG-STUCK-002", and nothing is given back, when a kernel
+  // does not end (SessionOptions::stuck_after): the destructor waits for it.
   Status close();
 
  private:

@@ -1,7 +1,7 @@
-// SessionCallable: a session's step that is run many times. Internal to runtime/.
+// SessionCallable: a signature of a session that is run many times. Internal to runtime/session. Thread-safe.
 #pragma once
 
-#include <functional>
+#include <atomic>
 #include <memory>
 #include <span>
 #include <utility>
@@ -9,65 +9,69 @@
 
 #include "argosy/base/guard.h"
 #include "argosy/base/mutex.h"
-#include "argosy/runtime/execute/executable_step.h"
-#include "argosy/runtime/session/session.h"
+#include "argosy/runtime/session/session_impl.h"
 
 namespace argosy {
 
-// Remembers the step of the feed shapes seen last: the common case is one comparison per feed.
-class SessionCallable final : public Session::Callable {
+// Remembers the step of the first feed shapes, which most callers keep: then a run compares shapes, and neither locks
+// nor counts anything to find its step. The step of other shapes seen last costs a lock.
+class Session::Impl::SessionCallable final : public Session::Callable, private StepSource {
  public:
-  using Lookup = std::function<Result<std::shared_ptr<ExecutableStep>>(std::span<const Tensor>)>;
-  using Run = std::function<Status(ExecutableStep*, const Lookup&, std::span<const Tensor>, std::span<Tensor>,
-                                   const RunOptions&)>;
-  SessionCallable(std::size_t feeds, std::size_t fetches, Lookup lookup, Run run)
-      : feeds_(feeds),
-        fetches_(fetches),
-        run_(std::move(run)),
-        lookup_([this, look = std::move(lookup)](auto values) { return remember(values, look(values)); }) {}
+  // The session outlives it.
+  SessionCallable(Session::Impl& session, StepSignature asked) : session_(session), asked_(std::move(asked)) {}
 
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) override {
     return guarded([&] { return run_unguarded(feeds, fetches, options); });
   }
 
  private:
-  Status run_unguarded(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
-    if (feeds.size() != feeds_ || fetches.size() != fetches_) {
-      return invalid_argument("prepared for ", feeds_, " feeds and ", fetches_, " fetches, was given ", feeds.size(),
-                              " and ", fetches.size());
+  // A step and the feeds that it is for.
+  struct Known {
+    std::shared_ptr<ExecutableStep> step;
+    std::vector<std::pair<DType, Shape>> feeds;
+    bool is_for(std::span<const Tensor> tensors) const {
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (tensors[i].dtype() != feeds[i].first || !(tensors[i].shape() == feeds[i].second)) return false;
+      }
+      return true;
     }
-    const std::shared_ptr<ExecutableStep> last = remembered(feeds);
-    return run_(last.get(), lookup_, feeds, fetches, options);
-  }
-
-  struct Kind {
-    DType dtype;
-    Shape shape;
   };
-  Result<std::shared_ptr<ExecutableStep>> remember(std::span<const Tensor> feeds,
-                                                   Result<std::shared_ptr<ExecutableStep>> found) {
-    if (!found.ok()) return found;
-    MutexLock lock(mutex_);
-    last_ = *found;
-    last_feeds_.clear();
-    for (const Tensor& t : feeds) last_feeds_.push_back({t.dtype(), t.shape()});
-    return found;
-  }
-  std::shared_ptr<ExecutableStep> remembered(std::span<const Tensor> feeds) {
-    MutexLock lock(mutex_);
-    if (last_ == nullptr) return nullptr;
-    for (std::size_t i = 0; i < feeds.size(); ++i) {
-      if (feeds[i].dtype() != last_feeds_[i].dtype || !(feeds[i].shape() == last_feeds_[i].shape)) return nullptr;
+
+  Status run_unguarded(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
+    if (feeds.size() != asked_.feeds.size() || fetches.size() != asked_.fetches.size()) {
+      return invalid_argument("prepared for ", asked_.feeds.size(), " feeds and ", asked_.fetches.size(),
+                              " fetches, was given ", feeds.size(), " and ", fetches.size());
     }
-    return last_;
+    const Known* const first = first_.load(std::memory_order_acquire);
+    if (first != nullptr && first->is_for(feeds)) [[likely]]
+      return session_.run(first->step.get(), *this, feeds, fetches, options);
+    const std::shared_ptr<ExecutableStep> last = first != nullptr ? find_last(feeds) : nullptr;
+    return session_.run(last.get(), *this, feeds, fetches, options);
   }
 
-  const std::size_t feeds_, fetches_;
-  const Run run_;
-  const Lookup lookup_;
+  Result<std::shared_ptr<ExecutableStep>> find(std::span<const Tensor> feeds) override {
+    ARGOSY_RETURN_IF_ERROR(session_.steps().check_feeds(asked_, feeds));
+    ARGOSY_ASSIGN_OR_RETURN(auto step, session_.steps().find_or_compile(asked_, feeds));
+    auto known = std::make_unique<Known>(Known{step, {}});
+    for (const Tensor& t : feeds) known->feeds.emplace_back(t.dtype(), t.shape());
+    MutexLock lock(mutex_);
+    std::unique_ptr<Known>& place = first_.load(std::memory_order_relaxed) == nullptr ? owned_first_ : last_;
+    place = std::move(known);
+    if (&place == &owned_first_) first_.store(place.get(), std::memory_order_release);
+    return step;
+  }
+
+  std::shared_ptr<ExecutableStep> find_last(std::span<const Tensor> feeds) {
+    MutexLock lock(mutex_);
+    return last_ != nullptr && last_->is_for(feeds) ? last_->step : nullptr;
+  }
+
+  Session::Impl& session_;
+  const StepSignature asked_;  // without shapes
+  std::atomic<const Known*> first_{nullptr};
   Mutex mutex_;
-  std::shared_ptr<ExecutableStep> last_ ARGOSY_GUARDED_BY(mutex_);
-  std::vector<Kind> last_feeds_ ARGOSY_GUARDED_BY(mutex_);
+  std::unique_ptr<Known> owned_first_ ARGOSY_GUARDED_BY(mutex_);  // set once
+  std::unique_ptr<Known> last_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy

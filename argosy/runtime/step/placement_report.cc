@@ -14,7 +14,7 @@ std::string scope_of(const std::string& node) {
 }
 }  // namespace
 
-PlacementReport Step::report() const {
+PlacementReport StepInfo::report() const {
   PlacementReport report{.rows = {}, .passes = passes};
   report.rows.reserve(placement.device.size());
   for (std::int32_t i = 0; i < graph->graph.size(); ++i) {

@@ -1,18 +1,23 @@
-// Step: the compiled form of one signature: flat arrays, kernels made, inputs resolved to slots, order and memory
-// fixed. Immutable; shared by concurrent runs, each of which has a RunState of its own.
+// Step: the compiled form of one signature. Flat arrays hold kernels, slots, orders and memory offsets. A step never
+// changes; concurrent runs share it, and each has a RunState of its own.
 //
-// Words. An *instruction* is one thing a device does: a node's kernel, or a copy between memories. A *slot* holds one tensor.
-// A *space* is a memory: 0 is the host's (all CPU devices), d > 0 that of device d when it is a GPU.
+// Terms.
+//   instruction  one thing that a device does: a node's kernel, or a copy between memories.
+//   slot         the place of one tensor.
+//   space        a memory. 0 is the host's (all CPU devices); d > 0 is that of device d, a GPU.
+//   order        a device's instructions, one after the other: a projection of one global order. So a device never
+//                waits for work that is queued behind what it waits for, memory is planned along the order, and a run
+//                needs no queue of ready instructions.
 //
-// Every device has a fixed *order* of its instructions, a projection of one global order. So a device never waits for work
-// that is queued behind what it waits for, memory is planned along the order, and a run needs no ready-queue. A loop is
-// a contiguous range of one device's order, done over and over; instructions of branches not taken are passed over
-// (argosy/runtime/compile/static_schedule.h). Steps for which no order is safe are run by run_dataflow().
+// A step has parts by who reads them. Both executors read Step itself. run_static() reads StaticPlan as well,
+// run_dataflow() reads DataflowGraph. StepInfo is for people. What the compiler alone needs is an InstructionGraph
+// (argosy/runtime/compile/instruction_graph.h), which goes when compilation ends.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "argosy/op/kernel/kernel.h"
@@ -23,24 +28,26 @@
 
 namespace argosy {
 
-// What the executor does for an instruction. All but the first it does itself, without a kernel.
+// What the executor does for an instruction. The executor does all but kKernel itself, without a kernel.
 enum class Role : std::uint8_t { kKernel, kCopy, kSwitch, kMerge, kForward, kLoopBegin, kLoopEnd };
+
+// --- what both executors read ----------------------------------------------------------------------------------------
 
 struct Instruction {
   Kernel* kernel = nullptr;       // null: a copy, or an end of a loop
   std::int32_t first_input = 0;   // into Step::input_slots
   std::int32_t first_output = 0;  // a slot; an instruction's outputs are consecutive slots
   std::int32_t first_dtype = 0;   // into Step::output_dtypes
-  std::int32_t node = 0;          // into Step::nodes
+  std::int32_t node = 0;          // into StepInfo::nodes
   std::int32_t num_inputs = 0;
   std::int32_t num_outputs = 0;
-  std::int16_t device = 0;  // on whose time line it runs
+  std::int16_t device = 0;  // the device whose thread runs it
   Flow flow = Flow::kNone;
   Role role = Role::kKernel;
-  bool async = false;            // its end is told by done[]
-  bool signals = false;          // another device, or a later instruction of this one, waits for done[]
+  bool async = false;            // RunState::done tells when it has ended
+  bool signals = false;          // another device, or a later instruction of this one, waits for RunState::done
   bool special = false;          // has waits, derefs, releases or a role: off the fast path
-  bool may_be_dead : 1 = false;  // may be dead: InstructionMeta::dead_flags tell
+  bool may_be_dead : 1 = false;  // InstructionMeta::dead_flags tell whether it is
   bool updates : 1 = false;      // takes a reference or a handle: what it may write outlives the run
 };
 
@@ -52,73 +59,69 @@ struct SlotSpec {
   std::size_t bytes = 0;     // when the shape is full
 };
 
-// What an off-the-fast-path instruction needs done around its kernel.
+// What a special instruction needs done around its kernel.
 struct InstructionMeta {
   std::vector<std::int32_t> waits;                            // instructions: async ones, or of other devices
   std::vector<std::int32_t> wakes;                            // devices that wait for this instruction
   std::vector<std::pair<std::int32_t, std::int32_t>> derefs;  // (slot of a variable's handle, slot for its value)
-  std::vector<std::int32_t> releases;                         // slots not planned whose last use this is
-  // Flags of RunState::dead, -1: never. The instruction is dead when one is set. Of a Merge: by input, dead when all are.
+  std::vector<std::int32_t> releases;                         // unplanned slots whose last use this is
+  // Flags of RunState::dead; -1: never dead. The instruction is dead when one is set. A Merge has a flag per input, and
+  // is dead when all are set.
   std::vector<std::int32_t> dead_flags;
-  std::int32_t loop = -1;              // of a loop's ends, and of a Merge that takes a NextIteration: its frame
-  std::uint64_t back_edge_inputs = 0;  // of such a Merge: its inputs that come from the iteration before, as bits
-  std::uint64_t moved_inputs = 0;      // of what forwards: inputs whose slots nobody reads after, as bits
-  bool donates = false;                // some of Step::donates is set
-  bool wants_index = false;            // of a Merge: somebody reads which input came
+  std::int32_t loop = -1;              // of a loop's ends, and of a Merge that takes a NextIteration: the frame
+  std::uint64_t back_edge_inputs = 0;  // of such a Merge: the inputs that come from the iteration before, as bits
+  std::uint64_t moved_inputs = 0;      // of kSwitch, kMerge, kForward: inputs that nobody reads afterwards, as bits
+  bool donates = false;                // some of StaticPlan::donates is set
+  bool wants_index = false;            // of a Merge: its second output has a reader
 };
 
-// A loop in the order of its device: from its begin to its end, again while a NextIteration is live.
+// --- what run_static() reads -----------------------------------------------------------------------------------------
+
+// A loop in the order of its device: from `begin` to `end`, again while a NextIteration is live.
 struct Loop {
-  std::int32_t begin = -1, end = -1;        // positions in Step::order of its device
+  std::int32_t begin = -1, end = -1;        // positions in the order of its device
   std::vector<std::int32_t> enters, nexts;  // flags of RunState::dead
-  std::vector<std::int32_t> leaving;        // those that are set when the loop is not entered
+  std::vector<std::int32_t> leaving;        // flags that are set when the loop is not entered
 };
 
-// Instructions of a device's order that are captured together (argosy/runtime/compile/capture_regions.h): positions in the order, the slots
-// read that are not written inside, and the handles of variables.
+// Instructions of a device's order that are captured together (argosy/runtime/compile/capture_regions.h).
 struct CaptureRegion {
-  std::int32_t begin = 0, end = 0;
-  std::vector<std::int32_t> inputs, handles;
+  std::int32_t begin = 0, end = 0;    // positions in the order
+  std::vector<std::int32_t> inputs;   // slots that it reads and does not write
+  std::vector<std::int32_t> handles;  // slots of the handles of variables
 };
 
-struct Step {
-  std::shared_ptr<DeviceSet> device_set;
-  std::vector<Instruction> instructions;         // in global order
-  std::vector<InstructionMeta> meta;             // by instruction
+// A loop is a contiguous range of one device's order. Instructions of branches not taken are passed over
+// (argosy/runtime/compile/static_schedule.h).
+struct StaticPlan {
   std::vector<std::vector<std::int32_t>> order;  // by device: instructions
   std::vector<Loop> loops;                       // by frame; empty without control flow
-  std::unique_ptr<bool[]> donates;  // by position in input_slots: the instruction is the last to read it; null: none is
+  std::unique_ptr<bool[]> donates;  // by position in input_slots: the instruction is the last reader; null: none is
   std::vector<std::int32_t> fetch_dead_flags;  // by fetch: a flag of RunState::dead, or -1; empty without control flow
-  // Blocking instructions (argosy/runtime/compile/static_schedule.h): devices other than the host's do their order up to `phase_one_size` at once,
-  // the rest when the host, at `phase_two_position` of its order, has seen all of `phase_two_dependencies` done. Empty without such instructions.
+  // Blocking instructions. Devices other than the host's run their order up to `phase_one_size` at once. They run the
+  // rest when the host, at `phase_two_position` of its order, has seen all of `phase_two_dependencies` done. All are
+  // empty without such instructions.
   std::vector<std::int32_t> phase_one_size;  // by device
   std::vector<std::int32_t> phase_two_dependencies;
   std::int32_t phase_two_position = -1;
-  std::vector<std::int32_t> input_slots;
-  std::vector<DType> output_dtypes;
-  std::vector<SlotSpec> slots;
-  std::vector<std::pair<std::int32_t, Tensor>> constants;   // constants and handles: the same in every run
-  std::vector<std::int32_t> feed_slots;                     // in the signature's order
-  std::vector<std::int32_t> fetch_slots;                    // likewise; -1: a control value
-  std::vector<std::string> fetched_refs;                    // likewise: the node, where it gives a reference, else ""
-  std::vector<std::int32_t> released_at_end;                // slots to let go of when a run ends
-  std::vector<std::size_t> arena_bytes;                     // by device
   std::vector<std::vector<CaptureRegion>> capture_regions;  // by device, in order; empty where nothing can be captured
-  std::vector<std::unique_ptr<Kernel>> kernels;
-  std::shared_ptr<ResourceManager> session;  // what the session of the step keeps for itself; may be null
-  bool needs_dataflow = false;               // no order is safe
+};
 
-  // For the dataflow executor, and to find an order: who follows whom.
+// --- what run_dataflow() reads ---------------------------------------------------------------------------------------
+
+// Who follows whom, and the frames of loops. The compiler makes it for steps with control flow or blocking
+// instructions, to look for an order, and drops it where it finds one.
+struct DataflowGraph {
   struct Edge {
     std::int32_t instruction;
     std::int32_t output;  // of the producer; -1: control
-    std::int32_t input;   // of the consumer, its derefs' handles after its own; -1: control
+    std::int32_t input;   // of the consumer, the handles of its derefs after its own inputs; -1: control
   };
-  std::vector<std::vector<Edge>> successors;
-  std::vector<std::int32_t> pending;  // by instruction: distinct edges in
+  std::vector<std::vector<Edge>> successors;  // by instruction
+  std::vector<std::int32_t> pending;          // by instruction: distinct edges in
 
-  // A loop's frame; 0 is the root. Instructions belong to the frame whose iterations they run in (an Enter to the outer one,
-  // an Exit to the inner one).
+  // A loop's frame; 0 is the root. An instruction belongs to the frame whose iterations it runs in: an Enter to the
+  // outer one, an Exit to the inner one.
   struct Frame {
     int parent = 0;
     int enters = 0;     // Enter instructions that feed it: each fires once per iteration of the parent
@@ -132,18 +135,52 @@ struct Step {
   std::vector<std::int32_t> local_of;  // by instruction: position in its frame's instructions
   std::vector<std::int32_t> base_of;   // by instruction: its first input among its frame's inputs
 
-  // For people: names, messages, traces. The texts are the graph's.
+  struct Enter {
+    std::int32_t frame = -1;   // the frame that it enters; -1: no Enter
+    bool is_constant = false;  // its value is there in every iteration
+  };
+  std::vector<Enter> enters;  // by instruction
+};
+
+// --- for people ------------------------------------------------------------------------------------------------------
+
+// Names, messages, traces, reports. Texts are views into `graph`.
+struct StepInfo {
   struct NodeInfo {
     std::string_view name;
     std::string_view op;
-    AttrMap flow_attrs;  // frame_name, is_constant, parallel_iterations
   };
   std::vector<NodeInfo> nodes;
-  std::vector<MemoryForecast> forecast;
+  std::vector<MemoryForecast> forecast;    // by device
   std::unique_ptr<const StepGraph> graph;  // what was compiled
   Placement placement;                     // of its nodes
   std::vector<std::string> passes;         // what each pass did
   PlacementReport report() const;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct Step {
+  std::shared_ptr<DeviceSet> device_set;
+  std::vector<Instruction> instructions;  // in the order of the graph
+  std::vector<InstructionMeta> meta;      // by instruction
+  std::vector<std::int32_t> input_slots;
+  std::vector<DType> output_dtypes;
+  std::vector<SlotSpec> slots;
+  std::vector<std::pair<std::int32_t, Tensor>>
+      constants;                              // (slot, value): constants and handles, the same in every run
+  std::vector<std::int32_t> feed_slots;       // in the signature's order
+  std::vector<std::int32_t> fetch_slots;      // likewise; -1: a control value
+  std::vector<std::string> fetched_refs;      // likewise: the node, where it gives a reference, else ""
+  std::vector<std::int32_t> released_at_end;  // slots to let go of when a run ends
+  std::vector<std::size_t> arena_bytes;       // by device
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::shared_ptr<ResourceManager> session;  // what ops of the step's session keep between runs; may be null
+  bool needs_dataflow = false;               // no order is safe: run_dataflow() runs it
+
+  StaticPlan plan;         // empty where needs_dataflow
+  DataflowGraph dataflow;  // empty unless needs_dataflow
+  StepInfo info;
 };
 
 }  // namespace argosy

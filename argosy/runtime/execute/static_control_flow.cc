@@ -1,13 +1,12 @@
-// Control flow in a static schedule: branches, loops, values that are dead.
-#include "argosy/runtime/execute/static_executor.h"
+#include "argosy/runtime/execute/static_control_flow.h"
 
 namespace argosy {
 
-Status StaticExecutor::run_switch(const Instruction& instruction, const InstructionMeta& meta,
-                                  KernelContext::Fields& fields) {
+Status StaticControlFlow::run_switch(const Instruction& instruction, const InstructionMeta& meta,
+                                     KernelContext::Fields& fields) {
   const Tensor& truth = *state_.inputs[instruction.first_input + 1];
   if (truth.dtype() != DType::kBool || truth.shape().rank() != 0) {
-    point_at(instruction, fields);  // the kernel says what is wrong
+    run_.point_at(instruction, fields);  // the kernel says what is wrong
     KernelContext kernel_context(fields);
     return instruction.kernel->run(kernel_context);
   }
@@ -18,7 +17,7 @@ Status StaticExecutor::run_switch(const Instruction& instruction, const Instruct
   return ok_status();
 }
 
-Status StaticExecutor::run_merge(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta) {
+Status StaticControlFlow::run_merge(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta) {
   std::uint64_t candidates = ~std::uint64_t{0};
   if (meta.back_edge_inputs != 0)
     candidates = state_.first_iteration[meta.loop] != 0 ? ~meta.back_edge_inputs : meta.back_edge_inputs;
@@ -28,11 +27,11 @@ Status StaticExecutor::run_merge(std::int32_t index, const Instruction& instruct
     ++chosen;
   }
   const bool dead = chosen == instruction.num_inputs;
-  if (instruction.may_be_dead) state_.dead[step_.slots.size() + static_cast<std::size_t>(index)] = dead ? 1 : 0;
+  if (instruction.may_be_dead) set_dead(index, dead);
   if (dead) return instruction.may_be_dead ? ok_status() : internal_error("a Merge that cannot be dead is");
   for (const auto& [handle, value] : meta.derefs) {
     if (step_.input_slots[instruction.first_input + chosen] == value)
-      ARGOSY_RETURN_IF_ERROR(dereference(handle, value));
+      ARGOSY_RETURN_IF_ERROR(run_.dereference(handle, value));
   }
   if (chosen < 64) {
     forward_input(instruction, meta, chosen, instruction.first_output);
@@ -43,7 +42,7 @@ Status StaticExecutor::run_merge(std::int32_t index, const Instruction& instruct
   return ok_status();
 }
 
-void StaticExecutor::begin_loop(const Loop& loop, std::int32_t frame, std::size_t& at) {
+void StaticControlFlow::begin_loop(const Loop& loop, std::int32_t frame, std::size_t& at) {
   state_.first_iteration[frame] = 1;
   const bool skipped = !loop.enters.empty() && std::all_of(loop.enters.begin(), loop.enters.end(),
                                                            [&](std::int32_t flag) { return is_dead(flag); });
@@ -53,28 +52,18 @@ void StaticExecutor::begin_loop(const Loop& loop, std::int32_t frame, std::size_
   at = static_cast<std::size_t>(loop.end) - 1;
 }
 
-bool StaticExecutor::goes_on(const Loop& loop, std::int32_t frame, std::size_t& at) {
+bool StaticControlFlow::goes_on(const Loop& loop, std::int32_t frame, std::size_t& at) {
   if (std::all_of(loop.nexts.begin(), loop.nexts.end(), [&](std::int32_t flag) { return is_dead(flag); })) return false;
   state_.first_iteration[frame] = 0;
   at = static_cast<std::size_t>(loop.begin);
   return true;
 }
 
-void StaticExecutor::pass_over(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta) {
+void StaticControlFlow::pass_over(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta) {
   if (instruction.role == Role::kSwitch)
     std::fill_n(state_.dead.begin() + instruction.first_output, instruction.num_outputs, 1);
   for (const std::int32_t slot : meta.releases) state_.tensors[slot] = Tensor();
-  if (instruction.signals || instruction.async) signal(index);
-}
-
-void StaticExecutor::forward_input(const Instruction& instruction, const InstructionMeta& meta, int input,
-                                   std::int32_t to) {
-  Tensor& from = state_.tensors[step_.input_slots[instruction.first_input + input]];
-  if ((meta.moved_inputs >> input & 1) != 0) {
-    state_.tensors[to] = std::move(from);
-  } else {
-    state_.tensors[to] = from;
-  }
+  if (instruction.signals || instruction.async) run_.signal(index);
 }
 
 }  // namespace argosy

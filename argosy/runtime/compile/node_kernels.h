@@ -1,0 +1,37 @@
+// NodeKernels: makes the kernels of a step's nodes, and runs those that need to run only once: a variable's handle does
+// not change while the device set lives.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "argosy/op/kernel/function_call.h"
+#include "argosy/runtime/step/step.h"
+
+namespace argosy {
+
+class NodeKernels {
+ public:
+  // All outlive it. Kernels go to Step::kernels.
+  NodeKernels(const Graph& graph, const Placement& placement, const KernelRegistry& kernels, Step& step)
+      : graph_(graph), placement_(placement), kernels_(kernels), step_(step) {}
+
+  // The node's kernel on its device. UNIMPLEMENTED when every kernel declines.
+  Result<Kernel*> make(NodeId id);
+  // What a node without inputs refers to: a handle. The forecast counts a variable of known shape.
+  Result<Tensor> handle(NodeId id);
+  // Adds the node's workspace to the forecast. A device's kernels run one after the other: the largest counts.
+  void take_scratch(NodeId id);
+
+ private:
+  const std::shared_ptr<FunctionCalls>& functions();
+
+  const Graph& graph_;
+  const Placement& placement_;
+  const KernelRegistry& kernels_;
+  Step& step_;
+  std::vector<std::uint64_t> scratch_;  // by device: bytes
+  std::shared_ptr<FunctionCalls> functions_;
+};
+
+}  // namespace argosy

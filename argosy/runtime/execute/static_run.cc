@@ -1,0 +1,77 @@
+#include "argosy/runtime/execute/static_run.h"
+
+#include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
+#include "argosy/device/event.h"
+
+namespace argosy {
+
+void StaticRun::fail(Status status) {
+  {
+    MutexLock lock(mutex_);
+    if (error_.ok()) error_ = copy_of(status);
+    failed_.store(true, std::memory_order_release);
+  }
+  context_.cancellation().cancel(copy_of(status));
+  for (Gate& gate : gates_) gate.open();
+}
+
+Status StaticRun::error() {
+  MutexLock lock(mutex_);
+  return copy_of(error_);
+}
+
+Status StaticRun::wait_for_event(std::int32_t p, LaunchQueue* queue) {
+  const Event& event = state_.events[p];
+  if (event.state() == nullptr) return ok_status();
+  const Instruction& instruction = step_.instructions[p];
+  const bool to_host = instruction.role == Role::kCopy && step_.slots[instruction.first_output].space == 0;
+  if (queue != nullptr && !to_host) return queue->wait(event);
+  event.state()->wait();
+  return step_.device_set->device(instruction.device).launch_queue()->failure();
+}
+
+Status StaticRun::dereference(std::int32_t handle, std::int32_t value) {
+  const Tensor& reference = state_.tensors[handle];
+  if (reference.dtype() != DType::kResource || reference.elements() != 1) {
+    return internal_error("a reference to a variable is missing").with_id("ARG-VAR-003");
+  }
+  const ResourceHandle& h = *reference.data<ResourceHandle>();
+  const auto variable = std::dynamic_pointer_cast<Variable>(h.resource());
+  if (!variable) return invalid_argument("a reference does not name a variable");
+  ARGOSY_ASSIGN_OR_RETURN(Tensor read, variable->read(h.name()));
+  const DType declared = step_.slots[static_cast<std::size_t>(value)].dtype;
+  if (read.dtype() != declared) {
+    return invalid_argument("variable \"", h.name(), "\" holds ", dtype_name(read.dtype()), ", the graph says ",
+                            dtype_name(declared))
+        .with_id("ARG-VAR-003");
+  }
+  state_.tensors[value] = std::move(read);
+  return ok_status();
+}
+
+Status StaticRun::wait_for_others(int d, const InstructionMeta& meta, LaunchQueue* queue) {
+  StepStats* const stats = context_.stats();
+  const std::int64_t since = stats != nullptr ? now_nanos() : 0;
+  for (const std::int32_t p : meta.waits) {
+    wait_for(d, p);
+    if (failed()) return ok_status();
+    if (!state_.events.empty()) ARGOSY_RETURN_IF_ERROR(wait_for_event(p, queue));
+    if (stats == nullptr) continue;
+    StepStats::PerDevice& device = stats->devices[static_cast<std::size_t>(d)];
+    const Instruction& before = step_.instructions[p];
+    const std::int64_t nanos = now_nanos() - since;
+    (before.async && before.kernel != nullptr ? device.collective_nanos : device.copy_nanos) += nanos;
+  }
+  return ok_status();
+}
+
+void StaticRun::note_op(StepStats& stats, const Instruction& instruction, std::int64_t start) {
+  const std::int64_t end = now_nanos();
+  note_time(stats, instruction, start, end);
+  if (!stats.keep_ops) return;
+  MutexLock lock(mutex_);
+  argosy::note_op(stats, step_, instruction, start, end);
+}
+
+}  // namespace argosy

@@ -1,0 +1,81 @@
+// StaticRun: what the devices of one run in a static schedule share. It has the first error, the gates at which their
+// threads wait for each other, and what each instruction leaves for the others. Each device's thread walks its own
+// order (argosy/runtime/execute/device_walk.h). Lives on the stack of the run's caller.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/runtime/execute/executor.h"
+
+namespace argosy {
+
+class LaunchQueue;
+
+class StaticRun {
+ public:
+  // All outlive it.
+  StaticRun(const Step& step, RunState& state, RunContext& context)
+      : step_(step), state_(state), context_(context), gates_(state.gates->of_device) {}
+  StaticRun(const StaticRun&) = delete;
+  StaticRun& operator=(const StaticRun&) = delete;
+
+  const Step& step() const { return step_; }
+  RunState& state() const { return state_; }
+  RunContext& context() const { return context_; }
+
+  // Ends the run on every device. The first error counts. From any thread.
+  void fail(Status status);
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  Status error();
+
+  // Device d waits until instruction p is done, or the run has failed.
+  void wait_for(int d, std::int32_t p) {
+    gates_[d].wait([&] { return state_.done[p].load(std::memory_order_acquire) == state_.epoch || failed(); });
+  }
+  // The instruction is done: all who wait for it go on.
+  void signal(std::int32_t index) {
+    state_.done[index].store(state_.epoch, std::memory_order_release);
+    gates_[step_.instructions[index].device].open();
+    for (const std::int32_t d : step_.meta[index].wakes) gates_[d].open();
+  }
+  // Device d waits until the asynchronous kernels that it started have ended.
+  void settle(int d, const std::atomic<int>& asyncs) {
+    gates_[d].wait([&] { return asyncs.load(std::memory_order_acquire) == 0; });
+  }
+
+  // Device d waits for all that the instruction waits for. Returns early, with OK, where the run has failed. `queue`:
+  // the device's; null: not an asynchronous device.
+  Status wait_for_others(int d, const InstructionMeta& meta, LaunchQueue* queue);
+  // REQUIRES: instruction p was started on an asynchronous device. With a queue, its later work comes after p; the host
+  // (no queue), and readers of what p brings to the host's memory, wait here.
+  Status wait_for_event(std::int32_t p, LaunchQueue* queue);
+
+  // Puts the value of the variable that slot `handle` names into slot `value`.
+  Status dereference(std::int32_t handle, std::int32_t value);
+
+  // Points `fields` to the instruction's inputs and outputs.
+  void point_at(const Instruction& instruction, KernelContext::Fields& fields) const {
+    fields.inputs = state_.inputs.data() + instruction.first_input;
+    fields.num_inputs = instruction.num_inputs;
+    fields.outputs = state_.outputs.data() + instruction.first_output;
+    fields.num_outputs = instruction.num_outputs;
+    fields.output_dtypes = step_.output_dtypes.data() + instruction.first_dtype;
+    fields.node = step_.info.nodes[instruction.node].name;
+  }
+
+  // Adds an instruction that ran from `start`, in nanoseconds, until now.
+  void note_op(StepStats& stats, const Instruction& instruction, std::int64_t start);
+
+ private:
+  const Step& step_;
+  RunState& state_;
+  RunContext& context_;
+  std::vector<Gate>& gates_;  // by device
+  std::atomic<bool> failed_{false};
+  Mutex mutex_;
+  Status error_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy

@@ -1,0 +1,68 @@
+// ActiveRuns: the runs of a session that are under way. close() ends them and waits for them. An ActiveRun is one of
+// them: it is entered for as long as it lives, and holds what may end the run early. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/threads/cancel_link.h"
+#include "argosy/runtime/execute/run_context.h"
+#include "argosy/runtime/machine/deadlines.h"
+
+namespace argosy {
+
+// CANCELLED "ARG-RUN-002".
+Status session_closed();
+
+class ActiveRun;
+
+class ActiveRuns {
+ public:
+  // Cancels every run; no run enters from now on. DEADLINE_EXCEEDED "ARG-STUCK-002" where some have not ended after
+  // `stuck_after`, or are known to be stuck; zero: waits for all.
+  Status close(std::chrono::milliseconds stuck_after);
+  // REQUIRES: close() was called. Waits for all, stuck ones too.
+  void wait();
+
+ private:
+  friend class ActiveRun;
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
+  ActiveRun* first_ ARGOSY_GUARDED_BY(mutex_) = nullptr;  // a list through ActiveRun::next_: entering allocates nothing
+  int running_ ARGOSY_GUARDED_BY(mutex_) = 0;             // in the list
+  int stuck_ ARGOSY_GUARDED_BY(mutex_) = 0;               // of those
+};
+
+class ActiveRun {
+ public:
+  // Both outlive it.
+  ActiveRun(ActiveRuns& runs, RunContext& context) : runs_(runs), context_(context) {}
+  ~ActiveRun();
+  ActiveRun(const ActiveRun&) = delete;
+  ActiveRun& operator=(const ActiveRun&) = delete;
+
+  // CANCELLED "ARG-RUN-002" when the session is closed. REQUIRED before all else, and once.
+  Status enter();
+  // At `time` from now the run is cancelled: DEADLINE_EXCEEDED. RESOURCE_EXHAUSTED as Deadlines::add.
+  Status end_after(std::chrono::milliseconds time, Deadlines& deadlines);
+  // The run is cancelled when `other` is, for its reason.
+  void end_with(Cancellation& other);
+  // The run stays under way, but close() no longer waits for it.
+  void mark_stuck();
+
+ private:
+  friend class ActiveRuns;
+
+  ActiveRuns& runs_;
+  RunContext& context_;
+  // These four are guarded by runs_.mutex_.
+  bool entered_ = false, stuck_ = false;
+  ActiveRun *next_ = nullptr, *before_ = nullptr;
+  std::optional<Deadline> deadline_;
+  std::optional<CancelLink> link_;
+};
+
+}  // namespace argosy

@@ -1,0 +1,105 @@
+#include "argosy/runtime/session/session_impl.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "argosy/base/guard.h"
+#include "argosy/base/log.h"
+#include "argosy/base/threads/interrupt.h"
+
+namespace argosy {
+
+Session::Impl::Impl(const Graph& graph, SessionOptions options)
+    : options_(std::move(options)),
+      own_(options_.share_op_state_with != nullptr ? options_.share_op_state_with->impl_->own_
+                                                   : std::make_shared<ResourceManager>()),
+      watchdog_(options_.stuck_after),
+      steps_(graph, options_, device_set_, own_) {
+  if (options_.device_set) {
+    device_set_ = options_.device_set;
+  } else if (auto made = DeviceSet::make(requested()); made.ok()) {
+    device_set_ = *std::move(made);
+  } else {
+    status_ = std::move(made).status();
+    return;
+  }
+  status_ = open_trace();
+}
+
+DeviceRequest Session::Impl::requested() const {
+  DeviceRequest request = options_.devices;
+  request.deterministic = request.deterministic || options_.reproducible;
+  return request;
+}
+
+Status Session::Impl::open_trace() {
+  const char* const env = std::getenv("ARGOSY_TRACE");
+  const std::string path = options_.trace_path.value_or(env != nullptr ? env : "");
+  if (path.empty()) return ok_status();
+  ARGOSY_ASSIGN_OR_RETURN(trace_, device_set_->traces().open(path));
+  return ok_status();
+}
+
+Status Session::Impl::run(ExecutableStep* known, StepSource& source, std::span<const Tensor> feeds,
+                          std::span<Tensor> fetches, const RunOptions& options) {
+  StepStats traced;
+  StepStats* stats = options.stats;
+  if (trace_ != nullptr) {
+    if (stats == nullptr) stats = &traced;
+    stats->keep_ops = true;
+  }
+  RunContext context(next_step_.fetch_add(1, std::memory_order_relaxed), stats, options_.fetch_handles);
+  context.want_deterministic(options_.reproducible);
+  std::shared_ptr<ExecutableStep> found;  // outlives what looks at the running step
+  ActiveRun active(runs_, context);
+  ARGOSY_RETURN_IF_ERROR(active.enter());
+  if (options.timeout.count() > 0) ARGOSY_RETURN_IF_ERROR(active.end_after(options.timeout, deadlines_));
+  if (options.cancellation != nullptr) active.end_with(*options.cancellation);
+  Status status = guarded([&]() -> Status {
+    std::optional<Watchdog::Watch> watch;
+    if (options.timeout.count() > 0 || options.cancellation != nullptr) {
+      watch.emplace(
+          watchdog_, context, [&] { active.mark_stuck(); }, options.stuck);
+    }
+    if (known == nullptr) {
+      const InterruptScope interrupts(&context.cancellation());
+      const StepCache::CompileTurn compiling(steps_);
+      ARGOSY_ASSIGN_OR_RETURN(found, source.find(feeds));
+      known = found.get();
+      check_interrupted();
+    }
+    return known->run(feeds, fetches, context);
+  });
+  if (trace_ != nullptr) trace_->add(*stats, context.step_id());
+  return status;
+}
+
+Result<std::shared_ptr<const Step>> Session::Impl::inspect(const std::vector<std::pair<Value, Shape>>& feeds,
+                                                           const std::vector<Value>& fetches,
+                                                           const std::vector<Value>& targets) {
+  std::vector<Value> fed;
+  std::vector<PartialShape> shapes;
+  for (const auto& [value, shape] : feeds) {
+    fed.push_back(value);
+    shapes.emplace_back(shape);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(StepSignature asked, signature(fed, fetches, targets));
+  asked.feed_shapes = std::move(shapes);
+  return steps_.compile_for_inspection(asked);
+}
+
+Status Session::Impl::close() {
+  steps_.close();
+  ARGOSY_RETURN_IF_ERROR(runs_.close(options_.stuck_after));
+  steps_.clear();
+  if (options_.share_op_state_with == nullptr) own_->clear();
+  for (int d = 0; device_set_ && d < device_set_->size(); ++d) device_set_->arenas(d).trim();
+  return ok_status();
+}
+
+void Session::Impl::wait() {
+  runs_.wait();
+  if (const Status closed = close(); !closed.ok()) ARGOSY_LOG(kWarning, "closing a session: ", closed);
+}
+
+}  // namespace argosy

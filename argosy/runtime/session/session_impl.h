@@ -1,0 +1,74 @@
+// Session::Impl: a session's devices, compiled steps and runs. Internal to runtime/session. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "argosy/runtime/machine/deadlines.h"
+#include "argosy/runtime/machine/trace.h"
+#include "argosy/runtime/machine/watchdog.h"
+#include "argosy/runtime/session/active_runs.h"
+#include "argosy/runtime/session/session.h"
+#include "argosy/runtime/session/step_cache.h"
+
+namespace argosy {
+
+// Gives the step for feeds of these shapes; compiles it where there is none.
+class StepSource {
+ public:
+  virtual ~StepSource() = default;
+  virtual Result<std::shared_ptr<ExecutableStep>> find(std::span<const Tensor> feeds) = 0;
+};
+
+class Session::Impl {
+ public:
+  class SessionCallable;  // argosy/runtime/session/session_callable.h
+
+  Impl(const Graph& graph, SessionOptions options);
+
+  const Status& status() const { return status_; }
+  DeviceSet& device_set() const { return *device_set_; }
+  ResourceManager& op_state() const { return *own_; }
+  StepCache& steps() { return steps_; }
+
+  // As StepCache::signature(); the session's own error first.
+  Result<StepSignature> signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
+                                  const std::vector<Value>& targets) const {
+    ARGOSY_RETURN_IF_ERROR(Status(status_));
+    return steps_.signature(feeds, fetches, targets);
+  }
+
+  // One run of `known`, or where that is null of the step that `source` gives, within the run's deadline.
+  // Both outlive the call.
+  Status run(ExecutableStep* known, StepSource& source, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+             const RunOptions& options);
+
+  // Compiles the step for these shapes; it cannot be run.
+  Result<std::shared_ptr<const Step>> inspect(const std::vector<std::pair<Value, Shape>>& feeds,
+                                              const std::vector<Value>& fetches, const std::vector<Value>& targets);
+
+  // As Session::close().
+  Status close();
+  // Waits for what close() did not wait for.
+  void wait();
+
+ private:
+  DeviceRequest requested() const;
+  Status open_trace();
+
+  const SessionOptions options_;
+  Status status_;
+  std::shared_ptr<DeviceSet> device_set_;
+  // What ops keep between runs, whichever device they are on: queues without a shared name, streams of random numbers.
+  const std::shared_ptr<ResourceManager> own_;
+  std::shared_ptr<TraceWriter> trace_;  // null: none
+  Deadlines deadlines_;
+  Watchdog watchdog_;
+  std::atomic<std::int64_t> next_step_{1};
+  StepCache steps_;
+  ActiveRuns runs_;
+};
+
+}  // namespace argosy

@@ -1,0 +1,147 @@
+#include "argosy/runtime/session/step_cache.h"
+
+#include <chrono>
+#include <set>
+
+#include "argosy/base/guard.h"
+#include "argosy/base/threads/interrupt.h"
+#include "argosy/runtime/session/active_runs.h"
+
+namespace argosy {
+
+namespace {
+constexpr std::size_t kMaxShapeVariants = 16;
+constexpr std::int64_t kBytesOfNode = 2048;  // in all of a step's arrays
+}  // namespace
+
+// --- what is asked for -----------------------------------------------------------------------------------------------
+
+Result<StepSignature> StepCache::signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
+                                           const std::vector<Value>& targets) const {
+  MutexLock lock(graph_mutex_);
+  ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
+  StepSignature s;
+  std::set<Endpoint> seen;
+  for (const Value& v : feeds) {
+    if (!v.valid() || v.index() < 0) return invalid_argument("a feed is no value").with_id("ARG-RUN-001");
+    if (!seen.insert(v.endpoint()).second)
+      return invalid_argument("'", v.name(), "' is fed twice").with_id("ARG-FEED-003");
+    s.feeds.push_back(v.endpoint());
+  }
+  for (const Value& v : fetches) {
+    if (!v.valid()) return invalid_argument("a fetch is no value").with_id("ARG-RUN-001");
+    s.fetches.push_back(v.endpoint());
+  }
+  for (const Value& v : targets) {
+    if (!v.valid()) return invalid_argument("a target is no value").with_id("ARG-RUN-001");
+    s.targets.push_back(v.node());
+  }
+  ARGOSY_RETURN_IF_ERROR(check(s.feeds));
+  ARGOSY_RETURN_IF_ERROR(check(s.fetches));
+  return s;
+}
+
+Status StepCache::check(std::span<const Endpoint> endpoints) const {
+  for (const Endpoint e : endpoints) {
+    if (e.node.index < 0 || e.node.index >= graph_.size() ||
+        e.index >= static_cast<int>(graph_.node(e.node).output_dtypes.size())) {
+      return invalid_argument("a feed or fetch is no value of this graph").with_id("ARG-RUN-001");
+    }
+  }
+  return ok_status();
+}
+
+Status StepCache::check_feeds(const StepSignature& asked, std::span<const Tensor> feeds) const {
+  if (feeds.empty()) return ok_status();
+  MutexLock lock(graph_mutex_);
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    const Endpoint e = asked.feeds[i];
+    const Tensor& t = feeds[i];
+    if (t.dtype() == graph_.dtype(e)) continue;
+    return invalid_argument("'", graph_.node(e.node).name, ":", e.index, "' takes ", dtype_name(graph_.dtype(e)),
+                            ", was fed ", dtype_name(t.dtype()), t.shape())
+        .with_id("ARG-FEED-004")
+        .with_hint("feed a tensor of that dtype");
+  }
+  return ok_status();
+}
+
+// --- compiled steps --------------------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<ExecutableStep>> StepCache::find_or_compile(const StepSignature& asked,
+                                                                   std::span<const Tensor> feeds) {
+  StepSignature wanted = asked;
+  std::string key;
+  wanted.feed_shapes.clear();
+  for (const Tensor& t : feeds) key += wanted.feed_shapes.emplace_back(t.shape()).to_string();
+  ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<ExecutableStep> step, find(wanted, key));
+  if (step != nullptr) return step;
+  MutexLock lock(graph_mutex_);
+  // Another thread may have compiled it meanwhile.
+  ARGOSY_ASSIGN_OR_RETURN(step, find(wanted, key));
+  if (step != nullptr) return step;
+  ARGOSY_ASSIGN_OR_RETURN(auto fresh, compiler_.make(wanted));
+  const std::int64_t nodes = fresh->info.graph != nullptr ? fresh->info.graph->graph.size() : 0;
+  ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
+                                                               str_cat("a compiled step of ", nodes, " nodes")));
+  step = std::make_shared<ExecutableStep>(std::move(fresh), std::move(reserved));
+  MutexLock steps(mutex_);
+  if (closed_) return session_closed();
+  wanted.feed_shapes.clear();  // they are no part of the outer key
+  steps_[std::move(wanted)][key] = step;
+  return step;
+}
+
+Result<std::shared_ptr<ExecutableStep>> StepCache::find(StepSignature& wanted, std::string& key) {
+  MutexLock lock(mutex_);
+  if (closed_) return session_closed();
+  const auto variants = steps_.find(wanted);
+  if (variants == steps_.end()) return std::shared_ptr<ExecutableStep>();
+  const auto found = variants->second.find(key);
+  if (found != variants->second.end()) return found->second;
+  if (variants->second.size() >= kMaxShapeVariants) {
+    const auto general = variants->second.find("");
+    if (general != variants->second.end()) return general->second;
+    key.clear();
+    for (PartialShape& s : wanted.feed_shapes) s = PartialShape::unknown();
+  }
+  return std::shared_ptr<ExecutableStep>();
+}
+
+Result<std::shared_ptr<const Step>> StepCache::compile_for_inspection(const StepSignature& asked) const {
+  MutexLock lock(graph_mutex_);
+  return compiler_.make(asked, false);
+}
+
+Status StepCache::mutate_graph(const std::function<Status()>& change) {
+  MutexLock lock(graph_mutex_);
+  return guarded(change);
+}
+
+StepCache::CompileTurn::CompileTurn(StepCache& cache) : cache_(cache) {
+  constexpr std::chrono::milliseconds kBetweenLooks(50);
+  MutexLock lock(cache_.mutex_);
+  while (cache_.compiling_) {
+    check_interrupted();
+    (void)cache_.turn_ends_.wait_until(cache_.mutex_, std::chrono::steady_clock::now() + kBetweenLooks);
+  }
+  cache_.compiling_ = true;
+}
+
+StepCache::CompileTurn::~CompileTurn() {
+  MutexLock lock(cache_.mutex_);
+  cache_.compiling_ = false;
+  cache_.turn_ends_.notify_one();
+}
+
+void StepCache::close() {
+  MutexLock lock(mutex_);
+  closed_ = true;
+}
+
+void StepCache::clear() {
+  MutexLock lock(mutex_);
+  steps_.clear();
+}
+
+}  // namespace argosy

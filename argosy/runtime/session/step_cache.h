@@ -1,0 +1,85 @@
+// StepCache: the steps that were compiled for a session, and the session's graph, which is read and changed under the
+// lock of this class alone. A key is what is asked for (StepSignature without shapes), then the shapes of the feeds.
+// Thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/passes/prune/prune.h"
+#include "argosy/runtime/compile/step_compiler.h"
+#include "argosy/runtime/execute/executable_step.h"
+
+namespace argosy {
+
+class StepCache {
+ public:
+  // All outlive it; `device_set` may be null until the first call. `own`: what ops keep between runs.
+  StepCache(const Graph& graph, const SessionOptions& options, const std::shared_ptr<DeviceSet>& device_set,
+            const std::shared_ptr<ResourceManager>& own)
+      : graph_(graph), compiler_(graph, options, device_set, own) {}
+
+  // What is asked for; `feed_shapes` are left empty. INVALID_ARGUMENT when a value is none of the graph ("ARG-RUN-001")
+  // or is fed twice ("ARG-FEED-003").
+  Result<StepSignature> signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
+                                  const std::vector<Value>& targets) const;
+  // INVALID_ARGUMENT "ARG-FEED-004" when a tensor has another dtype than the value that it is fed to.
+  Status check_feeds(const StepSignature& asked, std::span<const Tensor> feeds) const;
+
+  // The step for these shapes; compiled unless it is there. Beyond 16 shapes of one signature, one step that knows no
+  // feed shape serves all others. CANCELLED "ARG-RUN-002" after close().
+  Result<std::shared_ptr<ExecutableStep>> find_or_compile(const StepSignature& asked, std::span<const Tensor> feeds);
+  // Compiles a step that is not kept and cannot be run. `asked` has its feed shapes.
+  Result<std::shared_ptr<const Step>> compile_for_inspection(const StepSignature& asked) const;
+
+  // Calls `change`, which may add to the graph. Must not be called from inside `change`.
+  Status mutate_graph(const std::function<Status()>& change);
+
+  // While it lives, no other thread that takes one compiles: so a thread that waits for another's compilation sees that
+  // its own run is over, and leaves by an exception (argosy/base/threads/interrupt.h).
+  class CompileTurn {
+   public:
+    explicit CompileTurn(StepCache& cache);
+    ~CompileTurn();
+    CompileTurn(const CompileTurn&) = delete;
+    CompileTurn& operator=(const CompileTurn&) = delete;
+
+   private:
+    StepCache& cache_;
+  };
+
+  // No step is found or compiled any more.
+  void close();
+  // Forgets all steps. REQUIRES: none runs.
+  void clear();
+
+ private:
+  // Two signatures are one key when they ask for the same, in whatever shapes.
+  struct SameValues {
+    bool operator()(const StepSignature& a, const StepSignature& b) const {
+      return std::tie(a.feeds, a.fetches, a.targets) < std::tie(b.feeds, b.fetches, b.targets);
+    }
+  };
+  using Variants = std::map<std::string, std::shared_ptr<ExecutableStep>>;  // by the shapes of the feeds, as text
+
+  Status check(std::span<const Endpoint> endpoints) const ARGOSY_REQUIRES(graph_mutex_);
+  // Null when it is to be compiled: then for the shapes in `wanted` and under `key`, which may change.
+  Result<std::shared_ptr<ExecutableStep>> find(StepSignature& wanted, std::string& key);
+
+  const Graph& graph_;
+  mutable Mutex graph_mutex_;  // held while the graph is read or changed; taken before mutex_
+  mutable StepCompiler compiler_ ARGOSY_GUARDED_BY(graph_mutex_);
+  Mutex mutex_;
+  bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool compiling_ ARGOSY_GUARDED_BY(mutex_) = false;  // some thread has its CompileTurn
+  CondVar turn_ends_;
+  std::map<StepSignature, Variants, SameValues> steps_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy
