@@ -4,7 +4,9 @@
 
 #include <cstddef>
 
-#include "argosy/comm/communicator.h"
+#include "argosy/base/status.h"
+#include "argosy/comm/reduction.h"
+#include "argosy/tensor/dtype.h"
 
 namespace argosy {
 

@@ -1,4 +1,4 @@
-// Collectives among fake GPUs: the bits of argosy/comm/shared_memory, whatever the GPUs and whoever reaches whom.
+// Collectives among fake GPUs: the bits of argosy/comm/shared_memory, whichever GPUs reach each other.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -7,8 +7,8 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/comm/native_gpu/collective_choice.h"
-#include "argosy/comm/native_gpu/gpu_communicators.h"
-#include "argosy/comm/shared_memory/inproc_group.h"
+#include "argosy/comm/native_gpu/gpu_group.h"
+#include "argosy/comm/inproc_group.h"
 #include "argosy/device/cuda/device_core.h"
 #include "argosy/testing/op_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
@@ -36,25 +36,28 @@ fake::Options options_of(const Kind& kind) {
 class Ranks {
  public:
   explicit Ranks(const Kind& kind, std::chrono::nanoseconds timeout = std::chrono::seconds(30))
-      : machine(options_of(kind), fake::with_kernels()) {
+      : machine(options_of(kind), fake::with_kernels()), group(kind.ranks, {.timeout = timeout}) {
     for (int r = 0; r < kind.ranks; ++r) {
       devices.push_back(machine.device(kind.one_gpu ? 0 : r));
       pointers.push_back(devices.back().get());
     }
     collectives = native_collectives(pointers);
-    group = std::make_unique<GpuCommunicators>(pointers, collectives, timeout);
+  }
+
+  std::unique_ptr<Communicator> rank(int r) const {
+    return group.on_device(r, pointers[static_cast<std::size_t>(r)], collectives.get());
   }
 
   fake::Machine machine;
   std::vector<std::unique_ptr<CudaDevice>> devices;
   std::vector<CudaDevice*> pointers;
   std::shared_ptr<GpuCollectives> collectives;
-  std::unique_ptr<GpuCommunicators> group;
+  InprocGroup group;
 };
 
 using Body = std::function<Status(Communicator&, const std::vector<Tensor>&)>;
 
-// What every rank's tensors hold afterwards, with host memory and inproc communicators ...
+// What every rank's tensors hold afterwards, in host memory ...
 std::vector<std::vector<Tensor>> on_host(const std::vector<std::vector<Tensor>>& tensors, const Body& body) {
   InprocGroup group(static_cast<int>(tensors.size()));
   std::vector<std::vector<Tensor>> copies(tensors.size());
@@ -84,7 +87,7 @@ std::vector<std::vector<Tensor>> on_gpus(Ranks& ranks, const std::vector<std::ve
         there.push_back(Tensor::allocate(t.dtype(), t.shape(), device.allocator()).value());
         ASSERT_TRUE(device.upload(there.back().raw(), t.raw(), t.bytes()).ok());
       }
-      const Status status = body(ranks.group->rank(static_cast<int>(r)), there);
+      const Status status = body(*ranks.rank(static_cast<int>(r)), there);
       EXPECT_TRUE(status.ok()) << status.to_string();
       for (const Tensor& t : there) {
         results[r].push_back(Tensor::allocate(t.dtype(), t.shape(), host_allocator()).value());
@@ -223,29 +226,29 @@ INSTANTIATE_TEST_SUITE_P(Gpus, Collectives,
                                            Kind{.name = "lying", .ranks = 2, .lie = true, .backend = "by the host"}),
                          [](const auto& param) { return param.param.name; });
 
-TEST(GpuCommunicators, RanksThatDisagreeAreAllToldSo) {
+TEST(GpuRanks, RanksThatDisagreeAreAllToldSo) {
   Ranks ranks({"two"});
   std::vector<std::thread> threads;
   for (int r = 0; r < 2; ++r) {
     threads.emplace_back([&, r] {
       const Tensor t = Tensor::allocate(DType::kFloat32, {3 + r}, ranks.pointers[r]->allocator()).value();
-      const Status status = ranks.group->rank(r).all_reduce({&t, 1}, Reduction::kSum, {.name = "b"});
+      const Status status = ranks.rank(r)->all_reduce({&t, 1}, Reduction::kSum, {.name = "b"});
       EXPECT_EQ(status.id(), "ARG-COMM-001") << status.to_string();
     });
   }
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(GpuCommunicators, ARankThatDoesNotComeIsNotWaitedForForEver) {
+TEST(GpuRanks, ARankThatDoesNotComeIsNotWaitedForForEver) {
   Ranks ranks({"two"}, std::chrono::milliseconds(50));
   const Tensor t = Tensor::allocate(DType::kFloat32, {3}, ranks.pointers[0]->allocator()).value();
-  const Status late = ranks.group->rank(0).all_reduce({&t, 1}, Reduction::kSum, {.name = "bucket 3"});
+  const Status late = ranks.rank(0)->all_reduce({&t, 1}, Reduction::kSum, {.name = "bucket 3"});
   EXPECT_EQ(late.id(), "ARG-COMM-002") << late.to_string();
   EXPECT_THAT(late.message(), HasSubstr("bucket 3"));
-  EXPECT_EQ(ranks.group->rank(1).barrier().id(), "ARG-COMM-002");
+  EXPECT_EQ(ranks.rank(1)->barrier().id(), "ARG-COMM-002");
 }
 
-TEST(GpuCommunicators, ALostGpuIsAnErrorOnEveryRank) {
+TEST(GpuRanks, ALostGpuIsAnErrorOnEveryRank) {
   Ranks ranks({"two"});
   ranks.machine.driver().fail_launch(1);
   std::vector<std::thread> threads;
@@ -254,7 +257,7 @@ TEST(GpuCommunicators, ALostGpuIsAnErrorOnEveryRank) {
       const Tensor t = Tensor::zeros(DType::kFloat32, {3});
       Tensor there = Tensor::allocate(DType::kFloat32, {3}, ranks.pointers[r]->allocator()).value();
       ASSERT_TRUE(ranks.pointers[r]->upload(there.raw(), t.raw(), t.bytes()).ok());
-      (void)ranks.group->rank(r).all_reduce({&there, 1}, Reduction::kSum, {.timeout = std::chrono::seconds(5)});
+      (void)ranks.rank(r)->all_reduce({&there, 1}, Reduction::kSum, {.timeout = std::chrono::seconds(5)});
       there = Tensor();
     });
   }

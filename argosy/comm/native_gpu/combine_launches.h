@@ -7,8 +7,8 @@
 
 #include "argosy/comm/collective_job.h"
 #include "argosy/comm/native_gpu/combine_table.h"
-#include "argosy/device/cuda/device_core.h"
 #include "argosy/device/cuda/cuda_device.h"
+#include "argosy/device/cuda/device_core.h"
 
 namespace argosy::cuda {
 

@@ -20,9 +20,8 @@ class StagedCopies {
   StagedCopies(const StagedCopies&) = delete;
   StagedCopies& operator=(const StagedCopies&) = delete;
 
-  // One part of a collective.
+  // One part of a collective, or a message.
   Status add(const CollectiveJob& job, const CollectiveJob::Part& part, Reduction reduction, const RankMemory& memory);
-  Status copy(int to_rank, std::byte* to, int from_rank, const std::byte* from, std::size_t bytes);
 
  private:
   // Pinned memory for one piece of every input and of the result, and the same on the GPU that combines.

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "argosy/comm/native_gpu/gpu_collectives.h"
-#include "argosy/comm/native_gpu/step_abort.h"
 #include "argosy/comm/nccl/nccl_calls.h"
 
 namespace argosy::cuda {
@@ -50,11 +49,8 @@ class NcclCollectives : public GpuCollectives {
   static std::shared_ptr<NcclCollectives> make(std::shared_ptr<const Nccl> nccl, std::vector<CudaDevice*> devices,
                                                const NcclOptions& options = nccl_options());
 
-  // Whether NCCL can do what is asked: dtypes, equal parts, an order that is not fixed.
+  // Whether NCCL can do what is asked: dtypes, equal parts, one shard a rank.
   static bool takes(std::span<const CollectiveCall> calls);
-  // As start(); `step_abort` is called for what goes wrong afterwards.
-  virtual Result<std::vector<Event>> start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                                   std::shared_ptr<StepAbort> step_abort) = 0;
 };
 
 }  // namespace argosy::cuda

@@ -17,14 +17,8 @@ class NcclGroup final : public NcclCollectives {
 
   int size() const override { return streams_.size(); }
   std::string describe() const override { return "NCCL " + nccl_->version_text(); }
-  Result<std::vector<Event>> start(std::span<const CollectiveCall> calls, std::span<const Event> ready) override {
-    return start_watched(calls, ready, nullptr);
-  }
-  Result<std::vector<Event>> start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                           std::shared_ptr<StepAbort> step_abort) override;
-  Result<Event> send(const Tensor& from, int from_rank, const Tensor& to, int to_rank,
-                     std::span<const Event> ready) override;
-  void abort(const Status& cause) override;
+  Result<std::vector<Event>> start(std::span<const CollectiveCall> calls,
+                                   const std::shared_ptr<StepAbort>& step_abort) override;
 
  private:
   // Something that was started and is not over.
@@ -49,8 +43,11 @@ class NcclGroup final : public NcclCollectives {
   Status settle(std::string_view what) ARGOSY_REQUIRES(mutex_);
   void drop_communicators() ARGOSY_REQUIRES(mutex_);
   int enqueue(int rank, std::span<const CollectiveCall> calls) ARGOSY_REQUIRES(mutex_);
-  Result<std::vector<Event>> watched(std::string what, std::span<const Event> ready,
-                                     std::shared_ptr<StepAbort> step_abort) ARGOSY_REQUIRES(mutex_);
+  // Both calls of a message, in place of enqueue().
+  int enqueue_message(int rank, const CollectiveCall& send, const CollectiveCall& recv) ARGOSY_REQUIRES(mutex_);
+  // By rank.
+  Result<std::vector<Event>> watched(std::string what, std::span<const CollectiveCall> calls,
+                                     const std::shared_ptr<StepAbort>& step_abort) ARGOSY_REQUIRES(mutex_);
 
   // watch.cc
   void watch();
@@ -64,7 +61,6 @@ class NcclGroup final : public NcclCollectives {
   Mutex mutex_;
   std::vector<NcclComm> comms_ ARGOSY_GUARDED_BY(mutex_);
   CollectiveJob job_ ARGOSY_GUARDED_BY(mutex_);
-  Status aborted_ ARGOSY_GUARDED_BY(mutex_);
   std::atomic<bool> failing_{false};  // what is being started is in vain
 
   Mutex watch_mutex_;

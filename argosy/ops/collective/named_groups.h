@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "argosy/comm/communicator.h"
+#include "argosy/comm/reduction.h"
 
 namespace argosy {
 
