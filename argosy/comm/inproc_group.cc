@@ -14,28 +14,22 @@ namespace {
 class InprocRank final : public Communicator {
  public:
   InprocRank(std::shared_ptr<InprocRendezvous> rendezvous, int rank, Device* device, GroupBackend* backend)
-      : rendezvous_(std::move(rendezvous)), rank_(rank), device_(device), backend_(backend) {}
+      : rendezvous_(std::move(rendezvous)), place_{rank, device, backend} {}
 
-  int rank() const override { return rank_; }
+  int rank() const override { return place_.rank; }
   int size() const override { return rendezvous_->size(); }
   void abort(Status cause) override { rendezvous_->abort(cause); }
   void start(const CollectiveCall& call, Done done) override {
     if (Status peer = check_peer(call); !peer.ok()) return done(std::move(peer));
-    rendezvous_->start(placed(call), backend_, std::move(done));
+    rendezvous_->start(call, place_, std::move(done));
   }
 
  private:
-  CollectiveCall placed(CollectiveCall call) const {
-    call.rank = rank_;
-    call.device = device_;
-    return call;
-  }
-
   // Around a call: its cancellation aborts the group, its error says which rank's it was.
   Status run_checked(const CollectiveCall& call, const CollectiveOptions& options) override {
-    std::atomic<bool>& inside = rendezvous_->seat(rank_).inside;
+    std::atomic<bool>& inside = rendezvous_->seat(rank()).inside;
     if (inside.exchange(true, std::memory_order_acq_rel)) {
-      return failed_precondition("rank ", rank_, " is already inside a call: one thread at a time")
+      return failed_precondition("rank ", rank(), " is already inside a call: one thread at a time")
           .with_id("ARG-COMM-003");
     }
     const auto abort_group = [&] { abort(options.cancellation->status()); };
@@ -46,18 +40,17 @@ class InprocRank final : public Communicator {
     inside.store(false, std::memory_order_release);
     if (status.ok()) return status;
     return std::move(status).with_where(
-        str_cat("rank ", rank_, " of ", size(), options.name.empty() ? "" : ", ", options.name));
+        str_cat("rank ", rank(), " of ", size(), options.name.empty() ? "" : ", ", options.name));
   }
 
   Status wait_for(const CollectiveCall& call, const CollectiveOptions& options) {
-    CollectiveCall mine = placed(call);
-    LaunchQueue* const queue = device_ != nullptr ? device_->launch_queue() : nullptr;
-    mine.ready = {};
+    LaunchQueue* const queue = place_.device != nullptr ? place_.device->launch_queue() : nullptr;
+    Event ready;
     if (queue != nullptr) {
-      ARGOSY_ASSIGN_OR_RETURN(mine.ready, queue->record());
+      ARGOSY_ASSIGN_OR_RETURN(ready, queue->record());
     }
     const std::int64_t deadline = rendezvous_->deadline(options.timeout);
-    ARGOSY_ASSIGN_OR_RETURN(const Event end, rendezvous_->run(mine, backend_, options.timeout, deadline));
+    ARGOSY_ASSIGN_OR_RETURN(const Event end, rendezvous_->run(call, place_, ready, options.timeout, deadline));
     if (end.state() == nullptr) return {};
     // Nobody waits for a device that hangs.
     while (!end.state()->reached()) {
@@ -71,9 +64,7 @@ class InprocRank final : public Communicator {
   }
 
   const std::shared_ptr<InprocRendezvous> rendezvous_;
-  const int rank_;
-  Device* const device_;
-  GroupBackend* const backend_;
+  const InprocPlace place_;
 };
 
 }  // namespace

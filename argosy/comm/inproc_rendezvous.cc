@@ -1,6 +1,7 @@
 #include "argosy/comm/inproc_rendezvous.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "argosy/base/clock.h"
 #include "argosy/base/str.h"
@@ -24,52 +25,50 @@ std::int64_t InprocRendezvous::deadline(std::chrono::nanoseconds timeout) const 
   return timeout.count() <= 0 ? 0 : now_nanos() + timeout.count();
 }
 
-InprocRound* InprocRendezvous::join(const CollectiveCall& call, GroupBackend* backend, Communicator::Done done,
-                                    bool waits) {
-  const InprocRounds::Joined joined = rounds_.join(call, backend, done, waits);
-  if (joined.round == nullptr) {
-    done(rounds_.cause());
-  } else if (joined.complete) {
+void InprocRendezvous::start(const CollectiveCall& call, const InprocPlace& place, Communicator::Done done) {
+  ARGOSY_CHECK(done != nullptr);
+  const std::chrono::nanoseconds timeout = call.timeout;
+  const std::size_t slot = Round::slot_of(call, place.rank);
+  const InprocRounds::Joined joined = rounds_.join(call, place, call.ready, done);
+  if (joined.round == nullptr) return done(rounds_.cause());
+  if (joined.complete) {
     begin(*joined.round);
-    rounds_.leave(*joined.round);
-  } else if (!waits && call.timeout.count() > 0) {
-    set_timer(joined.id, call);
+    InprocRounds::leave(*joined.round);
+  } else if (timeout.count() > 0) {
+    // The round may be over by now, and the call's tensors gone.
+    set_timer(joined.id, slot, timeout);
   }
-  return joined.round;
 }
 
-void InprocRendezvous::start(const CollectiveCall& call, GroupBackend* backend, Communicator::Done done) {
-  join(call, backend, std::move(done), false);
-}
-
-Result<Event> InprocRendezvous::run(const CollectiveCall& call, GroupBackend* backend, std::chrono::nanoseconds timeout,
-                                    std::int64_t deadline_nanos) {
-  struct Answer {
-    std::atomic<bool> here{false};
-    Result<Event> end = Event();
-  } answer;
-  Seat& mine = seat(call.rank);
-  // Once it is here, the answer may be gone.
-  const auto done = [answer = &answer, mine = &mine](Result<Event> end) {
-    answer->end = std::move(end);
-    answer->here.store(true, std::memory_order_seq_cst);
-    mine->wake();
-  };
-  Round* const round = join(call, backend, done, true);
-  if (round == nullptr) return std::move(answer.end);
-  const auto here = [&] { return answer.here.load(std::memory_order_seq_cst); };
-  const auto begun = [&] { return here() || round->phase.load(std::memory_order_seq_cst) == Round::kSharing; };
-  if (!mine.wait(begun, deadline_nanos, may_spin_)) {
-    give_up(round->id, Round::slot_of(call), timeout);
+Result<Event> InprocRendezvous::run(const CollectiveCall& call, const InprocPlace& place, const Event& ready,
+                                    std::chrono::nanoseconds timeout, std::int64_t deadline_nanos) {
+  Communicator::Done none;
+  const InprocRounds::Joined joined = rounds_.join(call, place, ready, none);
+  if (joined.round == nullptr) return rounds_.cause();
+  Round& round = *joined.round;
+  Seat& mine = seat(place.rank);
+  const std::size_t slot = Round::slot_of(call, place.rank);
+  const auto begun = [&] { return round.phase.load(std::memory_order_seq_cst) != Round::kGathering; };
+  const auto over = [&] { return round.phase.load(std::memory_order_seq_cst) == Round::kOver; };
+  if (joined.complete) {
+    begin(round);
+  } else if (!mine.wait(begun, deadline_nanos, may_spin_)) {
+    give_up(joined.id, slot, timeout);
     mine.wait(begun, 0, may_spin_);
   }
-  if (!here()) {
-    if (round->job.work(static_cast<int>(Round::slot_of(call)))) round->finish(ok_status());
-    mine.wait(here, 0, may_spin_);
+  if (!over()) {
+    if (round.job.work(static_cast<int>(slot))) finish(round, {});
+    mine.wait(over, 0, may_spin_);
   }
-  if (answer.end.ok() && round->link_seconds > 0) pace(*round, round->start_nanos);
-  rounds_.leave(*round);
-  return std::move(answer.end);
+  if (round.status.ok() && round.link_seconds > 0) pace(round, round.start_nanos);
+  Result<Event> end = Event();
+  if (!round.status.ok()) {
+    end = round.status;
+  } else if (!round.ends.empty()) {
+    end = round.ends[slot];
+  }
+  InprocRounds::leave(round);
+  return end;
 }
 
 void InprocRendezvous::begin(Round& round) {
@@ -77,38 +76,45 @@ void InprocRendezvous::begin(Round& round) {
   GroupBackend* backend = nullptr;
   for (const Round::Entry& entry : round.entries) backend = backend != nullptr ? backend : entry.backend;
   if (backend == nullptr) return begin_in_host_memory(round);
-  if (const Status agreed = CollectiveJob::check(round.calls); !agreed.ok()) return round.finish(agreed);
+  if (Status agreed = CollectiveJob::check(round.calls); !agreed.ok()) return finish(round, std::move(agreed));
   std::vector<CollectiveCall> calls = round.calls;
   for (std::size_t s = 0; s < calls.size(); ++s) {
     if (round.entries[s].backend == nullptr) calls[s].device = nullptr;
+    round.calls[s].ready = {};
   }
   Result<std::vector<Event>> ends = backend->start(calls, step_abort_);
-  if (!ends.ok()) return round.finish(ends.status());
-  round.phase.store(Round::kOver, std::memory_order_seq_cst);
-  for (std::size_t s = 0; s < calls.size(); ++s) round.finish_one(s, std::move((*ends)[s]));
+  if (ends.ok()) round.ends = *std::move(ends);
+  finish(round, ends.status());
 }
 
 void InprocRendezvous::begin_in_host_memory(Round& round) {
-  const Status planned = round.job.plan(round.calls);
-  if (!planned.ok() || round.job.empty()) return round.finish(planned);
-  const HostPlaces places = HostPlaces::of(round.calls);
-  const bool waited_for =
-      std::any_of(round.entries.begin(), round.entries.end(), [](const Round::Entry& entry) { return entry.waits; });
-  if (!waited_for && !places.worth_streams()) {
-    round.job.work_alone();
-    return round.finish(planned);
+  Status planned = round.job.plan(round.calls);
+  if (!planned.ok() || round.job.empty()) return finish(round, std::move(planned));
+  double link = options_.link_bytes_per_second;
+  bool waited_for = false, on_devices = false;
+  for (std::size_t s = 0; s < round.entries.size(); ++s) {
+    waited_for = waited_for || round.entries[s].waits;
+    on_devices = on_devices || round.calls[s].device != nullptr;
   }
-  const double link = places.link_bytes_per_second > 0 ? places.link_bytes_per_second : options_.link_bytes_per_second;
+  if (on_devices || !waited_for) {
+    const HostPlaces places = HostPlaces::of(round.calls);
+    if (!waited_for && !places.worth_streams()) {
+      round.job.work_alone();
+      return finish(round, {});
+    }
+    if (places.link_bytes_per_second > 0) link = places.link_bytes_per_second;
+  }
   if (link > 0) {
     round.link_seconds = link_crossings(round.calls[0].kind, size_) * static_cast<double>(round.job.bytes()) / link;
     round.start_nanos = now_nanos();
   }
   round.phase.store(Round::kSharing, std::memory_order_seq_cst);
   int wakes = round.job.bytes() >= SharedJob::kWorthWaking ? available_cores() - 1 : 0;
-  for (std::size_t s = 0; s < round.entries.size(); ++s) {
+  for (std::size_t s = 0; s < round.entries.size() && (on_devices || wakes > 0); ++s) {
+    Device* const device = round.calls[s].device;
     if (round.entries[s].waits) {
-      if (wakes-- > 0) seat(round.calls[s].rank).wake();
-    } else if (Device* const device = round.calls[s].device; device != nullptr) {
+      if (wakes > 0 && seat(round.calls[s].rank).wake()) --wakes;
+    } else if (device != nullptr) {
       round.users.fetch_add(1, std::memory_order_relaxed);
       device->communication().run([self = shared_from_this(), &round, s] { self->share(round, s); });
     }
@@ -117,13 +123,36 @@ void InprocRendezvous::begin_in_host_memory(Round& round) {
 
 void InprocRendezvous::share(Round& round, std::size_t slot) {
   const std::int64_t start_nanos = round.link_seconds > 0 ? now_nanos() : 0;
-  if (round.job.work(static_cast<int>(slot))) round.finish(ok_status());
+  if (round.job.work(static_cast<int>(slot))) finish(round, {});
   if (round.link_seconds > 0) {
     pace(round, start_nanos);
     while (round.phase.load(std::memory_order_acquire) != Round::kOver) sched_yield();
-    round.finish_one(slot, Event());
+    finish_one(round, slot);
   }
-  rounds_.leave(round);
+  InprocRounds::leave(round);
+}
+
+void InprocRendezvous::finish(Round& round, Status status) {
+  const bool paced = status.ok() && round.link_seconds > 0;
+  if (!status.ok()) round.status = std::move(status);
+  round.phase.store(Round::kOver, std::memory_order_seq_cst);
+  for (std::size_t s = 0; s < round.entries.size(); ++s) {
+    const Round::Entry& entry = round.entries[s];
+    if (!entry.here) continue;
+    if (entry.waits) {
+      seat(round.calls[s].rank).wake();
+    } else if (!paced || round.calls[s].device == nullptr) {
+      finish_one(round, s);
+    }
+  }
+}
+
+void InprocRendezvous::finish_one(Round& round, std::size_t slot) {
+  const Result<Event> end = !round.status.ok()   ? Result<Event>(round.status)
+                            : round.ends.empty() ? Result<Event>(Event())
+                                                 : Result<Event>(round.ends[slot]);
+  const Communicator::Done done = std::exchange(round.entries[slot].done, nullptr);
+  done(end);
 }
 
 void InprocRendezvous::pace(const Round& round, std::int64_t start_nanos) {
@@ -136,8 +165,8 @@ void InprocRendezvous::abort(const Status& cause) {
   if (!rounds_.close(cause, gathering)) return;
   for (Round* const round : gathering) {
     drop_timers(round->timers);
-    round->finish(cause);
-    rounds_.leave(*round);
+    finish(*round, cause);
+    InprocRounds::leave(*round);
   }
 }
 
@@ -155,11 +184,8 @@ void InprocRendezvous::disarm() {
   if (step_abort_ != nullptr) step_abort_->disarm();
 }
 
-void InprocRendezvous::set_timer(std::int64_t id, const CollectiveCall& call) {
+void InprocRendezvous::set_timer(std::int64_t id, std::size_t slot, std::chrono::nanoseconds timeout) {
   ARGOSY_CHECK(options_.timers != nullptr);
-  // The round may be over by now, and the call's tensors gone.
-  const std::chrono::nanoseconds timeout = call.timeout;
-  const std::size_t slot = Round::slot_of(call);
   const Result<Timers::Token> token =
       options_.timers->set(std::chrono::steady_clock::now() + timeout, [weak = weak_from_this(), id, slot, timeout] {
         if (const auto self = weak.lock()) self->give_up(id, slot, timeout);

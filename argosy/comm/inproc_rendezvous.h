@@ -24,11 +24,12 @@ class InprocRendezvous final : public std::enable_shared_from_this<InprocRendezv
   // Of now_nanos(), for a call that gives this time-out; 0 = none.
   std::int64_t deadline(std::chrono::nanoseconds timeout) const;
 
-  // As Communicator's. The call says its rank and device.
-  void start(const CollectiveCall& call, GroupBackend* backend, Communicator::Done done);
-  // The calling thread waits for the ranks, until the deadline, and helps with the work. The event as start()'s.
-  Result<Event> run(const CollectiveCall& call, GroupBackend* backend, std::chrono::nanoseconds timeout,
-                    std::int64_t deadline_nanos);
+  // As Communicator's.
+  void start(const CollectiveCall& call, const InprocPlace& place, Communicator::Done done);
+  // The calling thread waits for the ranks, until the deadline, and helps with the work. `ready` is the call's; the event
+  // as start()'s.
+  Result<Event> run(const CollectiveCall& call, const InprocPlace& place, const Event& ready,
+                    std::chrono::nanoseconds timeout, std::int64_t deadline_nanos);
 
   void abort(const Status& cause);
   Status cause() { return rounds_.cause(); }
@@ -39,17 +40,18 @@ class InprocRendezvous final : public std::enable_shared_from_this<InprocRendezv
  private:
   using Round = InprocRound;
 
-  // The round of this call, or null: the group was aborted, and `done` says so.
-  Round* join(const CollectiveCall& call, GroupBackend* backend, Communicator::Done done, bool waits);
   // All calls are there. The calling thread is a user of the round.
   void begin(Round& round);
   void begin_in_host_memory(Round& round);
   // On a device's communication stream.
   void share(Round& round, std::size_t slot);
+  // The end, for every rank that is here. A device's stream that its link slows down says so itself.
+  void finish(Round& round, Status status);
+  void finish_one(Round& round, std::size_t slot);
   // Not before the links are done with it, for a rank that began at `start_nanos`; or until the group is aborted.
   void pace(const Round& round, std::int64_t start_nanos);
 
-  void set_timer(std::int64_t round, const CollectiveCall& call);
+  void set_timer(std::int64_t round, std::size_t slot, std::chrono::nanoseconds timeout);
   void drop_timers(const std::vector<Timers::Token>& timers);
   // If the round still gathers: aborts the group.
   void give_up(std::int64_t round, std::size_t slot, std::chrono::nanoseconds timeout);

@@ -5,33 +5,44 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/str.h"
+#include "argosy/base/threads/spin.h"
 
 namespace argosy {
 
-std::size_t InprocRound::slot_of(const CollectiveCall& call) {
+namespace {
+
+// Ranks come and go together, and hold the lock for a tenth of a microsecond: falling asleep over it would take a
+// hundred times that.
+class ARGOSY_THREAD_ATTRIBUTE(scoped_lockable) BriefLock {
+ public:
+  explicit BriefLock(Mutex& mutex) ARGOSY_THREAD_ATTRIBUTE(acquire_capability(mutex))
+      ARGOSY_THREAD_ATTRIBUTE(no_thread_safety_analysis)
+      : mutex_(mutex) {
+    for (int i = 0; i < 64; ++i) {
+      if (mutex_.try_lock()) return;
+      spin_pause();
+    }
+    mutex_.lock();
+  }
+  ~BriefLock() ARGOSY_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+  BriefLock(const BriefLock&) = delete;
+  BriefLock& operator=(const BriefLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+}  // namespace
+
+std::size_t InprocRound::slot_of(const CollectiveCall& call, int rank) {
   if (call.kind == Collective::kSend) return 0;
   if (call.kind == Collective::kRecv) return 1;
-  return static_cast<std::size_t>(call.rank);
+  return static_cast<std::size_t>(rank);
 }
 
-void InprocRound::finish(const Status& status) {
-  phase.store(kOver, std::memory_order_seq_cst);
-  for (std::size_t s = 0; s < entries.size(); ++s) {
-    const Entry& entry = entries[s];
-    if (!entry.here) continue;
-    if (status.ok() && link_seconds > 0 && !entry.waits && calls[s].device != nullptr) continue;
-    finish_one(s, status.ok() ? Result<Event>(Event()) : Result<Event>(status));
-  }
-}
-
-void InprocRound::finish_one(std::size_t slot, Result<Event> end) {
-  const Communicator::Done done = std::exchange(entries[slot].done, nullptr);
-  done(std::move(end));
-}
-
-int InprocRounds::key_of(const CollectiveCall& call) const {
-  if (call.kind == Collective::kSend) return 1 + call.rank * size_ + call.peer;
-  if (call.kind == Collective::kRecv) return 1 + call.peer * size_ + call.rank;
+int InprocRounds::key_of(const CollectiveCall& call, int rank) const {
+  if (call.kind == Collective::kSend) return 1 + rank * size_ + call.peer;
+  if (call.kind == Collective::kRecv) return 1 + call.peer * size_ + rank;
   return 0;
 }
 
@@ -41,45 +52,57 @@ InprocRound* InprocRounds::find(std::int64_t id) {
 }
 
 InprocRound* InprocRounds::open_round(int key) {
-  if (spare_.empty()) spare_.push_back(all_.emplace_back(std::make_unique<InprocRound>()).get());
-  InprocRound* const round = spare_.back();
-  spare_.pop_back();
+  const auto idle = std::find_if(all_.begin(), all_.end(), [](const std::unique_ptr<InprocRound>& r) {
+    return r->users.load(std::memory_order_acquire) == 0;
+  });
+  InprocRound& round = *(idle != all_.end() ? *idle : all_.emplace_back(std::make_unique<InprocRound>()));
   const std::size_t slots = key == 0 ? static_cast<std::size_t>(size_) : 2;
-  round->key = key;
-  round->id = next_id_++;
-  round->arrived = 0;
-  round->calls.resize(slots);
-  round->entries.resize(slots);
-  round->link_seconds = 0;
-  round->phase.store(InprocRound::kGathering, std::memory_order_relaxed);
-  gathering_.push_back(round);
-  return round;
+  round.key = key;
+  round.id = next_id_++;
+  round.arrived = 0;
+  round.calls.resize(slots);
+  round.entries.resize(slots);
+  for (InprocRound::Entry& entry : round.entries) entry.here = false;
+  round.timers.clear();
+  round.status = {};
+  round.ends.clear();
+  round.link_seconds = 0;
+  round.phase.store(InprocRound::kGathering, std::memory_order_relaxed);
+  round.users.store(1, std::memory_order_relaxed);
+  gathering_.push_back(&round);
+  return &round;
 }
 
-InprocRounds::Joined InprocRounds::join(const CollectiveCall& call, GroupBackend* backend, Communicator::Done& done,
-                                        bool waits) {
-  const int key = key_of(call);
-  const std::size_t slot = InprocRound::slot_of(call);
-  MutexLock lock(mutex_);
+void InprocRounds::set_users(InprocRound& round, int more) {
+  for (const InprocRound::Entry& entry : round.entries) more += entry.here && entry.waits ? 1 : 0;
+  round.users.store(more, std::memory_order_relaxed);
+}
+
+InprocRounds::Joined InprocRounds::join(const CollectiveCall& call, const InprocPlace& place, const Event& ready,
+                                        Communicator::Done& done) {
+  const int key = key_of(call, place.rank);
+  const std::size_t slot = InprocRound::slot_of(call, place.rank);
+  const BriefLock lock(mutex_);
   if (!cause_.ok()) return {};
   const auto open = std::find_if(gathering_.begin(), gathering_.end(),
                                  [&](const InprocRound* r) { return r->key == key && !r->entries[slot].here; });
   InprocRound* const round = open != gathering_.end() ? *open : open_round(key);
-  round->calls[slot] = call;
-  round->entries[slot] = {.here = true, .waits = waits, .backend = backend, .done = std::move(done)};
+  CollectiveCall& mine = round->calls[slot];
+  mine = call;
+  mine.ready = ready;
+  mine.rank = place.rank;
+  mine.device = place.device;
+  InprocRound::Entry& entry = round->entries[slot];
+  entry.here = true;
+  entry.waits = done == nullptr;
+  entry.backend = place.backend;
+  entry.done = std::move(done);
   const bool complete = ++round->arrived == round->entries.size();
-  if (complete) gathering_.erase(std::find(gathering_.begin(), gathering_.end(), round));
-  round->users.fetch_add((waits ? 1 : 0) + (complete ? 1 : 0), std::memory_order_relaxed);
+  if (complete) {
+    gathering_.erase(std::find(gathering_.begin(), gathering_.end(), round));
+    set_users(*round, entry.waits ? 0 : 1);
+  }
   return {round, round->id, complete};
-}
-
-void InprocRounds::leave(InprocRound& round) {
-  if (round.users.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  for (CollectiveCall& call : round.calls) call.ready = {};
-  for (InprocRound::Entry& entry : round.entries) entry.here = false;
-  round.timers.clear();
-  MutexLock lock(mutex_);
-  spare_.push_back(&round);
 }
 
 bool InprocRounds::add_timer(std::int64_t id, Timers::Token token) {
@@ -114,7 +137,7 @@ bool InprocRounds::close(const Status& cause, std::vector<InprocRound*>& gatheri
     cause_ = cause;
     closed_.store(true, std::memory_order_release);
     gathering.swap(gathering_);
-    for (InprocRound* const round : gathering) round->users.fetch_add(1, std::memory_order_relaxed);
+    for (InprocRound* const round : gathering) set_users(*round, 1);
   }
   closed_changed_.notify_all();
   return true;

@@ -21,7 +21,7 @@ struct InprocRound {
   // What a rank leaves besides its call.
   struct Entry {
     bool here = false;
-    bool waits = false;  // a thread waits in a blocking call
+    bool waits = false;  // a thread waits in a blocking call: there is no `done`
     GroupBackend* backend = nullptr;
     Communicator::Done done;
   };
@@ -33,18 +33,25 @@ struct InprocRound {
   std::vector<CollectiveCall> calls;  // by slot: by rank, or sender and receiver
   std::vector<Entry> entries;         // likewise
   std::vector<Timers::Token> timers;
+  // What waiting threads look at, in one cache line. Written before the phase says so, but for the phase itself.
   alignas(64) std::atomic<int> phase{kGathering};
-  // Threads that may touch the round. The last to leave returns it for reuse.
-  alignas(64) std::atomic<int> users{0};
-  // Written by the last to come, before the phase says so.
-  SharedJob job;
+  Status status;            // how it ended
+  std::vector<Event> ends;  // of a backend: by slot
   double link_seconds = 0;  // the least that it takes
   std::int64_t start_nanos = 0;
+  // Threads that may touch the round; 1 while it gathers. 0: it may be used again.
+  alignas(64) std::atomic<int> users{0};
+  SharedJob job;
 
-  static std::size_t slot_of(const CollectiveCall& call);
-  // The end, for every rank that is here. A device's stream that its link slows down says so itself.
-  void finish(const Status& status);
-  void finish_one(std::size_t slot, Result<Event> end);
+  static std::size_t slot_of(const CollectiveCall& call) { return slot_of(call, call.rank); }
+  static std::size_t slot_of(const CollectiveCall& call, int rank);
+};
+
+// A rank's memory, and who does collectives on it.
+struct InprocPlace {
+  int rank = 0;
+  Device* device = nullptr;
+  GroupBackend* backend = nullptr;
 };
 
 // Thread-safe.
@@ -55,11 +62,12 @@ class InprocRounds {
   struct Joined {
     InprocRound* round = nullptr;  // null: the rounds are closed, and `done` is where it was
     std::int64_t id = 0;
-    bool complete = false;  // all calls are there; the caller is one more user
+    bool complete = false;  // all calls are there
   };
-  // `waits`: the caller is a user of the round, whatever else.
-  Joined join(const CollectiveCall& call, GroupBackend* backend, Communicator::Done& done, bool waits);
-  void leave(InprocRound& round);
+  // `ready` is the call's. `done` null: the caller waits, and is a user of the round. So is whoever completes it.
+  Joined join(const CollectiveCall& call, const InprocPlace& place, const Event& ready, Communicator::Done& done);
+  // One user less.
+  static void leave(InprocRound& round) { round.users.fetch_sub(1, std::memory_order_acq_rel); }
 
   // False: the round does not gather any more.
   bool add_timer(std::int64_t id, Timers::Token token);
@@ -68,7 +76,7 @@ class InprocRounds {
   std::string late(std::int64_t id, std::size_t slot, std::chrono::nanoseconds timeout);
 
   // Every join() fails from now on. True: this was the first cause. `gathering`: the rounds that do not complete; the
-  // caller is a user of each.
+  // caller is one more user of each.
   bool close(const Status& cause, std::vector<InprocRound*>& gathering);
   bool closed() const { return closed_.load(std::memory_order_acquire); }
   Status cause();
@@ -77,9 +85,11 @@ class InprocRounds {
   void sleep_until(std::int64_t nanos);
 
  private:
-  int key_of(const CollectiveCall& call) const;
+  int key_of(const CollectiveCall& call, int rank) const;
   InprocRound* find(std::int64_t id) ARGOSY_REQUIRES(mutex_);
   InprocRound* open_round(int key) ARGOSY_REQUIRES(mutex_);
+  // The round gathers no more. Its users: all that wait in it, and `more`.
+  static void set_users(InprocRound& round, int more);
 
   const int size_;
   std::atomic<bool> closed_{false};
@@ -89,7 +99,6 @@ class InprocRounds {
   std::int64_t next_id_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<InprocRound>> all_ ARGOSY_GUARDED_BY(mutex_);
   std::vector<InprocRound*> gathering_ ARGOSY_GUARDED_BY(mutex_);  // in the order in which they were opened
-  std::vector<InprocRound*> spare_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy

@@ -44,10 +44,12 @@ class alignas(64) Seat {
     return is_ready;
   }
 
-  void wake() {
-    if (!asleep_.load(std::memory_order_seq_cst)) return;
+  // False: nobody sleeps here.
+  bool wake() {
+    if (!asleep_.load(std::memory_order_seq_cst)) return false;
     MutexLock lock(mutex_);
     wake_.notify_one();
+    return true;
   }
 
   // The rank is inside a blocking call.

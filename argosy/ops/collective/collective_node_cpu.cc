@@ -139,7 +139,7 @@ void CollectiveNode::start(KernelContext& c, GroupBackend* backend, Communicator
     // The step, and with it the tensors' memory and this node, may end with `done`.
     *tensors = {};
     if (end.ok() || end.status().id() != "ARG-COMM-002") return done(std::move(end));
-    done(Status(end.status())
+    done(Status(end.status().code(), end.status().message())
              .with_id("ARG-GROUP-007")
              .with_hint("find out what holds up the others, or give timeout_seconds more time"));
   };
