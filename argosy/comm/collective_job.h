@@ -1,8 +1,8 @@
 // CollectiveJob: what the ranks of a group ask for, checked, as the work that is to do.
 //
-// Every collective is the same work: *parts*, each an array that is combined from one or more inputs and written to any
-// number of outputs. Parts lie one after another in a virtual array of bytes, each on a boundary of 64, which is cut
-// into *blocks*: the unit that a thread claims. A block's bytes are read and written by that thread alone.
+// Every collective is the same work: *parts*. A part is an array that is combined from one or more inputs and written to
+// any number of outputs. Parts lie one after another in a virtual array of bytes, each on a boundary of 64. That array is
+// split into *blocks*, the unit that a thread claims. A block's bytes are read and written by that thread alone.
 #pragma once
 
 #include <span>

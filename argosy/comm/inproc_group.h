@@ -20,8 +20,8 @@ class InprocRendezvous;
 struct InprocOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);  // of calls that give none; 0 = none
 
-  // Of ranks on no device; devices say their own. A collective takes at least as long as a ring over links of this speed
-  // would: 2(n-1)/n S/B for all_reduce of S bytes on n ranks at B bytes per second. 0 = as fast as memory.
+  // Of ranks on no device; devices say their own. A collective takes at least as long as in a ring of such links. For
+  // all_reduce of S bytes on n ranks at B bytes per second that is 2(n-1)/n S/B. 0 = as fast as memory.
   double link_bytes_per_second = 0;
 
   // The step's. Its reason aborts the group. It is cancelled where something that was started does not end. Outlives the

@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/comm/inproc_group.h"
 #include "argosy/comm/native_gpu/collective_choice.h"
 #include "argosy/comm/native_gpu/gpu_group.h"
-#include "argosy/comm/inproc_group.h"
 #include "argosy/device/cuda/device_core.h"
 #include "argosy/testing/op_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
@@ -265,6 +265,55 @@ TEST(GpuRanks, ALostGpuIsAnErrorOnEveryRank) {
   int failed = 0;
   for (CudaDevice* const device : ranks.pointers) failed += device->launch_queue()->finish(nullptr).ok() ? 0 : 1;
   EXPECT_GE(failed, 1);
+}
+
+// A GPU and the host's memory in one group: everything passes through the host.
+TEST(GpuRanks, ARankMayBeInTheHostsMemory) {
+  const std::vector<std::vector<Tensor>> tensors = {
+      {random_tensor(DType::kFloat32, {700}, 1), random_tensor(DType::kFloat32, {1000}, 2)},
+      {random_tensor(DType::kFloat32, {300}, 3), random_tensor(DType::kFloat32, {1000}, 4)}};
+  const std::vector<std::pair<std::string, Body>> bodies = {
+      {"all_reduce",
+       [](Communicator& c, const auto& t) {
+         return c.all_reduce({&t[1], 1}, Reduction::kMean);
+       }},
+      {"shards",
+       [](Communicator& c, const auto& t) {
+         const Shard mine{c.rank(), {&t[1], 1}};
+         return c.all_reduce_shards({&mine, 1}, 2, {&t[1], 1}, Reduction::kSum);
+       }},
+      {"gather", [](Communicator& c, const auto& t) { return c.all_gather(t[0], t[1]); }},
+      {"scatter", [](Communicator& c, const auto& t) { return c.reduce_scatter(t[1], t[0], Reduction::kSum); }},
+      {"broadcast",
+       [](Communicator& c, const auto& t) {
+         return c.broadcast({&t[1], 1}, 1);
+       }},
+      {"to the GPU", [](Communicator& c, const auto& t) { return c.rank() == 1 ? c.send(t[1], 0) : c.recv(t[1], 1); }},
+      {"to the host",
+       [](Communicator& c, const auto& t) { return c.rank() == 0 ? c.send(t[1], 1) : c.recv(t[1], 0); }}};
+  Ranks ranks({"two"});
+  CudaDevice& device = *ranks.pointers[0];
+  for (const auto& [what, body] : bodies) {
+    const auto expected = on_host(tensors, body);
+    std::vector<Tensor> there, here = {tensors[1][0].clone(), tensors[1][1].clone()};
+    for (const Tensor& t : tensors[0]) {
+      there.push_back(Tensor::allocate(t.dtype(), t.shape(), device.allocator()).value());
+      ASSERT_TRUE(device.upload(there.back().raw(), t.raw(), t.bytes()).ok());
+    }
+    std::thread host([&] {
+      const Status status = body(ranks.group.rank(1), here);
+      EXPECT_TRUE(status.ok()) << what << ": " << status.to_string();
+    });
+    const Status status = body(*ranks.group.on_device(0, &device, &gpu_group_backend()), there);
+    host.join();
+    EXPECT_TRUE(status.ok()) << what << ": " << status.to_string();
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Tensor got = Tensor::allocate(DType::kFloat32, there[i].shape(), host_allocator()).value();
+      ASSERT_TRUE(device.download(got.raw(), there[i].raw(), got.bytes()).ok());
+      EXPECT_EQ(std::memcmp(expected[0][i].raw(), got.raw(), got.bytes()), 0) << what << ": tensor " << i;
+      EXPECT_EQ(std::memcmp(expected[1][i].raw(), here[i].raw(), here[i].bytes()), 0) << what << ": tensor " << i;
+    }
+  }
 }
 
 TEST(ChooseCollectives, SaysWhoAndWhy) {

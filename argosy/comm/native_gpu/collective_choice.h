@@ -1,5 +1,4 @@
-// Who does a collective among GPUs: NCCL, or we ourselves. Decided by what is asked and what is there, never by
-// trying.
+// Chooses the backend of a collective: NCCL, our own, or through the host. It is a rule over facts; nothing is tried.
 #pragma once
 
 #include <string>
@@ -24,8 +23,11 @@ struct CollectiveChoice {
   std::string reason;  // for people: "NCCL cannot have two ranks on one physical GPU"
 };
 
-// In this order: a rank that is a CPU: the host. One rank, two ranks on one physical GPU, a fixed order: our own. What the
-// setting says. NCCL, where it is.
+// In this order:
+// 1. A rank is a CPU: through the host.
+// 2. One rank, two ranks on one physical GPU, or a fixed order of additions: our own.
+// 3. What the setting says.
+// 4. NCCL, where it is.
 CollectiveChoice choose_collectives(const CollectiveRequest& request);
 
 }  // namespace argosy::cuda

@@ -1,4 +1,4 @@
-// The collectives of one set of GPUs, whoever does them. Kept by the first of the devices, from step to step.
+// GpuGroup: the collectives of one set of GPUs, by NCCL or our own. Kept by the first of the devices, from step to step.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class GpuGroup final : public GroupBackend {
  public:
   // By rank. The devices are alive whenever the group is used.
   static std::shared_ptr<GpuGroup> of(const std::vector<CudaDevice*>& devices);
-  // What choose_collectives() says for these devices; a null device is none of a GPU's.
+  // What choose_collectives() says for these devices; null: a rank in the host's memory.
   static CollectiveChoice choose(const std::vector<CudaDevice*>& devices, bool deterministic);
   // The same for people: "our own (the order of the sum is fixed)".
   static std::string describe(const std::vector<CudaDevice*>& devices, bool deterministic);

@@ -1,4 +1,4 @@
-// The communication streams of a group's ranks, and the orders among them.
+// RankStreams: the communication streams of a group's ranks, and the orders among them.
 #pragma once
 
 #include <span>

@@ -1,10 +1,11 @@
 // NCCL: collectives among GPUs at the speed of their links. Found and opened as the other libraries of NVIDIA's
 // (argosy/device/cuda/driver/library.h).
 //
-// Communicators of a group are made at its first collective, without blocking, within the time-out. What one collective
-// asks for is one group call on the communication streams. A watcher looks after everything that was started: where a
-// rank is lost, NCCL tells an error, or nothing ends within the time-out, the communicators are aborted, the step that
-// waits is failed with a message that says who and what (ARG-COMM-004), and the next collective makes new ones.
+// Communicators of a group are made at its first collective, without blocking, within the time-out. A collective is one
+// group call on the communication streams. A thread watches everything that was started, for three faults: a rank is
+// lost, NCCL reports an error, nothing ends within the time-out. Then
+// * the communicators are aborted, and the next collective makes new ones;
+// * the step that waits fails, with a message that names the collective and the GPUs (ARG-COMM-004).
 #pragma once
 
 #include <chrono>

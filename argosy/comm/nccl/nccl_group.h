@@ -32,8 +32,8 @@ class NcclGroup final : public NcclCollectives {
   std::string names() const;
   Status failure(std::string_view what, int result) const ARGOSY_REQUIRES(mutex_);
   Status connect() ARGOSY_REQUIRES(mutex_);
-  // NCCL's kernels follow pointers into the buffers of the other ranks of a process, where GPUs reach each other; what
-  // the driver lets them reach of a pool's memory is what the pool was told.
+  // Where GPUs reach each other, NCCL's kernels follow pointers into the buffers of other ranks of the process. Each
+  // pool must first grant that to each GPU.
   Status open_memories();
   Status try_out() ARGOSY_REQUIRES(mutex_);
   // One group call; `enqueue` says what is in it.
@@ -49,7 +49,7 @@ class NcclGroup final : public NcclCollectives {
   Result<std::vector<Event>> watched(std::string what, std::span<const CollectiveCall> calls,
                                      const std::shared_ptr<StepAbort>& step_abort) ARGOSY_REQUIRES(mutex_);
 
-  // watch.cc
+  // nccl_watchdog.cc
   void watch();
   Status look_at(Watched& watched);
   void fail_all(const Status& cause);
