@@ -32,7 +32,7 @@ void InprocRendezvous::start(const CollectiveCall& call, const InprocPlace& plac
   const InprocRounds::Joined joined = rounds_.join(call, place, call.ready, done);
   if (joined.round == nullptr) return done(rounds_.cause());
   if (joined.complete) {
-    begin(*joined.round);
+    begin(*joined.round, false);
     InprocRounds::leave(*joined.round);
   } else if (timeout.count() > 0) {
     // The round may be over by now, and the call's tensors gone.
@@ -51,7 +51,7 @@ Result<Event> InprocRendezvous::run(const CollectiveCall& call, const InprocPlac
   const auto begun = [&] { return round.phase.load(std::memory_order_seq_cst) != Round::kGathering; };
   const auto over = [&] { return round.phase.load(std::memory_order_seq_cst) == Round::kOver; };
   if (joined.complete) {
-    begin(round);
+    begin(round, true);
   } else if (!mine.wait(begun, deadline_nanos, may_spin_)) {
     give_up(joined.id, slot, timeout);
     mine.wait(begun, 0, may_spin_);
@@ -71,11 +71,11 @@ Result<Event> InprocRendezvous::run(const CollectiveCall& call, const InprocPlac
   return end;
 }
 
-void InprocRendezvous::begin(Round& round) {
+void InprocRendezvous::begin(Round& round, bool helps) {
   drop_timers(round.timers);
   GroupBackend* backend = nullptr;
   for (const Round::Entry& entry : round.entries) backend = backend != nullptr ? backend : entry.backend;
-  if (backend == nullptr) return begin_in_host_memory(round);
+  if (backend == nullptr) return begin_in_host_memory(round, helps);
   if (Status agreed = CollectiveJob::check(round.calls); !agreed.ok()) return finish(round, std::move(agreed));
   std::vector<CollectiveCall> calls = round.calls;
   for (std::size_t s = 0; s < calls.size(); ++s) {
@@ -87,7 +87,7 @@ void InprocRendezvous::begin(Round& round) {
   finish(round, ends.status());
 }
 
-void InprocRendezvous::begin_in_host_memory(Round& round) {
+void InprocRendezvous::begin_in_host_memory(Round& round, bool helps) {
   Status planned = round.job.plan(round.calls);
   if (!planned.ok() || round.job.empty()) return finish(round, std::move(planned));
   double link = options_.link_bytes_per_second;
@@ -109,7 +109,9 @@ void InprocRendezvous::begin_in_host_memory(Round& round) {
     round.start_nanos = now_nanos();
   }
   round.phase.store(Round::kSharing, std::memory_order_seq_cst);
+  // Somebody has to do it, though all that wait be asleep.
   int wakes = round.job.bytes() >= SharedJob::kWorthWaking ? available_cores() - 1 : 0;
+  if (!helps) wakes = std::max(wakes, 1);
   for (std::size_t s = 0; s < round.entries.size() && (on_devices || wakes > 0); ++s) {
     Device* const device = round.calls[s].device;
     if (round.entries[s].waits) {

@@ -40,9 +40,9 @@ class InprocRendezvous final : public std::enable_shared_from_this<InprocRendezv
  private:
   using Round = InprocRound;
 
-  // All calls are there. The calling thread is a user of the round.
-  void begin(Round& round);
-  void begin_in_host_memory(Round& round);
+  // All calls are there. The calling thread is a user of the round; `helps`: it goes on with the work.
+  void begin(Round& round, bool helps);
+  void begin_in_host_memory(Round& round, bool helps);
   // On a device's communication stream.
   void share(Round& round, std::size_t slot);
   // The end, for every rank that is here. A device's stream that its link slows down says so itself.

@@ -70,7 +70,7 @@ TEST(InprocStart, ARankMayBeSeveralCollectivesAhead) {
 TEST(InprocStart, MeetsABlockingCall) {
   for (const std::int64_t n : {3, 300'000}) {
     for (const bool blocks_first : {true, false}) {
-      InprocGroup group(2);
+      InprocGroup group(2, {.timeout = std::chrono::minutes(10)});  // whoever sleeps must be woken
       Started started(1, n);
       const Started blocked(2, n);
       if (!blocks_first) started.start(group.rank(0));
