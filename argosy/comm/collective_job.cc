@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "argosy/base/str.h"
 #include "argosy/device/copy.h"
 
 namespace argosy {
@@ -15,8 +16,8 @@ constexpr std::size_t kMostBlock = std::size_t{128} << 10;
 constexpr std::size_t kPastCaches = std::size_t{4} << 20;  // as in copy_memory
 
 std::string_view kind_name(Collective kind) {
-  constexpr std::string_view kNames[] = {"all_reduce", "all_reduce_shards", "reduce_scatter", "all_gather",
-                                         "broadcast",  "all_to_all",        "barrier"};
+  constexpr std::string_view kNames[] = {"all_reduce", "all_reduce_shards", "reduce_scatter", "all_gather", "broadcast",
+                                         "all_to_all", "barrier",           "send",           "recv"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -81,27 +82,7 @@ Status check_parts_apart(std::span<const CollectiveCall> calls) {
   return {};
 }
 
-std::byte* at(const Tensor& t, std::size_t elements) { return t.buffer().data() + elements * element_bytes(t.dtype()); }
-
-}  // namespace
-
-std::string CollectiveCall::describe() const {
-  std::string text(kind_name(kind));
-  if (reduces(kind)) text += str_cat("(", reduction_name(reduction), ")");
-  if (!name.empty()) text += str_cat(" \"", name, "\"");
-  if (kind == Collective::kBroadcast) text += str_cat(" from rank ", root);
-  if (kind == Collective::kAllReduceShards) {
-    std::vector<int> indices;
-    for (const Shard& shard : shards) indices.push_back(shard.index);
-    return text + str_cat(" of shards ", indices.empty() ? std::string("none") : str_join(indices), " of ", total,
-                          " into ", tensor_list(out));
-  }
-  if (kind != Collective::kBarrier) text += str_cat(" of ", tensor_list(tensors));
-  if (!out.empty()) text += str_cat(" into ", tensor_list(out));
-  return text;
-}
-
-Status CollectiveJob::check(std::span<const CollectiveCall> calls) const {
+Status check_agreement(std::span<const CollectiveCall> calls) {
   bool agree = true;
   for (const CollectiveCall& call : calls.subspan(1)) agree = agree && same_call(calls[0], call);
   if (agree) return {};
@@ -114,6 +95,67 @@ Status CollectiveJob::check(std::span<const CollectiveCall> calls) const {
   return invalid_argument("ranks disagree on a collective: ", str_join(texts, "; "))
       .with_id("ARG-COMM-001")
       .with_hint("every rank must make the same collectives in the same order, on tensors of the same size and dtype");
+}
+
+// Tensors of equally many elements might still not belong together.
+Status check_shapes(std::span<const CollectiveCall> calls) {
+  const auto brought = [](const CollectiveCall& call) {
+    return call.kind == Collective::kAllReduceShards ? call.out : call.tensors;
+  };
+  const std::span<const Tensor> theirs = brought(calls[0]);
+  for (std::size_t rank = 1; rank < calls.size(); ++rank) {
+    const std::span<const Tensor> ours = brought(calls[rank]);
+    for (std::size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
+      if (i < ours.size() && i < theirs.size() && ours[i].shape() == theirs[i].shape() &&
+          ours[i].dtype() == theirs[i].dtype()) {
+        continue;
+      }
+      const auto text = [i](std::span<const Tensor> t) {
+        return i < t.size() ? str_cat(dtype_name(t[i].dtype()), t[i].shape()) : std::string("nothing");
+      };
+      return invalid_argument("group '", calls[0].name, "': rank ", rank, " (", calls[rank].member, ") brings ",
+                              text(ours), " as value ", i, ", rank 0 (", calls[0].member, ") ", text(theirs))
+          .with_id("ARG-COMM-001")
+          .with_hint("every member of a group must bring tensors of the same shapes and dtypes");
+    }
+  }
+  return {};
+}
+
+Status check_message(const CollectiveCall& send, const CollectiveCall& recv) {
+  const Tensor &from = send.tensors[0], &to = recv.tensors[0];
+  if (from.dtype() == to.dtype() && from.elements() == to.elements() && send.name == recv.name) return {};
+  return invalid_argument("rank ", recv.peer, " sends \"", send.name, "\" ", dtype_name(from.dtype()), from.shape(),
+                          ", rank ", send.peer, " receives \"", recv.name, "\" ", dtype_name(to.dtype()), to.shape())
+      .with_id("ARG-COMM-001");
+}
+
+std::byte* at(const Tensor& t, std::size_t elements) { return t.buffer().data() + elements * element_bytes(t.dtype()); }
+
+}  // namespace
+
+std::string CollectiveCall::describe() const {
+  std::string text(kind_name(kind));
+  if (reduces(kind)) text += str_cat("(", reduction_name(reduction), ")");
+  if (!name.empty()) text += str_cat(" \"", name, "\"");
+  if (kind == Collective::kBroadcast) text += str_cat(" from rank ", root);
+  if (kind == Collective::kSend) text += str_cat(" to rank ", peer);
+  if (kind == Collective::kRecv) text += str_cat(" from rank ", peer);
+  if (kind == Collective::kAllReduceShards) {
+    std::vector<int> indices;
+    for (const Shard& shard : shards) indices.push_back(shard.index);
+    return text + str_cat(" of shards ", indices.empty() ? std::string("none") : str_join(indices), " of ", total,
+                          " into ", tensor_list(out));
+  }
+  if (kind != Collective::kBarrier) text += str_cat(" of ", tensor_list(tensors));
+  if (!out.empty()) text += str_cat(" into ", tensor_list(out));
+  return text;
+}
+
+Status CollectiveJob::check(std::span<const CollectiveCall> calls) {
+  if (calls[0].kind == Collective::kSend) return check_message(calls[0], calls[1]);
+  if (calls[0].same_shapes) ARGOSY_RETURN_IF_ERROR(check_shapes(calls));
+  return check_agreement(calls);
 }
 
 Status CollectiveJob::add(const Tensor& like, std::size_t elements, int inputs, int outputs,
@@ -182,6 +224,13 @@ Status CollectiveJob::plan_parts(std::span<const CollectiveCall> calls) {
   const int n = static_cast<int>(ranks);
   switch (first.kind) {
     case Collective::kBarrier: return {};
+    case Collective::kSend:
+    case Collective::kRecv: {
+      const Tensor &from = calls[0].tensors[0], &to = calls[1].tensors[0];
+      inputs_.push_back(at(from, 0));
+      outputs_.push_back(at(to, 0));
+      return add(from, static_cast<std::size_t>(from.elements()), 1, 1, first);
+    }
     case Collective::kAllReduceShards: return plan_shards(calls);
     case Collective::kAllReduce:
     case Collective::kBroadcast:

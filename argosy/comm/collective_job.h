@@ -1,47 +1,26 @@
-// What the ranks of a group asked for, and what then is to do.
+// CollectiveJob: what the ranks of a group ask for, checked, as the work that is to do.
 //
-// Every collective is the same work: *parts*, each an array that is combined from one or more inputs and written to any
-// number of outputs. Parts lie one after another in a virtual array of bytes, each on a boundary of 64, which is cut
-// into *blocks*: the unit that a thread claims. A block's bytes are read and written by that thread alone.
+// Every collective is the same work: *parts*. A part is an array that is combined from one or more inputs and written to
+// any number of outputs. Parts lie one after another in a virtual array of bytes, each on a boundary of 64. That array is
+// split into *blocks*, the unit that a thread claims. A block's bytes are read and written by that thread alone.
 #pragma once
 
-#include <string>
+#include <span>
 #include <vector>
 
+#include "argosy/comm/collective_call.h"
 #include "argosy/comm/combine.h"
-#include "argosy/comm/communicator.h"
 
 namespace argosy {
 
-enum class Collective : std::uint8_t {
-  kAllReduce,
-  kAllReduceShards,
-  kReduceScatter,
-  kAllGather,
-  kBroadcast,
-  kAllToAll,
-  kBarrier
-};
-
-// One rank's arguments. The spans are the caller's.
-struct CollectiveCall {
-  Collective kind = Collective::kBarrier;
-  Reduction reduction = Reduction::kSum;
-  int root = 0;   // broadcast
-  int total = 0;  // all_reduce_shards
-  std::string_view name;
-  std::span<const Tensor> tensors;  // in; also out where in place
-  std::span<const Tensor> out;
-  std::span<const Shard> shards;
-
-  // "all_reduce(sum) \"bucket 3\" of float[784,256], float[256]"
-  std::string describe() const;
-};
-
 class CollectiveJob {
  public:
-  // Checks that the calls, by rank, are one collective: INVALID_ARGUMENT tells ranks apart by what they asked for.
-  // Keeps its memory from one call to the next.
+  // The calls, by rank, are one collective; or the two of a message, the sender's first. INVALID_ARGUMENT tells ranks
+  // apart by what they asked for.
+  static Status check(std::span<const CollectiveCall> calls);
+
+  // check(), and more of it. Keeps its memory from one call to the next. The calls' tensors stay until the last block is
+  // done; the calls need not.
   Status plan(std::span<const CollectiveCall> calls);
 
   std::size_t blocks() const { return blocks_; }
@@ -60,7 +39,7 @@ class CollectiveJob {
     std::size_t pointers = 0;  // the first of its inputs in inputs_, ...
     std::size_t targets = 0;   // ... of its outputs in outputs_
   };
-  // For who does the work by other means (GPUs).
+  // For backends that do the work by other means (GPUs).
   std::span<const Part> parts() const { return parts_; }
   std::span<const std::byte* const> inputs(const Part& part) const {
     return std::span(inputs_).subspan(part.pointers, static_cast<std::size_t>(part.inputs));
@@ -71,7 +50,6 @@ class CollectiveJob {
   double divisor() const { return divisor_; }
 
  private:
-  Status check(std::span<const CollectiveCall> calls) const;
   Status plan_parts(std::span<const CollectiveCall> calls);
   Status plan_shards(std::span<const CollectiveCall> calls);
   // Adds a part; its inputs and outputs have just been appended to inputs_ and outputs_.

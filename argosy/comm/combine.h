@@ -1,14 +1,16 @@
-// The arithmetic of collectives: many arrays into one value per element, written to many arrays, in one pass over
-// memory.
+// The arithmetic of collectives. One pass over memory combines many arrays, element by element, and writes the result to
+// many arrays.
 #pragma once
 
 #include <cstddef>
 
-#include "argosy/comm/communicator.h"
+#include "argosy/base/status.h"
+#include "argosy/comm/reduction.h"
+#include "argosy/tensor/dtype.h"
 
 namespace argosy {
 
-// In which order the inputs meet. Fixed, so that the bits are.
+// The order in which inputs are combined. It is fixed, so the bits are.
 enum class CombineOrder : std::uint8_t {
   kChain,  // ((0 + 1) + 2) + 3
   kTree,   // (0 + 1) + (2 + 3): the tree of Communicator::all_reduce_shards
@@ -32,7 +34,7 @@ struct Component {
 };
 Component component_of(DType dtype, Reduction reduction);
 
-// UNIMPLEMENTED for dtypes that do not combine. REQUIRES for kMean: CombineArrays::divisor is set.
+// UNIMPLEMENTED for dtypes that cannot be combined. REQUIRES for kMean: CombineArrays::divisor is set.
 Result<CombineFn> find_combine(DType dtype, Reduction reduction, CombineOrder order);
 
 }  // namespace argosy

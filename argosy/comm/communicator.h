@@ -1,43 +1,34 @@
-// Communicator: one rank's end of a group of devices that compute together.
+// Communicator: one rank's end of a group of devices that compute together. The one contract of collectives.
 //
-// A collective is a blocking call that every rank of the group makes, each from its own thread (a device's
-// communication stream), in the same order. Ranks that call something else, with other sizes, dtypes or names, all get
-// one error that says what each of them asked; none hangs.
+// Meeting. Every rank of the group makes the same collectives in the same order: the k-th call of a rank meets the k-th
+// of every other. Messages meet by pair of ranks. Ranks that ask for something else, with other sizes, dtypes or names,
+// all get one error that says what each of them asked for. None hangs, and the group goes on.
 //
-// A collective either completes on every rank or on none. While ranks are still missing it ends by abort(), by the
-// cancellation or by the time-out of a rank that waits; the first cause ends the whole group and is what every waiting
-// and every later call returns. Tensors must stay alive and untouched by others until the call returns.
+// Completion. A collective completes on every rank or on none. start() never waits for other ranks; the blocking calls
+// do, each on its rank's own thread.
 //
-// One thread at a time per communicator; abort() from any thread.
+// Failure. While ranks are missing a collective ends by abort(), by the cancellation or by the time-out of a rank that
+// waits. The first cause ends the whole group: every call that waits, and every later one, returns it.
+//
+// Threads. start() and abort() from any thread. Blocking calls from one thread at a time.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
 #include "argosy/base/status.h"
 #include "argosy/base/threads/cancellation.h"
-#include "argosy/tensor/tensor.h"
+#include "argosy/comm/collective_call.h"
 
 namespace argosy {
 
-// Elementwise over ranks, for every real dtype; sum and mean for complex ones too. bfloat16 and float16 are combined in
-// float32 and rounded once. Integers wrap around; their mean is cut towards zero. NaN wins over every minimum or
-// maximum.
-enum class Reduction : std::uint8_t { kSum, kMean, kMin, kMax, kProd };
-std::string_view reduction_name(Reduction reduction);  // "sum"
-
+// Of a blocking call.
 struct CollectiveOptions {
   std::string_view name = {};            // equal on all ranks; appears in errors: "bucket 3"
   Cancellation* cancellation = nullptr;  // its reason aborts the group
   std::chrono::nanoseconds timeout{0};   // waiting for other ranks; 0 = the group's own
-};
-
-// One logical shard's contribution to all_reduce_shards.
-struct Shard {
-  int index = 0;
-  std::span<const Tensor> tensors;
 };
 
 class Communicator {
@@ -46,42 +37,57 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Lists of tensors count as one concatenated array; nothing is copied together. Element i of the list has the same
-  // dtype and number of elements on every rank.
+  // Joins a collective and returns. `done` is called once, from any thread, perhaps before this returns: with an error,
+  // or with an event. Once that is reached nobody reads or writes this rank's tensors any more; the empty event is.
+  // Tensors, spans and texts of the call stay untouched by others until then. After an error nobody touches them.
+  using Done = std::function<void(Result<Event>)>;
+  virtual void start(const CollectiveCall& call, Done done) = 0;
+
+  // Ends the group with the first cause, which must be an error.
+  virtual void abort(Status cause) = 0;
+
+  // Blocking calls. Lists of tensors count as one concatenated array; nothing is copied together. Element i of the list
+  // has the same dtype and number of elements on every rank. Tensors may be empty. On an asynchronous device, what was
+  // started on its compute stream before comes first.
 
   // In place. Combined in the order of the ranks: equal inputs on equally many ranks give equal bits, on every rank.
-  virtual Status all_reduce(std::span<const Tensor> tensors, Reduction reduction,
-                            const CollectiveOptions& options = {}) = 0;
+  Status all_reduce(std::span<const Tensor> tensors, Reduction reduction, const CollectiveOptions& options = {});
 
-  // Combines `total` logical shards, each held by one rank, in a fixed binary tree over their indices (the left half of
-  // n is the largest power of two below n): the bits do not depend on how the shards are spread over ranks. A rank may
+  // Combines `total` logical shards, each held by one rank, in a fixed binary tree over their indices. The left half of
+  // n is the largest power of two below n. The bits do not depend on how the shards are spread over ranks. A rank may
   // hold any number of shards, none too. Every rank's `out` gets the result; it may be one of the rank's own shards.
-  virtual Status all_reduce_shards(std::span<const Shard> shards, int total, std::span<const Tensor> out,
-                                   Reduction reduction, const CollectiveOptions& options = {}) = 0;
+  Status all_reduce_shards(std::span<const Shard> shards, int total, std::span<const Tensor> out, Reduction reduction,
+                           const CollectiveOptions& options = {});
 
   // `in` is combined over the ranks, in their order, and dealt out: rank r's `out` holds what follows that of rank r
   // - 1. Parts may differ in size; together they have the elements of `in`. `out` may be the rank's own part of `in`.
-  virtual Status reduce_scatter(const Tensor& in, const Tensor& out, Reduction reduction,
-                                const CollectiveOptions& options = {}) = 0;
+  Status reduce_scatter(const Tensor& in, const Tensor& out, Reduction reduction,
+                        const CollectiveOptions& options = {});
 
   // `out` is every rank's `in`, one after the other. Parts may differ in size. `in` may be the rank's own part of
   // `out`.
-  virtual Status all_gather(const Tensor& in, const Tensor& out, const CollectiveOptions& options = {}) = 0;
+  Status all_gather(const Tensor& in, const Tensor& out, const CollectiveOptions& options = {});
 
   // In place: the root's values on every rank.
-  virtual Status broadcast(std::span<const Tensor> tensors, int root, const CollectiveOptions& options = {}) = 0;
+  Status broadcast(std::span<const Tensor> tensors, int root, const CollectiveOptions& options = {});
 
   // `in` and `out` are size() equal parts: part j of rank i's `in` becomes part i of rank j's `out`. No overlap.
-  virtual Status all_to_all(const Tensor& in, const Tensor& out, const CollectiveOptions& options = {}) = 0;
+  Status all_to_all(const Tensor& in, const Tensor& out, const CollectiveOptions& options = {});
 
-  virtual Status barrier(const CollectiveOptions& options = {}) = 0;
+  Status barrier(const CollectiveOptions& options = {});
 
   // Point to point, in order per pair of ranks. send() returns once rank `to` has received.
-  virtual Status send(const Tensor& tensor, int to, const CollectiveOptions& options = {}) = 0;
-  virtual Status recv(const Tensor& tensor, int from, const CollectiveOptions& options = {}) = 0;
+  Status send(const Tensor& tensor, int to, const CollectiveOptions& options = {});
+  Status recv(const Tensor& tensor, int from, const CollectiveOptions& options = {});
 
-  // Ends the group: every call that waits, and every later one, returns the first cause. `cause` must be an error.
-  virtual void abort(Status cause) = 0;
+  // Any of them, by description; its `timeout` and `ready` are not read.
+  Status run(const CollectiveCall& call, const CollectiveOptions& options = {});
+
+ protected:
+  // Of a message: there is the other rank. INVALID_ARGUMENT: there is not.
+  Status check_peer(const CollectiveCall& call) const;
+  // A call whose peer there is.
+  virtual Status run_checked(const CollectiveCall& call, const CollectiveOptions& options) = 0;
 };
 
 }  // namespace argosy

@@ -10,7 +10,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/comm/shared_memory/inproc_group.h"
+#include "argosy/comm/inproc_group.h"
 
 namespace argosy {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <type_traits>
 
-#include "argosy/comm/communicator.h"
+#include "argosy/comm/reduction.h"
 #include "argosy/tensor/dtype.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/comm/inproc_group.h"
 #include "argosy/comm/native_gpu/collective_choice.h"
-#include "argosy/comm/native_gpu/gpu_communicators.h"
-#include "argosy/comm/shared_memory/inproc_group.h"
+#include "argosy/comm/native_gpu/gpu_group.h"
 #include "argosy/device/cuda/device_core.h"
 #include "argosy/testing/op_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
@@ -37,25 +37,28 @@ fake::Options options_of(const Kind& kind) {
 class Ranks {
  public:
   explicit Ranks(const Kind& kind, std::chrono::nanoseconds timeout = std::chrono::seconds(30))
-      : machine(options_of(kind), fake::with_kernels()) {
+      : machine(options_of(kind), fake::with_kernels()), group(kind.ranks, {.timeout = timeout}) {
     for (int r = 0; r < kind.ranks; ++r) {
       devices.push_back(machine.device(kind.one_gpu ? 0 : r));
       pointers.push_back(devices.back().get());
     }
     collectives = native_collectives(pointers);
-    group = std::make_unique<GpuCommunicators>(pointers, collectives, timeout);
+  }
+
+  std::unique_ptr<Communicator> rank(int r) const {
+    return group.on_device(r, pointers[static_cast<std::size_t>(r)], collectives.get());
   }
 
   fake::Machine machine;
   std::vector<std::unique_ptr<CudaDevice>> devices;
   std::vector<CudaDevice*> pointers;
   std::shared_ptr<GpuCollectives> collectives;
-  std::unique_ptr<GpuCommunicators> group;
+  InprocGroup group;
 };
 
 using Body = std::function<Status(Communicator&, const std::vector<Tensor>&)>;
 
-// What every rank's tensors hold afterwards, with host memory and inproc communicators ...
+// What every rank's tensors hold afterwards, in host memory ...
 std::vector<std::vector<Tensor>> on_host(const std::vector<std::vector<Tensor>>& tensors, const Body& body) {
   InprocGroup group(static_cast<int>(tensors.size()));
   std::vector<std::vector<Tensor>> copies(tensors.size());
@@ -85,7 +88,7 @@ std::vector<std::vector<Tensor>> on_gpus(Ranks& ranks, const std::vector<std::ve
         there.push_back(Tensor::allocate(t.dtype(), t.shape(), device.allocator()).value());
         ASSERT_TRUE(device.upload(there.back().raw(), t.raw(), t.bytes()).ok());
       }
-      const Status status = body(ranks.group->rank(static_cast<int>(r)), there);
+      const Status status = body(*ranks.rank(static_cast<int>(r)), there);
       EXPECT_TRUE(status.ok()) << status.to_string();
       for (const Tensor& t : there) {
         results[r].push_back(Tensor::allocate(t.dtype(), t.shape(), host_allocator()).value());
@@ -224,29 +227,29 @@ INSTANTIATE_TEST_SUITE_P(Gpus, Collectives,
                                            Kind{.name = "lying", .ranks = 2, .lie = true, .backend = "by the host"}),
                          [](const auto& param) { return param.param.name; });
 
-TEST(GpuCommunicators, RanksThatDisagreeAreAllToldSo) {
+TEST(GpuRanks, RanksThatDisagreeAreAllToldSo) {
   Ranks ranks({"two"});
   std::vector<std::thread> threads;
   for (int r = 0; r < 2; ++r) {
     threads.emplace_back([&, r] {
       const Tensor t = Tensor::allocate(DType::kFloat32, {3 + r}, ranks.pointers[r]->allocator()).value();
-      const Status status = ranks.group->rank(r).all_reduce({&t, 1}, Reduction::kSum, {.name = "b"});
+      const Status status = ranks.rank(r)->all_reduce({&t, 1}, Reduction::kSum, {.name = "b"});
       EXPECT_EQ(status.id(), "ARG-COMM-001") << status.to_string();
     });
   }
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(GpuCommunicators, ARankThatDoesNotComeIsNotWaitedForForEver) {
+TEST(GpuRanks, ARankThatDoesNotComeIsNotWaitedForForEver) {
   Ranks ranks({"two"}, std::chrono::milliseconds(50));
   const Tensor t = Tensor::allocate(DType::kFloat32, {3}, ranks.pointers[0]->allocator()).value();
-  const Status late = ranks.group->rank(0).all_reduce({&t, 1}, Reduction::kSum, {.name = "bucket 3"});
+  const Status late = ranks.rank(0)->all_reduce({&t, 1}, Reduction::kSum, {.name = "bucket 3"});
   EXPECT_EQ(late.id(), "ARG-COMM-002") << late.to_string();
   EXPECT_THAT(late.message(), HasSubstr("bucket 3"));
-  EXPECT_EQ(ranks.group->rank(1).barrier().id(), "ARG-COMM-002");
+  EXPECT_EQ(ranks.rank(1)->barrier().id(), "ARG-COMM-002");
 }
 
-TEST(GpuCommunicators, ALostGpuIsAnErrorOnEveryRank) {
+TEST(GpuRanks, ALostGpuIsAnErrorOnEveryRank) {
   Ranks ranks({"two"});
   ranks.machine.driver().fail_launch(1);
   std::vector<std::thread> threads;
@@ -255,7 +258,7 @@ TEST(GpuCommunicators, ALostGpuIsAnErrorOnEveryRank) {
       const Tensor t = Tensor::zeros(DType::kFloat32, {3});
       Tensor there = Tensor::allocate(DType::kFloat32, {3}, ranks.pointers[r]->allocator()).value();
       ASSERT_TRUE(ranks.pointers[r]->upload(there.raw(), t.raw(), t.bytes()).ok());
-      (void)ranks.group->rank(r).all_reduce({&there, 1}, Reduction::kSum, {.timeout = std::chrono::seconds(5)});
+      (void)ranks.rank(r)->all_reduce({&there, 1}, Reduction::kSum, {.timeout = std::chrono::seconds(5)});
       there = Tensor();
     });
   }
@@ -263,6 +266,55 @@ TEST(GpuCommunicators, ALostGpuIsAnErrorOnEveryRank) {
   int failed = 0;
   for (CudaDevice* const device : ranks.pointers) failed += device->launch_queue()->finish(nullptr).ok() ? 0 : 1;
   EXPECT_GE(failed, 1);
+}
+
+// A GPU and the host's memory in one group: everything passes through the host.
+TEST(GpuRanks, ARankMayBeInTheHostsMemory) {
+  const std::vector<std::vector<Tensor>> tensors = {
+      {random_tensor(DType::kFloat32, {700}, 1), random_tensor(DType::kFloat32, {1000}, 2)},
+      {random_tensor(DType::kFloat32, {300}, 3), random_tensor(DType::kFloat32, {1000}, 4)}};
+  const std::vector<std::pair<std::string, Body>> bodies = {
+      {"all_reduce",
+       [](Communicator& c, const auto& t) {
+         return c.all_reduce({&t[1], 1}, Reduction::kMean);
+       }},
+      {"shards",
+       [](Communicator& c, const auto& t) {
+         const Shard mine{c.rank(), {&t[1], 1}};
+         return c.all_reduce_shards({&mine, 1}, 2, {&t[1], 1}, Reduction::kSum);
+       }},
+      {"gather", [](Communicator& c, const auto& t) { return c.all_gather(t[0], t[1]); }},
+      {"scatter", [](Communicator& c, const auto& t) { return c.reduce_scatter(t[1], t[0], Reduction::kSum); }},
+      {"broadcast",
+       [](Communicator& c, const auto& t) {
+         return c.broadcast({&t[1], 1}, 1);
+       }},
+      {"to the GPU", [](Communicator& c, const auto& t) { return c.rank() == 1 ? c.send(t[1], 0) : c.recv(t[1], 1); }},
+      {"to the host",
+       [](Communicator& c, const auto& t) { return c.rank() == 0 ? c.send(t[1], 1) : c.recv(t[1], 0); }}};
+  Ranks ranks({"two"});
+  CudaDevice& device = *ranks.pointers[0];
+  for (const auto& [what, body] : bodies) {
+    const auto expected = on_host(tensors, body);
+    std::vector<Tensor> there, here = {tensors[1][0].clone(), tensors[1][1].clone()};
+    for (const Tensor& t : tensors[0]) {
+      there.push_back(Tensor::allocate(t.dtype(), t.shape(), device.allocator()).value());
+      ASSERT_TRUE(device.upload(there.back().raw(), t.raw(), t.bytes()).ok());
+    }
+    std::thread host([&] {
+      const Status status = body(ranks.group.rank(1), here);
+      EXPECT_TRUE(status.ok()) << what << ": " << status.to_string();
+    });
+    const Status status = body(*ranks.group.on_device(0, &device, &gpu_group_backend()), there);
+    host.join();
+    EXPECT_TRUE(status.ok()) << what << ": " << status.to_string();
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Tensor got = Tensor::allocate(DType::kFloat32, there[i].shape(), host_allocator()).value();
+      ASSERT_TRUE(device.download(got.raw(), there[i].raw(), got.bytes()).ok());
+      EXPECT_EQ(std::memcmp(expected[0][i].raw(), got.raw(), got.bytes()), 0) << what << ": tensor " << i;
+      EXPECT_EQ(std::memcmp(expected[1][i].raw(), here[i].raw(), here[i].bytes()), 0) << what << ": tensor " << i;
+    }
+  }
 }
 
 TEST(ChooseCollectives, SaysWhoAndWhy) {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
-#include "argosy/comm/native_gpu/gpu_communicators.h"
+#include "argosy/comm/inproc_group.h"
 #include "argosy/comm/native_gpu/gpu_group.h"
 #include "argosy/comm/nccl/fake/fake_nccl.h"
 #include "argosy/ops/collective/collective.h"
@@ -161,12 +161,13 @@ TEST(NcclCommunicators, DoEveryCollective) {
   std::vector<CudaDevice*> pointers;
   for (int r = 0; r < 2; ++r) pointers.push_back(devices.emplace_back(machine.device(r)).get());
   auto collectives = NcclCollectives::make(*Nccl::over(nccl.calls(), "libnccl.so.2"), pointers);
-  GpuCommunicators group(pointers, collectives);
+  const InprocGroup group(2);
   std::vector<std::thread> threads;
   for (int r = 0; r < 2; ++r) {
     threads.emplace_back([&, r] {
       CudaDevice& device = *pointers[static_cast<std::size_t>(r)];
-      Communicator& c = group.rank(r);
+      const auto rank = group.on_device(r, &device, collectives.get());
+      Communicator& c = *rank;
       const auto put = [&](const std::vector<float>& values) {
         const Tensor here = Tensor::vector<float>(values);
         Tensor there = Tensor::allocate(DType::kFloat32, here.shape(), device.allocator()).value();

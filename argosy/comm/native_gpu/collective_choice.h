@@ -1,5 +1,4 @@
-// Who does a collective among GPUs: NCCL, or we ourselves. Decided by what is asked and what is there, never by
-// trying.
+// Chooses the backend of a collective: NCCL, our own, or through the host. It is a rule over facts; nothing is tried.
 #pragma once
 
 #include <string>

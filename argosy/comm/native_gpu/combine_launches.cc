@@ -65,16 +65,16 @@ Status RankLaunches::flush() {
 }
 
 RankMemory::RankMemory(std::span<const CollectiveCall> calls) {
-  for (std::size_t r = 0; r < calls.size(); ++r) {
+  for (const CollectiveCall& call : calls) {
     const auto add = [&](std::span<const Tensor> tensors) {
       for (const Tensor& t : tensors) {
         const auto* const data = static_cast<const std::byte*>(t.raw());
-        if (t.bytes() > 0) ranges_.push_back({data, data + t.bytes(), static_cast<int>(r)});
+        if (t.bytes() > 0) ranges_.push_back({data, data + t.bytes(), call.rank});
       }
     };
-    add(calls[r].tensors);
-    add(calls[r].out);
-    for (const Shard& shard : calls[r].shards) add(shard.tensors);
+    add(call.tensors);
+    add(call.out);
+    for (const Shard& shard : call.shards) add(shard.tensors);
   }
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
 }

@@ -1,4 +1,4 @@
-// Launches of the combining kernels on one rank's communication stream: many arrays in one launch.
+// RankLaunches: launches of the combining kernels on one rank's communication stream, many arrays in one launch.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 #include "argosy/comm/collective_job.h"
 #include "argosy/comm/native_gpu/combine_table.h"
-#include "argosy/device/cuda/device_core.h"
 #include "argosy/device/cuda/cuda_device.h"
+#include "argosy/device/cuda/device_core.h"
 
 namespace argosy::cuda {
 
@@ -41,7 +41,7 @@ class RankLaunches {
   std::unique_ptr<CombineTable> table_ = std::make_unique<CombineTable>();
 };
 
-// Which rank's memory a pointer points into, of all tensors that the calls speak of.
+// RankMemory: the rank whose memory a pointer points into, of all tensors of the calls.
 class RankMemory {
  public:
   explicit RankMemory(std::span<const CollectiveCall> calls);

@@ -1,6 +1,6 @@
-// What the kernels of argosy/ops/collective/combine_cuda.cu are given, by value: parts of arrays, each combined from
-// any number of inputs and written to any number of outputs, on whatever GPU those are. Read by nvcc and the host's
-// compiler.
+// CombineTable: the argument of the kernels in argosy/ops/collective/combine_cuda.cu, passed by value. It lists parts of
+// arrays. Each part is combined from any number of inputs and written to any number of outputs, on any GPUs. Read by nvcc
+// and the host's compiler.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"

@@ -73,8 +73,8 @@ std::string GpuGroup::describe(const std::vector<CudaDevice*>& devices, bool det
   return str_cat("our own (", choice.reason, ")");
 }
 
-Result<std::vector<Event>> GpuGroup::start(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                           bool deterministic, std::shared_ptr<StepAbort> step_abort) {
+Result<std::vector<Event>> GpuGroup::start(std::span<const CollectiveCall> calls,
+                                           const std::shared_ptr<StepAbort>& step_abort) {
   std::shared_ptr<GpuCollectives> native;
   std::shared_ptr<NcclCollectives> nccl;
   {
@@ -86,15 +86,15 @@ Result<std::vector<Event>> GpuGroup::start(std::span<const CollectiveCall> calls
     native = native_;
     if (!without_nccl_) nccl = nccl_;
   }
-  if (nccl != nullptr && choose(devices_, deterministic).backend == CollectiveBackend::kNccl &&
+  if (nccl != nullptr && choose(devices_, !calls[0].any_order).backend == CollectiveBackend::kNccl &&
       NcclCollectives::takes(calls)) {
-    Result<std::vector<Event>> started = nccl->start_watched(calls, ready, std::move(step_abort));
+    Result<std::vector<Event>> started = nccl->start(calls, step_abort);
     if (started.ok() || started.status().id() != "ARG-COMM-006") return started;
     ARGOSY_LOG(kWarning, started.status().message(), "; our own collectives take its place");
     MutexLock lock(mutex_);
     without_nccl_ = true;
   }
-  return native->start(calls, ready);
+  return native->start(calls, step_abort);
 }
 
 }  // namespace argosy::cuda

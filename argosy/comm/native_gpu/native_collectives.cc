@@ -23,11 +23,11 @@ class NativeCollectives final : public GpuCollectives {
     return !tried_ ? "our own" : why_staged_.empty() ? "direct" : "by the host: " + why_staged_;
   }
 
-  Result<std::vector<Event>> start(std::span<const CollectiveCall> calls, std::span<const Event> ready) override {
+  Result<std::vector<Event>> start(std::span<const CollectiveCall> calls, const std::shared_ptr<StepAbort>&) override {
     // Never two at once, of this group or another.
     MutexLock order(links_->collectives());
     MutexLock lock(mutex_);
-    ARGOSY_RETURN_IF_ERROR(prepare(ready));
+    ARGOSY_RETURN_IF_ERROR(prepare(calls));
     ARGOSY_RETURN_IF_ERROR(job_.plan(calls));
     const RankMemory memory(calls);
     for (std::size_t i = 0; i < job_.parts().size(); ++i) {
@@ -42,34 +42,16 @@ class NativeCollectives final : public GpuCollectives {
       }
     }
     for (RankLaunches& launches : launches_) ARGOSY_RETURN_IF_ERROR(launches.flush());
-    return streams_.join();
-  }
-
-  Result<Event> send(const Tensor& from, int from_rank, const Tensor& to, int to_rank,
-                     std::span<const Event> ready) override {
-    MutexLock order(links_->collectives());
-    MutexLock lock(mutex_);
-    ARGOSY_RETURN_IF_ERROR(prepare(ready));
-    if (why_staged_.empty()) {
-      ARGOSY_RETURN_IF_ERROR(copy(to_rank, to.raw(), from_rank, from.raw(), from.bytes()));
-    } else {
-      ARGOSY_RETURN_IF_ERROR(staged_->copy(to_rank, static_cast<std::byte*>(to.raw()), from_rank,
-                                           static_cast<const std::byte*>(from.raw()), from.bytes()));
-    }
-    return streams_.mark(to_rank);
-  }
-
-  void abort(const Status& cause) override {
-    MutexLock lock(mutex_);
-    if (aborted_.ok()) aborted_ = cause;
+    if (calls[0].kind != Collective::kSend) return streams_.join();
+    ARGOSY_ASSIGN_OR_RETURN(const Event received, streams_.mark(calls[1].rank));
+    return std::vector<Event>(2, received);
   }
 
  private:
-  Status prepare(std::span<const Event> ready) ARGOSY_REQUIRES(mutex_) {
-    ARGOSY_RETURN_IF_ERROR(aborted_);
+  Status prepare(std::span<const CollectiveCall> calls) ARGOSY_REQUIRES(mutex_) {
     ARGOSY_RETURN_IF_ERROR(streams_.open());
     if (!tried_) ARGOSY_RETURN_IF_ERROR(try_pairs());
-    return streams_.wait_for(ready);
+    return streams_.wait_for(calls);
   }
 
   // Do all GPUs reach each other?
@@ -134,7 +116,6 @@ class NativeCollectives final : public GpuCollectives {
   mutable Mutex mutex_;
   bool tried_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::string why_staged_ ARGOSY_GUARDED_BY(mutex_);
-  Status aborted_ ARGOSY_GUARDED_BY(mutex_);
   CollectiveJob job_ ARGOSY_GUARDED_BY(mutex_);
   std::vector<RankLaunches> launches_ ARGOSY_GUARDED_BY(mutex_);
   std::unique_ptr<StagedCopies> staged_ ARGOSY_GUARDED_BY(mutex_);

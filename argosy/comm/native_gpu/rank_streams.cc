@@ -28,10 +28,15 @@ Status RankStreams::wait_for(const Event& event, int rank) {
                           "cuStreamWaitEvent");
 }
 
-Status RankStreams::wait_for(std::span<const Event> ready) {
-  for (const Event& event : ready) {
+Status RankStreams::wait_for(std::span<const Event> events) {
+  for (const Event& event : events) {
     for (int r = 0; r < size(); ++r) ARGOSY_RETURN_IF_ERROR(wait_for(event, r));
   }
+  return {};
+}
+
+Status RankStreams::wait_for(std::span<const CollectiveCall> calls) {
+  for (const CollectiveCall& call : calls) ARGOSY_RETURN_IF_ERROR(wait_for(std::span(&call.ready, 1)));
   return {};
 }
 

@@ -1,9 +1,10 @@
-// The communication streams of a group's ranks, and the orders among them.
+// RankStreams: the communication streams of a group's ranks, and the orders among them.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "argosy/comm/collective_call.h"
 #include "argosy/device/cuda/cuda_device.h"
 #include "argosy/device/cuda/device_core.h"
 
@@ -27,7 +28,9 @@ class RankStreams {
   // A rank's stream waits for the event; for one that is none of a GPU's the host does.
   Status wait_for(const Event& event, int rank);
   // Every rank's stream waits for all the events.
-  Status wait_for(std::span<const Event> ready);
+  Status wait_for(std::span<const Event> events);
+  // Likewise for what the calls' tensors are ready at.
+  Status wait_for(std::span<const CollectiveCall> calls);
   // `later`'s stream comes after what was started on `earlier`'s.
   Status order(int earlier, int later);
   // Every stream comes after all that was started on any. By rank: that point.

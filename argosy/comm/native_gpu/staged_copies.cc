@@ -132,13 +132,4 @@ Status StagedCopies::add(const CollectiveJob& job, const CollectiveJob::Part& pa
   return {};
 }
 
-Status StagedCopies::copy(int to_rank, std::byte* to, int from_rank, const std::byte* from, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes; at += kPiece) {
-    ARGOSY_RETURN_IF_ERROR(
-        run(from_rank,
-            {.in = {{from_rank, from + at}}, .out = {{to_rank, to + at}}, .bytes = std::min(kPiece, bytes - at)}));
-  }
-  return {};
-}
-
 }  // namespace argosy::cuda

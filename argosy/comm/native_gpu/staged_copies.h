@@ -1,5 +1,5 @@
-// Collectives between GPUs that do not reach each other: pieces pass through pinned host memory. Everything is in the
-// order of the streams; the next pieces travel while one is combined.
+// StagedCopies: collectives between GPUs that do not reach each other. Pieces pass through pinned host memory, in the order
+// of the streams. The next pieces travel while one is combined.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,8 @@ class StagedCopies {
   StagedCopies(const StagedCopies&) = delete;
   StagedCopies& operator=(const StagedCopies&) = delete;
 
-  // One part of a collective.
+  // One part of a collective, or a message.
   Status add(const CollectiveJob& job, const CollectiveJob::Part& part, Reduction reduction, const RankMemory& memory);
-  Status copy(int to_rank, std::byte* to, int from_rank, const std::byte* from, std::size_t bytes);
 
  private:
   // Pinned memory for one piece of every input and of the result, and the same on the GPU that combines.
@@ -31,7 +30,7 @@ class StagedCopies {
     std::size_t bytes = 0;
     std::vector<Buffer> scratch;  // by rank; empty where that rank has combined nothing yet
     Event combined;               // the inputs have been read
-    std::vector<Event> readers;   // whoever reads the result yet
+    std::vector<Event> readers;   // each: a rank has read the result
   };
   struct Piece {
     CombineHow how;  // dtype kInvalid: one input is copied

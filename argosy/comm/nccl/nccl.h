@@ -1,10 +1,11 @@
 // NCCL: collectives among GPUs at the speed of their links. Found and opened as the other libraries of NVIDIA's
 // (argosy/device/cuda/driver/library.h).
 //
-// Communicators of a group are made at its first collective, without blocking, within the time-out. What one collective
-// asks for is one group call on the communication streams. A watcher looks after everything that was started: where a
-// rank is lost, NCCL tells an error, or nothing ends within the time-out, the communicators are aborted, the step that
-// waits is failed with a message that says who and what (ARG-COMM-004), and the next collective makes new ones.
+// Communicators of a group are made at its first collective, without blocking, within the time-out. A collective is one
+// group call on the communication streams. A thread watches everything that was started, for three faults: a rank is
+// lost, NCCL reports an error, nothing ends within the time-out. Then
+// * the communicators are aborted, and the next collective makes new ones;
+// * the step that waits fails, with a message that names the collective and the GPUs (ARG-COMM-004).
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "argosy/comm/native_gpu/gpu_collectives.h"
-#include "argosy/comm/native_gpu/step_abort.h"
 #include "argosy/comm/nccl/nccl_calls.h"
 
 namespace argosy::cuda {
@@ -50,11 +50,8 @@ class NcclCollectives : public GpuCollectives {
   static std::shared_ptr<NcclCollectives> make(std::shared_ptr<const Nccl> nccl, std::vector<CudaDevice*> devices,
                                                const NcclOptions& options = nccl_options());
 
-  // Whether NCCL can do what is asked: dtypes, equal parts, an order that is not fixed.
+  // Whether NCCL can do what is asked: dtypes, equal parts, one shard a rank.
   static bool takes(std::span<const CollectiveCall> calls);
-  // As start(); `step_abort` is called for what goes wrong afterwards.
-  virtual Result<std::vector<Event>> start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                                   std::shared_ptr<StepAbort> step_abort) = 0;
 };
 
 }  // namespace argosy::cuda

@@ -86,7 +86,9 @@ bool NcclCollectives::takes(std::span<const CollectiveCall> calls) {
       return all([&](const CollectiveCall& c) { return c.tensors[0].elements() == first.tensors[0].elements(); });
     case Collective::kBroadcast:
     case Collective::kAllToAll:
-    case Collective::kBarrier: return true;
+    case Collective::kBarrier:
+    case Collective::kSend:
+    case Collective::kRecv: return true;
   }
   return false;
 }
@@ -319,69 +321,58 @@ int NcclGroup::enqueue(int rank, std::span<const CollectiveCall> calls) {
       }
       break;
     }
-    case Collective::kBarrier: break;
+    case Collective::kBarrier:
+    case Collective::kSend:
+    case Collective::kRecv: break;
   }
   return result;
 }
 
-Result<std::vector<Event>> NcclGroup::watched(std::string what, std::span<const Event> ready,
-                                              std::shared_ptr<StepAbort> step_abort) {
-  std::vector<Event> ends;
+int NcclGroup::enqueue_message(int rank, const CollectiveCall& send, const CollectiveCall& recv) {
+  const Tensor &from = send.tensors[0], &to = recv.tensors[0];
+  NcclComm const comm = comms_[static_cast<std::size_t>(rank)];
+  if (from.bytes() == 0) return kNcclSuccess;
+  if (rank == send.rank) {
+    return (*nccl_)->send(from.raw(), from.bytes(), kNcclUint8, recv.rank, comm, streams_.stream(rank));
+  }
+  if (rank == recv.rank) {
+    return (*nccl_)->recv(to.raw(), to.bytes(), kNcclUint8, send.rank, comm, streams_.stream(rank));
+  }
+  return kNcclSuccess;
+}
+
+Result<std::vector<Event>> NcclGroup::watched(std::string what, std::span<const CollectiveCall> calls,
+                                              const std::shared_ptr<StepAbort>& step_abort) {
+  std::vector<Event> ends, ready;
   for (int r = 0; r < size(); ++r) {
     ARGOSY_ASSIGN_OR_RETURN(ends.emplace_back(), streams_.mark(r));
   }
+  for (const CollectiveCall& call : calls) ready.push_back(call.ready);
   {
     MutexLock lock(watch_mutex_);
-    under_way_.push_back(
-        {std::move(what), std::vector<Event>(ready.begin(), ready.end()), ends, std::move(step_abort)});
+    under_way_.push_back({std::move(what), std::move(ready), ends, step_abort});
   }
   watch_changed_.notify_all();
   return ends;
 }
 
-Result<std::vector<Event>> NcclGroup::start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                                    std::shared_ptr<StepAbort> step_abort) {
+Result<std::vector<Event>> NcclGroup::start(std::span<const CollectiveCall> calls,
+                                            const std::shared_ptr<StepAbort>& step_abort) {
   MutexLock order(links_->collectives());
   MutexLock lock(mutex_);
-  ARGOSY_RETURN_IF_ERROR(aborted_);
   ARGOSY_RETURN_IF_ERROR(streams_.open());
   ARGOSY_RETURN_IF_ERROR(job_.plan(calls));  // do they agree?
   if (!takes(calls)) return unimplemented("NCCL does not do ", calls[0].describe()).with_id("ARG-COMM-005");
   ARGOSY_RETURN_IF_ERROR(connect());
-  ARGOSY_RETURN_IF_ERROR(streams_.wait_for(ready));
+  ARGOSY_RETURN_IF_ERROR(streams_.wait_for(calls));
+  const bool message = calls[0].kind == Collective::kSend;
   const std::string what = calls[0].describe();
-  ARGOSY_RETURN_IF_ERROR(together(what, [&](int r) ARGOSY_REQUIRES(mutex_) { return enqueue(r, calls); }));
-  return watched(what, ready, std::move(step_abort));
-}
-
-Result<Event> NcclGroup::send(const Tensor& from, int from_rank, const Tensor& to, int to_rank,
-                              std::span<const Event> ready) {
-  MutexLock order(links_->collectives());
-  MutexLock lock(mutex_);
-  ARGOSY_RETURN_IF_ERROR(aborted_);
-  ARGOSY_RETURN_IF_ERROR(streams_.open());
-  ARGOSY_RETURN_IF_ERROR(connect());
-  ARGOSY_RETURN_IF_ERROR(streams_.wait_for(ready));
-  ARGOSY_RETURN_IF_ERROR(together("send", [&](int r) ARGOSY_REQUIRES(mutex_) {
-    NcclComm const comm = comms_[static_cast<std::size_t>(r)];
-    if (from.bytes() == 0) return static_cast<int>(kNcclSuccess);
-    if (r == from_rank) {
-      return (*nccl_)->send(from.raw(), from.bytes(), kNcclUint8, to_rank, comm, streams_.stream(r));
-    }
-    if (r == to_rank) {
-      return (*nccl_)->recv(to.raw(), to.bytes(), kNcclUint8, from_rank, comm, streams_.stream(r));
-    }
-    return static_cast<int>(kNcclSuccess);
+  ARGOSY_RETURN_IF_ERROR(together(what, [&](int r) ARGOSY_REQUIRES(mutex_) {
+    return message ? enqueue_message(r, calls[0], calls[1]) : enqueue(r, calls);
   }));
-  ARGOSY_ASSIGN_OR_RETURN(const auto ends, watched("send", ready, nullptr));
-  return ends[static_cast<std::size_t>(to_rank)];
-}
-
-void NcclGroup::abort(const Status& cause) {
-  failing_.store(true, std::memory_order_release);
-  MutexLock lock(mutex_);
-  if (aborted_.ok()) aborted_ = cause;
-  drop_communicators();
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Event> ends, watched(what, calls, step_abort));
+  if (!message) return ends;
+  return std::vector<Event>(2, ends[static_cast<std::size_t>(calls[1].rank)]);
 }
 
 }  // namespace argosy::cuda

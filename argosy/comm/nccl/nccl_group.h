@@ -17,14 +17,8 @@ class NcclGroup final : public NcclCollectives {
 
   int size() const override { return streams_.size(); }
   std::string describe() const override { return "NCCL " + nccl_->version_text(); }
-  Result<std::vector<Event>> start(std::span<const CollectiveCall> calls, std::span<const Event> ready) override {
-    return start_watched(calls, ready, nullptr);
-  }
-  Result<std::vector<Event>> start_watched(std::span<const CollectiveCall> calls, std::span<const Event> ready,
-                                           std::shared_ptr<StepAbort> step_abort) override;
-  Result<Event> send(const Tensor& from, int from_rank, const Tensor& to, int to_rank,
-                     std::span<const Event> ready) override;
-  void abort(const Status& cause) override;
+  Result<std::vector<Event>> start(std::span<const CollectiveCall> calls,
+                                   const std::shared_ptr<StepAbort>& step_abort) override;
 
  private:
   // Something that was started and is not over.
@@ -38,8 +32,8 @@ class NcclGroup final : public NcclCollectives {
   std::string names() const;
   Status failure(std::string_view what, int result) const ARGOSY_REQUIRES(mutex_);
   Status connect() ARGOSY_REQUIRES(mutex_);
-  // NCCL's kernels follow pointers into the buffers of the other ranks of a process, where GPUs reach each other; what
-  // the driver lets them reach of a pool's memory is what the pool was told.
+  // Where GPUs reach each other, NCCL's kernels follow pointers into the buffers of other ranks of the process. Each
+  // pool must first grant that to each GPU.
   Status open_memories();
   Status try_out() ARGOSY_REQUIRES(mutex_);
   // One group call; `enqueue` says what is in it.
@@ -49,10 +43,13 @@ class NcclGroup final : public NcclCollectives {
   Status settle(std::string_view what) ARGOSY_REQUIRES(mutex_);
   void drop_communicators() ARGOSY_REQUIRES(mutex_);
   int enqueue(int rank, std::span<const CollectiveCall> calls) ARGOSY_REQUIRES(mutex_);
-  Result<std::vector<Event>> watched(std::string what, std::span<const Event> ready,
-                                     std::shared_ptr<StepAbort> step_abort) ARGOSY_REQUIRES(mutex_);
+  // Both calls of a message, in place of enqueue().
+  int enqueue_message(int rank, const CollectiveCall& send, const CollectiveCall& recv) ARGOSY_REQUIRES(mutex_);
+  // By rank.
+  Result<std::vector<Event>> watched(std::string what, std::span<const CollectiveCall> calls,
+                                     const std::shared_ptr<StepAbort>& step_abort) ARGOSY_REQUIRES(mutex_);
 
-  // watch.cc
+  // nccl_watchdog.cc
   void watch();
   Status look_at(Watched& watched);
   void fail_all(const Status& cause);
@@ -64,7 +61,6 @@ class NcclGroup final : public NcclCollectives {
   Mutex mutex_;
   std::vector<NcclComm> comms_ ARGOSY_GUARDED_BY(mutex_);
   CollectiveJob job_ ARGOSY_GUARDED_BY(mutex_);
-  Status aborted_ ARGOSY_GUARDED_BY(mutex_);
   std::atomic<bool> failing_{false};  // what is being started is in vain
 
   Mutex watch_mutex_;

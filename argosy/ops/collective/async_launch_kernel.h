@@ -1,5 +1,5 @@
-// Kernels that wait for others and, on asynchronous devices (LaunchQueue), need not wait for the
-// end of theirs: they pass on the event at which it will be over.
+// AsyncLaunchKernel: a kernel that waits for other devices but not for its own. On an asynchronous device (LaunchQueue) it
+// passes on the event at which its work is done.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ namespace argosy {
 
 class AsyncLaunchKernel : public AsyncKernel {
  public:
-  // Called once, from any thread: with what whoever reads an output, or writes over an input, has to wait for.
+  // Called once, from any thread. Readers of outputs, and writers over inputs, wait for the event.
   using Started = std::function<void(Result<Event>)>;
   virtual void start(KernelContext& c, Started started) = 0;
-  // For who knows nothing of events: waits on the host for the point, on the thread that brings it.
+  // For callers without events: waits for the event on the host, on the thread that brings it.
   void run_async(KernelContext& c, Done done) final;
-  // Who does the work among these devices, by rank, and why: a line for the step's notes.
+  // Which backend does the work among these devices, by rank, and why: a line for the step's notes.
   virtual std::string describe(std::span<Device* const> group) const = 0;
 };
 

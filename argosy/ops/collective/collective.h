@@ -23,10 +23,12 @@ Value shard_weight(Value x, const std::vector<std::int64_t>& weights, std::int64
 // x * factor; zeros where the factor is 0, whatever x holds: the mean over no samples is NaN and weighs nothing.
 Value scale_nonempty(Value x, Value factor, std::string_view name = "scale_nonempty");
 
-// One rank's part in the elementwise sum over a group of `size` ranks, each on a device of its own. Nodes meet within
-// one step by `group`; a group has one node per rank. With `shards`, `values` holds the contributions of that many
-// logical shards, shard after shard, and all shards of the group (`total`) are summed in a fixed binary tree over their
-// indices, so that the result does not depend on how they are spread over ranks. Without, in the order of the ranks.
+// The attributes of a node that is one rank's part in an elementwise sum over a group of `size` ranks. Each rank is on a
+// device of its own. Nodes meet within one step by `group`; a group has one node per rank.
+// * With `shards`, `values` holds the contributions of those logical shards, shard after shard. All shards of the group
+//   (`total`) are summed in a fixed binary tree over their indices: the result does not depend on how they are spread
+//   over ranks.
+// * Without, each rank brings one contribution, and the backend may choose the order of additions.
 struct AllReduceSpec {
   std::string group;                      // equal on all members
   std::int64_t rank = 0, size = 1;        // the member's place, and how many there are

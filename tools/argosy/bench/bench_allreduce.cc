@@ -9,7 +9,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/comm/combine.h"
-#include "argosy/comm/shared_memory/inproc_group.h"
+#include "argosy/comm/inproc_group.h"
 #include "argosy/device/device.h"
 #include "benchmarks/measure.h"
 #include "tools/argosy/bench/bench.h"

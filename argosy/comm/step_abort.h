@@ -1,10 +1,11 @@
-// How a watcher of collectives fails the step that waits for them, as long as that step is there.
+// StepAbort: how whoever watches a collective fails the step that waits for it, as long as that step is there.
 #pragma once
 
 #include "argosy/base/threads/cancellation.h"
 
-namespace argosy::cuda {
+namespace argosy {
 
+// Thread-safe.
 class StepAbort {
  public:
   explicit StepAbort(Cancellation& step) : step_(&step) {}
@@ -23,4 +24,4 @@ class StepAbort {
   Cancellation* step_ ARGOSY_GUARDED_BY(mutex_);
 };
 
-}  // namespace argosy::cuda
+}  // namespace argosy
