@@ -1,6 +1,6 @@
 // Communicator: one rank's end of a group of devices that compute together. The one contract of collectives.
 //
-// Meeting. Every rank of the group makes the same collectives in the same order: the k-th call of a rank meets the k-th
+// Rendezvous. Every rank of the group makes the same collectives in the same order: the k-th call of a rank meets the k-th
 // of every other. Messages meet by pair of ranks. Ranks that ask for something else, with other sizes, dtypes or names,
 // all get one error that says what each of them asked for. None hangs, and the group goes on.
 //

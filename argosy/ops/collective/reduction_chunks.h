@@ -1,10 +1,10 @@
 // Sums over a batch that have the same bits on one device and on two, four or eight.
 //
-// A batch is thought of as kReductionChunks chunks, split by halving (shard_batch.h); a device has one, two, four or all of
-// them. An op that adds up over the batch does so chunk by chunk, and adds the chunks' sums as a binary tree over their
-// indices; the all-reduce over devices goes on with the same tree. Which ops add up over the batch is said by the
-// strategy that shards the batch, by attributes; a kernel that does not know them, and one that would pay too much for
-// it, adds up in an order of its own: results then differ in their last bit.
+// A batch is split by halving into kReductionChunks chunks (shard_batch.h). A device has one, two, four or all of them.
+// An op that sums over the batch sums each chunk. It adds the chunks' sums as a binary tree over their indices, and the
+// all-reduce over devices continues the same tree. The strategy that shards the batch marks these ops by attributes.
+// A kernel that does not know the attributes, or for which they cost too much, sums in its own order: results then differ
+// in their last bit.
 #pragma once
 
 #include <array>
