@@ -14,7 +14,7 @@
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tf/graph/imported_graph.h"
-#include "argosy/tf/server/service/resolved_step.h"
+#include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
 

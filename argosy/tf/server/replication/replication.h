@@ -16,7 +16,7 @@
 #include "argosy/tf/server/replication/replicated_step.h"
 #include "argosy/tf/server/replication/step_check.h"
 #include "argosy/tf/server/replication/step_exclusion.h"
-#include "argosy/tf/server/service/resolved_step.h"
+#include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
 

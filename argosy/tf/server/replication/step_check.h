@@ -12,7 +12,7 @@
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tf/server/replication/replica_totals.h"
-#include "argosy/tf/server/service/resolved_step.h"
+#include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
 
@@ -21,7 +21,7 @@ namespace argosy::tf {
 inline constexpr const char* kOtherThanOneDevice = "ARG-CHECK-001";
 
 struct AloneRun;       // argosy/tf/server/replication/step_comparison.h
-class SessionState;    // argosy/tf/server/service/session_state.h
+class SessionState;    // argosy/tf/server/session/session_state.h
 class StepComparison;  // argosy/tf/server/replication/step_comparison.h
 
 class StepCheck {

@@ -16,7 +16,7 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/tf/graph/graph_export.h"
-#include "argosy/tf/server/service/session_state.h"
+#include "argosy/tf/server/session/session_state.h"
 #include "argosy/tf/server/tests/server_test.h"
 
 namespace argosy::tf {

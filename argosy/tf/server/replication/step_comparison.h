@@ -9,7 +9,7 @@
 
 #include "argosy/strategy/data_parallel/step_equivalence.h"
 #include "argosy/tf/server/replication/step_check.h"
-#include "argosy/tf/server/service/session_state.h"
+#include "argosy/tf/server/session/session_state.h"
 
 namespace argosy::tf {
 

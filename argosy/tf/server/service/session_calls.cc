@@ -2,7 +2,7 @@
 
 #include "argosy/formats/proto/master.pb.h"
 #include "argosy/tf/server/service/master_method.h"
-#include "argosy/tf/server/service/session_devices.h"
+#include "argosy/tf/server/session/session_devices.h"
 
 namespace argosy::tf {
 

@@ -7,8 +7,8 @@
 #include "argosy/base/log.h"
 #include "argosy/formats/proto/master.pb.h"
 #include "argosy/tf/server/service/session_calls.h"
-#include "argosy/tf/server/service/session_devices.h"
-#include "argosy/tf/server/service/step_response.h"
+#include "argosy/tf/server/session/session_devices.h"
+#include "argosy/tf/server/session/step_response.h"
 
 namespace argosy::tf {
 

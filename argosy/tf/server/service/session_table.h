@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/tf/server/service/client_session.h"
+#include "argosy/tf/server/session/client_session.h"
 
 namespace argosy::tf {
 

@@ -3,8 +3,8 @@
 
 #include "argosy/rpc/transport/call_context.h"
 #include "argosy/runtime/machine/watchdog.h"
-#include "argosy/tf/server/service/step_response.h"
 #include "argosy/tf/server/service/stuck_steps.h"
+#include "argosy/tf/server/session/step_response.h"
 
 namespace argosy::tf {
 

@@ -5,7 +5,7 @@
 #include "argosy/formats/proto/tensor_proto.h"
 #include "argosy/formats/proto/types.pb.h"
 #include "argosy/rpc/wire/tensor_wire.h"
-#include "argosy/tf/server/service/step_request.h"
+#include "argosy/tf/server/session/step_request.h"
 
 namespace argosy::tf {
 namespace {

@@ -1,11 +1,11 @@
-#include "argosy/tf/server/service/client_session.h"
+#include "argosy/tf/server/session/client_session.h"
 
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/rpc/wire/wire_writer.h"
-#include "argosy/tf/server/service/device_check.h"
-#include "argosy/tf/server/service/run_options.h"
-#include "argosy/tf/server/service/session_resources.h"
-#include "argosy/tf/server/service/step_response.h"
+#include "argosy/tf/server/session/device_check.h"
+#include "argosy/tf/server/session/run_options.h"
+#include "argosy/tf/server/session/session_resources.h"
+#include "argosy/tf/server/session/step_response.h"
 
 namespace argosy::tf {
 

@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/session_state.h"
+#include "argosy/tf/server/session/session_state.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/session_resources.h"
+#include "argosy/tf/server/session/session_resources.h"
 
 namespace argosy::tf {
 

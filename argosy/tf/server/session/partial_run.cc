@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/partial_run.h"
+#include "argosy/tf/server/session/partial_run.h"
 
 #include <algorithm>
 #include <map>

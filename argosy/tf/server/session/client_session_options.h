@@ -9,9 +9,9 @@
 #include "argosy/runtime/machine/deadlines.h"
 #include "argosy/runtime/machine/device_set.h"
 #include "argosy/tf/server/replication/replica_totals.h"
-#include "argosy/tf/server/service/session_config.h"
 #include "argosy/tf/server/service/stuck_steps.h"
 #include "argosy/tf/server/service/work_totals.h"
+#include "argosy/tf/server/session/session_config.h"
 
 namespace argosy::tf {
 

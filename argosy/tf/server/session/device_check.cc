@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/device_check.h"
+#include "argosy/tf/server/session/device_check.h"
 
 #include <algorithm>
 #include <unordered_set>

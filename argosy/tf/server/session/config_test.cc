@@ -3,10 +3,10 @@
 
 #include "argosy/rpc/wire/wire_writer.h"
 #include "argosy/runtime/machine/device_set_view.h"
-#include "argosy/tf/server/service/run_options.h"
-#include "argosy/tf/server/service/session_config.h"
-#include "argosy/tf/server/service/session_devices.h"
 #include "argosy/tf/server/service/session_service.h"
+#include "argosy/tf/server/session/run_options.h"
+#include "argosy/tf/server/session/session_config.h"
+#include "argosy/tf/server/session/session_devices.h"
 #include "argosy/tf/server/tests/server_test.h"
 
 namespace argosy::tf {

@@ -1,5 +1,5 @@
 // What steps of a session change is what it was once it is put back: variables, queues in their order, tables, streams.
-#include "argosy/tf/server/service/session_state.h"
+#include "argosy/tf/server/session/session_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "argosy/tf/server/service/callable_table.h"
+#include "argosy/tf/server/session/callable_table.h"
 
 #include <algorithm>
 #include <string>
 
-#include "argosy/tf/server/service/run_options.h"
+#include "argosy/tf/server/session/run_options.h"
 
 namespace argosy::tf {
 

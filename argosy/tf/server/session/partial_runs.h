@@ -11,9 +11,9 @@
 #include "argosy/rpc/transport/call_context.h"
 #include "argosy/rpc/wire/tensor_wire.h"
 #include "argosy/tf/server/replication/replication.h"
-#include "argosy/tf/server/service/client_session_options.h"
-#include "argosy/tf/server/service/partial_run.h"
-#include "argosy/tf/server/service/step_request.h"
+#include "argosy/tf/server/session/client_session_options.h"
+#include "argosy/tf/server/session/partial_run.h"
+#include "argosy/tf/server/session/step_request.h"
 
 namespace argosy::tf {
 

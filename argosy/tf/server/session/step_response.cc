@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/step_response.h"
+#include "argosy/tf/server/session/step_response.h"
 
 #include "argosy/base/str.h"
 #include "argosy/tf/server/service/rpc_error.h"

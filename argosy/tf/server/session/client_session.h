@@ -18,13 +18,13 @@
 #include "argosy/runtime/session/session.h"
 #include "argosy/tf/graph/imported_graph.h"
 #include "argosy/tf/server/replication/replication.h"
-#include "argosy/tf/server/service/callable_table.h"
-#include "argosy/tf/server/service/client_session_options.h"
-#include "argosy/tf/server/service/partial_runs.h"
-#include "argosy/tf/server/service/resolved_step.h"
 #include "argosy/tf/server/service/session_lease.h"
-#include "argosy/tf/server/service/step_request.h"
-#include "argosy/tf/server/service/step_runner.h"
+#include "argosy/tf/server/session/callable_table.h"
+#include "argosy/tf/server/session/client_session_options.h"
+#include "argosy/tf/server/session/partial_runs.h"
+#include "argosy/tf/server/session/resolved_step.h"
+#include "argosy/tf/server/session/step_request.h"
+#include "argosy/tf/server/session/step_runner.h"
 
 namespace argosy::tf {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "argosy/runtime/machine/device_set.h"
-#include "argosy/tf/server/service/session_config.h"
+#include "argosy/tf/server/session/session_config.h"
 
 namespace tensorflow {
 class ListDevicesResponse;

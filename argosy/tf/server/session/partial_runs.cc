@@ -1,9 +1,9 @@
-#include "argosy/tf/server/service/partial_runs.h"
+#include "argosy/tf/server/session/partial_runs.h"
 
 #include <optional>
 
-#include "argosy/tf/server/service/step_response.h"
 #include "argosy/tf/server/service/stuck_call.h"
+#include "argosy/tf/server/session/step_response.h"
 
 namespace argosy::tf {
 

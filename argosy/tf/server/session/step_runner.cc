@@ -1,11 +1,11 @@
-#include "argosy/tf/server/service/step_runner.h"
+#include "argosy/tf/server/session/step_runner.h"
 
 #include <algorithm>
 
 #include "argosy/base/clock.h"
 #include "argosy/formats/proto/config.pb.h"
-#include "argosy/tf/server/service/step_metadata.h"
 #include "argosy/tf/server/service/stuck_call.h"
+#include "argosy/tf/server/session/step_metadata.h"
 
 namespace argosy::tf {
 

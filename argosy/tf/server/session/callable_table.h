@@ -8,7 +8,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/formats/proto/config.pb.h"
-#include "argosy/tf/server/service/resolved_step.h"
+#include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
 

@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/session_config.h"
+#include "argosy/tf/server/session/session_config.h"
 
 #include <algorithm>
 

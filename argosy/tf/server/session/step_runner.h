@@ -5,8 +5,8 @@
 
 #include "argosy/rpc/transport/call_context.h"
 #include "argosy/tf/server/replication/replication.h"
-#include "argosy/tf/server/service/client_session_options.h"
-#include "argosy/tf/server/service/resolved_step.h"
+#include "argosy/tf/server/session/client_session_options.h"
+#include "argosy/tf/server/session/resolved_step.h"
 
 namespace tensorflow {
 class RunMetadata;

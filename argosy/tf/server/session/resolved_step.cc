@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/resolved_step.h"
+#include "argosy/tf/server/session/resolved_step.h"
 
 #include <algorithm>
 #include <charconv>

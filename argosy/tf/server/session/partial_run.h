@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "argosy/tf/server/service/resolved_step.h"
+#include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
 

@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/run_options.h"
+#include "argosy/tf/server/session/run_options.h"
 
 #include "argosy/formats/proto/config.pb.h"
 

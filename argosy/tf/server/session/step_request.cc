@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/step_request.h"
+#include "argosy/tf/server/session/step_request.h"
 
 namespace argosy::tf {
 

@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/session_devices.h"
+#include "argosy/tf/server/session/session_devices.h"
 
 #include <algorithm>
 
