@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/str.h"
 #include "argosy/base/threads/parallel.h"
 #include "argosy/comm/shared_memory/host_places.h"
@@ -63,7 +64,7 @@ Result<Event> InprocRendezvous::run(const CollectiveCall& call, const InprocPlac
   if (round.status.ok() && round.link_seconds > 0) pace(round, round.start_nanos);
   Result<Event> end = Event();
   if (!round.status.ok()) {
-    end = round.status;
+    end = copy_of(round.status);
   } else if (!round.ends.empty()) {
     end = round.ends[slot];
   }
@@ -76,19 +77,20 @@ void InprocRendezvous::begin(Round& round, bool helps) {
   GroupBackend* backend = nullptr;
   for (const Round::Entry& entry : round.entries) backend = backend != nullptr ? backend : entry.backend;
   if (backend == nullptr) return begin_in_host_memory(round, helps);
-  if (Status agreed = CollectiveJob::check(round.calls); !agreed.ok()) return finish(round, std::move(agreed));
-  std::vector<CollectiveCall> calls = round.calls;
-  for (std::size_t s = 0; s < calls.size(); ++s) {
-    if (round.entries[s].backend == nullptr) calls[s].device = nullptr;
-    round.calls[s].ready = {};
-  }
-  Result<std::vector<Event>> ends = backend->start(calls, step_abort_);
-  if (ends.ok()) round.ends = *std::move(ends);
-  finish(round, ends.status());
+  finish(round, guarded([&]() -> Status {
+           ARGOSY_RETURN_IF_ERROR(CollectiveJob::check(round.calls));
+           std::vector<CollectiveCall> calls = round.calls;
+           for (std::size_t s = 0; s < calls.size(); ++s) {
+             if (round.entries[s].backend == nullptr) calls[s].device = nullptr;
+             round.calls[s].ready = {};
+           }
+           ARGOSY_ASSIGN_OR_RETURN(round.ends, backend->start(calls, step_abort_));
+           return ok_status();
+         }));
 }
 
 void InprocRendezvous::begin_in_host_memory(Round& round, bool helps) {
-  Status planned = round.job.plan(round.calls);
+  Status planned = guarded([&] { return round.job.plan(round.calls); });
   if (!planned.ok() || round.job.empty()) return finish(round, std::move(planned));
   double link = options_.link_bytes_per_second;
   bool waited_for = false, on_devices = false;
@@ -99,8 +101,10 @@ void InprocRendezvous::begin_in_host_memory(Round& round, bool helps) {
   if (on_devices || !waited_for) {
     const HostPlaces places = HostPlaces::of(round.calls);
     if (!waited_for && !places.worth_streams()) {
-      round.job.work_alone();
-      return finish(round, {});
+      return finish(round, guarded([&] {
+                      round.job.work_alone();
+                      return ok_status();
+                    }));
     }
     if (places.link_bytes_per_second > 0) link = places.link_bytes_per_second;
   }
@@ -118,7 +122,11 @@ void InprocRendezvous::begin_in_host_memory(Round& round, bool helps) {
       if (wakes > 0 && seat(round.calls[s].rank).wake()) --wakes;
     } else if (device != nullptr) {
       round.users.fetch_add(1, std::memory_order_relaxed);
-      device->communication().run([self = shared_from_this(), &round, s] { self->share(round, s); });
+      try {
+        device->communication().run([self = shared_from_this(), &round, s] { self->share(round, s); });
+      } catch (...) {  // no memory for the task: it was not queued
+        share(round, s);
+      }
     }
   }
 }
@@ -150,11 +158,11 @@ void InprocRendezvous::finish(Round& round, Status status) {
 }
 
 void InprocRendezvous::finish_one(Round& round, std::size_t slot) {
-  const Result<Event> end = !round.status.ok()   ? Result<Event>(round.status)
-                            : round.ends.empty() ? Result<Event>(Event())
-                                                 : Result<Event>(round.ends[slot]);
-  const Communicator::Done done = std::exchange(round.entries[slot].done, nullptr);
-  done(end);
+  Result<Event> end = !round.status.ok()   ? Result<Event>(copy_of(round.status))
+                      : round.ends.empty() ? Result<Event>(Event())
+                                           : Result<Event>(round.ends[slot]);
+  Communicator::Done done = std::exchange(round.entries[slot].done, nullptr);
+  call_and_release(done, "the end of a collective", std::move(end));  // the other ranks' follow, whatever is thrown
 }
 
 void InprocRendezvous::pace(const Round& round, std::int64_t start_nanos) {
@@ -167,7 +175,7 @@ void InprocRendezvous::abort(const Status& cause) {
   if (!rounds_.close(cause, gathering)) return;
   for (Round* const round : gathering) {
     drop_timers(round->timers);
-    finish(*round, cause);
+    finish(*round, copy_of(cause));
     InprocRounds::leave(*round);
   }
 }
@@ -188,12 +196,16 @@ void InprocRendezvous::disarm() {
 
 void InprocRendezvous::set_timer(std::int64_t id, std::size_t slot, std::chrono::nanoseconds timeout) {
   ARGOSY_CHECK(options_.timers != nullptr);
-  const Result<Timers::Token> token =
-      options_.timers->set(std::chrono::steady_clock::now() + timeout, [weak = weak_from_this(), id, slot, timeout] {
-        if (const auto self = weak.lock()) self->give_up(id, slot, timeout);
-      });
-  if (!token.ok()) return abort(token.status());
-  if (!rounds_.add_timer(id, *token)) options_.timers->cancel(*token);
+  const Status set = guarded([&]() -> Status {
+    const auto end = std::chrono::steady_clock::now() + timeout;
+    const auto callback = [weak = weak_from_this(), id, slot, timeout] {
+      if (const auto self = weak.lock()) self->give_up(id, slot, timeout);
+    };
+    ARGOSY_ASSIGN_OR_RETURN(const Timers::Token token, options_.timers->set(end, callback));
+    if (!rounds_.add_timer(id, token)) options_.timers->cancel(token);
+    return ok_status();
+  });
+  if (!set.ok()) abort(set);
 }
 
 void InprocRendezvous::drop_timers(const std::vector<Timers::Token>& timers) {
@@ -202,12 +214,15 @@ void InprocRendezvous::drop_timers(const std::vector<Timers::Token>& timers) {
 
 void InprocRendezvous::give_up(std::int64_t id, std::size_t slot, std::chrono::nanoseconds timeout) {
   if (timeout.count() <= 0) timeout = options_.timeout;
-  const std::string late = rounds_.late(id, slot, timeout);
-  if (late.empty()) return;
-  abort(
-      deadline_exceeded(late)
-          .with_id("ARG-COMM-002")
-          .with_hint("look at what those ranks do: an earlier error, another order of collectives, or just slow work"));
+  // A round that still gathers ends in any case: its caller's tensors may go when this returns.
+  const Status late = guarded([&]() -> Status {
+    const std::string what = rounds_.late(id, slot, timeout);
+    if (what.empty()) return ok_status();
+    return deadline_exceeded(what)
+        .with_id("ARG-COMM-002")
+        .with_hint("look at what those ranks do: an earlier error, another order of collectives, or just slow work");
+  });
+  if (!late.ok()) abort(late);
 }
 
 }  // namespace argosy

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/str.h"
 #include "argosy/base/threads/spin.h"
 
@@ -134,7 +135,7 @@ bool InprocRounds::close(const Status& cause, std::vector<InprocRound*>& gatheri
   {
     MutexLock lock(mutex_);
     if (!cause_.ok()) return false;
-    cause_ = cause;
+    cause_ = copy_of(cause);
     closed_.store(true, std::memory_order_release);
     gathering.swap(gathering_);
     for (InprocRound* const round : gathering) set_users(*round, 1);

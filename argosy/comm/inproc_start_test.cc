@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <new>
 #include <thread>
 
 #include "argosy/base/threads/timers.h"
@@ -105,6 +106,36 @@ TEST(InprocStart, OnStreamsOfDevices) {
     EXPECT_EQ(a.tensor.data<float>()[kElements - 1], 3);
     EXPECT_EQ(b.tensor.data<float>()[kElements - 1], 3);
   }
+}
+
+// Where the last rank throws, or a callback, nobody else would tell the others.
+TEST(InprocStart, WhatIsThrownEndsItForAll) {
+  class NoMemory final : public GroupBackend {
+   public:
+    Result<std::vector<Event>> start(std::span<const CollectiveCall>, const std::shared_ptr<StepAbort>&) override {
+      throw std::bad_alloc();
+    }
+  };
+  NoMemory backend;
+  const InprocGroup group(2);
+  Started a(1), b(2);
+  a.start(*group.on_device(0, nullptr, &backend));
+  b.start(*group.on_device(1, nullptr, &backend));
+  for (const Started* const s : {&a, &b}) {
+    EXPECT_EQ(s->times, 1);
+    EXPECT_EQ(s->status.code(), Code::kResourceExhausted);
+  }
+}
+
+TEST(InprocStart, ACallbackThatThrowsHoldsUpNobody) {
+  InprocGroup group(2);
+  const Tensor first = Tensor::zeros(DType::kFloat32, {3});
+  Started second(2);
+  group.rank(0).start({.kind = Collective::kAllReduce, .name = "bucket 3", .tensors = {&first, 1}},
+                      [](const Result<Event>&) { throw std::bad_alloc(); });
+  second.start(group.rank(1));
+  EXPECT_EQ(second.times, 1);
+  EXPECT_TRUE(second.status.ok());
 }
 
 TEST(InprocStart, AbortEndsWhatIsIncomplete) {

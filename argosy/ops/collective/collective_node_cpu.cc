@@ -18,7 +18,7 @@ std::int64_t asked_size(const KernelInit& init) {
   return 0;
 }
 
-// Of all groups of a set of devices; it outlives their steps.
+// Of all groups of a set of devices. A reset of containers may drop it while steps run: their groups hold it.
 class GroupTimers final : public Resource {
  public:
   std::string describe() const override { return "timers of collectives"; }
@@ -28,11 +28,14 @@ class GroupTimers final : public Resource {
 // The communicators of one group: a resource of the step, by the group's name.
 class GroupOfStep final : public Resource {
  public:
-  GroupOfStep(int size, const InprocOptions& options) : group_(size, options) {}
+  // `timers`: those of the options.
+  GroupOfStep(int size, const InprocOptions& options, std::shared_ptr<GroupTimers> timers)
+      : timers_(std::move(timers)), group_(size, options) {}
   std::string describe() const override { return str_cat("communicators of ", group_.size(), " ranks"); }
   const InprocGroup& group() const { return group_; }
 
  private:
+  const std::shared_ptr<GroupTimers> timers_;  // outlives the group
   const InprocGroup group_;
 };
 
@@ -43,8 +46,8 @@ Result<std::shared_ptr<GroupOfStep>> group_of_step(KernelContext& c, const std::
   StepContext& step = *c.step();
   // Without a time-out of their own ranks wait as long as the step lasts.
   const InprocOptions options{.timeout = {}, .cancellation = &step.cancellation(), .timers = &timers->timers};
-  return step.step_resources().find_or_make<GroupOfStep>("_collective", name,
-                                                         [&] { return std::make_shared<GroupOfStep>(size, options); });
+  return step.step_resources().find_or_make<GroupOfStep>(
+      "_collective", name, [&] { return std::make_shared<GroupOfStep>(size, options, timers); });
 }
 
 // Divides a sum, or another reduction, as a mean is divided.
