@@ -1,4 +1,4 @@
-// GraphCapturer: records the work of a step once and replays it as one unit (CUDA graphs). A LaunchQueue may implement
+// GraphCapturer: captures the work of a step once and replays it as one unit (CUDA graphs). A LaunchQueue may implement
 // it; callers find it by dynamic_cast. Thread: the compute stream's alone.
 #pragma once
 

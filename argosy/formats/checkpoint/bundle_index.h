@@ -1,4 +1,4 @@
-// The parsed and checked content of a checkpoint's .index. Internal to argosy/tf.
+// The parsed and checked content of a checkpoint's .index. Internal to argosy/formats.
 #pragma once
 
 #include <cstdint>

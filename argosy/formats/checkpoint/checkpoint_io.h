@@ -1,4 +1,4 @@
-// File-system operations of a save, each announced to an IoHook first. Internal to argosy/tf.
+// File-system operations of a save, each announced to an IoHook first. Internal to argosy/formats.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Moving many runs of bytes between memory and files with all of the calling thread's team, checksums on the way.
-// Internal to argosy/tf.
+// Internal to argosy/formats.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Copying between a tensor and slices of it. Internal to argosy/tf.
+// Copying between a tensor and slices of it. Internal to argosy/formats.
 #pragma once
 
 #include "argosy/formats/checkpoint/slice_key.h"

@@ -1,4 +1,4 @@
-// Tensors and TensorFlow's TensorProto. Internal to argosy/tf: the messages are known here by name only.
+// Tensors and TensorFlow's TensorProto. Not a public header: the messages are known here by name only.
 #pragma once
 
 #include <cstdint>

@@ -57,8 +57,7 @@ struct TrainerOptions {
   int checkpoints_to_keep = 3;        // older ones are removed
   bool resume = false;  // from the newest checkpoint in checkpoint_dir; FAILED_PRECONDITION if it does not fit
 
-  // TensorBoard event files; "": none.
-  std::string log_dir = "";     // TensorBoard event files
+  std::string log_dir = "";     // TensorBoard event files; "": none
   std::int64_t log_every = 10;  // steps
 
   // Steps between two checks for silent data corruption (sdc_check.h). A run also checks before each checkpoint and at
@@ -70,7 +69,6 @@ struct TrainerOptions {
   bool verdict = true;      // with several devices: measure one device and all in turn at the end
   bool stop_on_nan = true;  // a loss that is not finite ends the run with ABORTED
   int patience = 0;         // stop after so many epochs without a better first metric; 0: never
-  // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none.
   std::string trace_path = "";        // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
   bool log_device_placement = false;  // prints where each node runs
 
@@ -78,7 +76,7 @@ struct TrainerOptions {
   std::function<bool(const TrainProgress&)> progress = {};
 };
 
-// What train() did.
+// What fit() did.
 struct TrainReport {
   std::vector<DeviceSpec> devices;                                               // that trained
   std::int64_t first_step = 0;                                                   // step at which this run began
