@@ -6,6 +6,7 @@ namespace argosy {
 
 void add_row(OpRegistry& ops, OpRow row, const OpFacts& shared) {
   OpFacts& own = row.facts;
+  const bool own_text = !own.sharding.empty();
   const CostFn cost = own.cost != nullptr ? own.cost : shared.cost;
   ops.add({.name = std::move(row.name),
            .doc = std::move(row.doc),
@@ -23,6 +24,10 @@ void add_row(OpRegistry& ops, OpRow row, const OpFacts& shared) {
            .async = own.async || shared.async,
            .collective = own.collective || shared.collective,
            .batch_rule = own.batch_rule != BatchRule{} ? own.batch_rule : shared.batch_rule,
+           .sharding = own.sharding.empty() && own.sharding_rule == nullptr ? shared.sharding : std::move(own.sharding),
+           .sharding_rule = own.sharding_rule != nullptr ? own.sharding_rule
+                            : own_text                   ? nullptr
+                                                         : shared.sharding_rule,
            .opens_files = own.opens_files || shared.opens_files,
            .host_inputs = own.host_inputs.empty() ? shared.host_inputs : std::move(own.host_inputs),
            .host_outputs = own.host_outputs.empty() ? shared.host_outputs : std::move(own.host_outputs)});

@@ -28,6 +28,8 @@ struct OpFacts {
   bool async = false;
   bool collective = false;
   BatchRule batch_rule{};
+  std::string sharding = {};
+  ShardingRuleFn sharding_rule = nullptr;
   bool opens_files = false;
   std::vector<int> host_inputs = {};
   std::vector<int> host_outputs = {};

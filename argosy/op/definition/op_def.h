@@ -11,9 +11,10 @@
 
 namespace argosy {
 
-class GradContext;   // argosy/graph/gradients.h
-class ShapeContext;  // argosy/op/definition/shape_context.h
-class Value;         // argosy/graph/graph.h
+class GradContext;    // argosy/graph/gradients.h
+class ShapeContext;   // argosy/op/definition/shape_context.h
+class Value;          // argosy/graph/graph.h
+struct ShardingRule;  // argosy/op/definition/sharding_rule.h
 
 // Integers known before the step runs, each of which may be unknown: the value of a shape-like tensor.
 using PartialInts = std::vector<std::optional<std::int64_t>>;
@@ -40,6 +41,10 @@ using GradientFn = std::vector<Value> (*)(GradContext&);
 using KnownIntsFn = std::optional<PartialInts> (*)(const ShapeContext&, int index);
 // REQUIRES of the context: every output shape is set (unknown sizes count as 1).
 using CostFn = Cost (*)(const ShapeContext&);
+
+// The sharding rule of a node, where OpSpec::sharding cannot say it: it depends on shapes, attributes or known integers.
+// REQUIRES of the context: the shapes of inputs and outputs are known.
+using ShardingRuleFn = Result<ShardingRule> (*)(const ShapeContext&);
 
 // An op without a gradient says so: silence is not an answer.
 inline constexpr GradientFn kNotDifferentiable = nullptr;
@@ -190,6 +195,10 @@ struct OpSpec {
   std::string fused_as = {};           // the op that does the same, then adds a bias and applies an activation
   std::vector<InPlace> in_place = {};  // pairs that may share memory
   BatchRule batch_rule{};              // what replicating a step over shards of a batch may take for granted
+  // How a sharded or partial input makes a sharded or partial output, for any mesh: argosy/op/definition/sharding_rule.h.
+  // Text in its notation, or a function. Neither, and not elementwise: nobody has said it yet, which counts as "whole".
+  std::string sharding = {};
+  ShardingRuleFn sharding_rule = nullptr;
   bool opens_files =
       false;  // reads or writes files that its inputs or attributes name (argosy/op/kernel/file_policy.h)
   // Random: every shard of a batch draws the same as one device does, not a part of it. Candidates are drawn for the

@@ -48,7 +48,12 @@ struct DataParallelOptions {
   // Batch norms (tf.nn.moments, FusedBatchNorm in training) use global statistics, and give one device's numbers. Cost:
   // two small all-reduces per layer forwards, one backwards.
   bool sync_batch_norm = false;
-  int shards = 0;                            // logical shards, at least one a device; 0: one a device
+  int shards = 0;  // logical shards, at least one a device; 0: one a device
+  // Micro-batches per device and step. Their gradients add up before one update, so activations need memory for one
+  // micro-batch. The result is that of 1, to the bit where plain data parallelism has the bits of one device.
+  int accumulate = 1;
+  // 1: each device keeps a shard of every slot (Adam's m and v) and updates its shard of the variables (ZeRO-1).
+  int zero = 0;
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
 };
@@ -64,6 +69,15 @@ struct ReplicationNote {
   std::string node;          // of the original graph
   std::string op;            // of the node
   std::string text;          // "'z' (RandomGamma): draws depend on the number of devices"
+};
+
+// A collective of a replicated step, for reports.
+struct PlannedCollective {
+  std::string op;          // "all-reduce", "reduce-scatter", "all-gather", "broadcast"
+  std::string value;       // the node of the original graph; of a bucket, the first
+  int values = 1;          // how many travel together
+  std::int64_t bytes = 0;  // the global value; -1: the size depends on the step
+  std::string why;         // "gradients of variables that every device updates"
 };
 
 class DataParallel {

@@ -47,8 +47,11 @@ Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions option
 }
 
 Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, const CompiledModelOptions& options) {
-  DataParallelOptions parallel{
-      .loss_placement = options.loss_placement, .sync_batch_norm = options.sync_batch_norm, .shards = options.shards};
+  DataParallelOptions parallel{.loss_placement = options.loss_placement,
+                               .sync_batch_norm = options.sync_batch_norm,
+                               .shards = options.shards,
+                               .accumulate = options.accumulate,
+                               .zero = options.zero};
   for (const DeviceSpec& spec : options.devices) {
     parallel.devices.push_back(spec.name.to_string());
     parallel.weights.push_back(spec.speed);

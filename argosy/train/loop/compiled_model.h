@@ -37,6 +37,8 @@ struct CompiledModelOptions {
   std::optional<PlacementKind> loss_placement = {};
   bool sync_batch_norm = false;  // see DataParallelOptions
   int shards = 0;                // see DataParallelOptions
+  int accumulate = 1;            // see DataParallelOptions
+  int zero = 0;                  // see DataParallelOptions
 };
 
 // One thread at a time.

@@ -28,6 +28,10 @@ Result<std::unique_ptr<CompiledModel>> CompiledModels::make(const std::vector<De
   CompiledModelOptions program{
       .devices = devices, .loss_placement = options_.loss_placement, .sync_batch_norm = options_.sync_batch_norm};
   if (!for_training) program.loss_placement.reset();
+  if (for_training) {
+    program.accumulate = options_.strategy.accumulate;
+    program.zero = options_.strategy.zero;
+  }
   if (options_.reproducible) program.shards = std::max<int>(kLogicalShards, static_cast<int>(devices.size()));
   program.session.devices = options_.devices;
   // Only the steps of training are traced.

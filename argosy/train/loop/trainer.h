@@ -19,6 +19,7 @@
 #include "argosy/data/dataset.h"
 #include "argosy/device/device.h"
 #include "argosy/strategy/sharding/batch_placement.h"
+#include "argosy/strategy/strategy_spec.h"
 #include "argosy/train/model/model.h"
 #include "argosy/train/model/optimizers.h"
 #include "argosy/train/report/verdict.h"
@@ -43,6 +44,7 @@ struct TrainerOptions {
   bool reproducible = false;                         // same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
   bool sync_batch_norm = false;                      // see DataParallelOptions
   std::optional<PlacementKind> loss_placement = {};  // unset: found from the graph
+  StrategySpec strategy = {};                        // how the devices share the work (argosy/strategy/strategy_spec.h)
 
   std::int64_t batch = 128;         // the global batch: examples per step over all devices
   std::int64_t steps = 0;           // in total, counted from the first run's start; 0: by epochs
@@ -66,9 +68,9 @@ struct TrainerOptions {
   // The first `check_steps` steps also run on one device, from the same state. INTERNAL "ARG-CHECK-001" names the loss
   // or the variable that differs (argosy/strategy/data_parallel/step_equivalence.h). No effect on one device.
   std::int64_t check_steps = 0;
-  bool verdict = true;      // with several devices: measure one device and all in turn at the end
-  bool stop_on_nan = true;  // a loss that is not finite ends the run with ABORTED
-  int patience = 0;         // stop after so many epochs without a better first metric; 0: never
+  bool verdict = true;                // with several devices: measure one device and all in turn at the end
+  bool stop_on_nan = true;            // a loss that is not finite ends the run with ABORTED
+  int patience = 0;                   // stop after so many epochs without a better first metric; 0: never
   std::string trace_path = "";        // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
   bool log_device_placement = false;  // prints where each node runs
 

@@ -1,0 +1,98 @@
+// ShardingRule: how shards and partial values pass through a node, whatever the mesh and the strategy.
+//
+// A *factor* is an index of the node, as in einsum notation. MatMul has i, j and k:
+//
+//   i k, k j -> i j; sum k          sharded along i: rows of the product
+//                                   sharded along j: columns of it
+//                                   sharded along k: partial sums of it
+//
+// Sharding a node along one factor on one mesh axis means, for every device of that axis:
+// * an input that has the factor is sharded along the dimension that holds it; every other input is replicated;
+// * an output that has the factor is sharded likewise;
+// * an output without it is partial, by the factor's role. (A role that forbids sharding: see FactorRole.)
+// Values of any size may be sharded. Shards may be unequal or empty.
+//
+// A rule claims no more than what is true for every input. argosy/sharding/rules/rules_test.cc tries each claim of each
+// op by brute force. What a rule does not claim is computed whole, on gathered inputs: slower, never wrong.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "argosy/op/definition/op_def.h"
+
+namespace argosy {
+
+// What sharding a node along a factor gives for outputs that lack the factor.
+enum class FactorRole : char {
+  kPass,   // there is no such output
+  kSum,    // partial sums: the global value is the sum over the shards
+  kMax,    // the global value is the maximum over the shards, element by element
+  kMin,    // the minimum
+  kWhole,  // the node must not be sharded along this factor: Softmax along its classes
+  kHalo,   // sharding needs rows of the neighbours: a convolution along its height. Whole, so far.
+  kRows,   // an integer input numbers its elements: the rows of Gather's table. Whole, so far.
+};
+
+struct Factor {
+  std::string name;        // as in the text: "i", "k"
+  std::int64_t size = -1;  // -1: not known
+  FactorRole role = FactorRole::kPass;
+};
+
+// The factors of one dimension, outer first: {b, t} of a dimension of size b * t. Empty: the dimension belongs to no
+// factor and must not be sharded (size 1 and broadcast, or nothing is claimed of it).
+using FactorsOfDim = std::vector<std::int8_t>;
+
+// How a rule sees one input or output.
+struct OperandRule {
+  enum class Kind : char {
+    kDims,  // by its dimensions; none: a scalar
+    // An input: read whole, so it is replicated. An output: scratch that only the gradient of the same shard reads, so
+    // each device keeps its own.
+    kOpaque,
+    kSizes,     // an input of integers: the sizes of output `of`. Element d is the size of dimension d: a device takes
+                // the size of its own shard
+    kShapeOnly  // an input of which only the shape is read: any placement will do
+  };
+  Kind kind = Kind::kOpaque;
+  std::vector<FactorsOfDim> dims = {};  // kDims
+  int of = -1;                          // kSizes: the output
+};
+
+struct ShardingRule {
+  enum class Kind : char {
+    kFactors,  // as the fields below say
+    kWhole,    // every device computes it from replicated inputs
+    kOnce,     // has or changes state that exists once: one device runs it once a step, others get its outputs
+  };
+  Kind kind = Kind::kWhole;
+  std::string why = {};  // kWhole: the reason, for the plan: "axis 0 is sorted"
+  std::vector<Factor> factors = {};
+  std::vector<OperandRule> inputs = {}, outputs = {};
+  // Groups of inputs. The inputs of one group may be partial sums at once; all others are replicated then, and the
+  // outputs are partial sums. A replicated member of the group counts once. Add: {{0, 1}}. Mul: {{0}, {1}}.
+  std::vector<std::vector<int>> linear = {};
+  // Inputs that may be a partial maximum (minimum) while all others are replicated. The outputs are so then.
+  std::vector<int> monotone = {};
+  // Inputs that are written: variables. Such an input keeps its layout, and its new value is never partial.
+  std::vector<int> updates = {};
+  // Factors over which a shard may keep statistics of its own, if the user asked for that: batch normalisation.
+  std::vector<std::int8_t> may_be_local = {};
+  bool draws = false;  // random numbers: a shard is a block of one stream
+};
+
+// The rule of a node, from OpDef::sharding, OpDef::sharding_rule or OpDef::elementwise. `c` knows the shapes of inputs
+// and outputs. kWhole, with a reason, where the op says nothing, where shapes are not known, or where its rule does not
+// cover this node. An error is a bug of the rule.
+Result<ShardingRule> sharding_rule(const ShapeContext& c);
+
+// True if the op says in its definition how it is sharded, be it "whole" or "once".
+bool has_sharding_rule(const OpDef& op);
+
+// Text for people: "i k, k j -> i j; sum k".
+std::string to_string(const ShardingRule& rule);
+
+}  // namespace argosy

@@ -1,0 +1,26 @@
+#include "argosy/sharding/placement.h"
+
+#include "argosy/base/str.h"
+
+namespace argosy {
+
+std::string to_string(const Placement& p) {
+  switch (p.kind) {
+    case Placement::Kind::kReplicate: return "R";
+    case Placement::Kind::kShard:
+      return p.rounds == 1 ? str_cat("S(", int{p.dim}, ")") : str_cat("S(", int{p.dim}, ")/", p.rounds);
+    case Placement::Kind::kPartial:
+      return p.combine == Combine::kSum ? "P(sum)" : p.combine == Combine::kMax ? "P(max)" : "P(min)";
+    case Placement::Kind::kVarying: return "V";
+    case Placement::Kind::kOnce: return "once";
+  }
+  return "?";
+}
+
+std::string to_string(const Layout& layout) {
+  std::string text;
+  for (const Placement& p : layout) text += (text.empty() ? "" : " ") + to_string(p);
+  return text;
+}
+
+}  // namespace argosy
