@@ -1,4 +1,4 @@
-#include "argosy/sharding/resolve/rule_table.h"
+#include "argosy/sharding/rules/rule_table.h"
 
 #include <unordered_map>
 
