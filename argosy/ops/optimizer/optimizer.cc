@@ -113,12 +113,21 @@ OpSpec spec(const UpdateRow& row, bool sparse, bool resource) {
   if (sparse) op.attrs.push_back("Tindices: index");
   if (row.attr != nullptr) op.attrs.push_back(row.attr);
   int position = 0;
+  std::string operands, updates;  // of its sharding rule: elementwise, or row by row where indices say
   for (const std::string& name : str_split(sparse ? row.sparse : row.dense, ' ')) {
+    if (position < row.variables) updates += str_cat(" ", position);
+    const bool is_gradient = name == "grad" || name == "delta";
+    operands += str_cat(position == 0 ? "" : ", ", position < row.variables ? (sparse ? "v d.." : "i..")
+                                                   : is_gradient            ? (sparse ? "n d.." : "i..")
+                                                   : name == "indices"      ? "n"
+                                                                            : ".");
     const bool variable = position++ < row.variables;
     const char* type = variable ? (resource ? "resource" : "Ref(T)") : name == "indices" ? "Tindices" : "T";
     op.inputs.push_back(str_cat(name, ": ", name == "global_step" ? "int64" : type));
   }
   if (!resource) op.outputs = {"out: Ref(T)"};
+  op.sharding = str_cat(operands, " ->", resource ? "" : sparse ? " v d.." : " i..", "; updates", updates,
+                        sparse ? "; rows v; whole n" : "");
   return op;
 }
 
