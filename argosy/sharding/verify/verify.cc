@@ -84,10 +84,26 @@ class Check {
         if (!fetch && !reads) return wrong(str_cat(what, " names a user that does not read the value"));
         const Placement now = arrives(r.value, use, r.axis);
         if (now != r.from) return wrong(str_cat(what, " starts from ", to_string(r.from), "; the user has ", to_string(now)));
+        if (!fetch && carries_state(use)) {
+          const auto common = [](const Placement& p) { return p.is_replicate() || p.kind == Kind::kOnce; };
+          if (!common(r.from) || !common(r.to)) return wrong(str_cat(what, " is of state, which stays where it is"));
+        }
         arrives_[{use.node, use.input, r.axis}] = r.to;
       }
     }
     return ok_status();
+  }
+
+  // The user takes a handle, or a reference itself.
+  bool carries_state(Graph::Use use) const {
+    const Node& n = graph_.node(use.node);
+    const Endpoint e = n.inputs[static_cast<std::size_t>(use.input)];
+    const DType dtype = graph_.dtype(e);
+    if (dtype == DType::kResource || dtype == DType::kVariant) return true;
+    if (!graph_.node(e.node).output_is_ref(e.index) || !n.op->has_ref_input()) return false;
+    std::vector<bool> refs;
+    const auto dtypes = arg_dtypes(n.op->input_args, n.attrs, &refs);
+    return dtypes.ok() && static_cast<std::size_t>(use.input) < refs.size() && refs[static_cast<std::size_t>(use.input)];
   }
 
   Placement arrives(Endpoint e, Graph::Use use, int axis) const {
