@@ -56,6 +56,7 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
   wish.resize(outputs);
   combined.resize(outputs);
   whole.assign(nodes, 0);
+  no_wish.assign(nodes, 0);
   elsewhere.resize(outputs);
   for (const Seed& given_seed : q.seeds) {
     if (given_seed.axis == a) seed[at(given_seed.value)] = &given_seed;

@@ -38,6 +38,7 @@ struct AxisState {
   std::vector<Placement> made;       // by output: what the node's way gives
   std::vector<Placement> base;       // by output: what users start from: seeded, combined, or as made
   std::vector<Placement> wish;       // by output: S, or R for none
+  std::vector<char> no_wish;         // by node: a wish for it was taken back
   std::vector<Combined> combined;    // by output
   std::vector<char> whole;           // by node: has to be computed whole, or else a loop finds no end
   std::vector<Placement> elsewhere;  // by output: P on another mesh axis that was decided before; R: none
