@@ -9,11 +9,10 @@
 
 namespace argosy {
 
-// Who needs a partial value combined.
+// Why a partial value is combined.
 struct Combined {
-  Graph::Use by = {NodeId{-1}, -1};  // input -1: nobody; node kFetch: a fetch
-  bool moved_up = false;             // the value is smaller here than where it is needed
-  bool yes() const { return by.input >= 0; }
+  std::string why = {};  // empty: nobody
+  bool yes() const { return !why.empty(); }
 };
 
 struct AxisState {

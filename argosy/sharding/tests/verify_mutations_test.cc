@@ -149,10 +149,12 @@ TEST(VerifyMutations, DevicesThatGoDifferentWaysAreFound) {
   for (const NodeId id : t.sizes->order()) {
     const Node& n = t.g.node(id);
     if (n.op->flow != Flow::kSwitch && n.op->flow != Flow::kLoopCond) continue;
-    const Endpoint predicate = n.inputs[n.op->flow == Flow::kSwitch ? 1 : 0];
+    const int input = n.op->flow == Flow::kSwitch ? 1 : 0;
     Assignment other = t.a;
-    other.layouts[static_cast<std::size_t>(predicate.node.index)][static_cast<std::size_t>(predicate.index)][0] =
-        Placement::partial(Combine::kMax);
+    other.reshards.push_back({.value = n.inputs[static_cast<std::size_t>(input)],
+                              .from = Placement::replicate(),
+                              .to = Placement::partial(Combine::kMax),
+                              .users = {{id, input}}});
     EXPECT_EQ(t.check(other).id(), "ARG-SHARD-006") << n.name;
     ++tried;
   }
