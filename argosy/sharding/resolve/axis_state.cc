@@ -44,7 +44,8 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
   const auto nodes = static_cast<std::size_t>(g.size());
   first_input.reserve(nodes + 1);
   first_input.push_back(0);
-  for (std::int32_t i = 0; i < g.size(); ++i) first_input.push_back(first_input.back() + g.node(NodeId{i}).inputs.size());
+  for (std::int32_t i = 0; i < g.size(); ++i)
+    first_input.push_back(first_input.back() + g.node(NodeId{i}).inputs.size());
   const std::size_t outputs = s.index().size();
   seed.assign(outputs, nullptr);
   given.assign(nodes, 0);

@@ -24,11 +24,11 @@ struct AxisState {
   const RuleTable& rules;
   const MeshAxis& axis;
   const ResolveRequest& request;
-  MeshAxis priced;                   // `axis` as costs see it: turns are priced as devices, one shard as two
+  MeshAxis priced;                       // `axis` as costs see it: turns are priced as devices, one shard as two
   std::vector<std::size_t> first_input;  // by node: of its inputs in one array of all
-  std::vector<const Seed*> seed;     // by output; null: none
-  std::vector<char> given;           // by node: its outputs are seeds, its rule is not asked
-  std::vector<double> bytes;         // by output, times 8 for each loop around it
+  std::vector<const Seed*> seed;         // by output; null: none
+  std::vector<char> given;               // by node: its outputs are seeds, its rule is not asked
+  std::vector<double> bytes;             // by output, times 8 for each loop around it
   Graph::Uses uses;
 
   // --- decided

@@ -19,7 +19,8 @@ bool combine_for_all(AxisState& s) {
     const Node& n = s.graph.node(id);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Graph::Use use{id, static_cast<int>(i)};
-      if (s.given[static_cast<std::size_t>(id.index)] == 0 && s.need[s.at(use)].is_replicate()) combine(n.inputs[i], use);
+      if (s.given[static_cast<std::size_t>(id.index)] == 0 && s.need[s.at(use)].is_replicate())
+        combine(n.inputs[i], use);
     }
   }
   for (std::size_t f = 0; f < s.request.fetches.size(); ++f) {

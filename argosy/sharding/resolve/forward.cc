@@ -136,7 +136,7 @@ class Sweep {
   void set_output(Endpoint e, const Placement& made) {
     const std::size_t at = s_.at(e);
     s_.made[at] = made;
-    s_.base[at] = s_.seed[at] != nullptr                            ? s_.seed[at]->placement
+    s_.base[at] = s_.seed[at] != nullptr                       ? s_.seed[at]->placement
                   : made.is_partial() && s_.combined[at].yes() ? Placement::replicate()
                                                                : made;
   }

@@ -60,8 +60,9 @@ class Spread {
     const auto node = static_cast<std::size_t>(id.index);
     if (take_back(id)) return true;
     const ShardingRule& rule = s_.rules.rule(id);
-    const bool open = s_.given[node] == 0 && s_.whole[node] == 0 && s_.no_wish[node] == 0 && s_.way[node].kind == Way::Kind::kWhole &&
-                      rule.kind == ShardingRule::Kind::kFactors && rule.updates.empty();
+    const bool open = s_.given[node] == 0 && s_.whole[node] == 0 && s_.no_wish[node] == 0 &&
+                      s_.way[node].kind == Way::Kind::kWhole && rule.kind == ShardingRule::Kind::kFactors &&
+                      rule.updates.empty();
     if (!open) return false;
     std::vector<Placement> wishes, in;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {

@@ -152,7 +152,8 @@ Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& i
 }
 
 // A shard's own mean counts by its part of the factor.
-Status VirtualStep::weigh_mean(NodeId id, int device, const std::vector<Shards>& in, std::vector<Tensor>& outputs) const {
+Status VirtualStep::weigh_mean(NodeId id, int device, const std::vector<Shards>& in,
+                               std::vector<Tensor>& outputs) const {
   const Way& way = d_.a_.ways[static_cast<std::size_t>(id.index)][0];
   const ShardingRule& rule = d_.rules_.rule(id);
   if (way.kind != Way::Kind::kFactor) return ok_status();

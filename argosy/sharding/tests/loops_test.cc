@@ -1,4 +1,4 @@
-// Loops and conditionals on virtual devices: layouts go round to a fixed point, all devices go the same way, gradients of
+// Loops and conditionals on virtual devices: layouts reach a fixed point, all devices go the same way, gradients of
 // loops are those of one device.
 #include <gtest/gtest.h>
 
@@ -31,9 +31,13 @@ TEST(ShardingLoops, CarryShardsSumsAndWholeValues) {
   Graph& g = t.graph;
   const Value x = placeholder(g, DType::kFloat64, {-1, 4}, "x");
   const Value start = constant(g, Tensor::zeros(DType::kFloat64, {4}));
-  const Value rows = DataflowLoop(g, x, [](Value v) { return tanh(v) + 0.5; }, "rows").out;
+  const Value rows = DataflowLoop(
+                         g, x, [](Value v) { return tanh(v) + 0.5; }, "rows")
+                         .out;
   const Value sums =
-      DataflowLoop(g, start, [&](Value v) { return v + reduce_sum(DataflowLoop::enter(g, x, "sums"), {0}); }, "sums").out;
+      DataflowLoop(
+          g, start, [&](Value v) { return v + reduce_sum(DataflowLoop::enter(g, x, "sums"), {0}); }, "sums")
+          .out;
   const Value roots =
       DataflowLoop(
           g, start, [&](Value v) { return sqrt(v + reduce_sum(DataflowLoop::enter(g, x, "roots"), {0})); }, "roots")
@@ -105,8 +109,11 @@ TEST(ShardingLoops, GradientsThroughALoop) {
   const Value x = placeholder(g, DType::kFloat64, {-1, 4}, "x");
   t.variables = {variable(g, random_tensor(DType::kFloat64, {4, 4}, 3), "w")};
   const Value w = t.variables[0].read;
-  const auto last = while_loop({constant(g, 0), x}, [&](const auto& v) { return less(v[0], 3); },
-                               [&](const auto& v) { return std::vector{v[0] + 1, tanh(matmul(v[1], w))}; });
+  const auto last = while_loop(
+      {constant(g, 0), x}, [&](const auto& v) { return less(v[0], 3); },
+      [&](const auto& v) {
+        return std::vector{v[0] + 1, tanh(matmul(v[1], w))};
+      });
   t.feeds = {x};
   add_training(t, reduce_mean(square(last[1])));
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
@@ -119,8 +126,8 @@ TEST(ShardingLoops, GradientsThroughAConditional) {
   const Value x = placeholder(g, DType::kFloat64, {-1, 4}, "x");
   t.variables = {variable(g, random_tensor(DType::kFloat64, {4, 4}, 3), "w")};
   const Value h = matmul(x, t.variables[0].read);
-  const Value y = cond_value(greater(reduce_mean(h), 0.0), [&] { return tanh(h); },
-                             [&] { return h - reduce_mean(h, {0}); });
+  const Value y = cond_value(
+      greater(reduce_mean(h), 0.0), [&] { return tanh(h); }, [&] { return h - reduce_mean(h, {0}); });
   t.feeds = {x};
   add_training(t, reduce_mean(square(y)));
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();

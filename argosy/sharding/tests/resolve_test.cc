@@ -91,7 +91,8 @@ TEST(Resolve, DataParallelStepCombinesGradientsOnce) {
     if (!r.from.is_partial()) continue;
     ++moved;
     if (r.value == gradient.endpoint()) {
-      EXPECT_EQ(r.why, str_cat("'", g.node(update.node()).name, "' (ApplyGradientDescent) updates 'w', which is R on every device"));
+      EXPECT_EQ(r.why, str_cat("'", g.node(update.node()).name,
+                               "' (ApplyGradientDescent) updates 'w', which is R on every device"));
     } else {
       EXPECT_EQ(r.value, loss.endpoint());
       EXPECT_EQ(r.why, "it is fetched");
@@ -123,7 +124,8 @@ TEST(Resolve, SaysWhatIsComputedWhole) {
   EXPECT_EQ(s.layout(z), "R");
   ASSERT_EQ(s.a.whole.size(), 1u);
   EXPECT_EQ(s.a.whole[0].node, y.node());
-  EXPECT_NE(s.a.whole[0].why.find("cannot be sharded along dimension 1 of input 0"), std::string::npos) << s.a.whole[0].why;
+  EXPECT_NE(s.a.whole[0].why.find("cannot be sharded along dimension 1 of input 0"), std::string::npos)
+      << s.a.whole[0].why;
 }
 
 TEST(Resolve, WhatIsCombinedForOneIsCombinedForAll) {
@@ -172,7 +174,8 @@ TEST(Resolve, ACombinationMovesToWhereTheValueIsSmall) {
 TEST(Resolve, ShardsSpreadBackwardsWhereThatCostsNothing) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
-  const Value noise = g.add("RandomStandardNormal", {shape(x)}, {{"dtype", DType::kFloat32}, {"seed", 1}, {"seed2", 2}});
+  const Value noise =
+      g.add("RandomStandardNormal", {shape(x)}, {{"dtype", DType::kFloat32}, {"seed", 1}, {"seed2", 2}});
   const Value scaled = noise * 0.1f, y = x + scaled;
   const Value kept = g.add("RandomStandardNormal", {shape(x)}, {{"dtype", DType::kFloat32}, {"seed", 1}, {"seed2", 3}});
   const Value z = x * kept, all = softmax(transpose(kept));
@@ -203,13 +206,20 @@ TEST(Resolve, TimeOutsideOfTheBatchComesInRounds) {
 TEST(Resolve, ALoopCarriesWhatItsBodyMakes) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
-  const Value rows = DataflowLoop(g, x, [](Value v) { return tanh(v); }, "rows").out;
-  // Sums over rows, added up from zeros: partial sums go round.
+  const Value rows = DataflowLoop(
+                         g, x, [](Value v) { return tanh(v); }, "rows")
+                         .out;
+  // Sums over rows, added up from zeros: the loop carries partial sums.
   const Value start = constant(g, Tensor::zeros(DType::kFloat32, {4}));
-  const Value sums = DataflowLoop(g, start, [&](Value v) { return v + reduce_sum(DataflowLoop::enter(g, x, "sums"), {0}); }, "sums").out;
+  const Value sums =
+      DataflowLoop(
+          g, start, [&](Value v) { return v + reduce_sum(DataflowLoop::enter(g, x, "sums"), {0}); }, "sums")
+          .out;
   // The body needs the sum each time: replicated.
-  const Value roots = DataflowLoop(
-      g, start, [&](Value v) { return sqrt(v + reduce_sum(DataflowLoop::enter(g, x, "roots"), {0})); }, "roots").out;
+  const Value roots =
+      DataflowLoop(
+          g, start, [&](Value v) { return sqrt(v + reduce_sum(DataflowLoop::enter(g, x, "roots"), {0})); }, "roots")
+          .out;
   const Solved s = solve(g, data_mesh(4), {x}, {}, {sums});
   ASSERT_TRUE(s.status.ok()) << s.status.to_string();
   EXPECT_EQ(s.layout(rows), "S(0)");
@@ -233,7 +243,8 @@ TEST(Resolve, VariablesInShardsGatherReadsAndScatterGradients) {
   const Solved s = with(true);
   ASSERT_TRUE(s.status.ok()) << s.status.to_string();
   EXPECT_EQ(s.layout(update), "S(0)");
-  EXPECT_NE(s.reshards(g).find(str_cat(g.node(gradient.node()).name, " P(sum) > S(0)\n")), std::string::npos) << s.reshards(g);
+  EXPECT_NE(s.reshards(g).find(str_cat(g.node(gradient.node()).name, " P(sum) > S(0)\n")), std::string::npos)
+      << s.reshards(g);
   EXPECT_NE(s.reshards(g).find(" S(0) > R\n"), std::string::npos) << s.reshards(g);
   const Solved refused = with(false);
   EXPECT_EQ(refused.status.id(), "ARG-SHARD-005") << refused.status.to_string();
@@ -324,13 +335,15 @@ TEST(Resolve, TenThousandNodes) {
   Status status;
   for (int i = 0; i < 5; ++i) {
     rules_ms = std::min(rules_ms, ms([&] { rules = *RuleTable::make(g, *sizes); }));
-    resolve_ms = std::min(resolve_ms, ms([&] { a = *resolve(g, *sizes, *rules, data_mesh(8), {.seeds = shard_feeds({x.node()}, 0)}); }));
+    resolve_ms = std::min(
+        resolve_ms, ms([&] { a = *resolve(g, *sizes, *rules, data_mesh(8), {.seeds = shard_feeds({x.node()}, 0)}); }));
     verify_ms = std::min(verify_ms, ms([&] { status = verify(g, *sizes, *rules, data_mesh(8), a); }));
   }
   EXPECT_TRUE(status.ok()) << status.to_string();
   const double sizes_ms = ms([&] { (void)Sizes::find(g, {.batch = {x.node()}}); });
-  std::printf("%d nodes, 8 devices: sizes %.1f ms, %zu distinct rules %.1f ms, propagate and resolve %.1f ms, verify %.1f ms\n",
-              g.size(), sizes_ms, rules->distinct(), rules_ms, resolve_ms, verify_ms);
+  std::printf(
+      "%d nodes, 8 devices: sizes %.1f ms, %zu distinct rules %.1f ms, propagate and resolve %.1f ms, verify %.1f ms\n",
+      g.size(), sizes_ms, rules->distinct(), rules_ms, resolve_ms, verify_ms);
   int combined = 0;
   for (const Reshard& r : a.reshards) combined += r.from.is_partial() ? 1 : 0;
   EXPECT_EQ(combined, 1040);

@@ -62,7 +62,8 @@ Result<Outcome> run_steps(const TrainingTrial& t, const TrialOptions& options, b
   if (!alone) {
     result.reshards = any.assignment.reshards;
     result.whole = any.assignment.whole;
-    for (const Reshard& r : any.assignment.reshards) ++result.collectives[std::string(name_of(redistribution(r.from, r.to)))];
+    for (const Reshard& r : any.assignment.reshards)
+      ++result.collectives[std::string(name_of(redistribution(r.from, r.to)))];
   }
   const Assignment replicated = all_replicated(t.graph);
   std::vector<NodeId> initializers;
@@ -103,7 +104,8 @@ std::string compare(const TrainingTrial& t, const Outcome& many, const Outcome& 
     for (const auto& [name, value] : many.values[step]) {
       const Node& n = t.graph.node(name.first.node);
       const auto expected = one.values[step].find(name);
-      const std::string what = str_cat("step ", step, ", '", n.name, "' (", n.op->name, "):", name.first.index, name.second);
+      const std::string what =
+          str_cat("step ", step, ", '", n.name, "' (", n.op->name, "):", name.first.index, name.second);
       if (expected == one.values[step].end()) return what + " exists on many devices only";
       const std::string wrong = difference(value, expected->second, tolerance);
       if (!wrong.empty()) return what + ": " + wrong;

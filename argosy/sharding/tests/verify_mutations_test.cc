@@ -10,9 +10,9 @@
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
+#include "argosy/ops/state/state.h"
 #include "argosy/sharding/resolve/resolve.h"
 #include "argosy/sharding/verify/verify.h"
-#include "argosy/ops/state/state.h"
 #include "argosy/testing/loop.h"
 #include "argosy/testing/op_case.h"
 
@@ -76,9 +76,15 @@ TEST(VerifyMutations, ADroppedReshardIsFound) {
 TEST(VerifyMutations, AnotherLayoutIsFound) {
   Trained t;
   ASSERT_TRUE(t.solve().ok());
-  const Placement others[] = {Placement::replicate(), Placement::shard(0), Placement::shard(1), Placement::shard(0, 2),
-                              Placement::shard(0, 1, 2), Placement::partial(), Placement::partial(Combine::kMax),
-                              Placement::varying(), Placement::once()};
+  const Placement others[] = {Placement::replicate(),
+                              Placement::shard(0),
+                              Placement::shard(1),
+                              Placement::shard(0, 2),
+                              Placement::shard(0, 1, 2),
+                              Placement::partial(),
+                              Placement::partial(Combine::kMax),
+                              Placement::varying(),
+                              Placement::once()};
   int tried = 0;
   for (const NodeId id : t.sizes->order()) {
     const auto node = static_cast<std::size_t>(id.index);

@@ -23,9 +23,8 @@ std::string name_of_value(const Graph& g, Endpoint e) { return str_cat(g.node(e.
 // What today's plan combines.
 Result<Names> combined_today(const BuiltModel& built) {
   Graph g = built.graph->clone();
-  ReplicationRequest request{.losses = {built.model.loss.endpoint()},
-                             .train = {built.train.run.node()},
-                             .seed = built.train.seed.node()};
+  ReplicationRequest request{
+      .losses = {built.model.loss.endpoint()}, .train = {built.train.run.node()}, .seed = built.train.seed.node()};
   for (const Value& v : built.train.gradients) request.gradients.push_back(v.endpoint());
   for (const Layers::Input& input : built.inputs) request.inputs.push_back(input.placeholder.node());
   ARGOSY_ASSIGN_OR_RETURN(const ReplicationPlan plan, plan_replication(g, request));
@@ -35,8 +34,8 @@ Result<Names> combined_today(const BuiltModel& built) {
 }
 
 struct Core {
-  Names combined;                     // partial values that become replicated
-  std::vector<std::string> others;    // everything else that moves data
+  Names combined;                   // partial values that become replicated
+  std::vector<std::string> others;  // everything else that moves data
   std::vector<std::string> whole;
 };
 
