@@ -160,6 +160,19 @@ std::vector<LossCase> cases() {
        ""},
       {"largest divisor",
        [](Net& n) { return reduce_mean(square(n.h / (2.0 + reduce_max(n.h)))) + reduce_mean(n.errors); }, ""},
+      {"largest by sorting",
+       [](Net& n) {
+         const Value top = n.g->add("TopKV2", {n.errors, constant(*n.g, std::int32_t{1})});
+         return reduce_sum(top) + reduce_mean(n.errors);
+       },
+       ""},
+      {"unique ids",
+       [](Net& n) {
+         const Value unique = n.g->add("Unique", {floor_div(n.ids, 2)});
+         const Value sums = unsorted_segment_sum(n.h, unique.output(1), size(unique));
+         return reduce_mean(square(sums)) + reduce_mean(n.errors);
+       },
+       ""},
       {"reversed rows", [](Net& n) { return reduce_mean(square(n.h - reverse(n.h, {0}))) + reduce_mean(n.errors); },
        ""},
   };
@@ -187,6 +200,31 @@ TEST(ShardingLosses, UnequalShardsEqualOneDevice) {
     const TrialResult result = run_trial(
         make(c), {.axis = {.name = "data", .size = 3, .weights = {1000, 500, 100}}, .batches = {8, 10, 7, 3, 16}});
     EXPECT_EQ(result.wrong, "");
+  }
+}
+
+// Variables and slots in shards: reads are gathered, gradients scattered, updates stay where they are.
+TEST(ShardingLosses, VariablesInShardsEqualOneDevice) {
+  const LossCase loss{"mean", [](Net& n) { return reduce_mean(n.errors); }, ""};
+  TrainingTrial t = make(loss);
+  std::vector<Seed> seeds;
+  std::vector<Value> of, updates;
+  for (const VariableNode& v : t.variables) of.push_back(v.ref);
+  const std::vector<Value> grads = gradients(t.graph, {t.fetches[0]}, of);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    Tensor start = Tensor::zeros(DType::kFloat64, *t.variables[i].shape().full());
+    t.variables.push_back(variable(t.graph, std::move(start), str_cat("slot", i)));
+    updates.push_back(t.graph.add(
+        "ApplyMomentum", {of[i], t.variables.back().ref, constant(t.graph, 0.1), grads[i], constant(t.graph, 0.9)}));
+    seeds.push_back({of[i].endpoint(), 0, Placement::shard(0)});
+    seeds.push_back({t.variables.back().ref.endpoint(), 0, Placement::shard(0)});
+  }
+  t.train = {group(t.graph, updates, "train_slots").node()};
+  for (const int devices : {2, 3, 8}) {
+    const TrialResult result =
+        run_trial(t, {.axis = {.name = "data", .size = devices}, .batches = kBatches, .seeds = seeds});
+    EXPECT_EQ(result.wrong, "") << devices << " devices";
+    EXPECT_GE(result.collectives.at("reduce-scatter"), 4) << devices << " devices";
   }
 }
 

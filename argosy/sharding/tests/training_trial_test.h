@@ -32,6 +32,7 @@ struct TrialOptions {
   MeshAxis axis;
   std::vector<std::int64_t> batches;  // one step each
   double tolerance = 1e-9;
+  std::vector<Seed> seeds = {};  // beside those of feeds
 };
 
 struct TrialResult {
