@@ -79,7 +79,7 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
 
 double AxisState::all_reduce(Endpoint e) const { return bytes_moved(Redistribution::kAllReduce, priced, bytes[at(e)]); }
 
-bool is_handle(const Graph& graph, Endpoint e) {
+bool holds_state(const Graph& graph, Endpoint e) {
   const DType d = graph.dtype(e);
   return d == DType::kResource || d == DType::kVariant;
 }

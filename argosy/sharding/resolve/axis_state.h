@@ -51,7 +51,7 @@ struct AxisState {
 };
 
 // A value behind which state lies: it cannot be sent anywhere.
-bool is_handle(const Graph& graph, Endpoint e);
+bool holds_state(const Graph& graph, Endpoint e);
 // True if the node takes the reference itself, not the variable's value.
 bool takes_reference(const Graph& graph, const Node& n, int input);
 
