@@ -150,7 +150,8 @@ std::string why_not_tried(const OpDef& op) {
   if (op.calls != Calls::kNothing) return "calls functions: its graph is looked at";
   if (op.async) return "waits for something";
   if (op.attr("seed") != nullptr || op.sharding.ends_with("draws")) return "random numbers, other ones every time";
-  if (op.outputs.empty() && !op.has_ref_input() && !op.name.starts_with("Resource")) return "gives nothing to compare";
+  const bool updates = op.sharding_rule != nullptr || op.sharding.find("updates") != std::string::npos;
+  if (op.outputs.empty() && !updates) return "gives nothing to compare";
   if (!cpu_kernels().has(op.name, "cpu")) return "has no kernel of its own";
   if (op.flow == Flow::kMerge || op.flow == Flow::kSwitch) return "has dead inputs or outputs";
   if (op.inputs.empty()) return "a source: nothing goes in";
@@ -303,7 +304,8 @@ TEST(ShardingRules, FindWhatIsWrong) {
   EXPECT_THAT(failure("BiasAddGrad", "n i.. c -> c; whole n i.. ; monotone 0; layout data_format"),
               testing::HasSubstr("maximum of input 0"));
   EXPECT_THAT(failure("Neg", "i.. -> i..; monotone 0"), testing::HasSubstr("maximum of input 0"));
-  EXPECT_THAT(failure("ZerosLike", "i.. -> -; sum i.."), testing::HasSubstr("rank"));
+  EXPECT_THAT(failure("Relu", "i.. -> i..; linear 0"), testing::HasSubstr("parts of inputs"));
+  EXPECT_THAT(failure("BroadcastTo", "i.., . -> i..; broadcasts"), testing::HasSubstr("along"));
 }
 
 }  // namespace
