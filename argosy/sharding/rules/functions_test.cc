@@ -43,7 +43,7 @@ TEST(ShardingFunctions, ReshapeByCommonFactors) {
   const std::string linear = "; linear 0; monotone 0";
   EXPECT_EQ(reshape({6, 5}, {2, 3, 5}), "(f0 f1) f2, size(0) -> f0 f1 f2" + linear);
   EXPECT_EQ(reshape({2, 3, 5}, {6, 5}), "f0 f1 f2, size(0) -> (f0 f1) f2" + linear);
-  EXPECT_EQ(reshape({4, 6}, {6, 4}), "(f0 f1) f2, size(0) -> (f0 f3) f4; whole f1 f2 f3 f4" + linear);
+  EXPECT_EQ(reshape({4, 6}, {6, 4}), "(f0 f1) f3, size(0) -> (f0 f2) f4; whole f1 f2 f3 f4" + linear);
   EXPECT_EQ(reshape({-1, 5}, {-1, 1, 5}), "f0 f1, size(0) -> f0 1 f1" + linear);
   EXPECT_EQ(reshape({-1, 3, 5}, {-1, 15}), "f0 f1 f2, size(0) -> f0 (f1 f2)" + linear);
   EXPECT_EQ(reshape({-1, 3, 5}, {-1, 5}), "f0 f1 f2, size(0) -> (f0 f1) f2" + linear);
