@@ -47,6 +47,7 @@ class OpTrial {
 
   void try_case(const RandomCase& c, const std::string& from) {
     if (tries >= kTriesOfOp || failures.size() >= kMostFailures) return;
+    if (!is_tensor_case(c)) return;
     const auto global = run_case(c);
     if (!global.ok()) return;
     const auto rule = rule_of_case(c, *global);
