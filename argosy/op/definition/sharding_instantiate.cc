@@ -51,7 +51,7 @@ class Instance {
   }
 
   // A handle has the dimensions of what it names: a variable, an element of a list.
-  static bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
+  static bool is_handle(DType d) { return d == DType::kResource; }
   const PartialShape* shape_of_input(int i) const {
     const HandleFact* behind = c_.handle(i);
     if (behind != nullptr) return &behind->shape;

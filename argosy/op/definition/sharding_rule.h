@@ -58,7 +58,8 @@ struct OperandRule {
     // each device keeps its own.
     kOpaque,
     // An input of integers that counts elements of output `of`, as the sizes that Fill gets. Element d is a multiple of
-    // the factors in dims[d]: a device takes what its own shard has of them.
+    // the factors in dims[d]: a device takes what its own shard has of them. Where an element is -1, for what the others
+    // leave open, a device with an empty shard must be told the size instead.
     kSizes,
     kShapeOnly,  // an input of which only the shape is read: any placement will do
     kScratch,    // an input: the scratch of a node before it, of the same shard
