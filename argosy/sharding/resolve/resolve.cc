@@ -34,6 +34,7 @@ class Writer {
     uses_.clear();
     for (const Graph::Use& use : s_.uses[e.node.index]) {
       if (use.input < 0 || s_.graph.node(use.node).inputs[static_cast<std::size_t>(use.input)] != e) continue;
+      if (takes_as_made(use, s_.made[at])) continue;
       uses_.push_back({use, s_.need[s_.at(use)]});
     }
     for (std::size_t f = 0; f < s_.request.fetches.size(); ++f) {
@@ -56,6 +57,14 @@ class Writer {
   }
 
  private:
+  // Who looks at the shape alone waits for no collective.
+  bool takes_as_made(Graph::Use use, const Placement& made) const {
+    const ShardingRule& rule = s_.rules.rule(use.node);
+    const bool has_shape = made.is_replicate() || made.is_shard() || made.is_partial();
+    return has_shape && rule.kind == ShardingRule::Kind::kFactors &&
+           rule.inputs[static_cast<std::size_t>(use.input)].kind == OperandRule::Kind::kShapeOnly;
+  }
+
   // What all users get.
   void write_base(Endpoint e) {
     const std::size_t at = s_.at(e);
