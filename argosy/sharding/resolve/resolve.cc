@@ -85,10 +85,11 @@ void write_whole(const AxisState& s, std::vector<WholeNode>& out) {
   for (const NodeId id : s.sizes.order()) {
     const Node& n = s.graph.node(id);
     if (s.way[static_cast<std::size_t>(id.index)].kind != Way::Kind::kWhole) continue;
+    const bool never = s.rules.rule(id).kind == ShardingRule::Kind::kWhole;
     bool gathered = false;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Placement &is = s.made[s.at(n.inputs[i])], &need = s.need[s.at(Graph::Use{id, static_cast<int>(i)})];
-      gathered = gathered || (need.is_replicate() && (is.is_shard() || is.is_partial()));
+      gathered = gathered || (need.is_replicate() && (is.is_shard() || (never && is.is_partial())));
     }
     if (gathered) out.push_back({id, why_whole(s, id)});
   }
