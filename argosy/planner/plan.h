@@ -42,7 +42,7 @@ struct PlannedMemory {
 struct Alternative {
   StrategySpec strategy;    // dp is the number of devices
   int devices = 1;          // that it uses
-  bool fits = true;         // in the memory of its devices
+  bool fits = true;         // it can be run, in the memory of its devices
   double step_seconds = 0;  // 0: it does not fit, or was not predicted
   std::string why;          // it loses: "3.2 ms slower: …", "does not fit: …"
 };

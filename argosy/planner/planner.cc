@@ -50,7 +50,7 @@ class Planner {
     ARGOSY_ASSIGN_OR_RETURN(rates_, MachineRates::measure(device_set_, devices_));
     ARGOSY_RETURN_IF_ERROR(try_all(given));
     const std::optional<std::size_t> chosen = given ? std::optional<std::size_t>(0) : fastest();
-    if (!chosen || !all_[*chosen].tried.does_not_fit.empty()) return does_not_fit(chosen.value_or(largest()));
+    if (!chosen || !all_[*chosen].tried.impossible.empty()) return does_not_fit(chosen.value_or(largest()));
     return plan_of(all_[*chosen]);
   }
 
@@ -66,9 +66,19 @@ class Planner {
         ++not_tried_;
         continue;
       }
-      ARGOSY_RETURN_IF_ERROR(try_one(c));
+      // One that this model or these options rule out does not keep the others from being chosen.
+      const Status status = try_one(c);
+      if (status.ok()) continue;
+      Tried refused{.strategy = c.strategy,
+                    .devices = static_cast<int>(c.devices.size()),
+                    .predicted = {},
+                    .bytes = 0,
+                    .impossible = str_cat("is refused: ", status.message())};
+      all_.push_back({.candidate = c, .program = nullptr, .tried = std::move(refused)});
     }
-    return ok_status();
+    // Not even one device: the error is the model's own.
+    const bool none = std::all_of(all_.begin(), all_.end(), [](const Evaluated& e) { return e.program == nullptr; });
+    return none ? try_one(candidates(devices_, batch_).front()) : ok_status();
   }
 
   Status try_one(const Candidate& c) {
@@ -80,7 +90,7 @@ class Planner {
     ARGOSY_ASSIGN_OR_RETURN(e.program, CompiledModels(model_, options).make_measured(c.devices, device_set_));
     ARGOSY_ASSIGN_OR_RETURN(const auto step, compile_to_look(*e.program, device_set_, options, batch_));
     for (const MemoryForecast& f : step->info.forecast) note_memory(f, e.tried);
-    if (e.tried.does_not_fit.empty()) {
+    if (e.tried.impossible.empty()) {
       ARGOSY_ASSIGN_OR_RETURN(e.tried.predicted, predict(*step, e.tried.devices, c.devices[0]));
     }
     all_.push_back(std::move(e));
@@ -94,7 +104,7 @@ class Planner {
     if (spec.is_gpu() || device_set_->num_gpus() == 0) tried.bytes = std::max(tried.bytes, f.total_bytes());
     const std::uint64_t limit = usable_bytes(spec);
     if (limit == 0 || f.total_bytes() <= limit) return;
-    tried.does_not_fit = str_cat(spec.said_name(), " needs ", format_bytes(f.total_bytes()), " and may take ",
+    tried.impossible = str_cat("does not fit: ", spec.said_name(), " needs ", format_bytes(f.total_bytes()), " and may take ",
                                  format_bytes(limit));
   }
 
@@ -128,10 +138,10 @@ class Planner {
     double least = -1;
     for (const Evaluated& e : all_) {
       const double seconds = e.tried.predicted.step_seconds;
-      if (e.tried.does_not_fit.empty() && (least < 0 || seconds < least)) least = seconds;
+      if (e.tried.impossible.empty() && (least < 0 || seconds < least)) least = seconds;
     }
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      const bool fits = all_[i].tried.does_not_fit.empty();
+      const bool fits = all_[i].tried.impossible.empty();
       if (fits && all_[i].tried.predicted.step_seconds <= least * (1 + kAlike)) return i;
     }
     return std::nullopt;
@@ -146,16 +156,16 @@ class Planner {
   }
 
   Status does_not_fit(std::size_t position) const {
-    Status status = check_memory(*all_[position].program, batch_);
+    Status status = all_[position].program != nullptr ? check_memory(*all_[position].program, batch_) : ok_status();
     if (status.ok()) {
-      status = resource_exhausted("batch ", batch_, " does not fit: ", all_[position].tried.does_not_fit)
+      status = resource_exhausted("batch ", batch_, " cannot be trained: ", all_[position].tried.impossible)
                    .with_id("ARG-MEM-002");
     }
     const auto other = fastest();
     if (!other) return status;
     return Status(status.code(), status.message())
         .with_id(std::string(status.id()))
-        .with_hint(str_cat("--strategy ", all_[*other].tried.strategy.to_string(), ", which fits"));
+        .with_hint(str_cat("--strategy auto (it takes ", all_[*other].tried.strategy.to_string(), ", which fits)"));
   }
 
   Result<Plan> plan_of(Evaluated& chosen) const {

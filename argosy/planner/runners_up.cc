@@ -52,12 +52,12 @@ std::vector<Alternative> runners_up(const std::vector<Tried>& tried, const Tried
     if (t.strategy == chosen.strategy) continue;
     Alternative a{.strategy = t.strategy,
                   .devices = t.devices,
-                  .fits = t.does_not_fit.empty(),
+                  .fits = t.impossible.empty(),
                   .step_seconds = t.predicted.step_seconds,
                   .why = {}};
     const double more = t.predicted.step_seconds - chosen.predicted.step_seconds;
     if (!a.fits) {
-      a.why = "does not fit: " + t.does_not_fit;
+      a.why = t.impossible;
     } else if (std::abs(more) <= kAlike * chosen.predicted.step_seconds) {
       a.why = str_cat("as fast, and ", memory_text(t, chosen));
     } else if (more > 0) {

@@ -13,7 +13,7 @@ struct Tried {
   int devices = 1;
   Prediction predicted;         // zeros where it does not fit
   std::uint64_t bytes = 0;      // on the fullest device
-  std::string does_not_fit;     // "gpu:0 needs 3.2 GiB and may take 1.9 GiB"; "": it fits
+  std::string impossible;       // "does not fit: gpu:0 needs 3.2 GiB …", "is refused: …"; "": it can be run
 };
 
 // `chosen`: among `tried`. Fastest first, then what does not fit.

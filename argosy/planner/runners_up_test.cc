@@ -6,7 +6,7 @@ namespace argosy {
 namespace {
 
 Tried tried(StrategySpec spec, double seconds, double compute, double exposed, std::uint64_t bytes = 1000) {
-  Tried t{.strategy = spec, .devices = spec.dp, .predicted = {}, .bytes = bytes, .does_not_fit = {}};
+  Tried t{.strategy = spec, .devices = spec.dp, .predicted = {}, .bytes = bytes, .impossible = {}};
   t.predicted.step_seconds = seconds;
   t.predicted.compute = compute;
   t.predicted.exposed_collectives = exposed;
@@ -16,7 +16,7 @@ Tried tried(StrategySpec spec, double seconds, double compute, double exposed, s
 TEST(RunnersUp, SayWhereTheTimeGoesAndWhatDoesNotFit) {
   const Tried chosen = tried({.dp = 2}, 0.010, 0.008, 0.001);
   Tried large = tried({.dp = 4}, 0, 0, 0);
-  large.does_not_fit = "gpu:0 needs 2.0 GiB and may take 1.0 GiB";
+  large.impossible = "does not fit: gpu:0 needs 2.0 GiB and may take 1.0 GiB";
   const auto told = runners_up({large, tried({.dp = 1}, 0.018, 0.017, 0), chosen, tried({.dp = 3}, 0.013, 0.006, 0.006),
                                 tried({.dp = 2, .zero = 1}, 0.0101, 0.008, 0.001, 400),
                                 tried({.dp = 2, .accumulate = 2}, 0.006, 0.005, 0)},

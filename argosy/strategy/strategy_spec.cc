@@ -116,7 +116,7 @@ Status StrategySpec::check(int devices, std::int64_t batch) const {
   if (dp != 0 && dp != devices) {
     StrategySpec other = *this;
     other.dp = devices;
-    return wrong(str_cat("--strategy ", other.to_string(), ", or --devices with ", dp, " of them"), "is for ", dp,
+    return wrong(str_cat("--strategy ", other.to_string(), ", or ", dp, dp == 1 ? " device" : " devices"), "is for ", dp,
                  dp == 1 ? " device" : " devices", ", and the step has ", devices);
   }
   const std::int64_t pieces = std::int64_t{accumulate} * devices;

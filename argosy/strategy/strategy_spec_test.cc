@@ -109,10 +109,9 @@ TEST(StrategySpec, CheckComparesWithDevicesAndBatch) {
     return str_cat(status.message(), " | ", status.hint());
   };
   EXPECT_EQ(error("dp=3", 2, 16),
-            "the strategy \"dp=3\" is for 3 devices, and the step has 2 | --strategy dp=2, or --devices with 3 of them");
+            "the strategy \"dp=3\" is for 3 devices, and the step has 2 | --strategy dp=2, or 3 devices");
   EXPECT_EQ(error("dp=1,zero=1", 2, 16),
-            "the strategy \"dp=1,zero=1\" is for 1 device, and the step has 2 | --strategy dp=2,zero=1, or --devices "
-            "with 1 of them");
+            "the strategy \"dp=1,zero=1\" is for 1 device, and the step has 2 | --strategy dp=2,zero=1, or 1 device");
   EXPECT_EQ(error("dp,accumulate=8", 2, 10),
             "the strategy \"dp,accumulate=8\" makes 16 micro-batches (8 on each of 2 devices) of a batch of 10 examples "
             "| --strategy dp,accumulate=5, or --batch 16");

@@ -24,7 +24,7 @@ Status refuse_graph(const std::string& model) {
                             "can try out (", str_join(planned_models()), ")")
         .with_id(kUsageId)
         .with_where("argosy plan")
-        .with_hint("argosy run --replicate -- python SCRIPT says how a script's own graph is replicated");
+        .with_hint("argosy plan mlp; for a script's graph, argosy run --replicate reports how it was replicated");
   }
   const std::vector<std::string> known = planned_models();
   if (std::find(known.begin(), known.end(), model) != known.end()) return ok_status();

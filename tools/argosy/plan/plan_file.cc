@@ -43,20 +43,21 @@ Status differs(const std::string& path, const Parts&... parts) {
   return failed_precondition("the plan in ", path, " is for ", parts...)
       .with_id("ARG-SHARD-003")
       .with_where("--strategy @" + path)
-      .with_hint("--strategy auto, or argosy plan with this run's flags and --save FILE");
+      .with_hint("--strategy auto (it plans anew)");
 }
 
 Status damaged(const std::string& path, const std::string& why) {
   return invalid_argument(path, " is no strategy file: ", why)
       .with_id("ARG-SHARD-004")
       .with_where("--strategy @" + path)
-      .with_hint("argosy plan MODEL --save FILE writes one");
+      .with_hint("argosy plan mlp --save FILE (it writes one)");
 }
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 Status compare_model(const std::string& path, const Json& saved, const TrainChoices& choices) {
-  for (const auto& [key, here] : model_json(choices).items()) {
+  const Json run = model_json(choices);
+  for (const auto& [key, here] : run.items()) {
     if (!saved.contains(key)) return damaged(path, str_cat("\"", key, "\" is missing"));
     if (saved[key] == here) continue;
     const std::string name = key == "model" ? "" : str_cat("--", key, " ");
@@ -84,7 +85,8 @@ Result<std::string> compare_devices(const std::string& path, const Json& saved, 
       for (const DeviceSpec& spec : devices) here.push_back(spec.request_name());
       return differs(path, name, " and others; this run has ", str_join(here));
     }
-    for (const auto& [key, value] : device_json(*found).items()) {
+    const Json here = device_json(*found);
+    for (const auto& [key, value] : here.items()) {
       if (!device.contains(key)) return damaged(path, str_cat("a device has no \"", key, "\""));
       if (device[key] != value) {
         return differs(path, name, " with ", key, " ", shown(device[key]), ", here it has ", shown(value));
@@ -143,7 +145,7 @@ Result<SavedStrategy> load_strategy(const std::string& path, const TrainChoices&
     return not_found("cannot read ", path, ": ", std::strerror(errno))
         .with_id("ARG-FILE-001")
         .with_where("--strategy @" + path)
-        .with_hint("argosy plan MODEL --save FILE writes one");
+        .with_hint("argosy plan mlp --save FILE (it writes one)");
   }
   try {
     return read_strategy(path, Json::parse(text.str()), choices, batch);
