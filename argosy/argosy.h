@@ -15,8 +15,8 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/families.h"  // generated: the header of every op family
 #include "argosy/ops/ops.h"
-#include "argosy/runtime/session/session.h"
 #include "argosy/planner/planner.h"
+#include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tensor/tensor.h"
 #include "argosy/tf/model/load_graph.h"

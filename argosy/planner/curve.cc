@@ -6,7 +6,8 @@ namespace argosy {
 
 Curve::Curve(std::vector<std::pair<double, double>> points) : points_(std::move(points)) {
   std::sort(points_.begin(), points_.end());
-  for (std::size_t i = 1; i < points_.size(); ++i) points_[i].second = std::max(points_[i].second, points_[i - 1].second);
+  for (std::size_t i = 1; i < points_.size(); ++i)
+    points_[i].second = std::max(points_[i].second, points_[i - 1].second);
 }
 
 double Curve::slope() const {

@@ -43,8 +43,9 @@ Result<double> chain_seconds(const std::shared_ptr<DeviceSet>& device_set, const
     const auto on = graph.device(devices[static_cast<std::size_t>(r)].name.to_string());
     Value value = constant(graph, Tensor::zeros(DType::kFloat32, {bytes / 4}));
     for (int i = 0; i < chain; ++i) {
-      value = all_reduce({value}, {.group = str_cat("rates_", i), .rank = r, .size = size, .shards = {r}, .total = size},
-                         str_cat("rates_", i))[0];
+      value =
+          all_reduce({value}, {.group = str_cat("rates_", i), .rank = r, .size = size, .shards = {r}, .total = size},
+                     str_cat("rates_", i))[0];
     }
     ends.push_back(value);
   }

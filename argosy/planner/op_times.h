@@ -24,7 +24,9 @@ class OpTimes {
   // Of a node on this device. Copies of a node are named after it: "dense/MatMul/replica_1".
   double seconds(std::string_view name, std::string_view op, const Cost& cost) const;
   // How many of the nodes asked for so far were measured under their own names, of 1.
-  double measured_share() const { return asked_ > 0 ? static_cast<double>(measured_) / static_cast<double>(asked_) : 1; }
+  double measured_share() const {
+    return asked_ > 0 ? static_cast<double>(measured_) / static_cast<double>(asked_) : 1;
+  }
 
  private:
   struct Key {

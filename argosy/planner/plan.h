@@ -48,19 +48,19 @@ struct Alternative {
 };
 
 struct Plan {
-  StrategySpec strategy;            // dp is the number of devices
-  std::vector<DeviceSpec> devices;  // that it uses
-  int devices_asked = 1;            // that it might have used
-  std::int64_t batch = 0;           // global
-  std::string replication;          // "2 devices, loss: a mean over the batch, …"
-  Prediction predicted;             // of a step
+  StrategySpec strategy;                     // dp is the number of devices
+  std::vector<DeviceSpec> devices;           // that it uses
+  int devices_asked = 1;                     // that it might have used
+  std::int64_t batch = 0;                    // global
+  std::string replication;                   // "2 devices, loss: a mean over the batch, …"
+  Prediction predicted;                      // of a step
   std::vector<PlannedTransfer> collectives;  // in starting order
   std::vector<PlannedWhole> whole;           // what is not sharded
   std::vector<PlannedNode> asked;            // by PlanOptions::nodes
   std::vector<ReplicationNote> notes;        // where the step is not one device's
   std::vector<PlannedMemory> memory;         // by device; the host's first
-  std::vector<Alternative> alternatives;  // fastest first
-  int not_tried = 0;                      // candidates for which there was no time
+  std::vector<Alternative> alternatives;     // fastest first
+  int not_tried = 0;                         // candidates for which there was no time
 };
 
 }  // namespace argosy

@@ -45,8 +45,9 @@ class Planner {
     }
     ARGOSY_ASSIGN_OR_RETURN(device_set_, DeviceSet::make(options_.devices));
     ARGOSY_ASSIGN_OR_RETURN(
-        probes_, Probes::run({.model = model_, .options = options_, .data = data_, .devices = devices_, .batch = batch_},
-                             how_.probe_seconds));
+        probes_,
+        Probes::run({.model = model_, .options = options_, .data = data_, .devices = devices_, .batch = batch_},
+                    how_.probe_seconds));
     ARGOSY_ASSIGN_OR_RETURN(rates_, MachineRates::measure(device_set_, devices_));
     ARGOSY_RETURN_IF_ERROR(try_all(given));
     const std::optional<std::size_t> chosen = given ? std::optional<std::size_t>(0) : fastest();
@@ -104,8 +105,8 @@ class Planner {
     if (spec.is_gpu() || device_set_->num_gpus() == 0) tried.bytes = std::max(tried.bytes, f.total_bytes());
     const std::uint64_t limit = usable_bytes(spec);
     if (limit == 0 || f.total_bytes() <= limit) return;
-    tried.impossible = str_cat("does not fit: ", spec.said_name(), " needs ", format_bytes(f.total_bytes()), " and may take ",
-                                 format_bytes(limit));
+    tried.impossible = str_cat("does not fit: ", spec.said_name(), " needs ", format_bytes(f.total_bytes()),
+                               " and may take ", format_bytes(limit));
   }
 
   Result<Prediction> predict(const Step& step, int devices, const DeviceSpec& first) const {

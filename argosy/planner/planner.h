@@ -15,8 +15,8 @@ namespace argosy {
 
 // What a plan may take, and what else it is asked for.
 struct PlanOptions {
-  double probe_seconds = 0.45;   // for steps of the model on single devices
-  double search_seconds = 0.35;  // for candidates beyond the plain ones
+  double probe_seconds = 0.45;          // for steps of the model on single devices
+  double search_seconds = 0.35;         // for candidates beyond the plain ones
   std::vector<std::string> nodes = {};  // of the model: to be explained in Plan::asked
 };
 

@@ -118,9 +118,8 @@ class OneDevice {
   }
 
   Status note_overhead(const Step& step, double wall, Probed& probed) {
-    SimulatorOptions options{.kernel = [&](const Node& n, const Graph& graph, int) {
-                               return probed.ops.seconds(n.name, n.op->name, node_cost(graph, n));
-                             },
+    SimulatorOptions options{.kernel = [&](const Node& n, const Graph& graph,
+                                           int) { return probed.ops.seconds(n.name, n.op->name, node_cost(graph, n)); },
                              .cores = available_cores()};
     const auto simulated = simulate_step(step, options);
     if (!simulated.ok()) return simulated.status();

@@ -11,9 +11,9 @@ namespace argosy {
 struct Tried {
   StrategySpec strategy;
   int devices = 1;
-  Prediction predicted;         // zeros where it does not fit
-  std::uint64_t bytes = 0;      // on the fullest device
-  std::string impossible;       // "does not fit: gpu:0 needs 3.2 GiB …", "is refused: …"; "": it can be run
+  Prediction predicted;     // zeros where it does not fit
+  std::uint64_t bytes = 0;  // on the fullest device
+  std::string impossible;   // "does not fit: gpu:0 needs 3.2 GiB …", "is refused: …"; "": it can be run
 };
 
 // `chosen`: among `tried`. Fastest first, then what does not fit.

@@ -17,10 +17,10 @@ TEST(RunnersUp, SayWhereTheTimeGoesAndWhatDoesNotFit) {
   const Tried chosen = tried({.dp = 2}, 0.010, 0.008, 0.001);
   Tried large = tried({.dp = 4}, 0, 0, 0);
   large.impossible = "does not fit: gpu:0 needs 2.0 GiB and may take 1.0 GiB";
-  const auto told = runners_up({large, tried({.dp = 1}, 0.018, 0.017, 0), chosen, tried({.dp = 3}, 0.013, 0.006, 0.006),
-                                tried({.dp = 2, .zero = 1}, 0.0101, 0.008, 0.001, 400),
-                                tried({.dp = 2, .accumulate = 2}, 0.006, 0.005, 0)},
-                               chosen);
+  const auto told = runners_up(
+      {large, tried({.dp = 1}, 0.018, 0.017, 0), chosen, tried({.dp = 3}, 0.013, 0.006, 0.006),
+       tried({.dp = 2, .zero = 1}, 0.0101, 0.008, 0.001, 400), tried({.dp = 2, .accumulate = 2}, 0.006, 0.005, 0)},
+      chosen);
   ASSERT_EQ(told.size(), 5u);
   EXPECT_EQ(told[0].strategy.to_string(), "dp=2,accumulate=2");
   EXPECT_EQ(told[0].why, "4.0 ms faster; it was not asked for");

@@ -23,10 +23,10 @@ struct Round {
 
 // What a device does now.
 struct Walk {
-  std::size_t at = 0;                 // position in the device's order
-  std::int32_t running = -1;          // instruction; -1: waits, or is done
-  std::int32_t round = -1;            // the collective that it works on
-  double left = 0;                    // seconds of work at full speed
+  std::size_t at = 0;         // position in the device's order
+  std::int32_t running = -1;  // instruction; -1: waits, or is done
+  std::int32_t round = -1;    // the collective that it works on
+  double left = 0;            // seconds of work at full speed
   double busy = 0;
 };
 
@@ -112,16 +112,14 @@ class Simulation {
       cores += spec(d).cores;
       if (spec(d).link_bytes_per_second > 0) link = spec(d).link_bytes_per_second;
     }
-    const Travel travel = out < in / 1.5  ? Travel::kReduceScatter
+    const Travel travel = out < in / 1.5   ? Travel::kReduceScatter
                           : out > in * 1.5 ? Travel::kAllGather
                                            : Travel::kAllReduce;
     const double bytes = std::max(in, out);
     const int members = static_cast<int>(round.members.size());
     round.seconds = options_.rates->collective_seconds(travel, members, bytes);
-    const HostPlaces places{.cores = cores,
-                            .link_bytes_per_second = link,
-                            .own_devices = true,
-                            .bytes = static_cast<std::size_t>(bytes)};
+    const HostPlaces places{
+        .cores = cores, .link_bytes_per_second = link, .own_devices = true, .bytes = static_cast<std::size_t>(bytes)};
     const auto d = static_cast<std::size_t>(step_.instructions[static_cast<std::size_t>(round.members[0])].device);
     round.on_streams = !shares_cores(d) || places.worth_streams();
   }
@@ -224,7 +222,7 @@ class Simulation {
 
   const Step& step_;
   const SimulatorOptions& options_;
-  std::vector<double> durations_;      // by instruction
+  std::vector<double> durations_;       // by instruction
   std::vector<std::int32_t> round_of_;  // by instruction; -1: no collective
   std::vector<Round> rounds_;
   std::vector<Walk> walks_;  // by device

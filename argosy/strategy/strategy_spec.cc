@@ -46,8 +46,11 @@ Status unknown_word(std::string_view text, std::string_view word) {
   for (const Key& key : kKeys) known.emplace_back(key.name);
   const std::string near = nearest_word(word, known);
   const auto meant = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& key) { return near == key.name; });
-  return wrong(text, near == "auto" ? "auto" : meant != std::end(kKeys) ? meant->example : "dp", "\"", word,
-               "\" is none of dp, accumulate, zero, auto, @FILE");
+  return wrong(text,
+               near == "auto"             ? "auto"
+               : meant != std::end(kKeys) ? meant->example
+                                          : "dp",
+               "\"", word, "\" is none of dp, accumulate, zero, auto, @FILE");
 }
 
 Status set_number(std::string_view text, const Key& key, std::string_view value, StrategySpec& spec) {
@@ -116,8 +119,8 @@ Status StrategySpec::check(int devices, std::int64_t batch) const {
   if (dp != 0 && dp != devices) {
     StrategySpec other = *this;
     other.dp = devices;
-    return wrong(str_cat("--strategy ", other.to_string(), ", or ", dp, dp == 1 ? " device" : " devices"), "is for ", dp,
-                 dp == 1 ? " device" : " devices", ", and the step has ", devices);
+    return wrong(str_cat("--strategy ", other.to_string(), ", or ", dp, dp == 1 ? " device" : " devices"), "is for ",
+                 dp, dp == 1 ? " device" : " devices", ", and the step has ", devices);
   }
   const std::int64_t pieces = std::int64_t{accumulate} * devices;
   if (accumulate > 1 && pieces > batch) {

@@ -59,40 +59,35 @@ TEST_P(BadStrategy, SaysWhatIsWrongAndWhatToType) {
 
 INSTANTIATE_TEST_SUITE_P(
     Texts, BadStrategy,
-    testing::Values(Bad{"", "it is empty", "--strategy dp"}, Bad{"  ", "it is empty", "--strategy dp"},
-                    Bad{"@", "no file", "--strategy @plan.json"},
-                    Bad{",", "between two commas", "--strategy dp,zero=1"},
-                    Bad{"dp,", "at an end", "--strategy dp,zero=1"},
-                    Bad{",dp", "at an end", "--strategy dp,zero=1"},
-                    Bad{"dp,,zero=1", "between two commas", "--strategy dp,zero=1"},
-                    Bad{"pd", "\"pd\" is none of dp, accumulate, zero", "--strategy dp"},
-                    Bad{"dp,zro=1", "\"zro\" is none of", "--strategy dp,zero=1"},
-                    Bad{"dp,acumulate=2", "\"acumulate\" is none of", "--strategy dp,accumulate=4"},
-                    Bad{"atuo", "\"atuo\" is none of", "--strategy auto"},
-                    Bad{"DP", "\"DP\" is none of", "--strategy dp"},
-                    Bad{"pipeline=4", "\"pipeline\" is none of", "--strategy dp"},
-                    Bad{"=2", "\"\" is none of", "--strategy dp"},
-                    Bad{"auto,zero=1", "stands alone", "--strategy auto"},
-                    Bad{"dp,@plan.json", "stands alone", "--strategy @plan.json"},
-                    Bad{"dp=", "dp=\"\" is no whole number", "--strategy dp=2"},
-                    Bad{"dp=two", "dp=\"two\" is no whole number", "--strategy dp=2"},
-                    Bad{"dp=2.0", "is no whole number", "--strategy dp=2"},
-                    Bad{"dp=+2", "is no whole number", "--strategy dp=2"},
-                    Bad{"dp=0x2", "is no whole number", "--strategy dp=2"},
-                    Bad{"dp=2=2", "is no whole number", "--strategy dp=2"},
-                    Bad{"dp=99999999999999999999", "is no whole number", "--strategy dp=2"},
-                    Bad{"dp=0", "dp=0 is not from 1 to 1024", "--strategy dp=2"},
-                    Bad{"dp=-1", "dp=-1 is not from 1", "--strategy dp=2"},
-                    Bad{"dp=1025", "dp=1025 is not from 1", "--strategy dp=2"},
-                    Bad{"dp=4294967297", "is not from 1", "--strategy dp=2"},
-                    Bad{"accumulate", "accumulate wants a number", "--strategy dp,accumulate=4"},
-                    Bad{"dp,accumulate=0", "accumulate=0 is not from 1", "--strategy dp,accumulate=4"},
-                    Bad{"zero", "zero wants a number", "--strategy dp,zero=1"},
-                    Bad{"dp,zero=2", "zero=2 is not from 0 to 1", "--strategy dp,zero=1"},
-                    Bad{"dp,zero=-1", "zero=-1 is not from 0 to 1", "--strategy dp,zero=1"},
-                    Bad{"dp,dp", "dp is given twice", "--strategy dp=2"},
-                    Bad{"dp=2,zero=1,dp=2", "dp is given twice", "--strategy dp=2"},
-                    Bad{"zero=1,zero=0", "zero is given twice", "--strategy dp,zero=1"}));
+    testing::Values(
+        Bad{"", "it is empty", "--strategy dp"}, Bad{"  ", "it is empty", "--strategy dp"},
+        Bad{"@", "no file", "--strategy @plan.json"}, Bad{",", "between two commas", "--strategy dp,zero=1"},
+        Bad{"dp,", "at an end", "--strategy dp,zero=1"}, Bad{",dp", "at an end", "--strategy dp,zero=1"},
+        Bad{"dp,,zero=1", "between two commas", "--strategy dp,zero=1"},
+        Bad{"pd", "\"pd\" is none of dp, accumulate, zero", "--strategy dp"},
+        Bad{"dp,zro=1", "\"zro\" is none of", "--strategy dp,zero=1"},
+        Bad{"dp,acumulate=2", "\"acumulate\" is none of", "--strategy dp,accumulate=4"},
+        Bad{"atuo", "\"atuo\" is none of", "--strategy auto"}, Bad{"DP", "\"DP\" is none of", "--strategy dp"},
+        Bad{"pipeline=4", "\"pipeline\" is none of", "--strategy dp"}, Bad{"=2", "\"\" is none of", "--strategy dp"},
+        Bad{"auto,zero=1", "stands alone", "--strategy auto"},
+        Bad{"dp,@plan.json", "stands alone", "--strategy @plan.json"},
+        Bad{"dp=", "dp=\"\" is no whole number", "--strategy dp=2"},
+        Bad{"dp=two", "dp=\"two\" is no whole number", "--strategy dp=2"},
+        Bad{"dp=2.0", "is no whole number", "--strategy dp=2"}, Bad{"dp=+2", "is no whole number", "--strategy dp=2"},
+        Bad{"dp=0x2", "is no whole number", "--strategy dp=2"}, Bad{"dp=2=2", "is no whole number", "--strategy dp=2"},
+        Bad{"dp=99999999999999999999", "is no whole number", "--strategy dp=2"},
+        Bad{"dp=0", "dp=0 is not from 1 to 1024", "--strategy dp=2"},
+        Bad{"dp=-1", "dp=-1 is not from 1", "--strategy dp=2"},
+        Bad{"dp=1025", "dp=1025 is not from 1", "--strategy dp=2"},
+        Bad{"dp=4294967297", "is not from 1", "--strategy dp=2"},
+        Bad{"accumulate", "accumulate wants a number", "--strategy dp,accumulate=4"},
+        Bad{"dp,accumulate=0", "accumulate=0 is not from 1", "--strategy dp,accumulate=4"},
+        Bad{"zero", "zero wants a number", "--strategy dp,zero=1"},
+        Bad{"dp,zero=2", "zero=2 is not from 0 to 1", "--strategy dp,zero=1"},
+        Bad{"dp,zero=-1", "zero=-1 is not from 0 to 1", "--strategy dp,zero=1"},
+        Bad{"dp,dp", "dp is given twice", "--strategy dp=2"},
+        Bad{"dp=2,zero=1,dp=2", "dp is given twice", "--strategy dp=2"},
+        Bad{"zero=1,zero=0", "zero is given twice", "--strategy dp,zero=1"}));
 
 TEST(StrategySpec, CheckComparesWithDevicesAndBatch) {
   EXPECT_TRUE(parsed("dp").check(1, 1).ok());
@@ -112,9 +107,10 @@ TEST(StrategySpec, CheckComparesWithDevicesAndBatch) {
             "the strategy \"dp=3\" is for 3 devices, and the step has 2 | --strategy dp=2, or 3 devices");
   EXPECT_EQ(error("dp=1,zero=1", 2, 16),
             "the strategy \"dp=1,zero=1\" is for 1 device, and the step has 2 | --strategy dp=2,zero=1, or 1 device");
-  EXPECT_EQ(error("dp,accumulate=8", 2, 10),
-            "the strategy \"dp,accumulate=8\" makes 16 micro-batches (8 on each of 2 devices) of a batch of 10 examples "
-            "| --strategy dp,accumulate=5, or --batch 16");
+  EXPECT_EQ(
+      error("dp,accumulate=8", 2, 10),
+      "the strategy \"dp,accumulate=8\" makes 16 micro-batches (8 on each of 2 devices) of a batch of 10 examples "
+      "| --strategy dp,accumulate=5, or --batch 16");
   EXPECT_EQ(error("dp,accumulate=2", 1, 1),
             "the strategy \"dp,accumulate=2\" makes 2 micro-batches (2 on each of 1 device) of a batch of 1 example | "
             "--strategy dp, or --batch 2");

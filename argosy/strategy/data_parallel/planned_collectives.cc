@@ -17,7 +17,8 @@ class Teller {
   }
 
   PlannedCollective bucket(const std::vector<int>& members) const {
-    PlannedCollective told{.op = "all-reduce", .value = name_of(members[0]), .values = static_cast<int>(members.size())};
+    PlannedCollective told{
+        .op = "all-reduce", .value = name_of(members[0]), .values = static_cast<int>(members.size())};
     int gradients = 0, statistics = 0;
     for (const int k : members) {
       ++(is_gradient(k) ? gradients : statistics);
@@ -134,9 +135,7 @@ PlannedNode planned_node(const Graph& graph, const ReplicationPlan& plan, const 
                     ? str_cat(each(), ", of the device's examples")
                     : str_cat(layout.shards(), ", of a shard's examples each");
   switch (placement.kind) {
-    case PlacementKind::kShard:
-      told.why = str_cat("its axis ", plan.axes.axis({id, 0}), " counts examples");
-      break;
+    case PlacementKind::kShard: told.why = str_cat("its axis ", plan.axes.axis({id, 0}), " counts examples"); break;
     case PlacementKind::kPartialSum: told.why = "it is a sum over a shard's examples: a part of the global sum"; break;
     case PlacementKind::kPartialMean: told.why = "it is a mean over a shard's examples"; break;
     case PlacementKind::kPartialWeighted: told.why = "it is a weighted mean over a shard's examples"; break;

@@ -65,7 +65,8 @@ TEST(PlannedCollectives, OneDeviceNeedsNone) {
 TEST(PlannedCollectives, JoinedRowsAreAnAllGather) {
   embedding::Embedding model(embedding::Rule::kScatter, false);
   const auto dp = DataParallel::make(
-      model.graph, {.devices = kTwo, .losses = {model.loss}, .train = {model.train}, .batch_inputs = {model.words, model.target}});
+      model.graph,
+      {.devices = kTwo, .losses = {model.loss}, .train = {model.train}, .batch_inputs = {model.words, model.target}});
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
   const auto told = dp->collectives();
   const auto joined = std::find_if(told.begin(), told.end(), [](const auto& c) { return c.op == "all-gather"; });
@@ -78,7 +79,8 @@ TEST(PlannedCollectives, JoinedRowsAreAnAllGather) {
 TEST(PlannedCollectives, WhatIsRecomputedIsWhole) {
   embedding::Embedding model(embedding::Rule::kClipped, false);
   const auto dp = DataParallel::make(
-      model.graph, {.devices = kTwo, .losses = {model.loss}, .train = {model.train}, .batch_inputs = {model.words, model.target}});
+      model.graph,
+      {.devices = kTwo, .losses = {model.loss}, .train = {model.train}, .batch_inputs = {model.words, model.target}});
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
   ASSERT_FALSE(dp->whole().empty());
   for (const PlannedWhole& w : dp->whole()) {

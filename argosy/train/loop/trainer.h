@@ -93,8 +93,8 @@ struct TrainReport {
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device
   // By device: variables and slots, counted in what the device holds at the end.
   std::vector<std::pair<std::string, std::uint64_t>> state_bytes;
-  ScalingVerdict verdict;                                                        // one device and all
-  std::int64_t checked_steps = 0;                                                // steps that equal one device's
+  ScalingVerdict verdict;             // one device and all
+  std::int64_t checked_steps = 0;     // steps that equal one device's
   StepDifference largest_difference;  // of these steps
   std::string not_checked;   // why others of check_steps were not compared; "": all were, or none was asked for
   std::string strategy;      // how the graph was replicated, in one line

@@ -47,7 +47,8 @@ Result<int> run_plan(const PlanChoices& choices, Console& console) {
   if (!job.note.empty()) console.note(job.note);
   if (choices.save.empty()) return kDone;
   ARGOSY_RETURN_IF_ERROR(save_strategy(choices.save, plan, choices.train));
-  console.note(str_cat("saved  ", choices.save, ": argosy train ", choices.train.model, " … --strategy @", choices.save));
+  console.note(
+      str_cat("saved  ", choices.save, ": argosy train ", choices.train.model, " … --strategy @", choices.save));
   return kDone;
 }
 

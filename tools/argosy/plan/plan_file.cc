@@ -20,11 +20,16 @@ constexpr int kVersion = 1;
 
 // What decides about the graph of a step, as it is typed.
 Json model_json(const TrainChoices& c) {
-  return {{"model", c.model},         {"data", c.data},
-          {"image-size", c.image_size}, {"depth", c.depth},
-          {"width", c.width},         {"layers", c.layers},
-          {"precision", c.precision}, {"optimizer", c.optimizer},
-          {"clip-norm", c.clip_norm}, {"reproducible", c.reproducible},
+  return {{"model", c.model},
+          {"data", c.data},
+          {"image-size", c.image_size},
+          {"depth", c.depth},
+          {"width", c.width},
+          {"layers", c.layers},
+          {"precision", c.precision},
+          {"optimizer", c.optimizer},
+          {"clip-norm", c.clip_norm},
+          {"reproducible", c.reproducible},
           {"sync-batch-norm", c.sync_batch_norm}};
 }
 
@@ -121,12 +126,9 @@ Result<SavedStrategy> read_strategy(const std::string& path, const Json& file, c
 Status save_strategy(const std::string& path, const Plan& plan, const TrainChoices& choices) {
   Json devices = Json::array();
   for (const DeviceSpec& spec : plan.devices) devices.push_back(device_json(spec));
-  const Json file = {{"argosy_strategy", kVersion},
-                     {"strategy", plan.strategy.to_string()},
-                     {"devices", devices},
-                     {"for", model_json(choices)},
-                     {"batch", plan.batch},
-                     {"predicted_step_seconds", plan.predicted.step_seconds}};
+  const Json file = {{"argosy_strategy", kVersion}, {"strategy", plan.strategy.to_string()},
+                     {"devices", devices},          {"for", model_json(choices)},
+                     {"batch", plan.batch},         {"predicted_step_seconds", plan.predicted.step_seconds}};
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out << file.dump(2) << "\n";
   out.close();
@@ -167,9 +169,9 @@ Result<std::string> resolve_strategy(const TrainChoices& choices, TrainJob& job)
   ARGOSY_ASSIGN_OR_RETURN(const Plan plan, make_plan(job.model, options, *job.train));
   options.strategy = plan.strategy;
   options.devices = request_of(plan, options.devices);
-  std::string text = str_cat(plan.strategy.to_string(), " of ", plan.devices_asked,
-                             plan.devices_asked == 1 ? " device" : " devices", ", predicted ",
-                             format_rate(plan.predicted.samples_per_second), " samples/s");
+  std::string text =
+      str_cat(plan.strategy.to_string(), " of ", plan.devices_asked, plan.devices_asked == 1 ? " device" : " devices",
+              ", predicted ", format_rate(plan.predicted.samples_per_second), " samples/s");
   if (!plan.alternatives.empty()) {
     const Alternative& next = plan.alternatives[0];
     text += str_cat("; ", next.strategy.to_string(), " would be ", next.why);

@@ -34,16 +34,16 @@ std::string plan_json(const Plan& plan) {
                             {"step_seconds", a.fits ? Json(a.step_seconds) : Json(nullptr)},
                             {"why", a.why}});
   }
-  Json document = {{"schema_version", 1},
-                   {"strategy", plan.strategy.to_string()},
-                   {"devices", plan.devices.size()},
-                   {"predicted",
-                    {{"step_seconds", plan.predicted.step_seconds},
-                     {"samples_per_second", plan.predicted.samples_per_second}}},
-                   {"memory", memory},
-                   {"collectives", collectives},
-                   {"whole", whole},
-                   {"alternatives", alternatives}};
+  Json document = {
+      {"schema_version", 1},
+      {"strategy", plan.strategy.to_string()},
+      {"devices", plan.devices.size()},
+      {"predicted",
+       {{"step_seconds", plan.predicted.step_seconds}, {"samples_per_second", plan.predicted.samples_per_second}}},
+      {"memory", memory},
+      {"collectives", collectives},
+      {"whole", whole},
+      {"alternatives", alternatives}};
   Json asked = Json::array();
   for (const PlannedNode& n : plan.asked) {
     asked.push_back({{"node", n.node}, {"op", n.op}, {"copies", n.copies}, {"why", n.why}});

@@ -101,11 +101,10 @@ std::string by_hand(const Plan& plan, const TrainChoices& choices) {
 }  // namespace
 
 std::string plan_text(const Plan& plan, const TrainChoices& choices) {
-  std::string text =
-      str_cat("plan        ", choices.model, ", ", count_of(std::ssize(plan.devices), "device"), ", batch ", plan.batch,
-              ": ", plan.strategy.to_string(), "   ", format_rate(plan.predicted.samples_per_second), " samples/s, ",
-              format_seconds(plan.predicted.step_seconds), " a step (predicted, +-", percent(plan.predicted.spread),
-              ")\n");
+  std::string text = str_cat(
+      "plan        ", choices.model, ", ", count_of(std::ssize(plan.devices), "device"), ", batch ", plan.batch, ": ",
+      plan.strategy.to_string(), "   ", format_rate(plan.predicted.samples_per_second), " samples/s, ",
+      format_seconds(plan.predicted.step_seconds), " a step (predicted, +-", percent(plan.predicted.spread), ")\n");
   text += block("traffic", traffic(plan));
   text += block("memory", memory(plan));
   text += block("whole", not_sharded(plan));

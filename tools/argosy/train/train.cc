@@ -92,8 +92,8 @@ Json to_json(const TrainChoices& choices, const StrategySpec& strategy, const Tr
           {"state_bytes", by_device(report.state_bytes)},
           {"verdict", to_json(report.verdict)},
           {"checked_steps", report.checked_steps},
-          {"largest_difference", report.checked_steps > 0 ? number_or_null(report.largest_difference.relative)
-                                                          : Json(nullptr)},
+          {"largest_difference",
+           report.checked_steps > 0 ? number_or_null(report.largest_difference.relative) : Json(nullptr)},
           {"not_checked", report.not_checked.empty() ? Json(nullptr) : Json(report.not_checked)},
           {"other_bits", other_bits.empty() ? Json(nullptr) : Json(other_bits)},
           {"checkpoint", report.checkpoint.empty() ? Json(nullptr) : Json(report.checkpoint)},
@@ -171,9 +171,9 @@ std::string results_text(const TrainReport& report) {
   if (report.checked_steps > 0) {
     const StepDifference& d = report.largest_difference;
     text += str_cat("checked  ", count_of(report.checked_steps, "step"), ": loss and variables as on one device, ",
-                    d.relative == 0 ? std::string("to the bit")
-                                    : str_cat("largest relative difference ", static_cast<float>(d.relative), " of ",
-                                              d.value),
+                    d.relative == 0
+                        ? std::string("to the bit")
+                        : str_cat("largest relative difference ", static_cast<float>(d.relative), " of ", d.value),
                     "\n");
   }
   if (!report.not_checked.empty()) text += str_cat("not checked: ", report.not_checked, "\n");

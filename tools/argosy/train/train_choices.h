@@ -5,9 +5,9 @@
 #include <string>
 
 #include "argosy/data/dataset.h"
+#include "argosy/strategy/strategy_spec.h"
 #include "argosy/train/loop/ensemble.h"
 #include "argosy/train/loop/trainer.h"
-#include "argosy/strategy/strategy_spec.h"
 #include "tools/argosy/cli/command.h"
 
 namespace argosy::cli {
@@ -34,7 +34,8 @@ struct TrainChoices {
   std::int64_t checkpoint_every = 0;
   std::int64_t check_replicas = -1, check = 0;
   StrategyChoice strategy;
-  bool check_strategy = false, resume = false, reproducible = false, sync_batch_norm = false, log_device_placement = false, no_verdict = false;
+  bool check_strategy = false, resume = false, reproducible = false, sync_batch_norm = false,
+       log_device_placement = false, no_verdict = false;
   int image_size = 0, depth = 0, width = 0, layers = 0, members = 4;
 };
 
