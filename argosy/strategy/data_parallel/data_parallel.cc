@@ -397,6 +397,7 @@ std::vector<PlannedCollective> DataParallel::collectives() const {
   return planned_collectives(impl_->base, impl_->original_size, impl_->plan, impl_->replicas);
 }
 std::vector<PlannedWhole> DataParallel::whole() const {
+  if (impl_->layout.shards() == 1) return {};
   return planned_whole(impl_->base, impl_->original_size, impl_->plan);
 }
 Result<PlannedNode> DataParallel::planned(std::string_view node) const {

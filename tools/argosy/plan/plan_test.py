@@ -61,7 +61,7 @@ class Document(unittest.TestCase):
 
     def test_words_name_what_is_asked(self):
         text = program("plan", *MLP, "--emulate", "2", "--strategy", "dp", "--why", "dense/kernel").stdout
-        for word in ("plan        mlp, 2 devices, batch 128: dp=2", "  traffic   ", "all-reduce", "  memory    gpu:0",
+        for word in ("plan        mlp, 2 devices, batch 128: dp=2", "  traffic   ", "all-reduce", "  memory    gpu:0 ",
                      "  whole     ", "  lost      ", "dp=1", "  by hand   argosy train mlp", "one on each of 2 devices"):
             self.assertIn(word, text)
 
@@ -86,11 +86,12 @@ class Choice(unittest.TestCase):
         self.assertEqual((ran["strategy"], len(ran["devices"])), ("dp=1", 1))
 
     def test_what_does_not_fit_is_dropped(self):
-        one = plan("lenet", "--emulate", "1", "--strategy", "dp", "--batch", "64")
-        two = plan("lenet", "--emulate", "2", "--strategy", "dp", "--batch", "64")
-        between = (one["memory"]["gpu:0"] + max(two["memory"].values())) // 2
-        cap = int(between / 0.95)
-        told = plan("lenet", "--batch", "64", "--emulate", f"gpu:{cap},gpu:{cap}")
+        lenet = ["lenet", "--image-size", "16", "--batch", "512"]
+        one = plan(*lenet, "--emulate", "2", "--devices", "gpu:0", "--strategy", "dp")["memory"]["gpu:0"]
+        two = plan(*lenet, "--emulate", "2", "--strategy", "dp")["memory"]["gpu:0"]
+        self.assertLess(two, one)
+        cap = int((one + two) / 2 / 0.95)
+        told = plan(*lenet, "--emulate", f"gpu:{cap},gpu:{cap}")
         self.assertEqual(told["devices"], 2)
         lost = {a["strategy"]: a for a in told["alternatives"]}
         self.assertFalse(lost["dp=1"]["fits"])
@@ -115,8 +116,10 @@ class Files(unittest.TestCase):
                     (["lenet", "--image-size", "16", "--emulate", "2"], "is for mlp, this run has lenet"),
                     ([*MLP[:3], "--width", "64", "--emulate", "2"], "--width 32, this run has --width 64"),
                     ([*two, "--batch", "64"], "--batch 128, this run has 64"),
-                    ([*MLP, "--emulate", "1"], "gpu:1 and others; this run has gpu:0"),
-                    ([*MLP, "--emulate", "gpu@0.5,gpu"], "gpu:0 with "),
+                    ([*MLP, "--emulate", "gpu:1GiB,gpu:1GiB"], "gpu:0 with memory_bytes"),
+                    ([*two, "--devices", "gpu:0"], "gpu:1 and others; this run has gpu:0"),
+                    ([*MLP, "--emulate", "gpu@0.5,gpu"], "gpu:0 with speed 1.0, here it has 0.5"),
+                    ([*MLP, "--emulate", "gpu,gpu;link=1GB/s"], "gpu:0 with link_bytes_per_second 0.0, here it has"),
             ):
                 done = program("train", *change, "--strategy", "@" + file, "--steps", "1", code=2)
                 self.assertIn("ARG-SHARD-003", done.stderr, change)
@@ -126,7 +129,8 @@ class Files(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "a.plan")
             program("plan", *MLP, "--emulate", "2", "--strategy", "dp", "--save", file, "--json")
-            document = json.load(open(file))
+            with open(file) as saved:
+                document = json.load(saved)
             broken = ["", "{", "[]", "null", "3", json.dumps({}), json.dumps({"argosy_strategy": 2})]
             for key in document:
                 broken.append(json.dumps({k: v for k, v in document.items() if k != key}))

@@ -1,5 +1,6 @@
 #include "tools/argosy/plan/plan_text.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "argosy/planner/runners_up.h"
@@ -10,7 +11,8 @@ namespace argosy::cli {
 
 namespace {
 
-constexpr std::size_t kMostShown = 8;  // lines of one list
+constexpr std::size_t kMostShown = 8;            // lines of one list
+constexpr std::uint64_t kWorthALine = 64 << 20;  // of the host beside GPUs
 constexpr const char* kIndent = "            ";
 
 // "  traffic   " and then the lines, one under the other.
@@ -62,8 +64,10 @@ std::vector<std::string> traffic(const Plan& plan) {
 std::vector<std::string> memory(const Plan& plan) {
   std::vector<std::string> lines;
   for (const PlannedMemory& m : plan.memory) {
-    if (m.bytes == 0) continue;
     auto name = DeviceName::parse(m.device);
+    const bool used = std::any_of(plan.devices.begin(), plan.devices.end(),
+                                  [&](const DeviceSpec& d) { return d.name.to_string() == m.device; });
+    if (!used && m.bytes < kWorthALine) continue;
     lines.push_back(str_cat(padded(name.ok() ? name->short_string() : m.device, 8), format_bytes(m.bytes),
                             m.limit > 0 ? str_cat(" of ", format_bytes(m.limit)) : std::string(),
                             " (variables and slots ", format_bytes(m.variables), ")",
@@ -89,12 +93,37 @@ std::vector<std::string> lost(const Plan& plan) {
   return lines;
 }
 
-std::string by_hand(const Plan& plan, const TrainChoices& choices) {
+// As a shell reads it.
+std::string word(const std::string& text) {
+  return text.find_first_of("; *&|<>()$") == std::string::npos ? text : str_cat("'", text, "'");
+}
+
+std::string by_hand(const Plan& plan, const TrainChoices& c) {
+  const TrainChoices none;
+  std::string line = str_cat("argosy train ", c.model);
+  const auto add = [&](const char* flag, const auto& value, const auto& unset) {
+    if (value != unset) line += str_cat(" ", flag, " ", word(str_cat(value)));
+  };
+  add("--data", c.data, none.data);
+  add("--image-size", c.image_size, 0);
+  add("--depth", c.depth, 0);
+  add("--width", c.width, 0);
+  add("--layers", c.layers, 0);
+  add("--precision", c.precision, none.precision);
+  add("--batch", c.batch, 0);
+  add("--optimizer", c.optimizer, none.optimizer);
+  add("--clip-norm", c.clip_norm, 0);
+  add("--emulate", c.request.emulate, none.request.emulate);
+  add("--mem", c.request.memory, none.request.memory);
+  add("--virtual-gpus", c.request.virtual_gpus, none.request.virtual_gpus);
+  add("--cpu-threads", c.request.cpu_threads, 0);
+  for (const auto& [flag, given] : {std::pair("--tf32", c.request.tf32), std::pair("--reproducible", c.reproducible),
+                                    std::pair("--sync-batch-norm", c.sync_batch_norm)}) {
+    if (given) line += str_cat(" ", flag);
+  }
+  add("--combine", c.combine, none.combine);
   std::vector<std::string> names;
   for (const DeviceSpec& spec : plan.devices) names.push_back(spec.request_name());
-  std::string line = str_cat("argosy train ", choices.model);
-  if (choices.batch > 0) line += str_cat(" --batch ", choices.batch);
-  if (!choices.request.emulate.empty()) line += str_cat(" --emulate ", choices.request.emulate);
   return str_cat(line, " --devices ", str_join(names, ","), " --strategy ", plan.strategy.to_string());
 }
 
