@@ -11,6 +11,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/data_parallel/planned_collectives.h"
 #include "argosy/strategy/data_parallel/replicas.h"
 #include "argosy/strategy/data_parallel/replication_plan.h"
 #include "argosy/strategy/sharding/cross_example_check.h"
@@ -100,7 +101,8 @@ std::string sums_text(const ReplicationPlan& plan, const Replicas& replicas) {
 }  // namespace
 
 struct DataParallel::Impl {
-  Graph base;  // the graph that the plan describes
+  Graph base;                  // the graph that the plan describes
+  std::int32_t original_size;  // of the graph that the caller gave
   std::unique_ptr<Graph> graph;
   ReplicationPlan plan;
   ReplicaLayout layout;
@@ -134,7 +136,7 @@ struct DataParallel::Impl {
 
 Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOptions& options) {
   ARGOSY_RETURN_IF_ERROR(graph.status());
-  auto impl = std::make_unique<Impl>(Impl{.base = graph.clone()});
+  auto impl = std::make_unique<Impl>(Impl{.base = graph.clone(), .original_size = graph.size()});
   ARGOSY_ASSIGN_OR_RETURN(impl->layout, make_layout(options));
   ReplicationRequest request{.loss_placement = options.loss_placement,
                              .sync_batch_norm = options.sync_batch_norm,
@@ -390,6 +392,21 @@ Result<Value> DataParallel::Impl::recompute(Endpoint e, const std::string& why) 
 }
 
 std::vector<ReplicationNote> DataParallel::notes() const { return impl_->notes; }
+std::vector<PlannedCollective> DataParallel::collectives() const {
+  if (impl_->layout.shards() == 1) return {};
+  return planned_collectives(impl_->base, impl_->original_size, impl_->plan, impl_->replicas);
+}
+std::vector<PlannedWhole> DataParallel::whole() const {
+  if (impl_->layout.shards() == 1) return {};
+  return planned_whole(impl_->base, impl_->original_size, impl_->plan);
+}
+Result<PlannedNode> DataParallel::planned(std::string_view node) const {
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId id, find_original(impl_->base, impl_->original_size, node));
+  const bool sharded = impl_->plan.replica_kinds[id.index] == ReplicaKind::kSharded;
+  const bool has_output = !impl_->base.node(id).output_dtypes.empty();
+  return planned_node(impl_->base, impl_->plan, impl_->layout, id,
+                      sharded && has_output ? impl_->placement({id, 0}) : BatchPlacement{.why = "it has no value"});
+}
 
 std::string DataParallel::summary() const {
   const Impl& p = *impl_;

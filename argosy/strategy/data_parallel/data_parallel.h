@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,19 @@ struct PlannedCollective {
   std::string why;         // "gradients of variables that every device updates"
 };
 
+// A node of the original graph that every device repeats on global values, because its value is no sum over shards.
+struct PlannedWhole {
+  std::string node, op;  // of the original graph
+  std::string why;       // "an update takes it of the global batch, …"
+};
+
+// Where a node of the original graph is in the replicated one.
+struct PlannedNode {
+  std::string node, op;  // of the original graph
+  std::string copies;    // "one on each of 2 devices, of the device's examples"
+  std::string why;       // "its axis 0 counts examples", "the batch does not reach it"
+};
+
 class DataParallel {
  public:
   // The graph is copied, not changed. INVALID_ARGUMENT or UNIMPLEMENTED "ARG-DP-…" says why it cannot be replicated,
@@ -112,6 +126,12 @@ class DataParallel {
   std::string summary() const;
   // In the order of the graph's nodes, one per node and kind. Empty for one shard.
   std::vector<ReplicationNote> notes() const;
+  // What travels between devices in a step, in starting order. Empty for one shard.
+  std::vector<PlannedCollective> collectives() const;
+  // What is not sharded, though it depends on the batch. In the order of the graph's nodes.
+  std::vector<PlannedWhole> whole() const;
+  // NOT_FOUND ARG-SHARD-005: the original graph has no such node; the nearest name is the hint.
+  Result<PlannedNode> planned(std::string_view node) const;
 
  private:
   struct Impl;

@@ -231,6 +231,7 @@ class Replicator {
       if (open[key].empty()) return;
       sum_bucket(open[key]);
       replicas_.bucket_bytes.push_back(bytes[key]);
+      replicas_.buckets.push_back(open[key]);
       open[key].clear();
       bytes[key] = 0;
     };
