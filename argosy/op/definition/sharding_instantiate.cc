@@ -291,6 +291,7 @@ class Instance {
       check_role(r, static_cast<std::int8_t>(f));
     }
     r.draws = text_.draws;
+    r.unread = tensors(text_.unread);
     r.updates = tensors(text_.updates);
     for (const int i : tensors(text_.monotone)) {
       if (is_real(c_.input_dtype(i))) r.monotone.push_back(i);

@@ -85,6 +85,8 @@ struct ShardingRule {
   std::vector<std::vector<int>> linear = {};
   // Inputs that may be a partial maximum (minimum) while all others are replicated. The outputs are so then.
   std::vector<int> monotone = {};
+  // Inputs of which no element is read: a partial one is as good as a replicated one. OnesLike.
+  std::vector<int> unread = {};
   // Inputs that are written: variables. Such an input keeps its layout, and its new value is never partial.
   std::vector<int> updates = {};
   // Factors over which a shard may keep statistics of its own, if the user asked for that: batch normalisation.

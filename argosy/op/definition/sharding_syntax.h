@@ -43,7 +43,7 @@ struct ShardingText {
   std::vector<std::pair<TextFactor, FactorRole>> roles = {};
   std::optional<Linear> linear = {};             // as the text says; none: as OpDef::linear
   std::vector<std::vector<int>> groups = {};     // linear groups by argument, where the text numbers them
-  std::vector<int> monotone = {}, updates = {};  // by argument
+  std::vector<int> monotone = {}, unread = {}, updates = {};  // by argument
   std::vector<TextFactor> local = {};
   std::vector<std::pair<std::string, int>> flips = {};  // attribute, input argument
   std::string layout = {};                              // attribute
