@@ -1,0 +1,12 @@
+// All-reduces of gradients and other values that shards add up, in buckets.
+#pragma once
+
+#include "argosy/strategy/data_parallel/copies/replica_build.h"
+
+namespace argosy {
+
+// Fills `replicas.sums` for all collective points but joined rows. Buckets hold values of one dtype, depth, branch and
+// loop, in the order in which the values are computed.
+void add_all_reduces(ReplicaBuild& b);
+
+}  // namespace argosy
