@@ -155,7 +155,7 @@ TEST(DataParallelLoops, EveryShardOfADeviceHasItsOwn) {
   }
 }
 
-TEST(DataParallelLoops, ReproducibleOnesHaveTheSameBits) {
+TEST(DataParallelLoops, ReproducibleOnesAreDeterministic) {
   Recurrent alone;
   const auto expected = alone.run(1, 8);
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();

@@ -17,7 +17,7 @@ namespace {
 using namespace loss_kinds;
 using testing::HasSubstr;
 
-void expect_same_bits(const Outcome& got, const Outcome& expected, const std::string& what) {
+void expect_equal_bits(const Outcome& got, const Outcome& expected, const std::string& what) {
   ASSERT_EQ(got.variables.size(), expected.variables.size());
   for (std::size_t i = 0; i < expected.variables.size(); ++i) {
     const Tensor &a = expected.variables[i], &b = got.variables[i];
@@ -105,7 +105,7 @@ TEST(DataParallelTurns, TheGlobalStepCountsSteps) {
 }
 
 // devices * accumulate is what counts, of a power of two; beyond 8 it is no longer one device's.
-TEST(DataParallelTurns, AsManyMicroBatchesInAllGiveTheSameBits) {
+TEST(DataParallelTurns, AsManyMicroBatchesInAllGiveEqualBits) {
   const std::vector<std::int64_t> batches = {48, 40, 24, 33};
   LossTask task(Kind::kMean, DType::kFloat32);
   for (const int total : {2, 4, 8, 16, 32}) {
@@ -115,12 +115,12 @@ TEST(DataParallelTurns, AsManyMicroBatchesInAllGiveTheSameBits) {
       if (total % devices != 0) continue;
       const auto got = train(task, batches, devices, 0, {}, total / devices);
       ASSERT_TRUE(got.ok()) << got.status().to_string();
-      expect_same_bits(*got, *expected, str_cat(total, " on ", devices));
+      expect_equal_bits(*got, *expected, str_cat(total, " on ", devices));
     }
   }
 }
 
-TEST(DataParallelTurns, ReproducibleStepsHaveTheSameBitsWithMicroBatches) {
+TEST(DataParallelTurns, ReproducibleStepsAreDeterministicInMicroBatches) {
   LossTask task(Kind::kMean, DType::kFloat32);
   const auto expected = train(task, kBatches, 1, 8);
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
@@ -129,12 +129,12 @@ TEST(DataParallelTurns, ReproducibleStepsHaveTheSameBitsWithMicroBatches) {
     const auto got = train(task, kBatches, devices, 8, {}, accumulate);
     ASSERT_TRUE(got.ok()) << got.status().to_string();
     EXPECT_EQ(got->losses, expected->losses) << devices;
-    expect_same_bits(*got, *expected, str_cat(devices, " devices, accumulate=", accumulate));
+    expect_equal_bits(*got, *expected, str_cat(devices, " devices, accumulate=", accumulate));
   }
   // Faster devices take more of the shards, in blocks that are no whole subtrees.
   const auto uneven = train(task, kBatches, 3, 8, {1.0, 0.4, 0.2});
   ASSERT_TRUE(uneven.ok()) << uneven.status().to_string();
-  expect_same_bits(*uneven, *expected, "speeds 1, 0.4, 0.2");
+  expect_equal_bits(*uneven, *expected, "speeds 1, 0.4, 0.2");
 }
 
 // Gradients of 16 bits are added in float32 and rounded once, wherever their micro-batch was.
@@ -223,8 +223,8 @@ Result<Needs> needs(const std::string& name, int devices, std::int64_t batch, in
     if (v.shape().is_full()) needs.gradients += static_cast<std::uint64_t>(v.shape().elements()) * 4;
   }
   ARGOSY_ASSIGN_OR_RETURN(const auto program, CompiledModel::make(std::move(built), {.devices = chosen,
-                                                                                     .accumulate = accumulate,
-                                                                                     .session = {.devices = request}}));
+                                                                                     .session = {.devices = request},
+                                                                                     .accumulate = accumulate}));
   ARGOSY_RETURN_IF_ERROR(program->initialize());
   ARGOSY_ASSIGN_OR_RETURN(const auto forecast, program->forecast(batch));
   for (const MemoryForecast& f : forecast) {

@@ -135,8 +135,8 @@ Result<Trained> train_on(const Task& task, const char* devices, const std::vecto
   const Optimizer optimizer = adam(0.001);
   ARGOSY_ASSIGN_OR_RETURN(BuiltModel built, build_model(task.model, {.seed = 5}, &optimizer));
   ARGOSY_ASSIGN_OR_RETURN(const auto program, CompiledModel::make(std::move(built), {.devices = chosen,
-                                                                                     .accumulate = accumulate,
-                                                                                     .session = {.devices = request}}));
+                                                                                     .session = {.devices = request},
+                                                                                     .accumulate = accumulate}));
   ARGOSY_RETURN_IF_ERROR(program->initialize());
   Trained trained;
   for (std::size_t i = 0; i < batches.size(); ++i) {
