@@ -20,7 +20,7 @@
 #include "argosy/train/model/layers.h"
 #include "argosy/train/model/losses.h"
 #include "argosy/train/model/optimizers.h"
-#include "argosy/train/tests/loss_kinds.h"
+#include "argosy/train/tests/loss_kinds_test.h"
 
 namespace argosy {
 namespace {

@@ -9,7 +9,7 @@
 #include "argosy/ops/activation/activation.h"
 #include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/models/models.h"
-#include "argosy/train/tests/loss_kinds.h"
+#include "argosy/train/tests/loss_kinds_test.h"
 
 namespace argosy {
 namespace {

@@ -14,8 +14,9 @@
 namespace argosy {
 
 // The plan's kinds, with kSharded for what loops and their stacks and TensorArrays need once per shard. Without turns: the
-// plan's. UNIMPLEMENTED ARG-DP-003: a loop writes a variable or keeps other state, which copies would do once per shard;
-// or its shards add up a value inside it, in frames that do not meet.
+// plan's. UNIMPLEMENTED ARG-DP-003:
+// - a loop writes a variable or keeps other state, which copies would do once per shard;
+// - shards add up a value inside a loop, in frames that do not meet.
 Result<std::vector<ReplicaKind>> kinds_with_loops(const Graph& graph, const ReplicationPlan& plan,
                                                   const ReplicaLayout& layout);
 
