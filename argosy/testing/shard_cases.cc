@@ -278,10 +278,41 @@ Cases by_number() {
       {"NearestNeighbors", {floats({5, 3}), floats({4, 3}, 2), Tensor::scalar(std::int64_t{2})}}};
 }
 
+Cases cells() {
+  const Tensor x = floats({4, 3}), state = floats({4, 2}), w = floats({5, 8}), peephole = floats({2}), b = floats({8});
+  const Tensor xs = floats({3, 4, 3}), states = floats({3, 4, 2}), steps = Tensor::scalar(std::int64_t{2});
+  const AttrMap peeps = {{"use_peephole", true}}, none = {{"use_peephole", false}};
+  Cases cases = {{"GRUBlockCellGrad",
+                  {x, state, floats({5, 4}), floats({5, 2}), floats({4}), floats({2}), state, state, state, state}}};
+  for (const AttrMap& attrs : {peeps, none}) {
+    cases.push_back({"LSTMBlockCellGrad",
+                     {x, state, state, w, peephole, peephole, peephole, b, state, state, state, state, state, state,
+                      floats({4, 2}, 2), floats({4, 2}, 3)},
+                     attrs});
+    for (const char* version : {"", "V2"}) {
+      cases.push_back(
+          {str_cat("BlockLSTM", version), {steps, xs, state, state, w, peephole, peephole, peephole, b}, attrs});
+      cases.push_back({str_cat("BlockLSTMGrad", version),
+                       {steps, xs, state, state, w, peephole, peephole, peephole, b, states, states, states, states,
+                        states, states, states, floats({3, 4, 2}, 2), floats({3, 4, 2}, 3)},
+                       attrs});
+    }
+  }
+  const Tensor numbers = ints({1, 0, 4, 2}), table = floats({5, 3}), rows = floats({4, 3}, 2);
+  const Cases more = {
+      {"InplaceSub", {table, numbers, rows}},
+      {"TensorScatterSub", {table, numbers.reshaped({4, 1}), rows}},
+      {"TensorScatterMin", {table, numbers.reshaped({4, 1}), rows}},
+      {"ScaleAndTranslateGrad", {floats({4, 2, 3, 2}), floats({4, 5, 6, 2}), positive({2}), floats({2})}}};
+  cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
+}
+
 const Cases& all_cases() {
   static const Cases all = [] {
     Cases cases;
-    for (const Cases& some : {products(), convolutions(), pools(), norms(), shapes(), reductions(), by_number()}) {
+    for (const Cases& some :
+         {products(), convolutions(), pools(), norms(), shapes(), reductions(), by_number(), cells()}) {
       cases.insert(cases.end(), some.begin(), some.end());
     }
     return cases;

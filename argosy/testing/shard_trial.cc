@@ -126,10 +126,15 @@ std::string compare(const std::vector<Tensor>& parts, const Placement& p, const 
 }  // namespace
 
 bool is_tensor_case(const RandomCase& c) {
-  return std::all_of(c.inputs.begin(), c.inputs.end(), [](const Tensor& t) {
-    const Tensor data = data_of(t);
-    return data.valid() && has_elements(data.dtype());
-  });
+  const auto dtypes = arg_dtypes(c.op->input_args, c.attrs);
+  if (!dtypes.ok() || dtypes->size() != c.inputs.size()) return false;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    const Tensor data = data_of(c.inputs[i]);
+    if (!data.valid() || !has_elements(data.dtype())) return false;
+    const DType declared = (*dtypes)[i];
+    if (declared != DType::kResource && declared != data.dtype()) return false;
+  }
+  return true;
 }
 
 Result<CaseResult> run_case(const RandomCase& c) {

@@ -122,7 +122,7 @@ Result<Assignment> resolve(const Graph& graph, const Sizes& sizes, const RuleTab
     if (there && (!seed.placement.is_shard() || !shape->has_rank() || seed.placement.dim < shape->rank())) continue;
     return invalid_argument("the seed ", to_string(seed.placement), " does not fit ",
                             there ? str_cat("'", graph.node(e.node).name, "' of shape ", *shape) : "any value")
-        .with_id("ARG-SHARD-005");
+        .with_id("ARG-SHARD-013");
   }
   Assignment a;
   a.layouts.resize(static_cast<std::size_t>(graph.size()));

@@ -156,8 +156,10 @@ std::string why_not_tried(const OpDef& op) {
   if (!cpu_kernels().has(op.name, "cpu")) return "has no kernel of its own";
   if (op.flow == Flow::kMerge || op.flow == Flow::kSwitch) return "has dead inputs or outputs";
   if (op.inputs.empty()) return "a source: nothing goes in";
+  if (op.sharding.starts_with("shape")) return "only the shape of its input is read";
+  if (op.sharding.starts_with("- ->")) return "scalars, which nothing is claimed of";
   for (const ArgDef& arg : op.input_args) {
-    if (arg.dtype == DType::kVariant) return "takes what only other ops make";
+    if (arg.dtype == DType::kVariant || arg.name == "table_handle") return "takes what only other ops make";
   }
   return "";
 }

@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,8 +50,10 @@ struct DataParallelOptions {
   // two small all-reduces per layer forwards, one backwards.
   bool sync_batch_norm = false;
   int shards = 0;  // logical shards, at least one a device; 0: one a device
-  // Micro-batches per device and step. Their gradients add up before one update, so activations need memory for one
-  // micro-batch. The result is that of 1, to the bit where plain data parallelism has the bits of one device.
+  // Micro-batches per device and step, at most kMostMicroBatches, one after the other. Their gradients add up before one
+  // update, so activations need memory for one micro-batch. The result is that of the global batch, up to rounding. Of
+  // equal devices it has the bits of one device, as plain data parallelism does, where devices * accumulate is 1, 2, 4 or
+  // 8. With `shards`, devices have several anyway: accumulate only says how many each needs at least.
   int accumulate = 1;
   // 1: each device keeps a shard of every slot (Adam's m and v) and updates its shard of the variables (ZeRO-1).
   int zero = 0;
@@ -58,12 +61,16 @@ struct DataParallelOptions {
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
 };
 
-// A difference between the replicated step and one device's step, for reports. The step may run all the same.
+inline constexpr int kMostMicroBatches = 64;
+
+// A difference between the replicated step and one device's step, for reports. The step may run all the same. Notes of
+// kMemory are about memory alone: the values are one device's.
 struct ReplicationNote {
   // What differs from one device.
   enum class Kind : char {
     kDraws,       // random numbers that depend on the number of devices
-    kStatistics,  // batch normalisation by the statistics of each device's shard
+    kStatistics,  // batch normalisation by the statistics of each device's shard, or of each micro-batch
+    kMemory,      // micro-batches that need values of each other: activations of all of them are alive at once
   };
   Kind kind = Kind::kDraws;  // what differs
   std::string node;          // of the original graph
@@ -78,6 +85,19 @@ struct PlannedCollective {
   int values = 1;          // how many travel together
   std::int64_t bytes = 0;  // the global value; -1: the size depends on the step
   std::string why;         // "gradients of variables that every device updates"
+};
+
+// A node of the original graph that every device repeats on global values, because its value is no sum over shards.
+struct PlannedWhole {
+  std::string node, op;  // of the original graph
+  std::string why;       // "an update takes it of the global batch, …"
+};
+
+// Where a node of the original graph is in the replicated one.
+struct PlannedNode {
+  std::string node, op;  // of the original graph
+  std::string copies;    // "one on each of 2 devices, of the device's examples"
+  std::string why;       // "its axis 0 counts examples", "the batch does not reach it"
 };
 
 class DataParallel {
@@ -112,6 +132,12 @@ class DataParallel {
   std::string summary() const;
   // In the order of the graph's nodes, one per node and kind. Empty for one shard.
   std::vector<ReplicationNote> notes() const;
+  // What travels between devices in a step, in starting order. Empty for one shard.
+  std::vector<PlannedCollective> collectives() const;
+  // What is not sharded, though it depends on the batch. In the order of the graph's nodes.
+  std::vector<PlannedWhole> whole() const;
+  // NOT_FOUND ARG-SHARD-005: the original graph has no such node; the nearest name is the hint.
+  Result<PlannedNode> planned(std::string_view node) const;
 
  private:
   struct Impl;

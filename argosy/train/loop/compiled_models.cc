@@ -13,7 +13,14 @@ constexpr int kLogicalShards = 8;  // of a reproducible run
 }  // namespace
 
 Status CompiledModels::open() {
+  const StrategySpec& strategy = options_.strategy;
+  if (strategy.automatic || !strategy.file.empty()) {
+    return invalid_argument("the strategy \"", strategy.to_string(), "\" is not resolved: a planner chooses it first")
+        .with_id("ARG-SHARD-001")
+        .with_hint("strategy = make_plan(…)->strategy (argosy/planner/planner.h), or dp");
+  }
   ARGOSY_ASSIGN_OR_RETURN(devices_, chosen_devices(options_.devices));
+  ARGOSY_RETURN_IF_ERROR(strategy.check(static_cast<int>(devices_.size()), options_.batch));
   ARGOSY_ASSIGN_OR_RETURN(device_set_, DeviceSet::make(options_.devices));
   ARGOSY_ASSIGN_OR_RETURN(training_, make(devices_, Purpose::kTraining, device_set_));
   return ok_status();
@@ -28,7 +35,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModels::make(const std::vector<De
   CompiledModelOptions program{
       .devices = devices, .loss_placement = options_.loss_placement, .sync_batch_norm = options_.sync_batch_norm};
   if (!for_training) program.loss_placement.reset();
-  if (for_training) {
+  if (for_training && purpose != Purpose::kAlone) {
     program.accumulate = options_.strategy.accumulate;
     program.zero = options_.strategy.zero;
   }
@@ -48,6 +55,10 @@ Result<std::unique_ptr<CompiledModel>> CompiledModels::make(const std::vector<De
 Result<std::unique_ptr<CompiledModel>> CompiledModels::make_measured(const std::vector<DeviceSpec>& devices,
                                                                      std::shared_ptr<DeviceSet> device_set) const {
   return make(devices, Purpose::kMeasurement, std::move(device_set));
+}
+
+Result<std::unique_ptr<CompiledModel>> CompiledModels::make_alone(std::shared_ptr<DeviceSet> device_set) const {
+  return make({devices_[0]}, Purpose::kAlone, std::move(device_set));
 }
 
 Result<CompiledModel*> CompiledModels::evaluator() {

@@ -14,13 +14,13 @@ constexpr double kCheckReplicasShare = 0.01;  // of the time, at most
 StepChecks::StepChecks(const CompiledModels& models, const TrainerOptions& options, TrainReport& report)
     : options_(options), report_(report) {
   if (options.check_replicas_every != 0) replicas_.emplace(models.training(), models.devices(), options.devices);
-  if (options.check_steps > 0 && models.devices().size() < 2) {
+  if (options.check_steps > 0 && models.devices().size() < 2 && options.strategy.accumulate < 2) {
     report_.not_checked = "there is one device: nothing to compare with it";
   } else if (options.check_steps > 0) {
     one_device_.emplace(models.training(), models.devices().size(), options.sync_batch_norm,
                         [&models, &options]() -> Result<std::unique_ptr<CompiledModel>> {
                           ARGOSY_ASSIGN_OR_RETURN(auto device_set, DeviceSet::make(options.devices));
-                          return models.make_measured({models.devices()[0]}, std::move(device_set));
+                          return models.make_alone(std::move(device_set));
                         });
   }
 }
@@ -33,7 +33,9 @@ Status StepChecks::after_step(std::int64_t step, const std::vector<Tensor>& feed
   if (!one_device_) return ok_status();
   report_.not_checked = one_device_->not_checked();
   if (report_.not_checked.empty()) {
-    ARGOSY_RETURN_IF_ERROR(one_device_->after_step(step, feeds, loss));
+    const Status same = one_device_->after_step(step, feeds, loss);
+    report_.largest_difference = one_device_->largest_difference();
+    if (!same.ok()) return same;
     ++report_.checked_steps;
     if (report_.checked_steps < options_.check_steps) return ok_status();
   }
