@@ -27,7 +27,8 @@ std::vector<int> loop_depths(const Graph& graph, const std::vector<NodeId>& orde
 bool gives_by_chance(const Graph& graph, const RuleTable& rules, NodeId id) {
   const Node& n = graph.node(id);
   const ShardingRule& rule = rules.rule(id);
-  if (!n.op->stateful || passes_on(*n.op) || n.output_dtypes.empty()) return false;
+  // Without inputs it is fed, or a rule says "once".
+  if (!n.op->stateful || passes_on(*n.op) || n.output_dtypes.empty() || n.inputs.empty()) return false;
   if (rule.kind != ShardingRule::Kind::kWhole && !rule.draws) return false;
   const auto state = [&](Endpoint e) { return holds_state(graph, e) || graph.node(e.node).output_is_ref(e.index); };
   for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {

@@ -184,7 +184,8 @@ std::string why_not(const OpDef& op, bool hidden_state, const ShardingRule& rule
   }
   // Random numbers: what every device draws for itself is not one value.
   const bool drawn = op.stateful && hidden_state && (rule.draws || rule.kind == ShardingRule::Kind::kWhole);
-  if (drawn && way.kind == Way::Kind::kWhole && !out.empty()) return "every device would draw other numbers";
+  if (drawn && way.kind == Way::Kind::kWhole && !in.empty() && !out.empty())
+    return "every device would draw other numbers";
   if (drawn && way.kind == Way::Kind::kOnce) return all_alike(in, out, true);
   if (rule.kind == ShardingRule::Kind::kFactors) return Factors(rule, way, in, out).why_not();
   const bool once = rule.kind == ShardingRule::Kind::kOnce;
