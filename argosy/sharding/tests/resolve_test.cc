@@ -17,6 +17,7 @@
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/softmax/softmax.h"
 #include "argosy/ops/state/state.h"
+#include "argosy/sharding/reshard/cost.h"
 #include "argosy/sharding/verify/verify.h"
 #include "argosy/testing/loop.h"
 #include "argosy/testing/op_case.h"
@@ -282,6 +283,16 @@ TEST(Resolve, TwoMeshAxes) {
   EXPECT_EQ(s.layout(x), "S(0) R");
   EXPECT_EQ(s.layout(h), "S(0) S(1)");
   EXPECT_EQ(s.layout(y), "S(0) P(sum)");
+  // y [batch, 2] is added up over the model axis, half of it on each row of devices, and fetched from all.
+  double summed = 0, all = 0;
+  for (const Reshard& r : s.a.reshards) {
+    const ReshardCost cost = cost_of(r, s.a, *s.sizes, mesh, 16);
+    all += cost.bytes;
+    if (cost.how == Redistribution::kAllReduce) summed += cost.bytes;
+  }
+  EXPECT_EQ(summed, 16 * 2 * 4 / 2);
+  EXPECT_EQ(all, bytes_moved(s.a, *s.sizes, mesh, 16));
+  EXPECT_EQ(all, 16 * 2 * 4 / 2 + 16 * 2 * 4 / 2);
 }
 
 TEST(Resolve, TurnsAreAnAxisAsWell) {
