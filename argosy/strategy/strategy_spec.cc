@@ -20,7 +20,7 @@ struct Key {
   const char* meaning;  // of the number
 };
 constexpr Key kKeys[] = {
-    {"dp", &StrategySpec::dp, 1, kMostDevices, "dp=2", "the number of devices"},
+    {"dp", &StrategySpec::dp, 1, kMostDevices, "dp", "the number of devices"},
     {"accumulate", &StrategySpec::accumulate, 1, kMostDevices, "dp,accumulate=4", "micro-batches per device and step"},
     {"zero", &StrategySpec::zero, 0, 1, "dp,zero=1", "0 or 1: whether the optimizer's slots are sharded"},
 };
