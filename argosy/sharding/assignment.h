@@ -10,7 +10,28 @@
 
 namespace argosy {
 
-// A change of layout between a value and some of its consumers, on one mesh axis.
+// How a node is computed on one mesh axis.
+struct Way {
+  enum class Kind : char {
+    kWhole,     // every device computes it from replicated inputs
+    kFactor,    // a device computes its shard along factor `index` of the rule
+    kLinear,    // on partial sums of the inputs in group `index` of ShardingRule::linear
+    kMonotone,  // on the partial maximum or minimum of input `index`
+    kPass,      // control flow: what comes goes on
+    kOnce,      // one device computes it
+    kGiven      // a seed: a feed, or a variable
+  };
+  Kind kind = Kind::kWhole;
+  int index = -1;
+  std::int64_t rounds = 1, unit = 1;  // kFactor: how the factor is cut, as Placement has it for dimensions
+  friend bool operator==(const Way&, const Way&) = default;
+};
+
+// The node of a user that is no node: the value is fetched. Graph::Use::input is the number of the fetch.
+inline constexpr NodeId kFetch{-1};
+
+// A change of layout between a value and some of its consumers, on one mesh axis. A user of several reshards of one
+// value and axis gets them one after the other: P(sum) to R for all, then R to S(0) for some.
 struct Reshard {
   Endpoint value;
   int axis = 0;  // of the mesh
@@ -26,9 +47,10 @@ struct WholeNode {
 };
 
 struct Assignment {
-  std::vector<std::vector<Layout>> layouts;  // by node, by output
-  std::vector<Reshard> reshards;             // in the order of the graph
-  std::vector<WholeNode> whole;              // likewise
+  std::vector<std::vector<Layout>> layouts;  // by node, by output: as the node gives it
+  std::vector<std::vector<Way>> ways;        // by node, by mesh axis
+  std::vector<Reshard> reshards;  // in the order of the graph; by value, then axis, then order of the changes
+  std::vector<WholeNode> whole;   // likewise
 
   const Layout& layout(Endpoint e) const { return layouts[e.node.index][e.index]; }
 };

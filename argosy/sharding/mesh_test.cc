@@ -33,6 +33,7 @@ TEST(Placement, HasAText) {
   EXPECT_EQ(to_string(Placement::replicate()), "R");
   EXPECT_EQ(to_string(Placement::shard(1)), "S(1)");
   EXPECT_EQ(to_string(Placement::shard(0, 3)), "S(0)/3");
+  EXPECT_EQ(to_string(Placement::shard(0, 3, 5)), "S(0)/3*5");
   EXPECT_EQ(to_string(Placement::partial(Combine::kMax)), "P(max)");
   EXPECT_EQ(to_string(Layout{Placement::shard(0), Placement::partial(), Placement::once()}), "S(0) P(sum) once");
 }

@@ -8,7 +8,8 @@ std::string to_string(const Placement& p) {
   switch (p.kind) {
     case Placement::Kind::kReplicate: return "R";
     case Placement::Kind::kShard:
-      return p.rounds == 1 ? str_cat("S(", int{p.dim}, ")") : str_cat("S(", int{p.dim}, ")/", p.rounds);
+      return str_cat("S(", int{p.dim}, ")", p.rounds == 1 ? "" : str_cat("/", p.rounds),
+                     p.unit == 1 ? "" : str_cat("*", p.unit));
     case Placement::Kind::kPartial:
       return p.combine == Combine::kSum ? "P(sum)" : p.combine == Combine::kMax ? "P(max)" : "P(min)";
     case Placement::Kind::kVarying: return "V";

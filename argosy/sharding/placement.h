@@ -3,6 +3,7 @@
 //   global value [4, 3] on an axis of 2
 //     R        every device has all of it
 //     S(0)     rows 0, 1 | rows 2, 3             S(0)/2: rows 0, 2 | rows 1, 3 (the shards come twice along the axis)
+//                                                S(0)*2: rows 0, 1 | rows 2, 3, also where the axis is cut unevenly
 //     P(sum)   two values of [4, 3] that add up to it
 //     once     one device has it
 #pragma once
@@ -28,10 +29,13 @@ struct Placement {
   Combine combine = Combine::kSum;  // kPartial
   // kShard: how often the shards come along `dim`. 3 of [3 * batch, d]: time is outside of the batch.
   std::int64_t rounds = 1;
+  // kShard: how many rows stay together. 5 of [batch * 5, d]: time is inside of the batch. So `dim` has
+  // size / (rounds * unit) items in each round, and items are what shards are cut of.
+  std::int64_t unit = 1;
 
   static Placement replicate() { return {}; }
-  static Placement shard(int dim, std::int64_t rounds = 1) {
-    return {.kind = Kind::kShard, .dim = static_cast<std::int8_t>(dim), .rounds = rounds};
+  static Placement shard(int dim, std::int64_t rounds = 1, std::int64_t unit = 1) {
+    return {.kind = Kind::kShard, .dim = static_cast<std::int8_t>(dim), .rounds = rounds, .unit = unit};
   }
   static Placement partial(Combine combine = Combine::kSum) { return {.kind = Kind::kPartial, .combine = combine}; }
   static Placement varying() { return {.kind = Kind::kVarying}; }
@@ -47,7 +51,7 @@ struct Placement {
 // By mesh axis, outermost first.
 using Layout = std::vector<Placement>;
 
-std::string to_string(const Placement& p);    // "R", "S(0)", "S(0)/3", "P(sum)", "V", "once"
+std::string to_string(const Placement& p);    // "R", "S(0)", "S(0)/3", "S(0)*5", "P(sum)", "V", "once"
 std::string to_string(const Layout& layout);  // "S(0) R"
 
 }  // namespace argosy

@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "argosy/op/definition/op_def.h"
+#include "argosy/op/definition/sharding_text.h"
 
 namespace argosy {
 
@@ -246,6 +247,10 @@ Result<OpDef> parse_op(OpSpec spec) {
     auto arg = parse_arg(text, op.attr_defs);
     if (!arg.ok()) return named(arg.status(), text);
     op.output_args.push_back(std::move(*arg));
+  }
+  if (!op.sharding.empty()) {
+    if (op.sharding_rule != nullptr) return internal_error("op ", op.name, ": both a sharding text and a function");
+    ARGOSY_RETURN_IF_ERROR(check_sharding_text(op, op.sharding));
   }
   return op;
 }

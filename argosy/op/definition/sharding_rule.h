@@ -28,7 +28,11 @@ namespace argosy {
 // What sharding a node along a factor gives for outputs that lack the factor.
 enum class FactorRole : char {
   kPass,   // there is no such output
+  kEqual,  // such outputs do not depend on it: they are replicated. The tensors of IdentityN that others do not touch
   kSum,    // partial sums: the global value is the sum over the shards
+  // As kSum, once every shard has divided by the global count. A shard's own mean counts by its share of the elements:
+  // size of the shard / size of the factor. So a lowering weights it, or writes Mean as Sum / global count.
+  kMean,
   kMax,    // the global value is the maximum over the shards, element by element
   kMin,    // the minimum
   kWhole,  // the node must not be sharded along this factor: Softmax along its classes
@@ -53,12 +57,16 @@ struct OperandRule {
     // An input: read whole, so it is replicated. An output: scratch that only the gradient of the same shard reads, so
     // each device keeps its own.
     kOpaque,
-    kSizes,     // an input of integers: the sizes of output `of`. Element d is the size of dimension d: a device takes
-                // the size of its own shard
-    kShapeOnly  // an input of which only the shape is read: any placement will do
+    // An input of integers that counts elements of output `of`, as the sizes that Fill gets. Element d is a multiple of
+    // the factors in dims[d]: a device takes what its own shard has of them. Where an element is -1, for what the others
+    // leave open, a device with an empty shard must be told the size instead.
+    kSizes,
+    kShapeOnly,  // an input of which only the shape is read: any placement will do
+    kScratch,    // an input: the scratch of a node before it, of the same shard
+    kEqual       // an output: equal on every device, whatever is sharded or partial. The index that Merge gives
   };
   Kind kind = Kind::kOpaque;
-  std::vector<FactorsOfDim> dims = {};  // kDims
+  std::vector<FactorsOfDim> dims = {};  // kDims; kSizes: by element
   int of = -1;                          // kSizes: the output
 };
 
@@ -77,6 +85,8 @@ struct ShardingRule {
   std::vector<std::vector<int>> linear = {};
   // Inputs that may be a partial maximum (minimum) while all others are replicated. The outputs are so then.
   std::vector<int> monotone = {};
+  // Inputs of which no element is read: a partial one is as good as a replicated one. OnesLike.
+  std::vector<int> unread = {};
   // Inputs that are written: variables. Such an input keeps its layout, and its new value is never partial.
   std::vector<int> updates = {};
   // Factors over which a shard may keep statistics of its own, if the user asked for that: batch normalisation.

@@ -1,29 +1,39 @@
 // The notation of OpSpec::sharding.
 //
-//   rule    := "whole" [":" reason] | "once" | operands "->" operands {";" clause}
+//   rule    := "whole:" reason | "once:" reason | operands "->" operands {";" clause}
 //   operands := [operand {"," operand}]
 //   operand := {dim}          its dimensions, outermost first; none ("-"): a scalar
 //            | "."            an input: read whole, replicated. An output: scratch of the op's gradient
 //            | "size(" n ")"  an input: the sizes of output n
 //            | "shape"        an input: only its shape is read
+//            | "scratch"      an input: the scratch of a node before it, of the same shard
+//            | "="            an output: equal on every device, whatever is sharded or partial
 //            | operand "*"    the operand is a list of tensors, all alike: "values: N * T"
-//   dim     := factor | "(" factor factor … ")" | "1" | letter ".."
+//   dim     := factor | "(" factor factor … ")" | letter ".." | "1", a dimension that belongs to no factor
 //   factor  := a letter, with digits or primes: i, k, h', n2
-//   clause  := ("sum" | "max" | "min" | "whole" | "rows" | "halo") factor {factor}     roles; "pass" is the default
+//   clause  := role factor {factor}        roles; "pass" is the default. "i.." means all that the letter stands for
+//              role := "equal" | "sum" | "mean" | "max" | "min" | "whole" | "rows" | "halo"
 //            | "linear" ("jointly" | "each" | "first")      as OpDef::linear; of the operands with the output's dtype
 //            | "linear" inputs {"|" inputs}                 groups of inputs by number: "linear 0 1 | 2"
 //            | "monotone" inputs
+//            | "unread" inputs
 //            | "updates" inputs
 //            | "draws"
 //            | "local" factor {factor}
 //            | "flip" attr input         the last two dimensions of the input change places where the attribute is true
-//            | "layout" attr             "NCHW" and its kin: the text says NHWC, operands of rank 4 or 5 are permuted
+//            | "layout" attr             "NCHW" and its kin: the text says NHWC. Operands that begin with factor n are
+//                                        permuted: their last dimension becomes dimension 1
+//            | "broadcasts"              inputs may have size 1 where others have more: sizes must be known then
+//
+// Clauses number inputs by argument. A list is one argument: all of its tensors.
 //
 // "i.." stands for any number of dimensions, the same wherever it stands in a rule: as many as the operand has beside
-// those that are written. A factor in several operands has one size; a dimension of size 1 where others are larger is
-// broadcast and belongs to no factor.
+// those that are written. A factor in several operands has one size. Only a rule with "broadcasts" allows less: operands
+// with fewer dimensions have the last ones, and a dimension of size 1 where others are larger belongs to no factor.
 //
-// A rule without a "linear" clause takes OpDef::linear.
+// An input that is a handle has the dimensions of what is behind it: of a variable, of an element of a list.
+//
+// A rule without a "linear" clause takes OpDef::linear. Integers are linear in no quotient; strings in nothing.
 #pragma once
 
 #include <string_view>

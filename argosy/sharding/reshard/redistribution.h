@@ -1,0 +1,56 @@
+// What a change of placement takes on one mesh axis: a collective, and its bytes for each device.
+//
+//   n: shards of the axis      B: bytes of the global value
+//
+//   from   to      on devices                       over turns              bytes per device
+//   R      S       local slice                      this turn's slice       0
+//   R      P       shard 0 keeps it, others 0      turn 0 keeps it         0
+//   P      R       all-reduce                       add up                  2 (n-1)/n B
+//   P      S       reduce-scatter                   add up, keep a part     (n-1)/n B
+//   S      R       all-gather                       keep all turns'         (n-1)/n B
+//   S(i)   S(j)    all-to-all                       through R               (n-1)/n² B
+//   once   R       broadcast                                                B
+//   once   S       scatter                                                  (n-1)/n B
+//   P      once    reduce                                                   B
+//   S      once    gather                                                   (n-1)/n B
+//   R      once    nothing                                                  0
+//
+// Any other change is impossible: a varying value has no global one.
+#pragma once
+
+#include <string_view>
+
+#include "argosy/sharding/mesh.h"
+#include "argosy/sharding/placement.h"
+
+namespace argosy {
+
+enum class Redistribution : char {
+  kNothing,
+  kSlice,
+  kKeepFirst,  // P(max), P(min): every device keeps it
+  kAllReduce,
+  kReduceScatter,
+  kAllGather,
+  kAllToAll,
+  kBroadcast,
+  kScatter,
+  kReduce,
+  kGather,
+  kImpossible
+};
+
+Redistribution redistribution(const Placement& from, const Placement& to);
+std::string_view name_of(Redistribution r);  // "all-reduce"
+
+// Bytes that each device of the axis sends; 0 over turns. `bytes`: of the global value. REQUIRES: possible.
+double bytes_moved(Redistribution r, const MeshAxis& axis, double bytes);
+
+struct Link {
+  double latency = 0;           // seconds for a message
+  double bytes_per_second = 0;  // of one device; above 0
+};
+// Seconds: messages one after the other, as in a ring.
+double seconds(Redistribution r, const MeshAxis& axis, double bytes, const Link& link);
+
+}  // namespace argosy

@@ -1,0 +1,58 @@
+// What is decided on one mesh axis so far. Internal to resolve/: forward.h, propagate.h and combine.h work on it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "argosy/sharding/mesh.h"
+#include "argosy/sharding/resolve/resolve.h"
+
+namespace argosy {
+
+// Why a partial value is combined.
+struct Combined {
+  std::string why = {};  // empty: nobody
+  bool yes() const { return !why.empty(); }
+};
+
+struct AxisState {
+  AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const Mesh& m, int a, const ResolveRequest& q);
+
+  // --- asked for
+  const Graph& graph;
+  const Sizes& sizes;
+  const RuleTable& rules;
+  const MeshAxis& axis;
+  const ResolveRequest& request;
+  MeshAxis priced;                       // `axis` as costs see it: turns are priced as devices, one shard as two
+  std::vector<std::size_t> first_input;  // by node: of its inputs in one array of all
+  std::vector<const Seed*> seed;         // by output; null: none
+  std::vector<char> given;               // by node: its outputs are seeds, its rule is not asked
+  std::vector<double> bytes;             // by output, times 8 for each loop around it
+  Graph::Uses uses;
+
+  // --- decided
+  std::vector<Way> way;              // by node
+  std::vector<Placement> need;       // by input: what the node's way needs
+  std::vector<Placement> made;       // by output: what the node's way gives
+  std::vector<Placement> base;       // by output: what users start from: seeded, combined, or as made
+  std::vector<Placement> wish;       // by output: S, or R for none
+  std::vector<char> no_wish;         // by node: a wish for it was taken back
+  std::vector<Combined> combined;    // by output
+  std::vector<char> whole;           // by node: has to be computed whole, or else a loop finds no end
+  std::vector<Placement> elsewhere;  // by output: P on another mesh axis that was decided before; R: none
+
+  std::size_t at(Endpoint e) const { return sizes.index()(e); }
+  std::size_t at(Graph::Use u) const {
+    return first_input[static_cast<std::size_t>(u.node.index)] + static_cast<std::size_t>(u.input);
+  }
+  std::size_t inputs() const { return first_input.back(); }
+  double all_reduce(Endpoint e) const;  // bytes, weighed as `bytes`
+};
+
+// A value behind which state lies: it cannot be sent anywhere.
+bool holds_state(const Graph& graph, Endpoint e);
+// True if the node takes the reference itself, not the variable's value.
+bool takes_reference(const Graph& graph, const Node& n, int input);
+
+}  // namespace argosy

@@ -1,0 +1,19 @@
+// Where partial values are combined. Internal to resolve/.
+//
+//   p: P(sum) ──► sqrt        needs R: p is combined, for all its users
+//        │
+//        └──────► add         was P(sum), reads R as well from now on
+//
+//   s: P(sum) [d] ──► spread: P(sum) [batch, d] ──► mul     moved up: s is smaller
+#pragma once
+
+#include "argosy/sharding/resolve/axis_state.h"
+
+namespace argosy {
+
+// Marks partial values that some user needs combined. Returns true if there are new ones.
+bool combine_for_all(AxisState& state);
+// Marks partial values whose combination replaces larger ones, or several, further down. Returns true if there are any.
+bool move_combinations_up(AxisState& state);
+
+}  // namespace argosy

@@ -1,0 +1,16 @@
+// The backward sweep of resolve(): shards spread from users to what they use, where that costs nothing.
+//
+//   z = Zeros([batch, d])  R          all users of z take S(0): a wish for S(0)
+//   y = x + z              S(0)       the next forward sweep computes z as S(0)
+//
+// Internal to resolve/.
+#pragma once
+
+#include "argosy/sharding/resolve/axis_state.h"
+
+namespace argosy {
+
+// Sets AxisState::wish. Returns true if a wish is new, or taken back.
+bool spread_wishes(AxisState& state);
+
+}  // namespace argosy

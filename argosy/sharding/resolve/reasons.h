@@ -1,0 +1,15 @@
+// The words of an assignment: why a layout changes, why a node is computed whole. Internal to resolve/.
+#pragma once
+
+#include <string>
+
+#include "argosy/sharding/resolve/axis_state.h"
+
+namespace argosy {
+
+// Why `use` needs `to` of a value that is `from`.
+std::string why_needed(const AxisState& state, Graph::Use use, const Placement& from, const Placement& to);
+// Why the node is computed whole.
+std::string why_whole(const AxisState& state, NodeId id);
+
+}  // namespace argosy

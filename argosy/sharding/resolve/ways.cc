@@ -1,0 +1,214 @@
+#include "argosy/sharding/resolve/ways.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "argosy/sharding/rules/candidates.h"
+#include "argosy/sharding/rules/rule_table.h"
+
+namespace argosy {
+
+namespace {
+
+using Kind = OperandRule::Kind;
+
+// A factor, and how it is cut.
+struct CutFactor {
+  int factor = -1;
+  std::int64_t rounds = 1, unit = 1;
+  friend bool operator==(const CutFactor&, const CutFactor&) = default;
+};
+
+class Lister {
+ public:
+  Lister(const WaysRequest& request, std::vector<Choice>& ways) : r_(request), rule_(*request.rule), ways_(ways) {}
+
+  void list() {
+    if (passes_on(*r_.op)) return pass_on();
+    whole();
+    if (rule_.kind != ShardingRule::Kind::kFactors) return;
+    for (const CutFactor& cut : cuts()) along(cut);
+    if (!rule_.updates.empty()) return;  // the new value of a variable is never partial
+    for (std::size_t g = 0; g < rule_.linear.size(); ++g) linear(static_cast<int>(g));
+    for (const int i : rule_.monotone) {
+      if (is_partial(i) && in(i).combine != Combine::kSum) partial({Way::Kind::kMonotone, i}, {i}, in(i));
+    }
+  }
+
+ private:
+  const Placement& in(int i) const { return r_.inputs[static_cast<std::size_t>(i)]; }
+  bool is_partial(int i) const { return r_.known[static_cast<std::size_t>(i)] != 0 && in(i).is_partial(); }
+  int inputs() const { return static_cast<int>(r_.inputs.size()); }
+  int outputs() const { return static_cast<int>(r_.wishes.size()); }
+  const OperandRule& input_rule(int i) const { return rule_.inputs[static_cast<std::size_t>(i)]; }
+
+  // What an input must be where its dimensions do not matter: replicated, but for shapes, which are the global ones
+  // whatever the placement.
+  Placement plain(int i) const {
+    const bool shape_only = rule_.kind == ShardingRule::Kind::kFactors && input_rule(i).kind == Kind::kShapeOnly;
+    const bool has_shape = in(i).is_replicate() || in(i).is_shard() || in(i).is_partial();
+    if (shape_only && has_shape) return in(i);
+    const bool unread = std::find(rule_.unread.begin(), rule_.unread.end(), i) != rule_.unread.end();
+    return unread && in(i).is_partial() ? in(i) : Placement::replicate();
+  }
+
+  void pass_on() {
+    std::vector<Placement> kinds = {Placement::replicate()};
+    for (int i = 0; i < inputs(); ++i) {
+      if (!is_passed_on(*r_.op, i) || r_.known[static_cast<std::size_t>(i)] == 0) continue;
+      if (std::find(kinds.begin(), kinds.end(), in(i)) == kinds.end()) kinds.push_back(in(i));
+    }
+    for (const Placement& p : kinds) {
+      Choice& c = ways_.emplace_back(Choice{.way = {Way::Kind::kPass}});
+      for (int i = 0; i < inputs(); ++i) c.inputs.push_back(is_passed_on(*r_.op, i) ? p : Placement::replicate());
+      for (int k = 0; k < outputs(); ++k) {  // the second output of a Merge says which input came
+        c.outputs.push_back(r_.op->flow == Flow::kMerge && k > 0 ? Placement::replicate() : p);
+      }
+    }
+  }
+
+  void whole() {
+    const bool once = rule_.kind == ShardingRule::Kind::kOnce;
+    Choice& c = ways_.emplace_back(Choice{.way = {once ? Way::Kind::kOnce : Way::Kind::kWhole}});
+    for (int i = 0; i < inputs(); ++i) {
+      c.inputs.push_back(once && in(i).kind == Placement::Kind::kOnce ? in(i) : plain(i));
+    }
+    for (int k = 0; k < outputs(); ++k) c.outputs.push_back(once ? Placement::once() : Placement::replicate());
+  }
+
+  // --- factors
+  // Sizes of the factors outside and inside of position `at` of a dimension; nothing where one is not known.
+  std::optional<std::pair<std::int64_t, std::int64_t>> around(const FactorsOfDim& dim, std::size_t at) const {
+    std::int64_t outer = 1, inner = 1;
+    for (std::size_t k = 0; k < dim.size(); ++k) {
+      const std::int64_t size = rule_.factors[static_cast<std::size_t>(dim[k])].size;
+      if (k == at) continue;
+      if (size <= 0) return std::nullopt;
+      (k < at ? outer : inner) *= size;
+    }
+    return std::pair(outer, inner);
+  }
+
+  // The factor that a sharded dimension is sharded along.
+  std::optional<CutFactor> cut_of(const OperandRule& o, const Placement& p) const {
+    if (o.kind != Kind::kDims || p.dim < 0 || p.dim >= std::ssize(o.dims)) return std::nullopt;
+    const FactorsOfDim& dim = o.dims[static_cast<std::size_t>(p.dim)];
+    for (std::size_t k = 0; k < dim.size(); ++k) {
+      const auto sizes = around(dim, k);
+      if (!sizes || p.rounds % sizes->first != 0 || p.unit % sizes->second != 0) continue;
+      const CutFactor cut{dim[k], p.rounds / sizes->first, p.unit / sizes->second};
+      const std::int64_t size = rule_.factors[static_cast<std::size_t>(dim[k])].size;
+      const std::int64_t together = cut.rounds * cut.unit;
+      if (size > 1 && (size % together != 0 || size == together)) continue;
+      return cut;
+    }
+    return std::nullopt;
+  }
+
+  std::vector<CutFactor> cuts() const {
+    std::vector<CutFactor> all;
+    const auto add = [&](const OperandRule& o, const Placement& p) {
+      if (!p.is_shard()) return;
+      const auto cut = cut_of(o, p);
+      if (cut && can_shard(rule_, cut->factor) && std::find(all.begin(), all.end(), *cut) == all.end()) {
+        all.push_back(*cut);
+      }
+    };
+    for (int i = 0; i < inputs(); ++i) {
+      if (r_.known[static_cast<std::size_t>(i)] != 0) add(input_rule(i), in(i));
+    }
+    for (int k = 0; k < outputs(); ++k) {
+      add(rule_.outputs[static_cast<std::size_t>(k)], r_.wishes[static_cast<std::size_t>(k)]);
+    }
+    std::sort(all.begin(), all.end(), [](const CutFactor& a, const CutFactor& b) {
+      return std::tie(a.factor, a.rounds, a.unit) < std::tie(b.factor, b.rounds, b.unit);
+    });
+    return all;
+  }
+
+  // Where an operand has the factor; R: nowhere. Nothing: sizes around it are not known, or follow the batch.
+  std::optional<Placement> place(const OperandRule& o, const CutFactor& cut) const {
+    for (std::size_t d = 0; o.kind == Kind::kDims && d < o.dims.size(); ++d) {
+      for (std::size_t k = 0; k < o.dims[d].size(); ++k) {
+        if (o.dims[d][k] != cut.factor) continue;
+        const auto sizes = around(o.dims[d], k);
+        if (!sizes) return std::nullopt;
+        const std::int64_t rounds = sizes->first * cut.rounds, unit = sizes->second * cut.unit;
+        if (r_.limit > 0 && (rounds >= r_.limit || unit >= r_.limit)) return std::nullopt;
+        return Placement::shard(static_cast<int>(d), rounds, unit);
+      }
+    }
+    return Placement::replicate();
+  }
+
+  void along(const CutFactor& cut) {
+    Choice c{.way = {Way::Kind::kFactor, cut.factor, cut.rounds, cut.unit}};
+    for (int i = 0; i < inputs(); ++i) {
+      const auto p = place(input_rule(i), cut);
+      if (!p) return;
+      if (input_rule(i).kind == Kind::kScratch) {
+        c.inputs.push_back(Placement::varying());
+      } else {
+        c.inputs.push_back(p->is_shard() ? *p : plain(i));
+      }
+    }
+    for (const OperandRule& o : rule_.outputs) {
+      const auto p = place(o, cut);
+      if (!p) return;
+      if (p->is_shard() || o.kind == Kind::kEqual) {
+        c.outputs.push_back(*p);
+      } else if (o.kind == Kind::kOpaque) {
+        c.outputs.push_back(Placement::varying());
+      } else if (const auto partial = without(cut.factor)) {
+        c.outputs.push_back(*partial);
+      } else {
+        return;
+      }
+    }
+    ways_.push_back(std::move(c));
+  }
+
+  // Of an output that lacks the factor; nothing: the role has no such output.
+  std::optional<Placement> without(int factor) const {
+    switch (rule_.factors[static_cast<std::size_t>(factor)].role) {
+      case FactorRole::kSum:
+      case FactorRole::kMean: return Placement::partial(Combine::kSum);
+      case FactorRole::kMax: return Placement::partial(Combine::kMax);
+      case FactorRole::kMin: return Placement::partial(Combine::kMin);
+      case FactorRole::kEqual: return Placement::replicate();
+      default: return std::nullopt;
+    }
+  }
+
+  // --- partial inputs
+  void linear(int group) {
+    const auto& members = rule_.linear[static_cast<std::size_t>(group)];
+    const Placement sum = Placement::partial(Combine::kSum);
+    const bool any = std::any_of(members.begin(), members.end(), [&](int i) { return is_partial(i) && in(i) == sum; });
+    if (any) partial({Way::Kind::kLinear, group}, members, sum);
+  }
+
+  void partial(Way way, const std::vector<int>& members, const Placement& p) {
+    Choice c{.way = way};
+    for (int i = 0; i < inputs(); ++i) {
+      const bool member = std::find(members.begin(), members.end(), i) != members.end();
+      c.inputs.push_back(member ? p : plain(i));
+    }
+    for (const OperandRule& o : rule_.outputs) {
+      c.outputs.push_back(o.kind == Kind::kEqual    ? Placement::replicate()
+                          : o.kind == Kind::kOpaque ? Placement::varying()
+                                                    : p);
+    }
+    ways_.push_back(std::move(c));
+  }
+
+  const WaysRequest& r_;
+  const ShardingRule& rule_;
+  std::vector<Choice>& ways_;
+};
+
+}  // namespace
+
+void list_ways(const WaysRequest& request, std::vector<Choice>& ways) { Lister(request, ways).list(); }
+
+}  // namespace argosy

@@ -1,0 +1,170 @@
+#include "argosy/sharding/sizes/shape_walk.h"
+
+#include <algorithm>
+
+#include "argosy/op/definition/shape_context.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr std::size_t kMaxKnownInts = 1024;  // as Graph has it: longer integer tensors are data, not shapes
+
+bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
+
+// Sizes that both have; the others are unknown.
+PartialShape common(const PartialShape& a, const PartialShape& b) {
+  if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return PartialShape::unknown();
+  PartialShape::Sizes sizes = a.sizes();
+  for (int i = 0; i < a.rank(); ++i) {
+    if (a[i] != b[i]) sizes[static_cast<std::size_t>(i)] = PartialShape::kUnknown;
+  }
+  return PartialShape(std::move(sizes));
+}
+
+class Walk {
+ public:
+  Walk(const Graph& graph, const OutputIndex& index, const std::vector<NodeId>& order,
+       const std::map<NodeId, PartialShape>& given, std::int64_t batch)
+      : graph_(graph), index_(index), order_(order), given_(given) {
+    out_.batch = batch;
+  }
+
+  Result<InferredShapes> run() {
+    do {
+      out_.shapes.assign(index_.size(), PartialShape::unknown());
+      out_.ints.assign(index_.size(), std::nullopt);
+      out_.handles.clear();
+      seen_.assign(static_cast<std::size_t>(graph_.size()), 0);
+      for (const NodeId id : order_) {
+        Status done = infer(id);
+        if (!done.ok()) return std::move(done).with_where(str_cat("node '", graph_.node(id).name, "'"));
+        seen_[static_cast<std::size_t>(id.index)] = 1;
+      }
+    } while (learn_carried());
+    return std::move(out_);
+  }
+
+ private:
+  PartialShape& shape(Endpoint e) { return out_.shapes[index_(e)]; }
+
+  Status infer(NodeId id) {
+    const Node& n = graph_.node(id);
+    if (const auto given = given_.find(id); given != given_.end()) {
+      shape({id, 0}) = given->second;
+      return ok_status();
+    }
+    if (n.op->flow == Flow::kMerge) {
+      merge(id);
+    } else {
+      ARGOSY_RETURN_IF_ERROR(call_shape_function(id));
+    }
+    // The graph may know what no edge shows: values read from a container were stored somewhere else. What the graph
+    // says of sizes in a loop may be true of the first iteration alone.
+    for (std::size_t k = 0; k < n.output_shapes.size(); ++k) {
+      PartialShape& own = shape({id, static_cast<std::int32_t>(k)});
+      if (own.has_rank() || n.op->flow == Flow::kMerge) continue;
+      if (auto both = own.merge(n.output_shapes[k]); both.ok()) own = *std::move(both);
+    }
+    return ok_status();
+  }
+
+  void merge(NodeId id) {
+    const Node& n = graph_.node(id);
+    if (const auto carried = carried_.find(id); carried != carried_.end()) {
+      shape({id, 0}) = carried->second;
+    } else {
+      bool first = true;
+      for (const Endpoint e : n.inputs) {
+        if (seen_[static_cast<std::size_t>(e.node.index)] == 0) continue;  // comes round the loop
+        shape({id, 0}) = first ? shape(e) : common(shape({id, 0}), shape(e));
+        first = false;
+      }
+    }
+    if (n.output_dtypes.size() > 1) shape({id, 1}) = PartialShape::scalar();
+    if (!is_handle(n.output_dtypes[0]) || n.inputs.empty()) return;
+    if (const auto known = out_.handles.find(n.inputs[0]); known != out_.handles.end()) {
+      out_.handles.emplace(Endpoint{id, 0}, known->second);
+    }
+  }
+
+  // As Graph::infer() does it, on arrays of this walk.
+  Status call_shape_function(NodeId id) {
+    const Node& n = graph_.node(id);
+    const std::size_t outputs = n.output_dtypes.size();
+    SmallVector<DType, 8> dtypes;
+    SmallVector<const PartialShape*, 8> shapes;
+    SmallVector<const PartialInts*, 8> ints;
+    SmallVector<const HandleFact*, 8> handles;
+    for (const Endpoint e : n.inputs) {
+      dtypes.push_back(graph_.dtype(e));
+      shapes.push_back(&shape(e));
+      const auto& known = out_.ints[index_(e)];
+      ints.push_back(known && !(n.op->known_ints != nullptr && shapes.back()->rank() > 1) ? &*known : nullptr);
+      const auto behind = is_handle(dtypes.back()) ? out_.handles.find(e) : out_.handles.end();
+      handles.push_back(behind != out_.handles.end() ? &behind->second : nullptr);
+    }
+    std::vector<PartialShape> found(outputs, PartialShape::unknown());
+    const bool gives_handles = std::any_of(n.output_dtypes.begin(), n.output_dtypes.end(), is_handle);
+    std::vector<HandleFact> output_handles(gives_handles ? outputs : 0);
+    ShapeContext c(*n.op, n.attrs, dtypes, shapes, ints, found, handles, output_handles);
+    if (outputs > 0) ARGOSY_RETURN_IF_ERROR(n.op->shape(c));
+    for (std::size_t k = 0; gives_handles && k < outputs; ++k) {
+      if (!is_handle(n.output_dtypes[k])) continue;
+      HandleFact& fact = output_handles[k];
+      const bool same = n.op->forwards || n.op->elementwise || n.op->flow != Flow::kNone;
+      if (fact.dtype == DType::kInvalid && same && !handles.empty() && handles[0] != nullptr) fact = *handles[0];
+      if (fact.dtype != DType::kInvalid) out_.handles[{id, static_cast<std::int32_t>(k)}] = std::move(fact);
+    }
+    for (std::size_t k = 0; n.op->known_ints != nullptr && k < outputs; ++k) {
+      if (n.output_dtypes[k] != DType::kInt32 && n.output_dtypes[k] != DType::kInt64) continue;
+      auto known = n.op->known_ints(c, static_cast<int>(k));
+      if (known && known->size() <= kMaxKnownInts) {
+        out_.ints[index_({id, static_cast<std::int32_t>(k)})] = *std::move(known);
+      }
+    }
+    for (std::size_t k = 0; k < outputs; ++k) shape({id, static_cast<std::int32_t>(k)}) = std::move(found[k]);
+    return ok_status();
+  }
+
+  // Sizes that change on the way round a loop become unknown. True if there are new ones.
+  bool learn_carried() {
+    bool learned = false;
+    for (const NodeId id : order_) {
+      const Node& n = graph_.node(id);
+      if (n.op->flow != Flow::kMerge) continue;
+      for (const Endpoint e : n.inputs) {
+        if (!graph_.node(e.node).op->closes_loop) continue;
+        PartialShape both = common(shape({id, 0}), shape(e));
+        if (both == shape({id, 0})) continue;
+        carried_[id] = std::move(both);
+        learned = true;
+      }
+    }
+    return learned;
+  }
+
+  const Graph& graph_;
+  const OutputIndex& index_;
+  const std::vector<NodeId>& order_;
+  const std::map<NodeId, PartialShape>& given_;
+  std::map<NodeId, PartialShape> carried_;
+  std::vector<char> seen_;
+  InferredShapes out_;
+};
+
+}  // namespace
+
+OutputIndex::OutputIndex(const Graph& graph) : first_(1, 0) {
+  first_.reserve(static_cast<std::size_t>(graph.size()) + 1);
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    first_.push_back(first_.back() + static_cast<std::int32_t>(graph.node(NodeId{i}).output_dtypes.size()));
+  }
+}
+
+Result<InferredShapes> infer_shapes(const Graph& graph, const OutputIndex& index, const std::vector<NodeId>& order,
+                                    const std::map<NodeId, PartialShape>& given, std::int64_t batch) {
+  return Walk(graph, index, order, given, batch).run();
+}
+
+}  // namespace argosy

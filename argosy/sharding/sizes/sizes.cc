@@ -1,0 +1,157 @@
+#include "argosy/sharding/sizes/sizes.h"
+
+#include <algorithm>
+#include <array>
+
+namespace argosy {
+
+namespace {
+
+// Two large sizes, one twice the other: most divisors that a Reshape may ask for divide them. A small one that is prime
+// to them shows what is no function: min(batch, 100), batch % 4. The smallest shows what needs several examples.
+constexpr std::int64_t kNominal = 55440;
+constexpr std::array<std::int64_t, 2> kSmall = {13, 2};
+
+Status wrong(std::string_view what) { return invalid_argument(what).with_id("ARG-SHARD-011"); }
+
+std::map<NodeId, PartialShape> fed_shapes(const Graph& graph, const SizesRequest& request, std::int64_t batch) {
+  std::map<NodeId, PartialShape> fed;
+  for (const auto& [id, shape] : request.examples) fed[id] = PartialShape(shape);
+  for (const NodeId id : request.batch) {
+    const auto example = fed.find(id);
+    PartialShape shape = example != fed.end() ? example->second : graph.node(id).output_shapes[0];
+    if (!shape.has_rank()) continue;
+    PartialShape::Sizes sizes = shape.sizes();
+    sizes[0] = batch;
+    fed[id] = PartialShape(std::move(sizes));
+  }
+  return fed;
+}
+
+bool agrees(const BatchSize& f, std::int64_t batch, std::int64_t size) { return f.at(batch) == size; }
+
+BatchSize function_through(std::int64_t small, std::int64_t large) {
+  const std::int64_t grown = large - small;
+  if (grown % kNominal != 0) return {0, -1};  // agrees with neither
+  return {grown / kNominal, small - grown};
+}
+
+}  // namespace
+
+Result<Sizes> Sizes::find(const Graph& graph, const SizesRequest& request) {
+  ARGOSY_ASSIGN_OR_RETURN(auto order, graph.topological_order());
+  Sizes sizes(graph, std::move(order));
+  sizes.only_ = request.exactly;
+  for (const NodeId id : request.batch) {
+    const Node& n = graph.node(id);
+    const PartialShape& shape = n.output_shapes[0];
+    if (shape.rank() == 0) return wrong(str_cat("'", n.name, "' is a scalar: it cannot carry a batch"));
+    if (!shape.has_rank() || shape[0] < 0) continue;
+    if (sizes.only_ && *sizes.only_ != shape[0]) {
+      return wrong(str_cat("'", n.name, "' has a batch of ", shape[0], ", another input one of ", *sizes.only_));
+    }
+    sizes.only_ = shape[0];
+  }
+  const auto with = [&](std::int64_t batch) {
+    return infer_shapes(graph, sizes.index_, sizes.order_, fed_shapes(graph, request, batch), batch);
+  };
+  const std::int64_t nominal = sizes.only_.value_or(kNominal);
+  auto at = with(nominal);
+  if (!at.ok()) {
+    return wrong(str_cat("the shapes do not fit together for a batch of ", nominal, ": ", at.status().message()))
+        .with_hint("give the batch size that the graph is written for");
+  }
+  sizes.at_ = *std::move(at);
+  if (sizes.only_) return sizes;
+  auto twice = with(2 * kNominal);
+  if (!twice.ok()) return wrong(str_cat("for a batch of ", 2 * kNominal, ": ", twice.status().message()));
+  sizes.twice_ = *std::move(twice);
+  sizes.smallest_ = kNominal;
+  std::vector<InferredShapes> small;
+  for (const std::int64_t batch : kSmall) {
+    auto inferred = with(batch);
+    if (!inferred.ok()) break;  // too few examples: such batches are not covered
+    sizes.smallest_ = batch;
+    small.push_back(*std::move(inferred));
+  }
+  sizes.keep_functions(small);
+  return sizes;
+}
+
+void Sizes::keep_functions(const std::vector<InferredShapes>& others) {
+  for (std::size_t i = 0; i < at_.shapes.size(); ++i) {
+    const PartialShape &one = at_.shapes[i], &two = twice_.shapes[i];
+    const auto same_rank = [&](const InferredShapes& o) { return o.shapes[i].rank() == one.rank(); };
+    if (one.has_rank() && two.rank() == one.rank() && std::all_of(others.begin(), others.end(), same_rank)) {
+      for (int d = 0; d < one.rank(); ++d) {
+        bool holds = one[d] >= 0 && two[d] >= 0;
+        const BatchSize f = holds ? function_through(one[d], two[d]) : BatchSize{};
+        for (const InferredShapes& o : others) holds = holds && agrees(f, o.batch, o.shapes[i][d]);
+        if (holds || one[d] < 0) continue;
+        PartialShape::Sizes unknown = one.sizes();
+        unknown[static_cast<std::size_t>(d)] = PartialShape::kUnknown;
+        at_.shapes[i] = PartialShape(std::move(unknown));
+      }
+    } else if (one.has_rank()) {
+      at_.shapes[i] = PartialShape::unknown();
+    }
+    auto& ints = at_.ints[i];
+    if (!ints) continue;
+    const auto as_many = [&](const InferredShapes& o) { return o.ints[i] && o.ints[i]->size() == ints->size(); };
+    if (!as_many(twice_) || !std::all_of(others.begin(), others.end(), as_many)) {
+      ints.reset();
+      continue;
+    }
+    for (std::size_t k = 0; k < ints->size(); ++k) {
+      auto& value = (*ints)[k];
+      const auto& more = (*twice_.ints[i])[k];
+      bool holds = value && more;
+      const BatchSize f = holds ? function_through(*value, *more) : BatchSize{};
+      for (const InferredShapes& o : others) holds = holds && (*o.ints[i])[k] && agrees(f, o.batch, *(*o.ints[i])[k]);
+      if (!holds) value.reset();
+    }
+  }
+}
+
+const HandleFact* Sizes::handle(Endpoint e) const {
+  const auto found = at_.handles.find(e);
+  return found == at_.handles.end() ? nullptr : &found->second;
+}
+
+std::optional<BatchSize> Sizes::dim(Endpoint e, int dim) const {
+  const PartialShape& known = shape(e);
+  if (!known.has_rank() || dim < 0 || dim >= known.rank() || known[dim] < 0) return std::nullopt;
+  if (only_) return BatchSize{0, known[dim]};
+  return function_through(known[dim], twice_.shapes[index_(e)][dim]);
+}
+
+std::optional<BatchSize> Sizes::element(Endpoint e, int element) const {
+  const PartialInts* const known = ints(e);
+  if (known == nullptr || element < 0 || element >= std::ssize(*known)) return std::nullopt;
+  const auto at = static_cast<std::size_t>(element);
+  if (!(*known)[at]) return std::nullopt;
+  if (only_) return BatchSize{0, *(*known)[at]};
+  return function_through(*(*known)[at], *(*twice_.ints[index_(e)])[at]);
+}
+
+PartialShape Sizes::shape(Endpoint e, std::int64_t batch) const {
+  const PartialShape& known = shape(e);
+  if (!known.has_rank()) return known;
+  PartialShape::Sizes sizes = known.sizes();
+  for (int d = 0; d < known.rank(); ++d) {
+    if (const auto f = dim(e, d)) sizes[static_cast<std::size_t>(d)] = f->at(batch);
+  }
+  return PartialShape(std::move(sizes));
+}
+
+double Sizes::bytes(Endpoint e, std::int64_t batch) const {
+  const DType dtype = graph_->dtype(e);
+  double bytes = is_plain(dtype) ? static_cast<double>(element_bytes(dtype)) : 8;
+  const PartialShape& known = shape(e);
+  for (int d = 0; d < known.rank(); ++d) {
+    if (const auto f = dim(e, d)) bytes *= static_cast<double>(f->at(batch));
+  }
+  return bytes;
+}
+
+}  // namespace argosy
