@@ -13,9 +13,10 @@ namespace argosy {
 namespace {
 
 constexpr std::int64_t kSizes[] = {4 << 10, 256 << 10, 2 << 20};  // bytes
-constexpr int kChain = 5;          // collectives in a row: more than one, so that a step's start can be told apart
-constexpr int kMostRounds = 9;     // of each graph
-constexpr double kSeconds = 0.03;  // of each graph, about
+constexpr int kChain = 5;       // collectives in a row: more than one, so that a step's start can be told apart
+constexpr int kShortChain = 2;  // of large ones
+constexpr int kLeastRounds = 3, kMostRounds = 9;  // of each graph
+constexpr double kSeconds = 0.03;                 // of each graph, about
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -27,7 +28,7 @@ Result<double> time_of(Session::Callable& step) {
   for (int i = 0; i < 2; ++i) ARGOSY_RETURN_IF_ERROR(step.run({}, {}));
   std::vector<double> seconds;
   const std::int64_t began = now_nanos();
-  while (seconds.empty() || (std::ssize(seconds) < kMostRounds && seconds_since(began) < kSeconds)) {
+  while (std::ssize(seconds) < kLeastRounds || (std::ssize(seconds) < kMostRounds && seconds_since(began) < kSeconds)) {
     const std::int64_t start = now_nanos();
     ARGOSY_RETURN_IF_ERROR(step.run({}, {}));
     seconds.push_back(seconds_since(start));
@@ -100,13 +101,14 @@ Result<std::vector<MachineRates::Group>> measure_groups(const std::shared_ptr<De
     MachineRates::Group group{.devices = size};
     std::vector<std::pair<double, double>> points;
     for (const std::int64_t bytes : kSizes) {
-      ARGOSY_ASSIGN_OR_RETURN(const double chain, chain_seconds(device_set, devices, size, bytes, kChain));
+      const int length = points.empty() ? kChain : kShortChain;
+      ARGOSY_ASSIGN_OR_RETURN(const double chain, chain_seconds(device_set, devices, size, bytes, length));
       if (points.empty()) {
         ARGOSY_ASSIGN_OR_RETURN(group.start, chain_seconds(device_set, devices, size, bytes, 1));
-        points.emplace_back(bytes, std::max(0.0, chain - group.start) / (kChain - 1));
+        points.emplace_back(bytes, std::max(0.0, chain - group.start) / (length - 1));
         group.start = std::max(0.0, group.start - points[0].second);
       } else {
-        points.emplace_back(bytes, std::max(0.0, chain - group.start) / kChain);
+        points.emplace_back(bytes, std::max(0.0, chain - group.start) / length);
       }
     }
     group.all_reduce = group.work = Curve(std::move(points));
