@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "argosy/strategy/data_parallel/data_parallel.h"
+
 namespace argosy {
 namespace {
 
@@ -24,7 +26,7 @@ TEST(StrategySpec, ReadsEveryKeyInAnyOrder) {
 
 TEST(StrategySpec, ItsTextReadsBackAsItself) {
   for (const int dp : {0, 1, 3, 1024}) {
-    for (const int accumulate : {1, 2, 1024}) {
+    for (const int accumulate : {1, 2, kMostMicroBatches}) {
       for (const int zero : {0, 1}) {
         const StrategySpec spec{.dp = dp, .accumulate = accumulate, .zero = zero};
         EXPECT_EQ(parsed(spec.to_string()), spec) << spec.to_string();
@@ -80,6 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"dp=-1", "dp=-1 is not from 1", "--strategy dp"}, Bad{"dp=1025", "dp=1025 is not from 1", "--strategy dp"},
         Bad{"dp=4294967297", "is not from 1", "--strategy dp"},
         Bad{"accumulate", "accumulate wants a number", "--strategy dp,accumulate=4"},
+        Bad{"dp,accumulate=65", "accumulate=65 is not from 1 to 64", "--strategy dp,accumulate=4"},
         Bad{"dp,accumulate=0", "accumulate=0 is not from 1", "--strategy dp,accumulate=4"},
         Bad{"zero", "zero wants a number", "--strategy dp,zero=1"},
         Bad{"dp,zero=2", "zero=2 is not from 0 to 1", "--strategy dp,zero=1"},
