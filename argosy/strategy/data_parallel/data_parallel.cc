@@ -365,7 +365,7 @@ Result<Value> DataParallel::Impl::recompute(Endpoint e, const std::string& why) 
 
 std::vector<ReplicationNote> DataParallel::notes() const { return impl_->notes; }
 std::vector<PlannedCollective> DataParallel::collectives() const {
-  if (impl_->layout.shards() == 1) return {};
+  if (impl_->layout.devices.size() == 1) return {};  // turns of one device add up where they are
   return planned_collectives(impl_->base, impl_->original_size, impl_->plan, impl_->replicas);
 }
 std::vector<PlannedWhole> DataParallel::whole() const {
