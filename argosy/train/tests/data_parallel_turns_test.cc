@@ -154,7 +154,9 @@ TEST(DataParallelTurns, HalfPrecisionAddsUpTheSame) {
       ASSERT_TRUE(dp.ok()) << dp.status().to_string();
       Session session(dp->graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
       std::vector<Value> reads;
-      for (const VariableNode& v : net.variables()) {
+      std::vector<VariableNode> variables = net.variables();
+      variables.insert(variables.end(), step.slots.begin(), step.slots.end());
+      for (const VariableNode& v : variables) {
         ASSERT_TRUE(session.run_targets({dp->target(v.initializer)}).ok());
         reads.push_back(dp->input(v.read));
       }
