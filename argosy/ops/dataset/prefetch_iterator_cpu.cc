@@ -29,7 +29,8 @@ Status PrefetchIterator::start_opening(Open open) {
     }
     {
       MutexLock inner_lock(mutex_);
-      buffer_.push_back({std::move(input).status(), {}});
+      Slot failed{std::move(input).status(), {}};
+      once_there_is_memory([&] { buffer_.push_back(std::move(failed)); });
       ended_ = true;
       changed_.notify_all();
     }
@@ -81,7 +82,7 @@ bool PrefetchIterator::may_grow() {
 void PrefetchIterator::run_prefetch() {
   for (bool more = true; more;) {
     Slot slot;
-    const Result<bool> some = guarded([&] { return input_->next(slot.element); });
+    Result<bool> some = guarded([&] { return input_->next(slot.element); });
     {
       MutexLock lock(mutex_);
       if (some.ok() && !*some) {
@@ -89,7 +90,7 @@ void PrefetchIterator::run_prefetch() {
         changed_.notify_all();
         more = false;
       } else {
-        if (!some.ok()) slot.status = some.status();
+        if (!some.ok()) slot.status = std::move(some).status();  // a copy may find no memory, which would end all
         once_there_is_memory([&] { buffer_.push_back(std::move(slot)); });
         if (waiting_) changed_.notify_all();
       }
