@@ -27,9 +27,9 @@
 namespace argosy {
 namespace {
 
-constexpr int kSeeds = 96;
-constexpr int kTriesOfLike = 2;  // cases with one rule
-constexpr int kTriesOfOp = 64;
+constexpr int kSeeds = 1000;
+constexpr int kTriesOfLike = 6;  // cases with one rule
+constexpr int kTriesOfOp = 200;
 constexpr std::size_t kMostFailures = 4;  // that are told of one op
 using Outcome = TrialOutcome::Kind;
 
