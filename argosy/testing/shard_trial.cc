@@ -86,17 +86,19 @@ double tolerance_of(const Tensor& output, const RandomCase& c) {
 Tensor with_local_size(const Tensor& sizes, const LocalSize& s, std::int64_t size, std::int64_t own,
                        const Shape& output) {
   Tensor local = Tensor::zeros(sizes.dtype(), sizes.shape());
-  for (std::int64_t i = 0; i < sizes.elements(); ++i) {
-    const auto scaled = [&](std::int64_t v) {
-      if (v == -1 && own == 0 && i < output.rank()) v = output[static_cast<int>(i)];
-      return i == s.element && v >= 0 ? v / size * own : v;
-    };
-    if (sizes.dtype() == DType::kInt32) {
-      local.data<std::int32_t>()[i] = static_cast<std::int32_t>(scaled(sizes.data<std::int32_t>()[i]));
-    } else {
-      local.data<std::int64_t>()[i] = scaled(sizes.data<std::int64_t>()[i]);
+  const auto scaled = [&](std::int64_t i, std::int64_t v) {
+    if (v == -1 && own == 0 && i < output.rank()) v = output[static_cast<int>(i)];
+    return i == s.element && v >= 0 ? v / size * own : v;
+  };
+  const Status done = dispatch<NumberTypes>(sizes.dtype(), "size", [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      for (std::int64_t i = 0; i < sizes.elements(); ++i) {
+        local.data<T>()[i] = static_cast<T>(scaled(i, static_cast<std::int64_t>(sizes.data<T>()[i])));
+      }
     }
-  }
+    return ok_status();
+  });
+  static_cast<void>(done);
   return local;
 }
 
