@@ -42,8 +42,11 @@ void with_sharding(OpRegistry& ops, void (*define)(OpRegistry&), const std::vect
   define(own);
   for (const auto& op : own.all()) {
     OpSpec spec = *op;
-    if (spec.sharding.empty() && spec.sharding_rule == nullptr) {
-      const auto row = std::find_if(rows.begin(), rows.end(), [&](const ShardingRow& r) { return r.op == spec.name; });
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ShardingRow& r) { return r.op == spec.name; });
+    const bool says = !spec.sharding.empty() || spec.sharding_rule != nullptr;
+    if (says && row != rows.end()) std::fprintf(stderr, "op %s says twice how it is sharded\n", spec.name.c_str());
+    ARGOSY_CHECK(!says || row == rows.end());
+    if (!says) {
       if (row != rows.end()) {
         spec.sharding = row->text;
         spec.sharding_rule = row->rule;
