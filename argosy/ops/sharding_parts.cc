@@ -15,9 +15,7 @@ DimNames dim_names(int rank, std::string_view letter) {
 
 std::string joined(const DimNames& names) { return names.empty() ? "-" : str_join(names, " "); }
 
-ShardingRule whole_because(std::string why) {
-  return {.kind = ShardingRule::Kind::kWhole, .why = std::move(why)};
-}
+ShardingRule whole_because(std::string why) { return {.kind = ShardingRule::Kind::kWhole, .why = std::move(why)}; }
 
 std::optional<int> axis_within(std::optional<std::int64_t> axis, int rank) {
   if (!axis || *axis < -rank || *axis >= rank) return std::nullopt;
@@ -44,8 +42,9 @@ void with_sharding(OpRegistry& ops, void (*define)(OpRegistry&), const std::vect
     OpSpec spec = *op;
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const ShardingRow& r) { return r.op == spec.name; });
     const bool says = !spec.sharding.empty() || spec.sharding_rule != nullptr;
-    if (says && row != rows.end()) std::fprintf(stderr, "op %s says twice how it is sharded\n", spec.name.c_str());
-    ARGOSY_CHECK(!says || row == rows.end());
+    const bool alike = row == rows.end() || (spec.sharding == row->text && spec.sharding_rule == row->rule);
+    if (says && !alike) std::fprintf(stderr, "op %s says in two ways how it is sharded\n", spec.name.c_str());
+    ARGOSY_CHECK(!says || alike);
     if (!says) {
       if (row != rows.end()) {
         spec.sharding = row->text;
