@@ -6,9 +6,11 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,6 +34,22 @@ def compare(*words, code=0, **environment):
     if done.returncode != code:
         raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done
+
+
+def until(holds, seconds=60):
+    began = time.monotonic()
+    while not holds():
+        if time.monotonic() - began > seconds:
+            raise AssertionError("it did not come true in time")
+        time.sleep(0.02)
+
+
+def runs(pid):
+    """Whether the process is alive; one that nobody has waited for is not."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 class Rows(unittest.TestCase):
@@ -111,6 +129,21 @@ class Strategies(unittest.TestCase):
             self.assertIn("bench_sharding" if "propagate" in row["row"] else
                           "argosy plan" if "plan" in row["row"] else "argosy train --strategy",
                           row["missing"]["argosy"])
+
+    def test_contestants_end_with_compare(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, started = pathlib.Path(folder, "argosy"), pathlib.Path(folder, "started")
+            program.write_text(f"#!/bin/sh\necho $$ > {started}.part\nmv {started}.part {started}\nexec sleep 300\n")
+            program.chmod(0o755)
+            for signal_number in (signal.SIGTERM, signal.SIGKILL):
+                started.unlink(missing_ok=True)
+                running = subprocess.Popen([sys.executable, str(HERE / "compare"), "--program", str(program), "S01"],
+                                           env={**os.environ, "ARGOSY_PEERS": folder}, stderr=subprocess.DEVNULL)
+                until(started.exists)
+                contestant = int(started.read_text())
+                running.send_signal(signal_number)
+                running.wait(timeout=60)
+                until(lambda: not runs(contestant))
 
     def test_names_are_unique_and_targets_point_at_contestants(self):
         from strategy_rows import SIZES, strategy_rows

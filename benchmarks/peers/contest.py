@@ -1,4 +1,5 @@
 """How contestants are run: each in a process of its own, once a round, in an order that changes; and what they said."""
+import ctypes
 import json
 import os
 import pathlib
@@ -16,6 +17,11 @@ LONGEST = 900  # seconds of one process
 LEFT_OUT = 77  # the exit code of a contestant that cannot take part, and says why in one line
 LOWER_IS_BETTER = {"us/step", "us/op", "us", "ns/op", "ns/iteration", "ns/cond", "ns", "us/node", "ms", "s", "MB",
                    "a step", "relative difference", "used / planned", "planned / used"}
+
+
+def end_with_parent():
+    """For a child, before anything else: it dies when whoever started it does, even by SIGKILL."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def end_group(leader):
@@ -36,13 +42,17 @@ class Run:
         pinned = sorted(os.sched_getaffinity(0))[:cores]
         began = time.perf_counter()
         with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
+            def prepare():
+                end_with_parent()
+                os.sched_setaffinity(0, pinned)
+
             process = subprocess.Popen(command, stdout=stdout, stderr=stderr, cwd=HERE, env=environment,
-                                       start_new_session=True, preexec_fn=lambda: os.sched_setaffinity(0, pinned))
+                                       start_new_session=True, preexec_fn=prepare)
             limit = threading.Timer(LONGEST, end_group, [process.pid])
             limit.start()
             try:
                 _, status, usage = os.wait4(process.pid, 0)
-            except KeyboardInterrupt:
+            except BaseException:  # interrupted
                 end_group(process.pid)
                 raise
             finally:

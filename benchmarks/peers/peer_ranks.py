@@ -17,7 +17,7 @@ from torch import nn
 
 import torch_models
 import work
-from contest import LEFT_OUT
+from contest import LEFT_OUT, end_with_parent
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -39,6 +39,7 @@ def on_ranks(ranks, work_of_rank, *arguments):
 
 
 def in_group(rank, ranks, folder, work_of_rank, *arguments):
+    end_with_parent()
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(max(1, CORES // ranks))
     if ranks > 1:

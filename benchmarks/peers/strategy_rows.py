@@ -13,17 +13,17 @@ FULL = {
     "devices": (1, 2, 4), "product": 1024,
     "zero": (4, 64, 6688),  # devices, batch, hidden units: 50 M parameters
     "accumulate": (2, 64, 64, 4, 32),  # devices, batch, image, depth, width
-    "bits": (100, 64, "1,2,4,8", "mlp,lenet,autoencoder"),
+    "bits": (100, 32, "1,2,4,8", "mlp,lenet,autoencoder", "2,4", ("mlp", "lenet")),  # the last two: peers
     "batches": (5, (2, 4)),  # steps, devices
-    "certificate": (5, 64, "mlp,lenet,autoencoder", "1,2,4"),
-    "unlike": ("lenet", 128), "nodes": 10_000, "slow": True,
+    "certificate": (5, 64, "mlp,lenet,autoencoder", "1,4"),
+    "unlike": ("lenet", 128), "nodes": 10_000,
 }
-QUICK = FULL | {"devices": (1, 4), "bits": (20, 64, "1,4", "mlp,lenet"), "batches": (3, (4,))}
+QUICK = FULL | {"devices": (1, 4), "bits": (20, 32, "1,4", "mlp,lenet", "4", ("mlp",)), "batches": (3, (4,))}
 TINY = FULL | {
     "models": {"mlp": (8, "sgd", {}), "resnet": (8, "sgd", {"image": 8, "layers": 20})},
     "devices": (1, 2), "product": 64, "zero": (2, 8, 64), "accumulate": (2, 16, 8, 2, 2),
-    "bits": (2, 32, "1,2", "mlp"), "batches": (1, (2,)), "certificate": (4, 16, "mlp", "2"),
-    "unlike": ("mlp", 32), "nodes": 100, "slow": False,
+    "bits": (2, 32, "1,2", "mlp", "2", ("mlp",)), "batches": (1, (2,)), "certificate": (4, 16, "mlp", "2"),
+    "unlike": ("mlp", 32), "nodes": 100,
 }
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}
 FAMILIES = ("dp", "dp,accumulate=2", "dp,accumulate=4", "dp,zero=1", "dp,zero=1,accumulate=2", "dp,zero=1,accumulate=4")
@@ -111,13 +111,13 @@ def accumulate(sizes):
 
 def bits(sizes):
     """S08: the largest relative difference of variables from one device's. Peers under plain data parallelism."""
-    steps, batch, counts, models = sizes["bits"]
+    steps, batch, counts, models, peers_counts, peers_models = sizes["bits"]
     shape = ["width=8", "depth=3"]
     for strategy, dropout in [("dp", 0), *((strategy, 0.25) for strategy in FAMILIES)]:
         more = [*shape, *([f"dropout={dropout}"] if dropout else [])]
         ours = by_script("bits", f"steps={steps}", f"batch={batch}", f"counts={counts}", f"models={models}",
                          f"strategies={strategy}", *more)
-        words = ["bits", str(steps), str(batch), counts, *models.split(","), "image=32", *more]
+        words = ["bits", str(steps), str(batch), peers_counts, *peers_models, *more]
         yield StrategyRow(f"S08 bits after {steps} steps, {strategy}{', dropout' if dropout else ''}",
                           (ours, "difference"), once=True, targets=[("most", 0)], peer_row="difference",
                           **({"torch ddp": words, "jax": words} if strategy == "dp" else {}))

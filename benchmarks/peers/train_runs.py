@@ -9,6 +9,8 @@ import random
 import struct
 import subprocess
 
+from contest import end_with_parent
+
 STEPS_BEFORE = 3  # the trainer's own warm-up: not part of its samples_per_second
 
 
@@ -58,7 +60,8 @@ class Program:
         self.helps = {}
 
     def call(self, *arguments):
-        return subprocess.run([self.path, *map(str, arguments)], capture_output=True, text=True, cwd=self.folder)
+        return subprocess.run([self.path, *map(str, arguments)], capture_output=True, text=True, cwd=self.folder,
+                              preexec_fn=end_with_parent)
 
     def knows(self, option, *command):
         """Whether the help of this command has the option. False for an unknown command, too."""
