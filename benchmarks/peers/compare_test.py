@@ -88,7 +88,7 @@ class Rows(unittest.TestCase):
 
 class Strategies(unittest.TestCase):
     # What this build may not know yet, or what a busy machine does not say; nothing else may be missing.
-    LATER = ("does not know argosy", "there is no bench_sharding", "not measured: ")
+    LATER = ("does not know argosy", "there is no sharding_test", "sharding_test does not know", "not measured: ")
 
     def test_every_row_runs_or_names_what_it_lacks(self):
         done = compare("strategies", "--sizes", "tiny", "--quick", "--seconds", "0.01", "--json")
@@ -126,7 +126,7 @@ class Strategies(unittest.TestCase):
             done = compare("S02", "S11", "--sizes", "tiny", "--quick", "--json", "--program", str(program))
         for row in json.loads(done.stdout)["rows"]:
             self.assertEqual((row["figures"], row["targets"]), ({}, []))
-            self.assertIn("bench_sharding" if "propagate" in row["row"] else
+            self.assertIn("sharding_test" if "propagate" in row["row"] else
                           "argosy plan" if "plan" in row["row"] else "argosy train --strategy",
                           row["missing"]["argosy"])
 

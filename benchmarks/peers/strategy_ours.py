@@ -7,6 +7,7 @@ one JSON object a line. What this build does not know ends with exit code 77 and
 import itertools
 import json
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from contest import LEFT_OUT
+from contest import LEFT_OUT, end_with_parent
 from train_runs import STEPS_BEFORE, LeftOut, Program, Refused, emulated, write_examples
 
 MIB = 1e6  # the unit "MB" of every row
@@ -28,7 +29,7 @@ class Choices:
         self.batch, self.devices, self.steps = 64, 1, 100
         self.image, self.hidden, self.width, self.depth = 28, 0, 0, 0
         self.seconds, self.dropout, self.speeds = 1.0, 0.0, ""
-        self.models, self.strategies, self.counts, self.parameters, self.nodes = "mlp", "dp", "1,2", 0, 10_000
+        self.models, self.strategies, self.counts, self.parameters = "mlp", "dp", "1,2", 0
         self.reproducible = 0
         for word in words:
             key, value = word.split("=", 1)
@@ -172,7 +173,7 @@ def planning(program, choices):
     if program.call("plan", "--help").returncode != 0:
         raise LeftOut("this build does not know argosy plan")
     times = []
-    for _ in range(5):
+    for _ in range(3):
         began = time.perf_counter()
         done = program.call("plan", choices.model, *emulated(choices.devices), "--strategy", choices.strategy, "--json")
         times.append(time.perf_counter() - began)
@@ -182,17 +183,17 @@ def planning(program, choices):
 
 
 def propagation(program, choices):
-    """Layouts of a made-up graph: the program beside argosy that does that and nothing else."""
-    beside = pathlib.Path(program.path).parent / "bench_sharding"
-    if not beside.exists():
-        raise LeftOut(f"there is no {beside.name} beside {pathlib.Path(program.path).name}; build it: --target "
-                      f"{beside.name}")
-    done = subprocess.run([str(beside), str(choices.nodes), str(choices.devices)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Refused(f"{beside.name}: {done.stderr.strip()[-200:]}")
-    for line in done.stdout.splitlines():
-        if line.startswith("{"):
-            print(line, flush=True)
+    """Rules, propagation and resolution of a graph of ten thousand nodes on eight devices: the test that prints them,
+    built beside the program."""
+    test = pathlib.Path(program.path).parent / "sharding_test"
+    if not test.exists():
+        raise LeftOut(f"there is no {test.name} beside {pathlib.Path(program.path).name}; build the target {test.name}")
+    done = subprocess.run([str(test), "--gtest_filter=Resolve.TenThousandNodes"], capture_output=True, text=True,
+                          preexec_fn=end_with_parent)
+    found = re.search(r"^\d+ nodes, .* rules ([\d.]+) ms, propagate and resolve ([\d.]+) ms.*$", done.stdout, re.MULTILINE)
+    if found is None:
+        raise LeftOut(f"{test.name} does not know Resolve.TenThousandNodes, or prints no times")
+    tell("propagate and resolve", "ms", float(found[1]) + float(found[2]), detail=found[0])
 
 
 TASKS = {"train": train, "bits": bits, "batches": batches, "certificate": certificate, "unlike": unlike,

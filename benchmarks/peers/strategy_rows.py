@@ -16,14 +16,14 @@ FULL = {
     "bits": (100, 32, "1,2,4,8", "mlp,lenet,autoencoder", "2,4", ("mlp", "lenet")),  # the last two: peers
     "batches": (5, (2, 4)),  # steps, devices
     "certificate": (5, 64, "mlp,lenet,autoencoder", "1,4"),
-    "unlike": ("lenet", 128), "nodes": 10_000,
+    "unlike": ("lenet", 128),
 }
 QUICK = FULL | {"devices": (1, 4), "bits": (20, 32, "1,4", "mlp,lenet", "4", ("mlp",)), "batches": (3, (4,))}
 TINY = FULL | {
     "models": {"mlp": (8, "sgd", {}), "resnet": (8, "sgd", {"image": 8, "layers": 20})},
     "devices": (1, 2), "product": 64, "zero": (2, 8, 64), "accumulate": (2, 16, 8, 2, 2),
     "bits": (2, 32, "1,2", "mlp", "2", ("mlp",)), "batches": (1, (2,)), "certificate": (4, 16, "mlp", "2"),
-    "unlike": ("mlp", 32), "nodes": 100,
+    "unlike": ("mlp", 32),
 }
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}
 FAMILIES = ("dp", "dp,accumulate=2", "dp,accumulate=4", "dp,zero=1", "dp,zero=1,accumulate=2", "dp,zero=1,accumulate=4")
@@ -136,12 +136,10 @@ def batches(sizes):
                               **({"torch ddp": words, "jax": words} if strategy == "dp" else {}))
 
 
-def planning(sizes):
+def planning(_):
     """S11: layouts of a large graph, and the whole of `argosy plan`."""
-    nodes = sizes["nodes"]
-    yield StrategyRow(f"S11 propagate and resolve, {nodes} nodes, 8 devices",
-                      (by_script("propagation", f"nodes={nodes}", "devices=8"), "propagate and resolve"),
-                      targets=[("most", 50)])
+    yield StrategyRow("S11 rules, propagate and resolve, 8 devices",
+                      (by_script("propagation"), "propagate and resolve"), targets=[("most", 50)])
     for strategy in ("dp", "auto"):
         yield StrategyRow(f"S11 argosy plan lenet, 8 devices, {strategy}",
                           (by_script("planning", "model=lenet", "devices=8", f"strategy={strategy}"), "plan"),
