@@ -26,6 +26,15 @@ InputPipeline apply(std::string_view op, const InputPipeline& input, std::vector
   return {input.dataset.graph().add(op, inputs, attrs), types, shapes};
 }
 
+// A function of a pipeline's elements that reads one value: `make` builds it.
+FunctionRef function_of(Graph& g, const std::vector<DType>& takes, const std::function<Value(Values)>& make) {
+  FunctionBody body(g, "f");
+  std::vector<Value> parameters;
+  for (const DType d : takes) parameters.push_back(body.parameter(d, PartialShape::unknown()));
+  body.finish({make(parameters)});
+  return FunctionRef{body.name()};
+}
+
 // A cache of elements whose number of components its node says wrongly ended the process: types are what they are said
 // to be, or the dataset is refused.
 TEST(DatasetTypes, ElementsHaveTheTypesThatTheirOpSays) {
@@ -65,6 +74,28 @@ TEST(DatasetTypes, ElementsHaveTheTypesThatTheirOpSays) {
   }
 }
 
+// The last state has fewer values than the node has outputs: what lay behind it was given out, and the process ended.
+TEST(DatasetTypes, OutputsOfAReductionAreItsState) {
+  const auto reduced = [](const std::vector<DType>& outputs) {
+    Graph g;
+    const FunctionRef f = function_of(g, {DType::kInt64, DType::kInt64}, [](Values v) { return v[1]; });
+    const Value last = g.add("ReduceDataset", {numbers(g, 3).dataset, number(g, 7)},
+                             {{"f", f},
+                              {"Tstate", std::vector<DType>{DType::kInt64}},
+                              {"Targuments", std::vector<DType>{}},
+                              {"output_types", outputs},
+                              {"output_shapes", std::vector<PartialShape>(outputs.size())}});
+    if (!last.valid()) return g.status();
+    std::vector<Value> fetches;
+    for (std::size_t i = 0; i < outputs.size(); ++i) fetches.push_back(last.output(static_cast<int>(i)));
+    Session session(g);
+    return session.run(fetches).status();
+  };
+  EXPECT_TRUE(reduced({DType::kInt64}).ok());
+  EXPECT_EQ(reduced({DType::kInt64, DType::kInt64, DType::kInt64}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(reduced({DType::kFloat32}).code(), Code::kInvalidArgument);
+}
+
 // Nobody came back from passing over 2^63 elements: what gives them sees that its step is over.
 TEST(DatasetEnds, PassOverElementsUntilTheStepEnds) {
   const auto ends = [](const std::function<InputPipeline(Graph&)>& make) {
@@ -96,15 +127,6 @@ TEST(DatasetEnds, AnEmptyInputIsRepeatedInNoTime) {
   });
   EXPECT_TRUE(all.values.empty());
   EXPECT_EQ(all.end.code(), Code::kOutOfRange) << all.end.to_string();
-}
-
-// A function of a pipeline's elements that reads one value: `make` builds it.
-FunctionRef function_of(Graph& g, const std::vector<DType>& takes, const std::function<Value(Values)>& make) {
-  FunctionBody body(g, "f");
-  std::vector<Value> parameters;
-  for (const DType d : takes) parameters.push_back(body.parameter(d, PartialShape::unknown()));
-  body.finish({make(parameters)});
-  return FunctionRef{body.name()};
 }
 
 // Datasets that keep elements until there are as many as the graph says: the process had them all.

@@ -41,6 +41,7 @@ class Reduce final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, a.dataset());
     const Captured f = a.function("f");
     ARGOSY_RETURN_IF_ERROR(check_returns(f, a.types("Tstate")));
+    ARGOSY_RETURN_IF_ERROR(same_types(a.types(), a.types("Tstate")));  // the outputs are the last state
     Element state = a.tensors("initial_state");
     Pass pass(c);
     ARGOSY_ASSIGN_OR_RETURN(const IteratorPtr iterator, dataset->iterate(pass.context()));

@@ -67,6 +67,25 @@ TEST(GatherOps, Gather) {
   }
 }
 
+// Of an axis that is not known yet: what no axis allows is refused. It gave a shape of 2^31 sizes.
+TEST(GatherOps, BatchDimsOfAnUnknownAxis) {
+  const auto shape_of = [](std::int64_t batch_dims) {
+    Graph graph;
+    const Value x = placeholder(graph, DType::kFloat32, {2, 3, 4}, "x");
+    const Value at = placeholder(graph, DType::kInt64, {2, 5}, "at");
+    const Value axis = placeholder(graph, DType::kInt32, {}, "axis");
+    const Value y = graph.add("GatherV2", {x, at, axis}, {{"batch_dims", batch_dims}});
+    return graph.status().ok() ? y.shape().to_string() : std::string(code_name(graph.status().code()));
+  };
+  EXPECT_EQ(shape_of(1), "[?,?,?]");
+  EXPECT_EQ(shape_of(-1), "[?,?,?]");
+  EXPECT_EQ(shape_of(0), "[?,?,?,?]");
+  using Limits = std::numeric_limits<std::int64_t>;
+  for (const std::int64_t bad :
+       {std::int64_t{3}, std::int64_t{-3}, -(std::int64_t{1} << 31), Limits::max(), Limits::min()})
+    EXPECT_EQ(shape_of(bad), "INVALID_ARGUMENT") << bad;
+}
+
 TEST(GatherOps, GatherNdAndScatters) {
   const Tensor x = counting({2, 3});
   check({.op = "GatherNd", .inputs = {x, Tensor::of<std::int32_t>({2, 2}, {0, 1, 1, 2})}, .expect = {floats({1, 5})}});
