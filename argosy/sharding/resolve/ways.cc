@@ -56,6 +56,8 @@ class Lister {
     std::vector<Placement> kinds = {Placement::replicate()};
     for (int i = 0; i < inputs(); ++i) {
       if (!is_passed_on(*r_.op, i) || r_.known[static_cast<std::size_t>(i)] == 0) continue;
+      // All devices go the same way, with values of their own.
+      if (!in(i).is_shard() && !in(i).is_partial()) continue;
       if (std::find(kinds.begin(), kinds.end(), in(i)) == kinds.end()) kinds.push_back(in(i));
     }
     for (const Placement& p : kinds) {

@@ -30,7 +30,7 @@ std::string flow(const OpDef& op, const std::vector<Placement>& in, const std::v
       return str_cat("input ", i, " is not what input 0 is");
     }
   }
-  if (is_varying(in[0])) return "a varying value is passed on";
+  if (is_varying(in[0]) || in[0].kind == Placement::Kind::kOnce) return "what is passed on is no value of all devices";
   for (std::size_t k = 0; k < out.size(); ++k) {
     const bool index = op.flow == Flow::kMerge && k == 1;
     if (out[k] != (index ? Placement::replicate() : in[0])) return str_cat("output ", k, " is not what its input is");
