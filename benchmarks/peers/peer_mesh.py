@@ -68,7 +68,7 @@ def bits(steps, batch, counts, *models):
     for model in models:
         feeds, alone = work.batches(model, int(batch), choices=choices), None
         for ranks in sorted({1, *map(int, counts.split(","))}):
-            sharded = Sharded(model, "sgd", feeds[0][0], ranks)
+            sharded = Sharded(model, "adam", feeds[0][0], ranks)
             for i in range(int(steps)):
                 sharded.step(*feeds[i % len(feeds)])
             alone = sharded.values() if alone is None else alone

@@ -175,7 +175,7 @@ def bits(choices, steps, batch, counts, *models):
             feeds = work.batches(model, batch, channels_first=True, one_hot=False, choices=choices)
 
             def of_rank(rank, ranks):
-                net, updates = wrapped(made(model, choices), "sgd", choices)
+                net, updates = wrapped(made(model, choices), "adam", choices)
                 torch.manual_seed(100 + rank)  # of dropout: each rank's own, as in PyTorch's examples
                 step = step_of(model, net, updates, choices)
                 mine = [tuple(shard_of(a, rank, ranks) for a in feed) for feed in feeds]

@@ -30,7 +30,6 @@ class Choices:
         self.image, self.hidden, self.width, self.depth = 28, 0, 0, 0
         self.seconds, self.dropout, self.speeds = 1.0, 0.0, ""
         self.models, self.strategies, self.counts, self.parameters = "mlp", "dp", "1,2", 0
-        self.reproducible = 0
         for word in words:
             key, value = word.split("=", 1)
             setattr(self, key, type(getattr(self, key))(value))  # an unknown key is an error here
@@ -80,7 +79,7 @@ def bits(program, choices):
         image = 32 if model == "autoencoder" else 28
         data = write_examples(program.folder / f"data_{model}", 8 * choices.batch, image)
         flags = ["--data", data, "--batch", choices.batch, "--steps", choices.steps, "--check-replicas", 0, "--seed", 7,
-                 *choices.flags(model), *(["--reproducible"] if choices.reproducible else [])]
+                 "--optimizer", "adam", "--lr", 1e-3, "--schedule", "constant", *choices.flags(model)]
         alone = program.folder / f"{model}_alone"
         program.train(model, *flags, *emulated(1), "--checkpoint-dir", alone, dropout=choices.dropout)
         for strategy in choices.strategies.split("|"):
