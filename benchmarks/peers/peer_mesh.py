@@ -1,5 +1,6 @@
 """JAX on virtual devices of the CPU: one jitted step, batches sharded over a mesh, variables replicated.
-peer_mesh.py train MODEL BATCH OPTIMIZER SECONDS | bits STEPS BATCH COUNTS MODEL... | batches STEPS | compile MODEL BATCH.
+peer_mesh.py train MODEL BATCH OPTIMIZER SECONDS | bits STEPS BATCH COUNTS MODEL... | batches STEPS |
+compile MODEL BATCH.
 
 Then words key=value (work.Choices): ranks=4 (devices), wrap=zero (Adam's slots are sharded by rows), sizes.
 """

@@ -198,8 +198,8 @@ def bits(choices, steps, batch, counts, *models):
 
 
 def batches(choices, steps, tolerance=1e-5):
-    """Batches of 1 to 4N+3 examples, each dealt out as DistributedSampler does: it repeats examples until the ranks have
-    equally many. How many end with one process's variables."""
+    """Batches of 1 to 4N+3 examples, each dealt out as DistributedSampler does: it repeats examples until the ranks
+    have equally many. How many end with one process's variables."""
     ranks, steps = choices.ranks, int(steps)
     last = 4 * ranks + 3
 

@@ -155,8 +155,8 @@ def certificate(program, choices):
 def unlike(program, choices):
     """What devices of unlike speeds bring over the first alone: the trainer's own verdict, in alternating rounds."""
     data = write_examples(program.folder / "data", 2 * choices.batch, choices.image)
-    document = program.train(choices.model, "--data", data, "--batch", choices.batch, "--steps", 6, "--check-replicas", 0,
-                             "--optimizer", choices.optimizer, *choices.flags(choices.model),
+    document = program.train(choices.model, "--data", data, "--batch", choices.batch, "--steps", 6,
+                             "--check-replicas", 0, "--optimizer", choices.optimizer, *choices.flags(choices.model),
                              *emulated(choices.devices, choices.speeds.split(",")), strategy=choices.strategy,
                              verdict=True)
     verdict, speeds = document["verdict"], [float(speed) for speed in choices.speeds.split(",")]
@@ -189,7 +189,8 @@ def propagation(program, choices):
         raise LeftOut(f"there is no {test.name} beside {pathlib.Path(program.path).name}; build the target {test.name}")
     done = subprocess.run([str(test), "--gtest_filter=Resolve.TenThousandNodes"], capture_output=True, text=True,
                           preexec_fn=end_with_parent)
-    found = re.search(r"^\d+ nodes, .* rules ([\d.]+) ms, propagate and resolve ([\d.]+) ms.*$", done.stdout, re.MULTILINE)
+    found = re.search(r"^\d+ nodes, .* rules ([\d.]+) ms, propagate and resolve ([\d.]+) ms.*$", done.stdout,
+                      re.MULTILINE)
     if found is None:
         raise LeftOut(f"{test.name} does not know Resolve.TenThousandNodes, or prints no times")
     tell("propagate and resolve", "ms", float(found[1]) + float(found[2]), detail=found[0])
