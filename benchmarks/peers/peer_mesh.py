@@ -1,5 +1,6 @@
 """JAX on virtual devices of the CPU: one jitted step, batches sharded over a mesh, variables replicated.
-peer_mesh.py train MODEL BATCH OPTIMIZER SECONDS | bits STEPS BATCH COUNTS MODEL... | batches STEPS | compile MODEL BATCH.
+peer_mesh.py train MODEL BATCH OPTIMIZER SECONDS | bits STEPS BATCH COUNTS MODEL... | batches STEPS |
+compile MODEL BATCH.
 
 Then words key=value (work.Choices): ranks=4 (devices), wrap=zero (Adam's slots are sharded by rows), sizes.
 """
@@ -68,7 +69,7 @@ def bits(steps, batch, counts, *models):
     for model in models:
         feeds, alone = work.batches(model, int(batch), choices=choices), None
         for ranks in sorted({1, *map(int, counts.split(","))}):
-            sharded = Sharded(model, "sgd", feeds[0][0], ranks)
+            sharded = Sharded(model, "adam", feeds[0][0], ranks)
             for i in range(int(steps)):
                 sharded.step(*feeds[i % len(feeds)])
             alone = sharded.values() if alone is None else alone

@@ -175,7 +175,7 @@ def bits(choices, steps, batch, counts, *models):
             feeds = work.batches(model, batch, channels_first=True, one_hot=False, choices=choices)
 
             def of_rank(rank, ranks):
-                net, updates = wrapped(made(model, choices), "sgd", choices)
+                net, updates = wrapped(made(model, choices), "adam", choices)
                 torch.manual_seed(100 + rank)  # of dropout: each rank's own, as in PyTorch's examples
                 step = step_of(model, net, updates, choices)
                 mine = [tuple(shard_of(a, rank, ranks) for a in feed) for feed in feeds]
@@ -198,8 +198,8 @@ def bits(choices, steps, batch, counts, *models):
 
 
 def batches(choices, steps, tolerance=1e-5):
-    """Batches of 1 to 4N+3 examples, each dealt out as DistributedSampler does: it repeats examples until the ranks have
-    equally many. How many end with one process's variables."""
+    """Batches of 1 to 4N+3 examples, each dealt out as DistributedSampler does: it repeats examples until the ranks
+    have equally many. How many end with one process's variables."""
     ranks, steps = choices.ranks, int(steps)
     last = 4 * ranks + 3
 

@@ -30,7 +30,6 @@ class Choices:
         self.image, self.hidden, self.width, self.depth = 28, 0, 0, 0
         self.seconds, self.dropout, self.speeds = 1.0, 0.0, ""
         self.models, self.strategies, self.counts, self.parameters = "mlp", "dp", "1,2", 0
-        self.reproducible = 0
         for word in words:
             key, value = word.split("=", 1)
             setattr(self, key, type(getattr(self, key))(value))  # an unknown key is an error here
@@ -80,7 +79,7 @@ def bits(program, choices):
         image = 32 if model == "autoencoder" else 28
         data = write_examples(program.folder / f"data_{model}", 8 * choices.batch, image)
         flags = ["--data", data, "--batch", choices.batch, "--steps", choices.steps, "--check-replicas", 0, "--seed", 7,
-                 *choices.flags(model), *(["--reproducible"] if choices.reproducible else [])]
+                 "--optimizer", "adam", "--lr", 1e-3, "--schedule", "constant", *choices.flags(model)]
         alone = program.folder / f"{model}_alone"
         program.train(model, *flags, *emulated(1), "--checkpoint-dir", alone, dropout=choices.dropout)
         for strategy in choices.strategies.split("|"):
@@ -156,8 +155,8 @@ def certificate(program, choices):
 def unlike(program, choices):
     """What devices of unlike speeds bring over the first alone: the trainer's own verdict, in alternating rounds."""
     data = write_examples(program.folder / "data", 2 * choices.batch, choices.image)
-    document = program.train(choices.model, "--data", data, "--batch", choices.batch, "--steps", 6, "--check-replicas", 0,
-                             "--optimizer", choices.optimizer, *choices.flags(choices.model),
+    document = program.train(choices.model, "--data", data, "--batch", choices.batch, "--steps", 6,
+                             "--check-replicas", 0, "--optimizer", choices.optimizer, *choices.flags(choices.model),
                              *emulated(choices.devices, choices.speeds.split(",")), strategy=choices.strategy,
                              verdict=True)
     verdict, speeds = document["verdict"], [float(speed) for speed in choices.speeds.split(",")]
@@ -190,7 +189,8 @@ def propagation(program, choices):
         raise LeftOut(f"there is no {test.name} beside {pathlib.Path(program.path).name}; build the target {test.name}")
     done = subprocess.run([str(test), "--gtest_filter=Resolve.TenThousandNodes"], capture_output=True, text=True,
                           preexec_fn=end_with_parent)
-    found = re.search(r"^\d+ nodes, .* rules ([\d.]+) ms, propagate and resolve ([\d.]+) ms.*$", done.stdout, re.MULTILINE)
+    found = re.search(r"^\d+ nodes, .* rules ([\d.]+) ms, propagate and resolve ([\d.]+) ms.*$", done.stdout,
+                      re.MULTILINE)
     if found is None:
         raise LeftOut(f"{test.name} does not know Resolve.TenThousandNodes, or prints no times")
     tell("propagate and resolve", "ms", float(found[1]) + float(found[2]), detail=found[0])

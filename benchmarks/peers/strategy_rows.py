@@ -117,7 +117,7 @@ def bits(sizes):
         more = [*shape, *([f"dropout={dropout}"] if dropout else [])]
         ours = by_script("bits", f"steps={steps}", f"batch={batch}", f"counts={counts}", f"models={models}",
                          f"strategies={strategy}", *more)
-        words = ["bits", str(steps), str(batch), peers_counts, *peers_models, *more]
+        words = ["bits", str(steps), str(batch), peers_counts, *peers_models, "rate=0.001", *more]
         yield StrategyRow(f"S08 bits after {steps} steps, {strategy}{', dropout' if dropout else ''}",
                           (ours, "difference"), once=True, targets=[("most", 0)], peer_row="difference",
                           **({"torch ddp": words, "jax": words} if strategy == "dp" else {}))
