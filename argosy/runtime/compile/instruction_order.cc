@@ -7,6 +7,7 @@
 
 #include "argosy/base/memory/huge_pages.h"
 #include "argosy/runtime/compile/schedule.h"
+#include "argosy/runtime/compile/turn_marks.h"
 
 namespace argosy {
 
@@ -36,9 +37,10 @@ class OrderFinder {
                                        [](const ArgDef& a) { return a.dtype == DType::kResource; });
   }
 
-  // What it gives is read by nobody, or small.
+  // What it gives is read by nobody, or small, or lets more go than it takes.
   bool light(std::size_t i) const {
     constexpr std::size_t kSmall = 256;
+    if (ends_lifetimes(step_, instructions_, static_cast<std::int32_t>(i))) return true;
     const Instruction& instruction = step_.instructions[i];
     for (int o = 0; o < instruction.num_outputs; ++o) {
       const SlotSpec& slot = step_.slots[instruction.first_output + o];
@@ -90,7 +92,8 @@ class OrderFinder {
                  .first = is_fed_copy(i),
                  .last = is_fetched_copy(i),
                  .after = instructions_.after[i],
-                 .group = groups_[i]};
+                 .group = groups_[i],
+                 .turn = turn_of(instructions_, static_cast<std::int32_t>(i)).number};
     }
     return schedule(list, step_.device_set->size());
   }
