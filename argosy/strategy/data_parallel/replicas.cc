@@ -1,7 +1,5 @@
 #include "argosy/strategy/data_parallel/replicas.h"
 
-#include <algorithm>
-
 #include "argosy/strategy/data_parallel/copies/chunk_attrs.h"
 #include "argosy/strategy/data_parallel/copies/copy_checks.h"
 #include "argosy/strategy/data_parallel/copies/copy_edges.h"
@@ -10,19 +8,19 @@
 #include "argosy/strategy/data_parallel/copies/joined_rows.h"
 #include "argosy/strategy/data_parallel/copies/node_copies.h"
 #include "argosy/strategy/data_parallel/copies/replica_build.h"
+#include "argosy/strategy/data_parallel/copies/shard_loops.h"
 #include "argosy/strategy/data_parallel/copies/shard_sums.h"
 
 namespace argosy {
 
-int ReplicaLayout::first_shard(int device) const {
-  return static_cast<int>(std::find(device_of.begin(), device_of.end(), device) - device_of.begin());
-}
-
 Result<Replicas> replicate(Graph& graph, const ReplicationPlan& plan, const ReplicaLayout& layout) {
-  ReplicaBuild b{
-      .graph = graph, .plan = plan, .layout = layout, .size = static_cast<std::int32_t>(plan.replica_kinds.size())};
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<ReplicaKind> kinds, kinds_with_loops(graph, plan, layout));
+  ReplicaBuild b{.graph = graph,
+                 .plan = plan,
+                 .layout = layout,
+                 .size = static_cast<std::int32_t>(plan.replica_kinds.size()),
+                 .kinds = std::move(kinds)};
   ARGOSY_RETURN_IF_ERROR(check_pins(b));
-  ARGOSY_RETURN_IF_ERROR(check_loops(b));
   for (std::size_t k = 0; k < plan.collectives.size(); ++k)
     b.collective_of[plan.collectives[k].value] = static_cast<int>(k);
   if (layout.chunks > 0) set_chunk_attrs(b);

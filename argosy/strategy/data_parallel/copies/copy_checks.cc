@@ -23,15 +23,4 @@ Status check_pins(const ReplicaBuild& b) {
   return ok_status();
 }
 
-Status check_loops(const ReplicaBuild& b) {
-  for (std::int32_t i = 0; i < b.size && b.layout.shards() != b.devices(); ++i) {
-    const Node& n = b.graph.node(NodeId{i});
-    if (n.op->flow != Flow::kEnter || b.replica_kind(NodeId{i}) == ReplicaKind::kSingleton) continue;
-    return unimplemented("'", n.name, "' begins a loop, which several shards on one device cannot share")
-        .with_id("ARG-DP-003")
-        .with_hint("as many shards as devices: without --reproducible");
-  }
-  return ok_status();
-}
-
 }  // namespace argosy

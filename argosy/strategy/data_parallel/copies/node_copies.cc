@@ -1,5 +1,6 @@
 #include "argosy/strategy/data_parallel/copies/node_copies.h"
 
+#include "argosy/ops/collective/turns.h"
 #include "argosy/strategy/data_parallel/copies/pinned_device.h"
 #include "argosy/strategy/data_parallel/copies/random_shards.h"
 
@@ -28,6 +29,30 @@ void settle(ReplicaBuild& b, NodeId id, int shard, int device) {
   }
 }
 
+// Marks what a shard computes with its turn, where devices have several shards.
+void mark_turn(ReplicaBuild& b, NodeId id, int shard) {
+  if (b.layout.has_turns()) b.graph.set_attr(id, kTurnAttr, std::int64_t{b.layout.turn_of(shard)});
+}
+
+Status copy_to_shards(ReplicaBuild& b, NodeId id) {
+  const bool draws = draws_by_rows(b, id);
+  // The same on all shards: a copy for the sake of its loop alone. It keeps its seed, and devices' nodes may read it.
+  const bool same = b.plan.replica_kinds[id.index] != ReplicaKind::kSharded;
+  for (int s = 0; s < b.layout.shards(); ++s) {
+    NodeId& made = b.replicas.shard[s][id.index];
+    const int d = b.layout.device_of[s];
+    if (draws) {
+      ARGOSY_ASSIGN_OR_RETURN(made, random_shard(b, id, s));
+    } else if (s > 0) {
+      ARGOSY_ASSIGN_OR_RETURN(made, copy_node(b, id, s, same ? 0 : s, d));
+    }
+    if (same && s == b.layout.first_shard(d)) b.replicas.device[d][id.index] = made;
+  }
+  if (!draws) settle(b, id, 0, 0);
+  for (int s = 0; s < b.layout.shards(); ++s) mark_turn(b, b.replicas.shard[s][id.index], s);
+  return ok_status();
+}
+
 }  // namespace
 
 void place_on(ReplicaBuild& b, NodeId id, int device) {
@@ -43,20 +68,15 @@ Status copy_nodes(ReplicaBuild& b) {
   for (std::int32_t i = 0; i < b.size; ++i) {
     const NodeId id{i};
     b.replicas.shard[0][i] = b.replicas.device[0][i] = id;
-    const bool shards = b.replica_kind(id) == ReplicaKind::kSharded;
     if (b.replica_kind(id) == ReplicaKind::kSingleton) continue;
-    if (draws_by_rows(b, id)) {
-      for (int s = 0; s < b.layout.shards(); ++s) {
-        ARGOSY_ASSIGN_OR_RETURN(b.replicas.shard[s][i], random_shard(b, id, s));
+    if (b.replica_kind(id) == ReplicaKind::kReplicated) {
+      for (int d = 1; d < b.devices(); ++d) {
+        ARGOSY_ASSIGN_OR_RETURN(b.replicas.device[d][i], copy_node(b, id, d, 0, d));
       }
+      settle(b, id, 0, 0);
       continue;
     }
-    for (int k = 1; k < (shards ? b.layout.shards() : b.devices()); ++k) {
-      const int d = shards ? b.layout.device_of[k] : k;
-      ARGOSY_ASSIGN_OR_RETURN((shards ? b.replicas.shard : b.replicas.device)[k][i],
-                              copy_node(b, id, k, shards ? k : 0, d));
-    }
-    settle(b, id, 0, 0);
+    ARGOSY_RETURN_IF_ERROR(copy_to_shards(b, id));
   }
   return ok_status();
 }

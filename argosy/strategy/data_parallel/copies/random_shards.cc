@@ -7,7 +7,7 @@ namespace argosy {
 
 bool draws_by_rows(const ReplicaBuild& b, NodeId id) {
   const Node& n = b.graph.node(id);
-  if (b.layout.shards() == 1 || b.replica_kind(id) != ReplicaKind::kSharded || n.output_dtypes.size() != 1)
+  if (b.layout.shards() == 1 || b.plan.replica_kinds[id.index] != ReplicaKind::kSharded || n.output_dtypes.size() != 1)
     return false;
   const bool chance = n.attrs.find("seed") != nullptr && n.attrs.get_int("seed") == 0 && n.attrs.get_int("seed2") == 0;
   return !chance && b.plan.axes.repeats({id, 0}) > 0 && b.plan.axes.rows_per_example({id, 0}) > 0 &&

@@ -5,6 +5,8 @@
 #include <tuple>
 
 #include "argosy/ops/collective/collective.h"
+#include "argosy/ops/collective/turns.h"
+#include "argosy/strategy/data_parallel/copies/turn_sums.h"
 
 namespace argosy {
 
@@ -23,7 +25,11 @@ Value scaled(ReplicaBuild& b, Value v, int s, bool only_nonempty, std::string na
     if (only_nonempty) factor = b.graph.add("Ceil", {*factor});
   }
   const auto on = b.graph.device(b.layout.devices[b.layout.device_of[s]]);
-  return scale_nonempty(v, *factor, std::move(name));
+  const Value term = scale_nonempty(v, *factor, std::move(name));
+  if (term.valid() && b.layout.has_turns()) {
+    b.graph.set_attr(term.node(), kTurnAttr, std::int64_t{b.layout.turn_of(s)});
+  }
+  return term;
 }
 
 Value shard_value(ReplicaBuild& b, const CollectivePoint& c, int s) {
@@ -36,20 +42,27 @@ Value shard_value(ReplicaBuild& b, const CollectivePoint& c, int s) {
   return scaled(b, v, s, false, str_cat(name, "/weighted_", s));
 }
 
-void sum_bucket(ReplicaBuild& b, const std::vector<int>& members) {
+// What the shards of block `k` give, added up on their device.
+Value block_sum(ReplicaBuild& b, const CollectivePoint& c, int k, int block) {
+  const int first = k * block, last = std::min(first + block, b.layout.shards());
+  return sum_of_turns(
+      b, first, last, [&](int s) { return shard_value(b, c, s); }, str_cat(b.graph.node(c.value.node).name, "/turns"));
+}
+
+void sum_bucket(ReplicaBuild& b, const std::vector<int>& members, int block) {
   const std::string group = b.graph.unique_name("data_parallel/all_reduce");
   std::vector<std::vector<Value>> values(b.layout.devices.size());
-  std::vector<std::vector<std::int64_t>> shards(b.layout.devices.size());
-  for (int s = 0; s < b.layout.shards(); ++s) {
-    const int d = b.layout.device_of[s];
-    shards[d].push_back(s);
-    for (const int k : members) values[d].push_back(shard_value(b, b.plan.collectives[k], s));
+  std::vector<std::vector<std::int64_t>> blocks(b.layout.devices.size());
+  const int total = (b.layout.shards() + block - 1) / block;
+  for (int k = 0; k < total; ++k) {
+    const int d = b.layout.device_of[k * block];
+    blocks[d].push_back(k);
+    for (const int m : members) values[d].push_back(block_sum(b, b.plan.collectives[m], k, block));
   }
   for (int d = 0; d < b.devices(); ++d) {
     const auto on = b.graph.device(b.layout.devices[d]);
     const auto sums = all_reduce(
-        values[d], {.group = group, .rank = d, .size = b.devices(), .shards = shards[d], .total = b.layout.shards()},
-        group);
+        values[d], {.group = group, .rank = d, .size = b.devices(), .shards = blocks[d], .total = total}, group);
     for (std::size_t m = 0; m < sums.size(); ++m) b.replicas.sums[d][members[m]] = sums[m].endpoint();
   }
 }
@@ -69,7 +82,7 @@ void add_all_reduces(ReplicaBuild& b) {
   std::size_t limit = b.layout.first_bucket_bytes;
   const auto close = [&](const Key& key) {
     if (open[key].empty()) return;
-    sum_bucket(b, open[key]);
+    sum_bucket(b, open[key], shards_per_sum(b.layout, std::get<DType>(key)));
     b.replicas.bucket_bytes.push_back(bytes[key]);
     open[key].clear();
     bytes[key] = 0;
@@ -78,6 +91,10 @@ void add_all_reduces(ReplicaBuild& b) {
     const CollectivePoint& c = b.plan.collectives[k];
     if (c.kind == PlacementKind::kShard) continue;
     const DType dtype = b.graph.dtype(c.value);
+    if (const int block = shards_per_sum(b.layout, dtype); block >= b.layout.shards()) {
+      b.replicas.sums[0][k] = block_sum(b, c, 0, block).endpoint();  // the only device's
+      continue;
+    }
     const Key key{c.depth, dtype, c.branch, c.loop};
     const std::int64_t elements = std::max<std::int64_t>(b.plan.axes.elements(c.value), 0);
     open[key].push_back(static_cast<int>(k));
