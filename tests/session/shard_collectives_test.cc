@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 using Ints = std::vector<std::int64_t>;
 
-bool same_bits(const Tensor& a, const Tensor& b) {
+bool equal_bits(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
@@ -117,8 +117,8 @@ TEST_P(ShardCollectives, AReduceScatterIsTheRowsOfAnAllReduce) {
             for (std::size_t i = 0; i < shapes.size(); ++i) {
               const Tensor& got = out[shapes.size() * static_cast<std::size_t>(r + 1) + i];
               const Tensor expected = shard_of(out[i], dim, weights, r);
-              EXPECT_TRUE(same_bits(got, expected)) << dtype_name(dtype) << " rank " << r << " dim " << dim << ": "
-                                                    << got.to_string(20) << " not " << expected.to_string(20);
+              EXPECT_TRUE(equal_bits(got, expected)) << dtype_name(dtype) << " rank " << r << " dim " << dim << ": "
+                                                     << got.to_string(20) << " not " << expected.to_string(20);
               EXPECT_EQ(parts[shapes.size() * static_cast<std::size_t>(r) + i].shape().to_string(),
                         got.shape().to_string());
             }
@@ -150,7 +150,7 @@ TEST_P(ShardCollectives, AnAllGatherGivesTheGlobalValues) {
       }
       const auto out = run(all);
       for (std::size_t i = 0; i < out.size(); ++i) {
-        EXPECT_TRUE(same_bits(out[i], globals[i % globals.size()])) << "value " << i << ": " << out[i].to_string(20);
+        EXPECT_TRUE(equal_bits(out[i], globals[i % globals.size()])) << "value " << i << ": " << out[i].to_string(20);
         EXPECT_EQ(all[i].shape().to_string(), out[i].shape().to_string());
       }
     }
@@ -180,7 +180,7 @@ TEST_P(ShardCollectives, AnAllToAllTurnsShardsOfOneAxisIntoShardsOfAnother) {
       for (std::size_t i = 0; i < out.size(); ++i) {
         const Tensor expected =
             shard_of(globals[i % globals.size()], to, weights, static_cast<int>(i / globals.size()));
-        EXPECT_TRUE(same_bits(out[i], expected)) << from << " to " << to << ", value " << i;
+        EXPECT_TRUE(equal_bits(out[i], expected)) << from << " to " << to << ", value " << i;
       }
     }
   }
@@ -226,7 +226,7 @@ TEST_P(ShardCollectives, VariablesAreGatheredInPlace) {
       const auto out = session.run(reads);
       ASSERT_TRUE(out.ok()) << out.status().to_string();
       for (std::size_t i = 0; i < out->size(); ++i) {
-        EXPECT_TRUE(same_bits((*out)[i], i % 2 == 0 ? expected : small)) << "variable " << i;
+        EXPECT_TRUE(equal_bits((*out)[i], i % 2 == 0 ? expected : small)) << "variable " << i;
       }
     }
   }
