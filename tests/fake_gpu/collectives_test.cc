@@ -176,7 +176,7 @@ TEST_P(Collectives, ShardsAreSummedInOneTreeHoweverTheyAreSpread) {
 TEST_P(Collectives, ShardsAreSummedIntoPartsAndGathered) {
   Ranks ranks(GetParam());
   const int n = GetParam().ranks;
-  const auto end_of = [n](std::int64_t whole, int rank) { return whole * rank * (rank + 1) / (n * (n - 1)); };
+  const auto end_of = [n](std::int64_t whole, int rank) { return whole * rank * (rank - 1) / (n * (n - 1)); };
   for (const DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kInt64}) {
     for (const int total : {n, 8, 11}) {
       // Rank r holds shards r, r + n, ...; its last tensors are those where the sums go.

@@ -95,7 +95,7 @@ Result<Run> train(const Task& task, int devices, int zero, int count) {
   return run;
 }
 
-void expect_same_bits(const std::vector<tf::NamedTensor>& got, const std::vector<tf::NamedTensor>& expected) {
+void expect_equal_bits(const std::vector<tf::NamedTensor>& got, const std::vector<tf::NamedTensor>& expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     EXPECT_EQ(got[i].name, expected[i].name);
@@ -113,7 +113,7 @@ void expect_zero_is_plain(const Task& task, int devices, int count, const std::s
   ASSERT_TRUE(plain.ok()) << plain.status().to_string();
   ASSERT_TRUE(zero.ok()) << zero.status().to_string();
   EXPECT_EQ(zero->losses, plain->losses);
-  expect_same_bits(zero->variables, plain->variables);
+  expect_equal_bits(zero->variables, plain->variables);
 }
 
 TEST(Zero, EveryOptimizerHasTheBitsOfPlainDataParallelism) {
@@ -143,7 +143,7 @@ TEST(Zero, TwentyStepsOfModelsOnAnyNumberOfDevices) {
       SCOPED_TRACE(str_cat(name, " on ", devices));
       const auto many = train(task, devices, 1, 20);
       ASSERT_TRUE(many.ok()) << many.status().to_string();
-      expect_same_bits(many->variables, one->variables);
+      expect_equal_bits(many->variables, one->variables);
     }
   }
 }
@@ -164,7 +164,7 @@ TEST(Zero, LogicalShards) {
     const auto many = train(task, devices, 1, 10);
     ASSERT_TRUE(many.ok()) << many.status().to_string();
     EXPECT_EQ(many->losses, one->losses);
-    expect_same_bits(many->variables, one->variables);
+    expect_equal_bits(many->variables, one->variables);
   }
 }
 
@@ -206,12 +206,12 @@ TEST(Zero, ValuesMoveBetweenStrategies) {
     done += 2;
     values = *copies_of(**program);
   }
-  expect_same_bits(values, plain->variables);
+  expect_equal_bits(values, plain->variables);
   for (const auto& [devices, zero] : {std::pair{2, 1}, {3, 1}, {1, 1}, {8, 1}, {1, 0}}) {
     const auto program = compile(task, devices, zero);
     ASSERT_TRUE(program.ok()) << program.status().to_string();
     ASSERT_TRUE((*program)->initialize(values).ok());
-    expect_same_bits(*copies_of(**program), values);
+    expect_equal_bits(*copies_of(**program), values);
   }
 }
 
