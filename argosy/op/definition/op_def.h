@@ -107,6 +107,14 @@ struct InPlace {
   bool others_may_alias = false;
 };
 
+// An optimizer's dense update, elementwise. Element i of the variable and of its slots becomes a function of their
+// elements i, of element i of the gradient, and of scalars: all other inputs. So shards of the elements can be updated
+// on their own (argosy/ops/optimizer/update_shard.h).
+struct ElementwiseUpdate {
+  int variables = 1;  // inputs [0, variables): the variable, then its slots, of the variable's shape
+  int gradient = -1;  // the input of the variable's shape
+};
+
 // An op that calls functions of its graph, named by attributes: lowered before it runs
 // (argosy/passes/functions/lower_functions.h).
 enum class Calls {
@@ -194,7 +202,8 @@ struct OpSpec {
   bool collective = false;             // async, and done only once every node of its "group" attribute has started
   std::string fused_as = {};           // the op that does the same, then adds a bias and applies an activation
   std::vector<InPlace> in_place = {};  // pairs that may share memory
-  BatchRule batch_rule{};              // what replicating a step over shards of a batch may take for granted
+  std::optional<ElementwiseUpdate> update = std::nullopt;  // an optimizer's dense update
+  BatchRule batch_rule{};  // what replicating a step over shards of a batch may take for granted
   // How a sharded or partial input makes a sharded or partial output, for any mesh: argosy/op/definition/sharding_rule.h.
   // Text in its notation, or a function. Neither, and not elementwise: nobody has said it yet, which counts as "whole".
   std::string sharding = {};

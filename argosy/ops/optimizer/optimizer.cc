@@ -2,6 +2,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/optimizer/update_shard.h"
 #include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
@@ -58,9 +59,17 @@ constexpr UpdateRow kRows[] = {
      "var accum linear grad indices lr l1 l2 l2_shrinkage lr_power", "multiply_linear_by_lr: bool = false"},
 };
 
+// Of one shard: slots and gradient are vectors of its elements.
+Result<PartialShape> shape_of_shard(const UpdateShard& shard, const PartialShape& variable) {
+  if (!variable.is_full()) return PartialShape{kUnknownSize};
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t elements, shard.size(variable.elements()));
+  return PartialShape{elements};
+}
+
 // Variables have one shape, and so has the gradient (its rows, beside indices); everything else is one number.
 Status apply_shape(ShapeContext& c) {
-  PartialShape shape;
+  const std::optional<UpdateShard> shard = UpdateShard::of(c.attrs());
+  PartialShape shape, whole;
   PartialShape grad;
   bool sparse = false;
   for (int i = 0; i < c.num_inputs(); ++i) {
@@ -68,6 +77,11 @@ Status apply_shape(ShapeContext& c) {
     if (arg.is_ref || arg.dtype == DType::kResource) {
       const bool known = arg.is_ref || c.handle(i) != nullptr;
       const PartialShape& variable = arg.is_ref ? c.input(i) : known ? c.handle(i)->shape : shape;
+      if (shard && i == 0) {
+        whole = variable;
+        ARGOSY_ASSIGN_OR_RETURN(shape, shape_of_shard(*shard, whole));
+        continue;
+      }
       ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(variable));
     } else if (arg.name == "grad" || arg.name == "delta") {
       grad = c.input(i);
@@ -86,7 +100,7 @@ Status apply_shape(ShapeContext& c) {
     rows[0] = PartialShape::kUnknown;
     ARGOSY_RETURN_IF_ERROR(PartialShape(std::move(rows)).merge(grad).status());
   }
-  if (c.num_outputs() > 0) c.set_output(0, std::move(shape));
+  if (c.num_outputs() > 0) c.set_output(0, shard ? std::move(whole) : std::move(shape));
   return ok_status();
 }
 
@@ -113,6 +127,7 @@ OpSpec spec(const UpdateRow& row, bool sparse, bool resource) {
             .stateful = resource};
   if (sparse) op.attrs.push_back("Tindices: index");
   if (row.attr != nullptr) op.attrs.push_back(row.attr);
+  if (!sparse) op.update = {.variables = row.variables};
   int position = 0;
   std::string operands, updates;  // of its sharding rule: elementwise, or row by row where indices say
   for (const std::string& name : str_split(sparse ? row.sparse : row.dense, ' ')) {
@@ -122,6 +137,7 @@ OpSpec spec(const UpdateRow& row, bool sparse, bool resource) {
                                                    : is_gradient            ? (sparse ? "n d.." : "i..")
                                                    : name == "indices"      ? "n"
                                                                             : ".");
+    if (!sparse && is_gradient) op.update->gradient = position;
     const bool variable = position++ < row.variables;
     const char* type = variable ? (resource ? "resource" : "Ref(T)") : name == "indices" ? "Tindices" : "T";
     op.inputs.push_back(str_cat(name, ": ", name == "global_step" ? "int64" : type));

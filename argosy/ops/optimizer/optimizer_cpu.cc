@@ -4,8 +4,9 @@
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/ops.h"
-#include "argosy/ops/optimizer/update_loops.h"
 #include "argosy/ops/optimizer/distinct_slots.h"
+#include "argosy/ops/optimizer/update_loops.h"
+#include "argosy/ops/optimizer/update_shard.h"
 
 namespace argosy {
 
@@ -54,8 +55,13 @@ std::string_view rule_of(std::string_view op) {
 
 class Apply final : public Kernel {
  public:
-  Apply(const OpDef& op, DType dtype, const LoopRow& row)
-      : op_(op), in_(inputs_of(op)), dtype_(dtype), loop_(row.loop), zero_rate_(row.flag) {
+  Apply(const KernelInit& init, DType dtype, const LoopRow& row)
+      : op_(init.op),
+        in_(inputs_of(init.op)),
+        dtype_(dtype),
+        loop_(row.loop),
+        zero_rate_(row.flag),
+        shard_(UpdateShard::of(init.attrs)) {
     // TensorFlow looks at the numbers of these alone.
     checks_ = row.rule == "ProximalAdagrad" || (in_.indices >= 0 && row.rule.starts_with("Ftrl"));
   }
@@ -68,7 +74,7 @@ class Apply final : public Kernel {
     const DType dtype = init.attrs.get_type("T");
     for (const LoopRow& row : rows) {
       if (row.rule == rule_of(init.op.name) && row.flag == flag && row.dtype == dtype) {
-        return std::unique_ptr<Kernel>(std::make_unique<Apply>(init.op, dtype, row));
+        return std::unique_ptr<Kernel>(std::make_unique<Apply>(init, dtype, row));
       }
     }
     return unsupported_dtype(init.op.name, dtype);
@@ -104,9 +110,14 @@ class Apply final : public Kernel {
   // Under the locks.
   Status update(KernelContext& c, std::span<Tensor* const> values, std::span<const std::string_view> names) const {
     Update u{};
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!(values[i]->shape() == values[0]->shape())) {
-        return invalid_argument("variables ", names[0], values[0]->shape(), " and ", names[i], values[i]->shape(),
+    Tensor first = *values[0];
+    if (shard_) {
+      ARGOSY_ASSIGN_OR_RETURN(first, shard_->elements_of(*values[0]));
+    }
+    u.variables[0] = first.raw();
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      if (!(values[i]->shape() == first.shape())) {
+        return invalid_argument("variables ", names[0], first.shape(), " and ", names[i], values[i]->shape(),
                                 " must have one shape")
             .with_id("ARG-SHAPE-008");
       }
@@ -128,7 +139,7 @@ class Apply final : public Kernel {
     const Tensor& gradient = c.input(in_.gradient);
     u.gradient = gradient.raw();
     u.slices = 1;
-    const Shape& shape = values[0]->shape();
+    const Shape& shape = first.shape();
     if (in_.indices >= 0) return update_rows(c, u, shape);
     if (!(gradient.shape() == shape)) {
       return invalid_argument("variable ", names[0], shape, " and its gradient ", gradient.shape(),
@@ -194,6 +205,7 @@ class Apply final : public Kernel {
   const DType dtype_;
   const Loop loop_;
   const bool zero_rate_;  // lr may be 0: linear is stored multiplied by it
+  const std::optional<UpdateShard> shard_;
   bool checks_;
 };
 

@@ -8,6 +8,7 @@
 #include "argosy/ops/optimizer/apply_cuda.h"
 #include "argosy/ops/optimizer/apply_many.h"
 #include "argosy/ops/optimizer/distinct_slots.h"
+#include "argosy/ops/optimizer/update_shard.h"
 
 namespace argosy {
 
@@ -60,7 +61,8 @@ class Apply final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(std::string kernel,
                             kernel_name(kRules, "apply_", init.op.name, flag_of(init.attrs), dtype));
     return std::unique_ptr<Kernel>(std::make_unique<Apply>(std::move(kernel), dtype, parts->variables, 1,
-                                                           parts->scalars, std::vector<int>{parts->gradient}));
+                                                           parts->scalars, std::vector<int>{parts->gradient},
+                                                           UpdateShard::of(init.attrs)));
   }
   static Result<std::unique_ptr<Kernel>> make_many(const KernelInit& init) {
     const OpDef* const op = builtin_ops().find(init.attrs.get_string("op"));
@@ -84,13 +86,14 @@ class Apply final : public Kernel {
   }
 
   Apply(std::string kernel, DType dtype, int variables, int updates, std::vector<int> scalars,
-        std::vector<int> gradients)
+        std::vector<int> gradients, std::optional<UpdateShard> shard = std::nullopt)
       : kernel_(std::move(kernel)),
         dtype_(dtype),
         variables_(variables),
         updates_(updates),
         scalars_(std::move(scalars)),
-        gradients_(std::move(gradients)) {}
+        gradients_(std::move(gradients)),
+        shard_(std::move(shard)) {}
 
   Status run(KernelContext& c) override {
     ApplyTable table{};
@@ -135,31 +138,37 @@ class Apply final : public Kernel {
     const auto count = static_cast<std::size_t>(variables_);
     ARGOSY_RETURN_IF_ERROR(optimizer::own_slots(std::span(variables.data(), count), std::span(names.data(), count)));
     const Tensor& gradient = c.input(gradients_[static_cast<std::size_t>(u)]);
-    return Variable::update_all(
-        std::span(variables.data(), count), std::span(names.data(), count), [&](std::span<Tensor* const> values) {
-          for (std::size_t v = 0; v < count; ++v) {
-            if (!(values[v]->shape() == values[0]->shape())) {
-              return invalid_argument("variables ", names[0], values[0]->shape(), " and ", names[v], values[v]->shape(),
-                                      " must have one shape")
-                  .with_id("ARG-SHAPE-008");
-            }
-            update.variables[v] = values[v]->raw();
-          }
-          if (!(gradient.shape() == values[0]->shape())) {
-            return invalid_argument("variable ", names[0], values[0]->shape(), " and its gradient ", gradient.shape(),
-                                    " must have one shape")
-                .with_id("ARG-SHAPE-008");
-          }
-          update.gradient = gradient.raw();
-          update.n = values[0]->elements();
-          return ok_status();
-        });
+    return Variable::update_all(std::span(variables.data(), count), std::span(names.data(), count),
+                                [&](std::span<Tensor* const> values) -> Status {
+                                  Tensor first = *values[0];
+                                  if (shard_) {
+                                    ARGOSY_ASSIGN_OR_RETURN(first, shard_->elements_of(*values[0]));
+                                  }
+                                  update.variables[0] = first.raw();
+                                  for (std::size_t v = 1; v < count; ++v) {
+                                    if (!(values[v]->shape() == first.shape())) {
+                                      return invalid_argument("variables ", names[0], first.shape(), " and ", names[v],
+                                                              values[v]->shape(), " must have one shape")
+                                          .with_id("ARG-SHAPE-008");
+                                    }
+                                    update.variables[v] = values[v]->raw();
+                                  }
+                                  if (!(gradient.shape() == first.shape())) {
+                                    return invalid_argument("variable ", names[0], first.shape(), " and its gradient ",
+                                                            gradient.shape(), " must have one shape")
+                                        .with_id("ARG-SHAPE-008");
+                                  }
+                                  update.gradient = gradient.raw();
+                                  update.n = first.elements();
+                                  return ok_status();
+                                });
   }
 
   const std::string kernel_;
   const DType dtype_;
   const int variables_, updates_;
   const std::vector<int> scalars_, gradients_;
+  const std::optional<UpdateShard> shard_;  // of one update
 };
 
 // A SparseApply op. Where its inputs stand is told by their names.

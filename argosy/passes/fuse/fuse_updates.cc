@@ -8,6 +8,7 @@
 
 #include "argosy/base/small_vector.h"
 #include "argosy/ops/optimizer/apply_many.h"
+#include "argosy/ops/optimizer/update_shard.h"
 #include "argosy/passes/fuse/requested_devices.h"
 #include "argosy/passes/fuse/sums_as_updates.h"
 #include "argosy/passes/node_users.h"
@@ -69,7 +70,9 @@ class UpdateGroups {
   bool consider(NodeId id) {
     const Node& n = graph_.node(id);
     const ApplyParts& parts = *rules_.of(*n.op);
-    if (preserved_.is_fetched(id) || n.op->attr("T") == nullptr) return false;
+    if (preserved_.is_fetched(id) || n.op->attr("T") == nullptr || n.attrs.find(kUpdateShardWeights) != nullptr) {
+      return false;
+    }
     Member member{.id = id, .gradient = n.inputs[parts.gradient], .waits = !n.controls.empty()};
     const PartialShape& shape = graph_.shape(member.gradient);
     if (!shape.is_full()) return false;

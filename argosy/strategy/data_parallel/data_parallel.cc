@@ -14,6 +14,7 @@
 #include "argosy/strategy/data_parallel/replicas.h"
 #include "argosy/strategy/data_parallel/replication_plan.h"
 #include "argosy/strategy/sharding/cross_example_check.h"
+#include "argosy/strategy/zero/sharded_updates.h"
 
 namespace argosy {
 
@@ -33,26 +34,26 @@ std::string_view words(PlacementKind kind) {
 }
 
 // "12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
-std::string sums_text(const ReplicationPlan& plan, const Replicas& replicas) {
+std::string sums_text(const ReplicationPlan& plan, const Replicas& replicas, const ShardedUpdates& zero) {
   std::string text;
   if (plan.collectives.empty()) return text;
   constexpr std::size_t kMostShown = 8;
-  const std::vector<std::size_t>& bytes = replicas.bucket_bytes;
-  std::vector<std::string> sizes;
-  for (const std::size_t b : bytes) sizes.push_back(format_bytes(b));
-  std::string shown = str_join(sizes);
-  if (sizes.size() > kMostShown) {
-    const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
-    shown = str_cat(format_bytes(*least), " to ", format_bytes(*most));
-  }
   const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
-  const auto joined = static_cast<std::size_t>(replicas.joined);
-  if (!sizes.empty()) {
-    text += str_cat(", ", count(plan.collectives.size() - joined, "sum"), " in ", count(sizes.size(), "all-reduce"),
-                    " (", shown, ")");
-  } else if (plan.collectives.size() > joined) {
-    text += str_cat(", ", count(plan.collectives.size() - joined, "sum"), " over its micro-batches");
-  }
+  const auto buckets = [&](std::size_t sums, const std::vector<std::size_t>& bytes, const char* what) {
+    if (bytes.empty()) return std::string();
+    std::vector<std::string> sizes;
+    for (const std::size_t b : bytes) sizes.push_back(format_bytes(b));
+    const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
+    const std::string shown =
+        sizes.size() <= kMostShown ? str_join(sizes) : str_cat(format_bytes(*least), " to ", format_bytes(*most));
+    return str_cat(", ", count(sums, "sum"), " in ", count(sizes.size(), what), " (", shown, ")");
+  };
+  const auto joined = static_cast<std::size_t>(replicas.joined), scattered = static_cast<std::size_t>(zero.sums);
+  const std::size_t reduced = plan.collectives.size() - joined - scattered;
+  text += buckets(scattered, zero.scatter_bytes, "reduce-scatter");
+  text += buckets(reduced, replicas.bucket_bytes, "all-reduce");
+  if (zero.scatter_bytes.empty() && replicas.bucket_bytes.empty() && reduced > 0)
+    text += str_cat(", ", count(reduced, "sum"), " over its micro-batches");
   if (joined > 0) text += str_cat(", rows of ", count(joined, "tensor"), " joined");
   return text;
 }
@@ -66,7 +67,8 @@ struct DataParallel::Impl {
   ReplicationPlan plan;
   ReplicaLayout layout;
   Replicas replicas;
-  std::vector<Endpoint> global;  // values with a collective: global already
+  std::optional<ShardedUpdates> zero;  // under ZeRO-1
+  std::vector<Endpoint> global;        // values with a collective: global already
   std::vector<char>
       cross_example;  // by node of `base`: shards come to other numbers (cross_example_check.h); empty: not asked
   std::vector<Endpoint> losses;
@@ -126,10 +128,22 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
   }
   impl->graph = std::make_unique<Graph>(impl->base.clone());
   ARGOSY_ASSIGN_OR_RETURN(impl->replicas, replicate(*impl->graph, impl->plan, impl->layout));
+  if (options.zero < 0 || options.zero > 1) {
+    return invalid_argument("zero is ", options.zero, "; 0 keeps slots on every device, 1 shards them");
+  }
+  if (options.zero == 1) {
+    ARGOSY_ASSIGN_OR_RETURN(
+        impl->zero, shard_updates(impl->base, impl->plan, impl->layout, request.train, *impl->graph, impl->replicas));
+  }
   impl->find_notes();
   // Running a training op by its name runs it on every device.
   for (const NodeId id : request.train) impl->run_everywhere(id);
   return DataParallel(std::move(impl));
+}
+
+bool DataParallel::is_sharded(Value original) const {
+  const auto node = static_cast<std::size_t>(original.node().index);
+  return impl_->zero && node < impl_->zero->is_sharded.size() && impl_->zero->is_sharded[node] != 0;
 }
 
 DataParallel::DataParallel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -236,6 +250,7 @@ Result<Value> DataParallel::refresh_mirrors() {
     for (std::int32_t i = 0; i < p.base.size(); ++i) {
       const NodeId id{i};
       if (p.plan.replica_kinds[i] != ReplicaKind::kReplicated || !is_variable(p.base.node(id))) continue;
+      if (p.zero && p.zero->is_sharded[i]) continue;  // a write of the whole slot has written every shard
       const Value first = p.graph->value(Endpoint{id, 0});
       const Value mirror = p.graph->value(Endpoint{p.replicas.device[d][i], 0});
       const DType dtype = p.base.node(id).attrs.get<DType>("dtype");
@@ -396,7 +411,8 @@ std::string DataParallel::summary() const {
     text += str_cat(", ", n == 1 ? "loss" : str_cat(n, " losses"), ": ", str_join(kinds));
   }
   if (p.layout.shards() == 1) return text;
-  text += sums_text(p.plan, p.replicas);
+  text += sums_text(p.plan, p.replicas, p.zero.value_or(ShardedUpdates{}));
+  if (p.zero) text += str_cat(", ", zero_text(*p.zero, p.layout.devices.size()));
   const auto noted = [&](ReplicationNote::Kind kind) {
     std::vector<std::string> nodes;
     for (const ReplicationNote& note : p.notes) {

@@ -55,7 +55,8 @@ struct DataParallelOptions {
   // equal devices it has the bits of one device, as plain data parallelism does, where devices * accumulate is 1, 2, 4 or
   // 8. With `shards`, devices have several anyway: accumulate only says how many each needs at least.
   int accumulate = 1;
-  // 1: each device keeps a shard of every slot (Adam's m and v) and updates its shard of the variables (ZeRO-1).
+  // 1: each device keeps a shard of every slot (Adam's m and v) and updates its shard of the variables (ZeRO-1). Slots
+  // are read and written through this graph alone then: their values are in variables of other names.
   int zero = 0;
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
@@ -124,6 +125,9 @@ class DataParallel {
 
   // The placement of the first loss; kReplicate without one.
   PlacementKind loss_placement() const;
+  // True for a slot of which every device holds a shard (ZeRO-1). Its reads give the global value, and what assigns to it
+  // writes every shard. It has no mirrors.
+  bool is_sharded(Value original) const;
   int shards() const;  // of a batch, over all devices
   // True if a batch of so many examples may be sharded. False if a shard would be empty and a size computed from its
   // examples would reach a variable.

@@ -92,6 +92,7 @@ Status CompiledModel::prepare(std::size_t devices) {
   if (devices < 2) return ok_status();
   mirrored_.resize(devices);
   for (const VariableNode& v : built_.variables) {
+    if (parallel_.is_sharded(v.ref)) continue;
     std::vector<Value> values = {parallel_.input(v.ref)};
     for (std::size_t d = 1; d < devices; ++d) {
       const auto mirror = parallel_.graph().value(str_cat(v.ref.node_name(), "/replica_", d));
