@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/ops/collective/turns.h"
 #include "argosy/ops/elementwise/fused.h"
 
 namespace argosy {
@@ -60,7 +61,7 @@ bool ElementwiseGroups::may_join(NodeId id) const {
 // The rest of it, which is asked when two are about to meet: attributes lie far away, and most nodes stay alone.
 bool ElementwiseGroups::attrs_allow(NodeId id) const {
   const Node& n = graph_.node(id);
-  return n.colocated_with.empty() && !n.attrs.get_or("Truncate", false);
+  return n.colocated_with.empty() && !n.attrs.get_or("Truncate", false) && !Turn::of(n.attrs).sum;
 }
 
 bool ElementwiseGroups::join_a_reader(NodeId id) {
@@ -83,6 +84,7 @@ bool ElementwiseGroups::fits(NodeId id, int g) {
   if (n.device != first.device || !(n.output_shapes[0] == first.output_shapes[0])) return false;
   if (members.size() >= kMostSteps || !attrs_allow(id)) return false;
   if (members.size() == 1 && !attrs_allow(members.front())) return false;
+  if (!(Turn::of(n.attrs) == Turn::of(first.attrs))) return false;  // the inputs of one would wait for the other
   const bool outside = seen_outside(id, g);
   if (outside && (flow_ || reaches(id, g))) return false;
   members.push_back(id);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "argosy/ops/collective/turns.h"
 #include "argosy/ops/elementwise/fused.h"
 #include "argosy/passes/fuse/elementwise_groups.h"
 
@@ -62,6 +63,9 @@ class ElementwiseFuser {
     }
     AttrMap attrs = {{"Tin", std::move(in_dtypes)}, {"Tout", std::move(out_dtypes)}};
     program.write(attrs);
+    if (const Turn turn = Turn::of(graph_.node(members.front()).attrs); turn.number >= 0) {
+      attrs.set(kTurnAttr, std::int64_t{turn.number});
+    }
     const NodeId last = members.back();
     if (outputs.size() == 1 && outputs.front() == last) {  // which can stand for all
       made_.push_back(last);

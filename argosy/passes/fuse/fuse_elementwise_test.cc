@@ -9,6 +9,7 @@
 
 #include "argosy/device/device.h"
 #include "argosy/graph/gradients.h"
+#include "argosy/ops/collective/turns.h"
 #include "argosy/ops/elementwise/fused.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
@@ -338,6 +339,29 @@ TEST(FuseElementwise, UnknownShapesAreLeftAlone) {
     m = Mul(x, a)
     y = Tanh(m)
     -> y)");
+}
+
+// A node of two turns would keep the inputs of the earlier one until the later one is there.
+TEST(FuseElementwise, TurnsStayApart) {
+  Graph g;
+  std::vector<Value> terms;
+  for (const std::int64_t turn : {0, 1}) {
+    const Value x =
+        g.add("Placeholder", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape({64})}}, str_cat("x", turn));
+    const Value inner = g.add("Tanh", {x}, {{kTurnAttr, turn}});
+    terms.push_back(g.add("Square", {inner}, {{kTurnAttr, turn}}));
+  }
+  const Value sum = g.add("AddV2", {terms[0], terms[1]}, {{kTurnSumAttr, std::int64_t{1}}});
+  const StepGraph step = step_of(g, {g.add("Neg", {sum})});
+  const StepGraph after = fused(step);
+  const auto ops = ops_of(after.graph);
+  EXPECT_EQ(ops.at("_FusedElementwise"), 2) << "one of each turn";
+  EXPECT_EQ(ops.count("AddV2"), 1u);
+  for (const Node& n : after.graph.nodes()) {
+    if (n.op->name == "_FusedElementwise") EXPECT_GE(Turn::of(n.attrs).number, 0) << "it is still of its turn";
+  }
+  expect_bitwise_equal(step, after,
+                       {{"x0", numbers(DType::kFloat32, {64}, 1)}, {"x1", numbers(DType::kFloat32, {64}, 2)}});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "argosy/base/memory/huge_pages.h"
+#include "argosy/ops/collective/turns.h"
 #include "argosy/runtime/compile/schedule.h"
 
 namespace argosy {
@@ -36,9 +37,14 @@ class OrderFinder {
                                        [](const ArgDef& a) { return a.dtype == DType::kResource; });
   }
 
-  // What it gives is read by nobody, or small.
+  Turn turn(std::size_t i) const {
+    return instructions_.nodes[i] == nullptr ? Turn() : Turn::of(instructions_.nodes[i]->attrs);
+  }
+
+  // What it gives is read by nobody, or small, or takes the place of what it reads.
   bool light(std::size_t i) const {
     constexpr std::size_t kSmall = 256;
+    if (turn(i).sum) return true;
     const Instruction& instruction = step_.instructions[i];
     for (int o = 0; o < instruction.num_outputs; ++o) {
       const SlotSpec& slot = step_.slots[instruction.first_output + o];
@@ -90,7 +96,8 @@ class OrderFinder {
                  .first = is_fed_copy(i),
                  .last = is_fetched_copy(i),
                  .after = instructions_.after[i],
-                 .group = groups_[i]};
+                 .group = groups_[i],
+                 .turn = turn(i).number};
     }
     return schedule(list, step_.device_set->size());
   }

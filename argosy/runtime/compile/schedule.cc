@@ -1,6 +1,8 @@
 #include "argosy/runtime/compile/schedule.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <queue>
 #include <unordered_map>
 
@@ -24,8 +26,16 @@ using Heap = std::priority_queue<Ready, std::vector<Ready>, std::greater<>>;
 
 class Scheduler {
  public:
-  Scheduler(const std::vector<ScheduledInstruction>& instructions, int devices)
-      : instructions_(instructions), heaps_(static_cast<std::size_t>(devices)), pending_(instructions.size(), 0) {
+  // `turns`: by instruction, see inherited_turns(); empty: nothing is held back.
+  Scheduler(const std::vector<ScheduledInstruction>& instructions, int devices, std::vector<std::int32_t> turns)
+      : instructions_(instructions),
+        turns_(std::move(turns)),
+        heaps_(static_cast<std::size_t>(devices)),
+        turns_of_device_(static_cast<std::size_t>(devices)),
+        pending_(instructions.size(), 0) {
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      if (turns_[i] >= 0) ++turns_of_device_[instructions[i].device][turns_[i]].left;
+    }
     const auto n = static_cast<std::int32_t>(instructions.size());
     // Successors in CSR form: counts, then offsets, then targets.
     assign_large(offsets_, instructions.size() + 1, 0);
@@ -84,7 +94,12 @@ class Scheduler {
   void offer(std::int32_t i) {
     const std::int32_t group = instructions_[i].group;
     if (group == 0) {
-      heaps_[instructions_[i].device].push({urgency(i), i});
+      std::vector<std::int32_t>* const later = later_turn(i);
+      if (later != nullptr) {
+        later->push_back(i);
+      } else {
+        heaps_[instructions_[i].device].push({urgency(i), i});
+      }
       return;
     }
     // A member waits here until the whole group is ready; then all leave at once.
@@ -93,12 +108,34 @@ class Scheduler {
     if (static_cast<int>(waiting.size()) < group_missing_[group]) return;
     const std::vector<std::int32_t> members = std::move(waiting);
     for (const std::int32_t m : members) order_.push_back(m);
-    for (const std::int32_t m : members) release(m);
+    for (const std::int32_t m : members) finish(m);
   }
 
   void emit(std::int32_t i) {
     order_.push_back(i);
+    finish(i);
+  }
+
+  // Where a ready instruction waits for its turn; null: it may run.
+  std::vector<std::int32_t>* later_turn(std::int32_t i) {
+    if (turns_.empty() || turns_[i] < 0) return nullptr;
+    auto& turns = turns_of_device_[instructions_[i].device];
+    return turns_[i] == turns.begin()->first ? nullptr : &turns[turns_[i]].ready;
+  }
+  void finish(std::int32_t i) {
     release(i);
+    if (turns_.empty() || turns_[i] < 0) return;
+    const int device = instructions_[i].device;
+    auto& turns = turns_of_device_[device];
+    const auto turn = turns.find(turns_[i]);
+    const bool ends = --turn->second.left == 0 && turn == turns.begin();
+    if (!ends) return;
+    // A member of a group may have ended a later turn already.
+    while (!turns.empty() && turns.begin()->second.left == 0) turns.erase(turns.begin());
+    if (turns.empty()) return;
+    for (const std::int32_t next : std::exchange(turns.begin()->second.ready, {})) {
+      heaps_[device].push({urgency(next), next});
+    }
   }
   void release(std::int32_t i) {
     for (std::int32_t k = offsets_[i]; k < offsets_[i + 1]; ++k) {
@@ -106,17 +143,51 @@ class Scheduler {
     }
   }
 
+  struct TurnOfDevice {
+    int left = 0;                     // instructions to come
+    std::vector<std::int32_t> ready;  // those of them that wait for earlier turns only
+  };
+
   const std::vector<ScheduledInstruction>& instructions_;
+  const std::vector<std::int32_t> turns_;
   std::vector<Heap> heaps_;
+  std::vector<std::map<std::int32_t, TurnOfDevice>> turns_of_device_;  // the present one first
   std::vector<std::int32_t> pending_, offsets_, targets_, order_;
   std::unordered_map<std::int32_t, int> group_missing_;
   std::unordered_map<std::int32_t, std::vector<std::int32_t>> group_ready_;
 };
 
+// By instruction: the earliest turn that needs it, its own or that of an instruction after it; -1: none does. `order`: any
+// that is valid. Members of a group leave together, so all of them belong to the earliest of their turns.
+std::vector<std::int32_t> inherited_turns(const std::vector<ScheduledInstruction>& instructions,
+                                          const std::vector<std::int32_t>& order) {
+  constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
+  std::vector<std::int32_t> turns(instructions.size(), kNone);
+  std::unordered_map<std::int32_t, std::vector<std::int32_t>> groups;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (instructions[i].turn >= 0) turns[i] = instructions[i].turn;
+    if (instructions[i].group != 0) groups[instructions[i].group].push_back(static_cast<std::int32_t>(i));
+  }
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    // Members lie together in the order: all that comes after any of them has been seen.
+    if (const auto group = groups.find(instructions[*at].group); group != groups.end()) {
+      std::int32_t earliest = kNone;
+      for (const std::int32_t member : group->second) earliest = std::min(earliest, turns[member]);
+      for (const std::int32_t member : group->second) turns[member] = earliest;
+    }
+    for (const std::int32_t before : instructions[*at].after) turns[before] = std::min(turns[before], turns[*at]);
+  }
+  std::replace(turns.begin(), turns.end(), kNone, -1);
+  return turns;
+}
+
 }  // namespace
 
 Result<std::vector<std::int32_t>> schedule(const std::vector<ScheduledInstruction>& instructions, int devices) {
-  return Scheduler(instructions, devices).run();
+  auto order = Scheduler(instructions, devices, {}).run();
+  const bool turns = std::any_of(instructions.begin(), instructions.end(), [](const auto& i) { return i.turn >= 0; });
+  if (!order.ok() || !turns) return order;
+  return Scheduler(instructions, devices, inherited_turns(instructions, *order)).run();
 }
 
 }  // namespace argosy

@@ -12,6 +12,10 @@
 //   6. what asynchronous devices bring to the host: it would part in two what is captured as one
 //      (argosy/runtime/compile/capture_regions.h)
 //
+// Turns (argosy/ops/collective/turns.h) come before all of that: a device is offered nothing of a turn before it has
+// done all earlier ones. What an instruction of a turn needs belongs to that turn or an earlier one, on whichever device.
+// So the turns of one device interleave exactly where one of them waits for another, and nothing waits for ever.
+//
 // Members of a collective group leave together. So every rank starts its groups in the same order, and none waits for
 // ever.
 #pragma once
@@ -34,6 +38,7 @@ struct ScheduledInstruction {
   bool last = false;                         // behind all else that is ready, be it a writer
   std::span<const std::int32_t> after = {};  // instructions that must come before
   std::int32_t group = 0;                    // the number of its collective group; 0: none
+  std::int32_t turn = -1;                    // of its device; -1: as soon as others need it
 };
 
 // Positions to instructions: the global order. INTERNAL when there is a cycle.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 namespace argosy {
 namespace {
 
@@ -32,6 +34,59 @@ TEST(Schedule, LightInstructionsRunBeforeOthersThatAreReady) {
   const auto order = schedule(instructions, 1);
   ASSERT_TRUE(order.ok()) << order.status().to_string();
   EXPECT_THAT(*order, ElementsAre(5, 0, 1, 4, 2, 3));
+}
+
+// Two turns of a forward and a backward pass, and an update.
+TEST(Schedule, ATurnBeginsWhenTheEarlierOnesAreDone) {
+  const std::int32_t a[] = {0}, b[] = {1}, both[] = {2, 3};
+  const std::vector<ScheduledInstruction> instructions = {{.device = 0, .turn = 0},
+                                                          {.device = 0, .turn = 1},
+                                                          {.device = 0, .after = a, .turn = 0},
+                                                          {.device = 0, .after = b, .turn = 1},
+                                                          {.device = 0, .after = both},
+                                                          {.device = 0}};  // needed by nobody
+  const auto order = schedule(instructions, 1);
+  ASSERT_TRUE(order.ok()) << order.status().to_string();
+  EXPECT_THAT(*order, ElementsAre(0, 2, 1, 3, 4, 5));
+}
+
+// What a copy brings to a turn takes memory from then on: it waits for the turn, though it has no mark.
+TEST(Schedule, WhatATurnNeedsWaitsForIt) {
+  const std::int32_t a[] = {0}, b[] = {1}, c[] = {2};
+  const std::vector<ScheduledInstruction> instructions = {{.device = 0, .first = true},
+                                                          {.device = 0, .first = true},
+                                                          {.device = 0, .after = a, .turn = 0},
+                                                          {.device = 0, .after = b, .turn = 1},
+                                                          {.device = 0, .after = c, .turn = 0}};
+  const auto order = schedule(instructions, 1);
+  ASSERT_TRUE(order.ok()) << order.status().to_string();
+  EXPECT_THAT(*order, ElementsAre(0, 2, 4, 1, 3));
+}
+
+// A sum over all turns of both devices, in the midst of each: what it needs comes first, and no more.
+TEST(Schedule, TurnsInterleaveWhereOneWaitsForAnother) {
+  std::vector<std::vector<std::int32_t>> after = {{},     {},     {},  {},   // 0-3: weights of device 0, 0, 1, 1
+                                                  {0, 1}, {2, 3},            // 4, 5: their sum
+                                                  {4},    {4},    {5}, {5},  // 6-9: backward passes
+                                                  {},     {}};  // 10, 11: turns of device 0 that need no sum
+  const int device[] = {0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0}, turn[] = {0, 1, 0, 1, -1, -1, 0, 1, 0, 1, 0, 1};
+  std::vector<ScheduledInstruction> instructions;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    instructions.push_back({.device = device[i],
+                            .async = i == 4 || i == 5,
+                            .after = after[i],
+                            .group = i == 4 || i == 5 ? 1 : 0,
+                            .turn = turn[i]});
+  }
+  const auto order = schedule(instructions, 2);
+  ASSERT_TRUE(order.ok()) << order.status().to_string();
+  ASSERT_EQ(order->size(), instructions.size());
+  const auto at = [&](std::int32_t i) { return std::find(order->begin(), order->end(), i) - order->begin(); };
+  EXPECT_LT(at(1), at(4)) << "turn 1's weight is asked for by turn 0";
+  EXPECT_LT(at(10), at(7)) << "all of turn 0 comes before the rest of turn 1";
+  EXPECT_LT(at(6), at(7));
+  EXPECT_LT(at(6), at(11));
+  EXPECT_LT(at(8), at(9));
 }
 
 TEST(Schedule, ACycleIsAnError) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "argosy/ops/collective/turns.h"
 #include "argosy/runtime/compile/schedule.h"
 
 namespace argosy {
@@ -217,8 +218,23 @@ std::string StaticSchedule::check_blocking() {
   return {};
 }
 
+// Of a loop: the earliest turn of what is in it.
+std::vector<std::int32_t> StaticSchedule::turns() const {
+  std::vector<std::int32_t> turns(step_.instructions.size() + step_.dataflow.frames.size(), -1);
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(step_.instructions.size()); ++i) {
+    if (instructions_.nodes[i] == nullptr) continue;
+    const std::int32_t turn = turns[i] = Turn::of(instructions_.nodes[i]->attrs).number;
+    for (int f = home_[i]; f != 0 && turn >= 0; f = step_.dataflow.frames[f].parent) {
+      std::int32_t& loop = turns[step_.instructions.size() + static_cast<std::size_t>(f)];
+      loop = loop < 0 ? turn : std::min(loop, turn);
+    }
+  }
+  return turns;
+}
+
 Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const std::vector<char>& late,
-                                 std::vector<std::int32_t>& local, std::vector<std::int32_t>& sequence) const {
+                                 const std::vector<std::int32_t>& turns, std::vector<std::int32_t>& local,
+                                 std::vector<std::int32_t>& sequence) const {
   const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
   std::vector<std::int32_t> members;
   for (const std::int32_t node : members_[frame]) {
@@ -231,6 +247,7 @@ Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const
   for (std::size_t m = 0; m < members.size(); ++m) {
     const std::int32_t node = members[m];
     list[m].device = device_of(node);
+    list[m].turn = turns[node];
     if (node < instructions) {
       list[m].async = step_.instructions[node].async;
       list[m].late = !late.empty() && late[node] != 0;
@@ -250,7 +267,7 @@ Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const
       continue;
     }
     sequence.push_back(begin_of(node - instructions));
-    ARGOSY_RETURN_IF_ERROR(add_level(node - instructions, -1, before, late, local, sequence));
+    ARGOSY_RETURN_IF_ERROR(add_level(node - instructions, -1, before, late, turns, local, sequence));
     sequence.push_back(end_of(node - instructions));
   }
   return ok_status();
@@ -258,12 +275,13 @@ Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const
 
 Result<std::vector<std::int32_t>> StaticSchedule::sequence(const std::vector<char>& late) const {
   const Edges before = edges();
+  const std::vector<std::int32_t> turns = this->turns();
   std::vector<std::int32_t> sequence, local(before.size(), -1);
   if (rank_.empty()) {
-    ARGOSY_RETURN_IF_ERROR(add_level(0, -1, before, late, local, sequence));
+    ARGOSY_RETURN_IF_ERROR(add_level(0, -1, before, late, turns, local, sequence));
     return sequence;
   }
-  for (const int rank : {0, 1, 2}) ARGOSY_RETURN_IF_ERROR(add_level(0, rank, before, late, local, sequence));
+  for (const int rank : {0, 1, 2}) ARGOSY_RETURN_IF_ERROR(add_level(0, rank, before, late, turns, local, sequence));
   return sequence;
 }
 

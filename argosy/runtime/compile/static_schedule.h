@@ -74,9 +74,11 @@ class StaticSchedule {
   int device_of(std::int32_t node) const;
   using Edges = std::vector<std::vector<std::int32_t>>;  // by node: the nodes of its frame that must come before it
   Edges edges() const;
+  std::vector<std::int32_t> turns() const;  // by node; -1: none
   // `rank` -1: all. `local`: scratch, all -1 before and after.
   Status add_level(int frame, int rank, const Edges& before, const std::vector<char>& late,
-                   std::vector<std::int32_t>& local, std::vector<std::int32_t>& sequence) const;
+                   const std::vector<std::int32_t>& turns, std::vector<std::int32_t>& local,
+                   std::vector<std::int32_t>& sequence) const;
 
   const Step& step_;
   const InstructionGraph& instructions_;

@@ -1,16 +1,15 @@
 #include "argosy/strategy/data_parallel/data_parallel.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/ops/collective/collective.h"
-#include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/collective/shard_batch.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/data_parallel/copies/coupled_turns.h"
 #include "argosy/strategy/data_parallel/replicas.h"
 #include "argosy/strategy/data_parallel/replication_plan.h"
 #include "argosy/strategy/sharding/cross_example_check.h"
@@ -20,50 +19,6 @@ namespace argosy {
 namespace {
 
 constexpr const char* kHost = "/device:CPU:0";
-
-// Speeds become integers, so that every device computes the same split.
-Result<ReplicaLayout> make_layout(const DataParallelOptions& options) {
-  ReplicaLayout layout{.devices = options.devices,
-                       .first_bucket_bytes = options.first_bucket_bytes,
-                       .bucket_bytes = options.bucket_bytes};
-  const int devices = static_cast<int>(options.devices.size());
-  if (devices == 0) return invalid_argument("data parallelism needs at least one device");
-  if (!options.weights.empty() && static_cast<int>(options.weights.size()) != devices) {
-    return invalid_argument(options.weights.size(), " weights for ", devices, " devices");
-  }
-  if (options.shards > 0 && options.shards < devices) {
-    return invalid_argument(options.shards, " shards cannot keep ", devices, " devices busy")
-        .with_hint(str_cat("at most ", options.shards, " devices with --reproducible"));
-  }
-  std::vector<double> speeds = options.weights;
-  speeds.resize(devices, 1.0);
-  double fastest = 0, total = 0;
-  for (const double w : speeds) {
-    if (!(w > 0) || !std::isfinite(w)) return invalid_argument("a device's weight must be above 0, not ", w);
-    fastest = std::max(fastest, w);
-    total += w;
-  }
-  const int shards = options.shards > 0 ? options.shards : devices;
-  double done = 0;
-  for (int d = 0; d < devices; ++d) {
-    if (options.shards == 0) {
-      layout.weights.push_back(std::max<std::int64_t>(1, std::llround(speeds[d] / fastest * 1000)));
-      layout.device_of.push_back(d);
-      continue;
-    }
-    // Equal shards; faster devices take more of them, every device at least one.
-    done += speeds[d];
-    const int end = std::clamp(static_cast<int>(std::lround(shards * done / total)),
-                               static_cast<int>(layout.device_of.size()) + 1, shards - (devices - 1 - d));
-    layout.device_of.resize(end, d);
-  }
-  if (options.shards > 0) layout.weights.assign(shards, 1);
-  const bool alike = std::all_of(speeds.begin(), speeds.end(), [&](double w) { return w == fastest; });
-  if (options.shards == 0 && !options.losses.empty() && alike && kReductionChunks % devices == 0) {
-    layout.chunks = kReductionChunks / devices;
-  }
-  return layout;
-}
 
 std::string_view words(PlacementKind kind) {
   switch (kind) {
@@ -84,14 +39,18 @@ std::string sums_text(const ReplicationPlan& plan, const Replicas& replicas) {
   const std::vector<std::size_t>& bytes = replicas.bucket_bytes;
   std::vector<std::string> sizes;
   for (const std::size_t b : bytes) sizes.push_back(format_bytes(b));
-  const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
-  const std::string shown =
-      sizes.size() <= kMostShown ? str_join(sizes) : str_cat(format_bytes(*least), " to ", format_bytes(*most));
+  std::string shown = str_join(sizes);
+  if (sizes.size() > kMostShown) {
+    const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
+    shown = str_cat(format_bytes(*least), " to ", format_bytes(*most));
+  }
   const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
   const auto joined = static_cast<std::size_t>(replicas.joined);
   if (!sizes.empty()) {
     text += str_cat(", ", count(plan.collectives.size() - joined, "sum"), " in ", count(sizes.size(), "all-reduce"),
                     " (", shown, ")");
+  } else if (plan.collectives.size() > joined) {
+    text += str_cat(", ", count(plan.collectives.size() - joined, "sum"), " over its micro-batches");
   }
   if (joined > 0) text += str_cat(", rows of ", count(joined, "tensor"), " joined");
   return text;
@@ -208,12 +167,25 @@ void DataParallel::Impl::find_notes() {
   const auto add = [&](Kind kind, const Node& n, std::string_view what) {
     notes.push_back({kind, std::string(n.name), n.op->name, str_cat("'", n.name, "' (", n.op->name, "): ", what)});
   };
+  const std::vector<char> coupled = layout.has_turns() ? nodes_that_couple_turns(base, plan) : std::vector<char>();
   for (std::int32_t i = 0; i < base.size(); ++i) {
     const Node& n = base.node(NodeId{i});
     if (plan.replica_kinds[i] != ReplicaKind::kSharded) continue;
-    if (draws_otherwise(NodeId{i})) add(Kind::kDraws, n, "draws depend on the number of devices");
+    if (draws_otherwise(NodeId{i})) {
+      add(Kind::kDraws, n,
+          layout.accumulate > 1 ? "draws depend on the number of micro-batches and devices"
+                                : "draws depend on the number of devices");
+    }
     if (n.op->batch_rule == BatchRule::kStatistics && n.attrs.get_or("is_training", false)) {
-      add(Kind::kStatistics, n, "statistics are those of each device's shard of the batch (try: --sync-batch-norm)");
+      add(Kind::kStatistics, n,
+          layout.has_turns() ? "statistics are those of each micro-batch (try: --sync-batch-norm)"
+                             : "statistics are those of each device's shard of the batch (try: --sync-batch-norm)");
+    }
+    if (!coupled.empty() && coupled[i]) {
+      add(Kind::kMemory, n,
+          "it reads a sum over all micro-batches that is computed with variables: they run side by side, and memory "
+          "does "
+          "not fall");
     }
   }
 }
@@ -394,7 +366,8 @@ std::vector<ReplicationNote> DataParallel::notes() const { return impl_->notes; 
 std::string DataParallel::summary() const {
   const Impl& p = *impl_;
   std::string text = str_cat(p.layout.devices.size(), p.layout.devices.size() == 1 ? " device" : " devices");
-  if (p.layout.shards() != static_cast<int>(p.layout.devices.size()))
+  if (p.layout.accumulate > 1) text += str_cat(", ", p.layout.accumulate, " micro-batches");
+  if (p.layout.shards() != static_cast<int>(p.layout.devices.size()) * p.layout.accumulate)
     text += str_cat(", ", p.layout.shards(), " shards");
   if (!p.plan.losses.empty()) {
     std::vector<std::string> kinds;
@@ -407,11 +380,17 @@ std::string DataParallel::summary() const {
   }
   if (p.layout.shards() == 1) return text;
   text += sums_text(p.plan, p.replicas);
-  std::vector<std::string> drawn;
-  for (const ReplicationNote& note : p.notes) {
-    if (note.kind == ReplicationNote::Kind::kDraws) drawn.push_back(str_cat("'", note.node, "' (", note.op, ")"));
-  }
-  if (!drawn.empty()) text += str_cat(", draws depend on the number of devices: ", str_join(drawn));
+  const auto noted = [&](ReplicationNote::Kind kind) {
+    std::vector<std::string> nodes;
+    for (const ReplicationNote& note : p.notes) {
+      if (note.kind == kind) nodes.push_back(str_cat("'", note.node, "' (", note.op, ")"));
+    }
+    return str_join(nodes);
+  };
+  if (const std::string drawn = noted(ReplicationNote::Kind::kDraws); !drawn.empty())
+    text += str_cat(", draws depend on the number of devices: ", drawn);
+  if (const std::string coupled = noted(ReplicationNote::Kind::kMemory); !coupled.empty())
+    text += str_cat(", micro-batches run side by side for: ", coupled);
   return text;
 }
 

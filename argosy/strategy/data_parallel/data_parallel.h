@@ -49,8 +49,10 @@ struct DataParallelOptions {
   // two small all-reduces per layer forwards, one backwards.
   bool sync_batch_norm = false;
   int shards = 0;  // logical shards, at least one a device; 0: one a device
-  // Micro-batches per device and step. Their gradients add up before one update, so activations need memory for one
-  // micro-batch. The result is that of 1, to the bit where plain data parallelism has the bits of one device.
+  // Micro-batches per device and step, at most kMostMicroBatches, one after the other. Their gradients add up before one
+  // update, so activations need memory for one micro-batch. The result is that of the global batch, up to rounding. Of
+  // equal devices it has the bits of one device, as plain data parallelism does, where devices * accumulate is 1, 2, 4 or
+  // 8. With `shards`, devices have several anyway: accumulate only says how many each needs at least.
   int accumulate = 1;
   // 1: each device keeps a shard of every slot (Adam's m and v) and updates its shard of the variables (ZeRO-1).
   int zero = 0;
@@ -58,12 +60,16 @@ struct DataParallelOptions {
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
 };
 
-// A difference between the replicated step and one device's step, for reports. The step may run all the same.
+inline constexpr int kMostMicroBatches = 64;
+
+// A difference between the replicated step and one device's step, for reports. The step may run all the same. Notes of
+// kMemory are about memory alone: the values are one device's.
 struct ReplicationNote {
   // What differs from one device.
   enum class Kind : char {
     kDraws,       // random numbers that depend on the number of devices
-    kStatistics,  // batch normalisation by the statistics of each device's shard
+    kStatistics,  // batch normalisation by the statistics of each device's shard, or of each micro-batch
+    kMemory,      // micro-batches that need values of each other: activations of all of them are alive at once
   };
   Kind kind = Kind::kDraws;  // what differs
   std::string node;          // of the original graph

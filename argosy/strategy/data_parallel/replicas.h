@@ -6,21 +6,10 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
+#include "argosy/strategy/data_parallel/replica_layout.h"
 #include "argosy/strategy/data_parallel/replication_plan.h"
 
 namespace argosy {
-
-struct ReplicaLayout {
-  std::vector<std::string> devices;
-  std::vector<std::int64_t> weights;  // of the shards
-  std::vector<int> device_of;         // by shard; ascending
-  // Reduction chunks per device (ops/collective/reduction_chunks.h); 0: not used.
-  int chunks = 0;
-  std::size_t first_bucket_bytes = 0, bucket_bytes = 0;
-
-  int shards() const { return static_cast<int>(weights.size()); }
-  int first_shard(int device) const;
-};
 
 // The nodes that replicate() built.
 struct Replicas {

@@ -23,6 +23,7 @@ std::vector<tf::NamedTensor> copies(std::vector<tf::NamedTensor> values) {
 Status OneDeviceCheck::look(std::int64_t batch) {
   const Graph& graph = *program_.built().graph;
   for (const ReplicationNote& note : program_.parallel().notes()) {
+    if (note.kind == ReplicationNote::Kind::kMemory) continue;
     if (sync_batch_norm_ && note.kind == ReplicationNote::Kind::kStatistics) continue;
     not_checked_ = note.text;
     return ok_status();

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/reduction/reduction.h"
@@ -49,9 +51,9 @@ struct Recurrent {
     std::string summary;
     std::vector<std::string> passes;
   };
-  Result<Ran> run(int devices) {
+  Result<Ran> run(int devices, int shards = 0, int accumulate = 1) {
     ARGOSY_RETURN_IF_ERROR(Status(g.status()));
-    DataParallelOptions options{.losses = {loss}, .train = train};
+    DataParallelOptions options{.losses = {loss}, .train = train, .shards = shards, .accumulate = accumulate};
     for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
     ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
     Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
@@ -103,7 +105,7 @@ TEST(DataParallelLoops, ASumThatWouldWaitForItselfIsRefused) {
 // A counter that a loop adds to in every iteration sums over the devices in every iteration; what is summed outside is no part
 // of that.
 TEST(DataParallelLoops, SumsInThemAreTheirOwn) {
-  const auto counted = [](int devices, std::vector<Tensor>& values) -> Status {
+  const auto counted = [](int devices, int accumulate, std::vector<Tensor>& values) -> Status {
     Recurrent r;
     const VariableNode total =
         variable(r.g, Tensor::zeros(DType::kFloat64, {}), "total", {.kind = VariableKind::kResource});
@@ -119,16 +121,52 @@ TEST(DataParallelLoops, SumsInThemAreTheirOwn) {
     r.train.push_back(loop.out);
     r.before.push_back(total.initializer);
     r.after.push_back(total.read);
-    ARGOSY_ASSIGN_OR_RETURN(const Recurrent::Ran ran, r.run(devices));
+    ARGOSY_ASSIGN_OR_RETURN(const Recurrent::Ran ran, r.run(devices, 0, accumulate));
     values = ran.values;
     return ok_status();
   };
   std::vector<Tensor> expected, got;
-  const Status alone = counted(1, expected);
+  const Status alone = counted(1, 1, expected);
   ASSERT_TRUE(alone.ok()) << alone.to_string();
-  const Status two = counted(2, got);
+  const Status two = counted(2, 1, got);
   ASSERT_TRUE(two.ok()) << two.to_string();
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(difference(got[i], expected[i], 1e-12), "") << i;
+  // Two shards of one device are in two frames, which do not meet.
+  const Status turns = counted(2, 2, got);
+  EXPECT_EQ(turns.id(), "ARG-DP-003") << turns.to_string();
+  EXPECT_THAT(turns.message(), HasSubstr("it is summed over shards there"));
+}
+
+// Each shard goes through loops of its own, predicates included, be it the only one of its device or not.
+TEST(DataParallelLoops, EveryShardOfADeviceHasItsOwn) {
+  Recurrent alone;
+  const auto expected = alone.run(1);
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+  for (const auto& [devices, shards, accumulate] :
+       {std::tuple{1, 0, 2}, {1, 0, 4}, {2, 0, 3}, {3, 0, 2}, {1, 8, 1}, {2, 8, 1}, {3, 8, 1}, {4, 8, 2}}) {
+    Recurrent many;
+    const auto got = many.run(devices, shards, accumulate);
+    const std::string what = str_cat(devices, " devices, ", shards, " shards, accumulate=", accumulate);
+    ASSERT_TRUE(got.ok()) << what << ": " << got.status().to_string();
+    EXPECT_THAT(got->passes, Contains(HasSubstr("order: static; "))) << what;
+    for (std::size_t i = 0; i < expected->values.size(); ++i) {
+      EXPECT_EQ(difference(got->values[i], expected->values[i], 1e-12), "") << what << ", value " << i;
+    }
+  }
+}
+
+TEST(DataParallelLoops, ReproducibleOnesAreDeterministic) {
+  Recurrent alone;
+  const auto expected = alone.run(1, 8);
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+  for (const int devices : {2, 3, 4, 8}) {
+    Recurrent many;
+    const auto got = many.run(devices, 8);
+    ASSERT_TRUE(got.ok()) << devices << ": " << got.status().to_string();
+    for (std::size_t i = 0; i < expected->values.size(); ++i) {
+      EXPECT_EQ(difference(got->values[i], expected->values[i], 0), "") << devices << " devices, value " << i;
+    }
+  }
 }
 
 }  // namespace

@@ -82,9 +82,11 @@ Tensor rows(const Tensor& t, std::int64_t copies) {
 }
 
 // Four steps of `batch` rows, each fed `copies` times.
-Result<Outcome> train(Network& n, int devices, std::int64_t batch, std::int64_t copies, bool sync = false) {
+Result<Outcome> train(Network& n, int devices, std::int64_t batch, std::int64_t copies, bool sync = false,
+                      int accumulate = 1) {
   ARGOSY_RETURN_IF_ERROR(Status(n.graph.status()));
-  DataParallelOptions options{.losses = {n.loss}, .train = {n.step.run, n.follow}, .sync_batch_norm = sync};
+  DataParallelOptions options{
+      .losses = {n.loss}, .train = {n.step.run, n.follow}, .sync_batch_norm = sync, .accumulate = accumulate};
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(n.graph, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(n.loss));
@@ -150,6 +152,43 @@ TEST(DataParallelBatchNorm, SynchronisedItIsThatOfTheGlobalBatch) {
       }
     }
   }
+}
+
+TEST(DataParallelBatchNorm, MicroBatchesHaveStatisticsOfTheirOwn) {
+  for (const char* version : {"", "V2", "V3", "by hand"}) {
+    Network n(version, true);
+    const auto alone = train(n, 1, 5, 1);
+    expect_same(train(n, 1, 5, 4, false, 4), alone, str_cat(version, " in turns"));
+    expect_same(train(n, 2, 5, 4, false, 2), alone, str_cat(version, " in turns of two devices"));
+  }
+  Network n("V3", true);
+  const auto dp = DataParallel::make(
+      n.graph, {.devices = {"/device:GPU:0"}, .losses = {n.loss}, .train = {n.step.run}, .accumulate = 2});
+  ASSERT_TRUE(dp.ok()) << dp.status().to_string();
+  ASSERT_EQ(dp->notes().size(), 1u);
+  EXPECT_EQ(dp->notes()[0].kind, ReplicationNote::Kind::kStatistics);
+  EXPECT_NE(dp->notes()[0].text.find("each micro-batch"), std::string::npos) << dp->notes()[0].text;
+}
+
+// All turns go forward before one goes back: each waits for the others' statistics.
+TEST(DataParallelBatchNorm, SynchronisedMicroBatchesRunSideBySide) {
+  for (const char* version : {"", "V2", "V3", "V3 NCHW", "by hand"}) {
+    Network n(version, true);
+    for (const std::int64_t batch : {2, 7}) {
+      const auto alone = train(n, 1, batch, 1);
+      expect_same(train(n, 1, batch, 1, true, 3), alone, str_cat(version, " sync in turns"));
+      expect_same(train(n, 2, batch, 1, true, 2), alone, str_cat(version, " sync in turns of two devices"));
+    }
+  }
+  Network n("V3", true);
+  const auto dp = DataParallel::make(n.graph, {.devices = {"/device:GPU:0"},
+                                               .losses = {n.loss},
+                                               .train = {n.step.run},
+                                               .sync_batch_norm = true,
+                                               .accumulate = 2});
+  ASSERT_TRUE(dp.ok()) << dp.status().to_string();
+  ASSERT_FALSE(dp->notes().empty());
+  for (const ReplicationNote& note : dp->notes()) EXPECT_EQ(note.kind, ReplicationNote::Kind::kMemory) << note.text;
 }
 
 }  // namespace

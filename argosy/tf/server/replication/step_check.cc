@@ -123,6 +123,7 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
 OneDeviceReason StepCheck::why_not(Session& session, const std::vector<ReplicationNote>& notes) const {
   if (!unrepeatable_.why.empty()) return unrepeatable_;
   for (const ReplicationNote& note : notes) {
+    if (note.kind == ReplicationNote::Kind::kMemory) continue;
     if (sync_batch_norm_ && note.kind == ReplicationNote::Kind::kStatistics) continue;
     return {.why = note.text, .node = note.node};
   }

@@ -1,0 +1,43 @@
+// Turns: shards of a batch that one device computes one after another.
+//
+//   turn 0: forward, backward ─► gradient ─┐
+//   turn 1: forward, backward ─► gradient ─┴► sum ─► update
+//
+// The strategy marks nodes, and the compiler orders them: a device begins a turn when it has done all earlier ones
+// (argosy/runtime/compile/schedule.h). The marks are wishes. An order that dependencies forbid is not taken, so marks
+// never close a cycle, and a node without one runs as soon as others need it.
+// Passes keep the turns apart: what one turn computes is neither merged nor fused with what another one does.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "argosy/op/definition/attr.h"
+
+namespace argosy {
+
+// On a node: the turn of its device that it belongs to, from 0.
+inline constexpr const char* kTurnAttr = "_turn";
+// On a node that adds what a turn gives to what earlier turns gave: that turn. It runs as soon as it can, since one of
+// its two inputs may go then.
+inline constexpr const char* kTurnSumAttr = "_turn_sum";
+
+struct Turn {
+  std::int32_t number = -1;  // -1: not marked
+  bool sum = false;
+
+  static Turn of(const AttrMap& attrs) {
+    if (const auto* turn = attrs.find_as<std::int64_t>(kTurnAttr)) return {clamped(*turn), false};
+    if (const auto* turn = attrs.find_as<std::int64_t>(kTurnSumAttr)) return {clamped(*turn), true};
+    return {};
+  }
+  friend bool operator==(const Turn&, const Turn&) = default;
+
+ private:
+  // A graph from outside may say anything.
+  static std::int32_t clamped(std::int64_t turn) {
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(turn, 0, INT32_MAX));
+  }
+};
+
+}  // namespace argosy

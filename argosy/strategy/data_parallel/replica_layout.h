@@ -1,0 +1,42 @@
+// How a batch is spread: the shards, the device of each, and what a device adds up by itself. Internal to strategy/.
+//
+//   shards     0   1   2   3 │ 4   5   6   7        accumulate = 4 on two devices
+//   turns      0   1   2   3 │ 0   1   2   3        of each device, one after the other
+//   sums      (0 + 1)+(2 + 3)│(4 + 5)+(6 + 7)       blocks, added on the device as its turns end
+//                         all-reduce                 the same tree, over blocks
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "argosy/base/status.h"
+
+namespace argosy {
+
+struct DataParallelOptions;
+
+struct ReplicaLayout {
+  std::vector<std::string> devices;
+  std::vector<std::int64_t> weights;  // of the shards
+  std::vector<int> device_of;         // by shard; ascending
+  // Reduction chunks per shard (ops/collective/reduction_chunks.h); 0: not used.
+  int chunks = 0;
+  // Shards [k * block, (k + 1) * block) are on one device, which adds their values up. The last block may be shorter.
+  int block = 1;
+  int accumulate = 1;  // as asked for
+  std::size_t first_bucket_bytes = 0, bucket_bytes = 0;
+
+  int shards() const { return static_cast<int>(weights.size()); }
+  int blocks() const { return (shards() + block - 1) / block; }
+  int first_shard(int device) const;
+  // Some device has several shards, and computes them one after another.
+  bool has_turns() const { return weights.size() > devices.size(); }
+  int turn_of(int shard) const { return shard - first_shard(device_of[shard]); }
+};
+
+// Speeds become integers, so that every device computes the same split. INVALID_ARGUMENT for weights that are none, and for
+// shards that are too few for the devices or for their micro-batches.
+Result<ReplicaLayout> make_layout(const DataParallelOptions& options);
+
+}  // namespace argosy
