@@ -78,6 +78,12 @@ DATASET_READERS = "tests/session/dataset_readers_test.cc"
 ITERATORS = "tests/session/iterator_test.cc"
 MULTI_DEVICE = "tests/session/multi_device_iterator_test.cc"
 GROUPS = "tests/session/named_groups_test.cc"
+SHARD_TESTS = {
+    "AReduceScatterIsTheRowsOfAnAllReduce": ("_ReduceScatter",),
+    "AnAllGatherGivesTheGlobalValues": ("_AllGather",),
+    "AnAllToAllTurnsShardsOfOneAxisIntoShardsOfAnother": ("_AllToAll",),
+    "VariablesAreGatheredInPlace": ("_AllGatherVariables", "_ResourceAllGatherVariables"),
+}
 GROUP_TESTS = {
     "AreReduced": ("NcclAllReduce",),
     "GiveMeansAndQuotients": ("CollectiveReduceV2",),
@@ -256,6 +262,7 @@ ELSEWHERE = {
         "_FusedElementwise": ("argosy/passes/fuse/fuse_elementwise_test.cc", "EveryOpKeepsItsBits"),
         "_ApplyMany": ("argosy/passes/fuse/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
         "_ResourceApplyMany": ("argosy/passes/fuse/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
+        **{op: ("tests/session/shard_collectives_test.cc", test) for test, ops in SHARD_TESTS.items() for op in ops},
         "_AllReduce": ("argosy/train/tests/data_parallel_training_test.cc", "SameLossesOnAnyNumberOfDevices"),
         **{op: (GROUPS, test) for test, ops in GROUP_TESTS.items() for op in ops},
     },

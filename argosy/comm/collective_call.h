@@ -17,15 +17,17 @@ enum class Collective : std::uint8_t {
   kAllReduce,
   kAllReduceShards,
   kReduceScatter,
+  kReduceScatterShards,
   kAllGather,
   kBroadcast,
   kAllToAll,
+  kAllToAllParts,
   kBarrier,
   kSend,
   kRecv
 };
 
-// One logical shard's contribution to an all_reduce_shards.
+// One logical shard's contribution to an all_reduce_shards or reduce_scatter_shards.
 struct Shard {
   int index = 0;
   std::span<const Tensor> tensors;
@@ -37,7 +39,7 @@ struct CollectiveCall {
   Reduction reduction = Reduction::kSum;
   int root = 0;                     // broadcast
   int peer = 0;                     // send, recv: the other rank
-  int total = 0;                    // all_reduce_shards: logical shards of the whole group
+  int total = 0;                    // all_reduce_shards, reduce_scatter_shards: logical shards of the whole group
   std::string_view name = {};       // equal on all ranks; appears in errors: "bucket 3"
   std::span<const Tensor> tensors;  // in; also out where in place
   std::span<const Tensor> out;
@@ -45,6 +47,7 @@ struct CollectiveCall {
 
   std::string_view member = {};         // who asks, for errors: the name of a node
   bool same_shapes = false;             // tensors of equal size but other shape are an error, too
+  bool any_rows = false;                // with same_shapes: but for their first dimension
   bool any_order = false;               // the backend may add in an order of its own; the bits follow it
   std::chrono::nanoseconds timeout{0};  // of start(): for other ranks to come; 0 = the group's own
   Event ready = {};                     // of start(): before it nobody may touch the tensors

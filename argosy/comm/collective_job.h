@@ -51,7 +51,12 @@ class CollectiveJob {
 
  private:
   Status plan_parts(std::span<const CollectiveCall> calls);
+  // collective_parts.cc
   Status plan_shards(std::span<const CollectiveCall> calls);
+  Status plan_parts_of_shards(std::span<const CollectiveCall> calls, std::span<const std::span<const Tensor>> shards);
+  Status plan_dealt_out(std::span<const CollectiveCall> calls);
+  Status plan_equal_exchange(std::span<const CollectiveCall> calls);
+  Status plan_exchange(std::span<const CollectiveCall> calls);
   // Adds a part; its inputs and outputs have just been appended to inputs_ and outputs_.
   Status add(const Tensor& like, std::size_t elements, int inputs, int outputs, const CollectiveCall& call);
 

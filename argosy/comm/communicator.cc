@@ -29,8 +29,24 @@ Status Communicator::reduce_scatter(const Tensor& in, const Tensor& out, Reducti
              options);
 }
 
+Status Communicator::reduce_scatter_shards(std::span<const Shard> shards, int total, std::span<const Tensor> out,
+                                           Reduction reduction, const CollectiveOptions& options) {
+  return run({.kind = Collective::kReduceScatterShards,
+              .reduction = reduction,
+              .total = total,
+              .name = options.name,
+              .out = out,
+              .shards = shards},
+             options);
+}
+
 Status Communicator::all_gather(const Tensor& in, const Tensor& out, const CollectiveOptions& options) {
-  return run({.kind = Collective::kAllGather, .name = options.name, .tensors = {&in, 1}, .out = {&out, 1}}, options);
+  return all_gather({&in, 1}, {&out, 1}, options);
+}
+
+Status Communicator::all_gather(std::span<const Tensor> in, std::span<const Tensor> out,
+                                const CollectiveOptions& options) {
+  return run({.kind = Collective::kAllGather, .name = options.name, .tensors = in, .out = out}, options);
 }
 
 Status Communicator::broadcast(std::span<const Tensor> tensors, int root, const CollectiveOptions& options) {
@@ -39,6 +55,11 @@ Status Communicator::broadcast(std::span<const Tensor> tensors, int root, const 
 
 Status Communicator::all_to_all(const Tensor& in, const Tensor& out, const CollectiveOptions& options) {
   return run({.kind = Collective::kAllToAll, .name = options.name, .tensors = {&in, 1}, .out = {&out, 1}}, options);
+}
+
+Status Communicator::all_to_all_parts(std::span<const Tensor> in, std::span<const Tensor> out,
+                                      const CollectiveOptions& options) {
+  return run({.kind = Collective::kAllToAllParts, .name = options.name, .tensors = in, .out = out}, options);
 }
 
 Status Communicator::barrier(const CollectiveOptions& options) {

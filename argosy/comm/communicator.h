@@ -64,15 +64,25 @@ class Communicator {
   Status reduce_scatter(const Tensor& in, const Tensor& out, Reduction reduction,
                         const CollectiveOptions& options = {});
 
-  // `out` is every rank's `in`, one after the other. Parts may differ in size. `in` may be the rank's own part of
-  // `out`.
+  // The same for logical shards, with the bits of all_reduce_shards: the shards' tensors are combined in that tree, and
+  // rank r's `out` holds its part of each. An `out` may be the rank's own part of a shard of its own.
+  Status reduce_scatter_shards(std::span<const Shard> shards, int total, std::span<const Tensor> out,
+                               Reduction reduction, const CollectiveOptions& options = {});
+
+  // `out` is every rank's `in`, one after the other. Parts may differ in size, and be empty. `in` may be the rank's own
+  // part of `out`. Of lists, value by value.
   Status all_gather(const Tensor& in, const Tensor& out, const CollectiveOptions& options = {});
+  Status all_gather(std::span<const Tensor> in, std::span<const Tensor> out, const CollectiveOptions& options = {});
 
   // In place: the root's values on every rank.
   Status broadcast(std::span<const Tensor> tensors, int root, const CollectiveOptions& options = {});
 
   // `in` and `out` are size() equal parts: part j of rank i's `in` becomes part i of rank j's `out`. No overlap.
   Status all_to_all(const Tensor& in, const Tensor& out, const CollectiveOptions& options = {});
+
+  // The same for parts of any size. in[v * size() + j] of rank i becomes out[v * size() + i] of rank j, of each value v.
+  Status all_to_all_parts(std::span<const Tensor> in, std::span<const Tensor> out,
+                          const CollectiveOptions& options = {});
 
   Status barrier(const CollectiveOptions& options = {});
 

@@ -172,6 +172,66 @@ TEST_P(Collectives, ShardsAreSummedInOneTreeHoweverTheyAreSpread) {
   }
 }
 
+// Each rank keeps its part of the sum; the parts, of any size, come together again, in place.
+TEST_P(Collectives, ShardsAreSummedIntoPartsAndGathered) {
+  Ranks ranks(GetParam());
+  const int n = GetParam().ranks;
+  const auto end_of = [n](std::int64_t whole, int rank) { return whole * rank * (rank + 1) / (n * (n - 1)); };
+  for (const DType dtype : {DType::kFloat32, DType::kBfloat16, DType::kInt64}) {
+    for (const int total : {n, 8, 11}) {
+      // Rank r holds shards r, r + n, ...; its last tensors are those where the sums go.
+      std::vector<std::vector<Tensor>> tensors(static_cast<std::size_t>(n));
+      for (int s = 0; s < total; ++s) {
+        for (const std::int64_t size : {3001, 17}) {
+          tensors[static_cast<std::size_t>(s % n)].push_back(
+              cast_to(random_tensor(DType::kFloat32, {size}, static_cast<std::uint64_t>(s + 1), -5, 5), dtype));
+        }
+      }
+      for (auto& list : tensors) {
+        for (const std::int64_t size : {3001, 17}) list.push_back(Tensor::zeros(dtype, {size}));
+      }
+      expect_same(
+          ranks, tensors,
+          [&](Communicator& c, const std::vector<Tensor>& t) {
+            std::vector<Shard> shards;
+            for (int s = c.rank(), i = 0; s < total; s += n, ++i) {
+              shards.push_back({s, std::span(t).subspan(2 * static_cast<std::size_t>(i), 2)});
+            }
+            const auto wholes = std::span(t).last(2);
+            std::vector<Tensor> parts;
+            for (const Tensor& whole : wholes) {
+              parts.push_back(whole.rows(end_of(whole.elements(), c.rank()), end_of(whole.elements(), c.rank() + 1)));
+            }
+            ARGOSY_RETURN_IF_ERROR(c.reduce_scatter_shards(shards, total, parts, Reduction::kSum));
+            return c.all_gather(parts, wholes);
+          },
+          str_cat(dtype_name(dtype), ", ", total, " shards"));
+    }
+  }
+}
+
+TEST_P(Collectives, PartsOfAnySizeAreExchanged) {
+  Ranks ranks(GetParam());
+  const int n = GetParam().ranks;
+  std::vector<std::vector<Tensor>> tensors(static_cast<std::size_t>(n));
+  for (int r = 0; r < n; ++r) {
+    for (int peer = 0; peer < n; ++peer) {
+      tensors[static_cast<std::size_t>(r)].push_back(
+          random_tensor(DType::kFloat32, {400 * ((r * peer) % 3)}, static_cast<std::uint64_t>(r * n + peer + 1)));
+    }
+    for (int peer = 0; peer < n; ++peer) {
+      tensors[static_cast<std::size_t>(r)].push_back(Tensor::zeros(DType::kFloat32, {400 * ((r * peer) % 3)}));
+    }
+  }
+  expect_same(
+      ranks, tensors,
+      [n](Communicator& c, const std::vector<Tensor>& t) {
+        return c.all_to_all_parts(std::span(t).first(static_cast<std::size_t>(n)),
+                                  std::span(t).last(static_cast<std::size_t>(n)));
+      },
+      "parts");
+}
+
 TEST_P(Collectives, GatherScatterBroadcastAndAllToAll) {
   Ranks ranks(GetParam());
   const int n = GetParam().ranks;
@@ -282,6 +342,11 @@ TEST(GpuRanks, ARankMayBeInTheHostsMemory) {
        [](Communicator& c, const auto& t) {
          const Shard mine{c.rank(), {&t[1], 1}};
          return c.all_reduce_shards({&mine, 1}, 2, {&t[1], 1}, Reduction::kSum);
+       }},
+      {"part of shards",
+       [](Communicator& c, const auto& t) {
+         const Shard mine{c.rank(), {&t[1], 1}};
+         return c.reduce_scatter_shards({&mine, 1}, 2, {&t[0], 1}, Reduction::kSum);
        }},
       {"gather", [](Communicator& c, const auto& t) { return c.all_gather(t[0], t[1]); }},
       {"scatter", [](Communicator& c, const auto& t) { return c.reduce_scatter(t[1], t[0], Reduction::kSum); }},

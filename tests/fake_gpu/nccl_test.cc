@@ -188,6 +188,14 @@ TEST(NcclCommunicators, DoEveryCollective) {
       EXPECT_EQ(get(both), (std::vector<float>{1, 2}));
       EXPECT_TRUE(c.reduce_scatter(both, mine, Reduction::kSum).ok());
       EXPECT_EQ(get(mine), (std::vector<float>{r == 0 ? 2.0f : 4.0f}));
+      const Shard shard{r, {&both, 1}};
+      EXPECT_TRUE(c.reduce_scatter_shards({&shard, 1}, 2, {&mine, 1}, Reduction::kSum, {.name = "shards"}).ok());
+      EXPECT_EQ(get(mine), (std::vector<float>{r == 0 ? 2.0f : 4.0f}));
+      const std::vector<Tensor> sent = {put({f}), put({f + 10, f + 20})},
+                                got = r == 0 ? std::vector{put({0}), put({0})} : std::vector{put({0, 0}), put({0, 0})};
+      EXPECT_TRUE(c.all_to_all_parts(sent, got).ok());
+      EXPECT_EQ(get(got[0]), r == 0 ? (std::vector<float>{0}) : (std::vector<float>{10, 20}));
+      EXPECT_EQ(get(got[1]), r == 0 ? (std::vector<float>{1}) : (std::vector<float>{11, 21}));
       EXPECT_TRUE(c.all_to_all(pair, other).ok());
       EXPECT_EQ(get(other), r == 0 ? (std::vector<float>{0, 1}) : (std::vector<float>{5, 6}));
       EXPECT_TRUE(c.broadcast({&pair, 1}, 1).ok());

@@ -56,6 +56,18 @@ Units units_of(const Tensor& t, Reduction reduction, bool reduce) {
   return {nccl_type(component.dtype), static_cast<std::size_t>(t.elements()) * component.per_element};
 }
 
+bool same_sizes(std::span<const Tensor> a, std::span<const Tensor> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Tensor& x, const Tensor& y) { return x.elements() == y.elements(); });
+}
+
+bool one_shard_a_rank(std::span<const CollectiveCall> calls) {
+  for (std::size_t r = 0; r < calls.size(); ++r) {
+    if (calls[r].shards.size() != 1 || calls[r].shards[0].index != static_cast<int>(r)) return false;
+  }
+  return calls[0].total == static_cast<int>(calls.size());
+}
+
 }  // namespace
 
 std::shared_ptr<NcclCollectives> NcclCollectives::make(std::shared_ptr<const Nccl> nccl,
@@ -72,20 +84,17 @@ bool NcclCollectives::takes(std::span<const CollectiveCall> calls) {
   };
   switch (first.kind) {
     case Collective::kAllReduce: return reducible(first.tensors);
-    case Collective::kAllReduceShards: {
-      if (first.total != static_cast<int>(calls.size())) return false;
-      for (std::size_t r = 0; r < calls.size(); ++r) {
-        if (calls[r].shards.size() != 1 || calls[r].shards[0].index != static_cast<int>(r)) return false;
-      }
-      return reducible(first.out);
-    }
+    case Collective::kAllReduceShards: return one_shard_a_rank(calls) && reducible(first.out);
+    case Collective::kReduceScatterShards:
+      return one_shard_a_rank(calls) && reducible(first.out) &&
+             all([&](const CollectiveCall& c) { return same_sizes(c.out, first.out); });
     case Collective::kReduceScatter:
-      return reducible(first.tensors) &&
-             all([&](const CollectiveCall& c) { return c.out[0].elements() == first.out[0].elements(); });
+      return reducible(first.tensors) && all([&](const CollectiveCall& c) { return same_sizes(c.out, first.out); });
     case Collective::kAllGather:
-      return all([&](const CollectiveCall& c) { return c.tensors[0].elements() == first.tensors[0].elements(); });
+      return all([&](const CollectiveCall& c) { return same_sizes(c.tensors, first.tensors); });
     case Collective::kBroadcast:
     case Collective::kAllToAll:
+    case Collective::kAllToAllParts:
     case Collective::kBarrier:
     case Collective::kSend:
     case Collective::kRecv: return true;
@@ -288,6 +297,11 @@ int NcclGroup::enqueue(int rank, std::span<const CollectiveCall> calls) {
     const Units units = units_of(in, call.reduction, true);
     if (units.count > 0) keep_error(nccl.all_reduce(in.raw(), out.raw(), units.count, units.type, op, comm, stream));
   };
+  const auto reduce_scatter = [&](const Tensor& in, const Tensor& out) {
+    const Units units = units_of(out, call.reduction, true);
+    if (units.count > 0)
+      keep_error(nccl.reduce_scatter(in.raw(), out.raw(), units.count, units.type, op, comm, stream));
+  };
   switch (call.kind) {
     case Collective::kAllReduce:
       for (const Tensor& t : call.tensors) all_reduce(t, t);
@@ -295,15 +309,18 @@ int NcclGroup::enqueue(int rank, std::span<const CollectiveCall> calls) {
     case Collective::kAllReduceShards:
       for (std::size_t i = 0; i < call.out.size(); ++i) all_reduce(call.shards[0].tensors[i], call.out[i]);
       break;
-    case Collective::kReduceScatter: {
-      const Units units = units_of(call.out[0], call.reduction, true);
-      keep_error(
-          nccl.reduce_scatter(call.tensors[0].raw(), call.out[0].raw(), units.count, units.type, op, comm, stream));
+    case Collective::kReduceScatter:
+      for (std::size_t i = 0; i < call.out.size(); ++i) reduce_scatter(call.tensors[i], call.out[i]);
       break;
-    }
+    case Collective::kReduceScatterShards:
+      for (std::size_t i = 0; i < call.out.size(); ++i) reduce_scatter(call.shards[0].tensors[i], call.out[i]);
+      break;
     case Collective::kAllGather:
-      keep_error(
-          nccl.all_gather(call.tensors[0].raw(), call.out[0].raw(), call.tensors[0].bytes(), kNcclUint8, comm, stream));
+      for (std::size_t i = 0; i < call.out.size(); ++i) {
+        const Tensor& part = call.tensors[i];
+        if (part.bytes() == 0) continue;
+        keep_error(nccl.all_gather(part.raw(), call.out[i].raw(), part.bytes(), kNcclUint8, comm, stream));
+      }
       break;
     case Collective::kBroadcast:
       for (const Tensor& t : call.tensors) {
@@ -321,6 +338,14 @@ int NcclGroup::enqueue(int rank, std::span<const CollectiveCall> calls) {
       }
       break;
     }
+    case Collective::kAllToAllParts:
+      for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+        const int peer = static_cast<int>(i) % size();
+        const Tensor &sent = call.tensors[i], &got = call.out[i];
+        if (sent.bytes() > 0) keep_error(nccl.send(sent.raw(), sent.bytes(), kNcclUint8, peer, comm, stream));
+        if (got.bytes() > 0) keep_error(nccl.recv(got.raw(), got.bytes(), kNcclUint8, peer, comm, stream));
+      }
+      break;
     case Collective::kBarrier:
     case Collective::kSend:
     case Collective::kRecv: break;

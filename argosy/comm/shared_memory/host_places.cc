@@ -54,9 +54,11 @@ double link_crossings(Collective kind, int ranks) {
     case Collective::kAllReduce:
     case Collective::kAllReduceShards: return 2 * (n - 1) / n;
     case Collective::kReduceScatter:
+    case Collective::kReduceScatterShards:
     case Collective::kAllGather: return (n - 1) / n;
     case Collective::kBroadcast: return 1;
-    case Collective::kAllToAll: return (n - 1) / n / n;  // its bytes are those of all ranks
+    case Collective::kAllToAll:
+    case Collective::kAllToAllParts: return (n - 1) / n / n;  // its bytes are those of all ranks
     case Collective::kBarrier:
     case Collective::kSend:
     case Collective::kRecv: return 0;

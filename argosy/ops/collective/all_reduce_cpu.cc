@@ -22,9 +22,10 @@ class HostCollective final : public AsyncKernel {
 }  // namespace
 
 void add_kernels_cpu_all_reduce(KernelRegistry& kernels) {
-  for (const char* op : {"_AllReduce", "NcclAllReduce", "CollectiveReduce", "CollectiveReduceV2", "CollectiveGather",
-                         "CollectiveGatherV2", "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveBcastRecv",
-                         "CollectiveBcastRecvV2"}) {
+  for (const char* op :
+       {"_AllReduce", "_ReduceScatter", "_AllGather", "_AllToAll", "_AllGatherVariables", "_ResourceAllGatherVariables",
+        "NcclAllReduce", "CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveGatherV2",
+        "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveBcastRecv", "CollectiveBcastRecvV2"}) {
     kernels.add(op, "cpu", HostCollective::make);
   }
 }

@@ -46,10 +46,15 @@ class GpuCollective final : public AsyncLaunchKernel {
 void add_kernels_cuda_all_reduce(KernelRegistry& kernels) {
   using enum DType;
   // Sums of int32 lie in the host's memory: the CPU's.
-  kernels.add("_AllReduce", "cuda", GpuCollective::make,
-              {{"T",
-                {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kInt16, kInt64, kUint8, kUint16, kUint32, kUint64,
-                 kComplex64, kComplex128}}});
+  std::vector<DType> numbers = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8,      kInt16,     kInt64,
+                                kUint8,   kUint16,  kUint32,  kUint64,   kComplex64, kComplex128};
+  for (const char* op : {"_AllReduce", "_ReduceScatter"})
+    kernels.add(op, "cuda", GpuCollective::make, {{"T", numbers}});
+  std::vector<DType> moved = numbers;
+  moved.push_back(kBool);
+  for (const char* op : {"_AllGather", "_AllToAll", "_AllGatherVariables", "_ResourceAllGatherVariables"}) {
+    kernels.add(op, "cuda", GpuCollective::make, {{"T", moved}});
+  }
   for (const char* op :
        {"NcclAllReduce", "CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveGatherV2",
         "CollectiveBcastSend", "CollectiveBcastSendV2", "CollectiveBcastRecv", "CollectiveBcastRecvV2"}) {

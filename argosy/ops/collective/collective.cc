@@ -78,8 +78,11 @@ std::vector<Value> scale_gradient(GradContext& g) { return {scale_nonempty(g.dy(
 
 }  // namespace
 
+void define_shard_collectives(OpRegistry& ops);
+
 void define_collective(OpRegistry& ops) {
   define_named_groups(ops);
+  define_shard_collectives(ops);
   const std::vector<std::string> shard_attrs = {"index: int >= 0", "weights: list(int) >= 1"};
   ops.add({.name = "_ShardBatch",
            .doc = "The rows of x that are one shard of the batch.",

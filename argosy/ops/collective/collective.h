@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
+#include "argosy/ops/collective/shard_collectives.h"
 
 namespace argosy {
 

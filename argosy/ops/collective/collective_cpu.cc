@@ -121,6 +121,27 @@ Status scale_nonempty_kernel(KernelContext& c) {
   });
 }
 
+class LocalSize final : public Kernel {
+ public:
+  explicit LocalSize(const KernelInit& init)
+      : weights_(init.attrs.get<KeyInts>("weights")), index_(init.attrs.get_int("index")) {}
+  Status run(KernelContext& c) override {
+    if (c.input(0).shape().rank() != 0) return invalid_argument("_LocalSize: size must be a scalar");
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const local, c.output(0, {}));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const begin, c.output(1, {}));
+    return dispatch<IndexTypes>(local->dtype(), "_LocalSize", [&]<typename T>() -> Status {
+      ARGOSY_ASSIGN_OR_RETURN(const auto rows, shard_batch(*c.input(0).data<T>(), weights_, index_));
+      *local->data<T>() = static_cast<T>(rows.second - rows.first);
+      *begin->data<T>() = static_cast<T>(rows.first);
+      return ok_status();
+    });
+  }
+
+ private:
+  const KeyInts weights_;
+  const std::int64_t index_;
+};
+
 template <typename K>
 Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
   return std::unique_ptr<Kernel>(std::make_unique<K>(init));
@@ -131,6 +152,7 @@ Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
 void add_kernels_cpu_collective(KernelRegistry& kernels) {
   kernels.add("_ShardBatch", "cpu", make<ShardBatch>);
   kernels.add("_ShardWeight", "cpu", make<ShardWeight>);
+  kernels.add("_LocalSize", "cpu", make<LocalSize>);
   kernels.add("_ScaleNonempty", "cpu", scale_nonempty_kernel);
   add_kernels_cpu_all_reduce(kernels);
   add_kernels_cpu_named_groups(kernels);

@@ -33,6 +33,7 @@ void add_kernels_cuda_collective(KernelRegistry& kernels) {
   add_kernels_cuda_all_reduce(kernels);
   kernels.add("_ShardBatch", "cuda", cuda::make_on_host);
   kernels.add("_ShardWeight", "cuda", cuda::make_on_host);
+  kernels.add("_LocalSize", "cuda", cuda::make_on_host);
   kernels.add("NcclBroadcast", "cuda", cuda::make_on_host);
   kernels.add("NcclReduce", "cuda", cuda::make_by_way_of_host);
   kernels.add("CollectiveAssignGroupV2", "cuda", cuda::make_on_host);

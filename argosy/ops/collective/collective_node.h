@@ -34,15 +34,30 @@ class CollectiveNode {
     std::vector<Tensor> results;  // outputs, each apart from every value; none of a broadcast
     std::vector<Shard> shards;
   };
+  // Takes inputs, and makes outputs.
+  using Prepare = Status (CollectiveNode::*)(KernelContext& c, Tensors& tensors) const;
   Status reduce(KernelContext& c, Tensors& tensors) const;
   Status gather(KernelContext& c, Tensors& tensors) const;
   Status broadcast(KernelContext& c, Tensors& tensors) const;
+  // collective_node_shards_cpu.cc
+  Status reduce_scatter(KernelContext& c, Tensors& tensors) const;
+  Status all_gather(KernelContext& c, Tensors& tensors) const;
+  Status all_to_all(KernelContext& c, Tensors& tensors) const;
+  Status all_gather_variables(KernelContext& c, Tensors& tensors) const;
+  Result<std::int64_t> rows_of(std::int64_t rows, std::int64_t rank) const;
+  // Of `values`, the last input is the sizes of the others.
+  Result<std::span<const std::int64_t>> sizes_of(const KernelContext& c) const;
+  // Takes the values of all shards. They have equal shapes.
+  Status take_shards(KernelContext& c, int inputs, Tensors& tensors) const;
 
   const std::string op_, group_;
   const int rank_, size_;
-  bool grouped_ = true;               // by the pass resolve_collective_groups; else it must be alone
-  CollectiveCall call_;               // but for the tensors
-  std::vector<std::int64_t> shards_;  // of a reduction: whose contributions the inputs are, shard after shard
+  Prepare prepare_ = &CollectiveNode::reduce;
+  bool grouped_ = true;                // by the pass resolve_collective_groups; else it must be alone
+  CollectiveCall call_;                // but for the tensors
+  std::vector<std::int64_t> shards_;   // of a reduction: whose contributions the inputs are, shard after shard
+  std::vector<std::int64_t> weights_;  // of the ranks' shards, where they hold shards
+  int dim_ = 0;                        // of an all-to-all: the axis along which they do
   bool divides_ = false;
   std::optional<PartialShape> shape_;  // of what a receiver gets, where an attribute says so
 };

@@ -87,16 +87,37 @@ CollectiveNode::CollectiveNode(const KernelInit& init)
   if (const float seconds = init.attrs.get_or<float>("timeout_seconds", 0); seconds > 0 && seconds < 1e9F) {
     call_.timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
   }
-  if (op_ == "_AllReduce") {
+  if (const auto* weights = init.attrs.find_as<std::vector<std::int64_t>>("weights")) {
+    weights_ = *weights;
+    call_.any_rows = true;
+  }
+  if (op_ == "_AllReduce" || op_ == "_ReduceScatter") {
+    if (op_ == "_ReduceScatter") {
+      call_.kind = Collective::kReduceScatterShards;
+      prepare_ = &CollectiveNode::reduce_scatter;
+    }
     if (const auto& shards = init.attrs.get<std::vector<std::int64_t>>("shards"); !shards.empty()) {
       call_.any_order = false;
       shards_ = shards;
       call_.total = static_cast<int>(init.attrs.get_int("total"));
     }
+  } else if (op_ == "_AllGather") {
+    call_.kind = Collective::kAllGather;
+    prepare_ = &CollectiveNode::all_gather;
+  } else if (op_ == "_AllToAll") {
+    call_.kind = Collective::kAllToAllParts;
+    call_.same_shapes = false;  // every pair of ranks has shapes of its own
+    dim_ = static_cast<int>(init.attrs.get_int("dim"));
+    prepare_ = &CollectiveNode::all_to_all;
+  } else if (op_.ends_with("AllGatherVariables")) {
+    call_.kind = Collective::kAllGather;
+    prepare_ = &CollectiveNode::all_gather_variables;
   } else if (op_.starts_with("CollectiveGather")) {
     call_.kind = Collective::kAllGather;
+    prepare_ = &CollectiveNode::gather;
   } else if (op_.starts_with("CollectiveBcast")) {
     call_.kind = Collective::kBroadcast;
+    prepare_ = &CollectiveNode::broadcast;
     if (const auto* shape = init.attrs.find_as<PartialShape>("shape")) shape_ = *shape;
   } else {
     call_.reduction = reduction_of(init.attrs.get_string(op_ == "NcclAllReduce" ? "reduction" : "merge_op"));
@@ -116,13 +137,7 @@ void CollectiveNode::start(KernelContext& c, GroupBackend* backend, Communicator
   auto tensors = std::make_shared<Tensors>();
   CollectiveCall call = call_;
   call.member = c.node();
-  Status prepared;
-  switch (call.kind) {
-    case Collective::kAllGather: prepared = gather(c, *tensors); break;
-    case Collective::kBroadcast: prepared = broadcast(c, *tensors); break;
-    default: prepared = reduce(c, *tensors); break;
-  }
-  if (!prepared.ok()) return done(std::move(prepared));
+  if (Status prepared = (this->*prepare_)(c, *tensors); !prepared.ok()) return done(std::move(prepared));
   if (backend != nullptr) {
     // After the outputs have their memory, which comes in stream order.
     Result<Event> ready = c.device()->launch_queue()->record();
@@ -130,7 +145,7 @@ void CollectiveNode::start(KernelContext& c, GroupBackend* backend, Communicator
     call.ready = *std::move(ready);
   }
   call.out = tensors->results;
-  if (call.kind == Collective::kAllReduceShards) {
+  if (call.kind == Collective::kAllReduceShards || call.kind == Collective::kReduceScatterShards) {
     call.shards = tensors->shards;
   } else {
     call.tensors = tensors->values;
@@ -152,9 +167,7 @@ void CollectiveNode::start(KernelContext& c, GroupBackend* backend, Communicator
   (*found)->group().on_device(rank_, c.device(), backend)->start(call, std::move(over));
 }
 
-Status CollectiveNode::reduce(KernelContext& c, Tensors& tensors) const {
-  // The other inputs of TensorFlow's ops say which group it is.
-  const int inputs = op_ == "_AllReduce" ? c.num_inputs() : 1;
+Status CollectiveNode::take_shards(KernelContext& c, int inputs, Tensors& tensors) const {
   const int outputs = inputs / static_cast<int>(shards_.size());
   for (int i = 0; i < inputs; ++i) {
     const Tensor& like = c.input(i % outputs);
@@ -164,13 +177,20 @@ Status CollectiveNode::reduce(KernelContext& c, Tensors& tensors) const {
     }
     tensors.values.push_back(c.input(i));
   }
-  for (int i = 0; i < outputs; ++i) {
-    ARGOSY_ASSIGN_OR_RETURN(Tensor* const sum, c.output(i, c.input(i).shape()));
-    tensors.results.push_back(*sum);
-  }
   const auto each = static_cast<std::size_t>(outputs);
   for (std::size_t s = 0; s < shards_.size(); ++s) {
     tensors.shards.push_back({static_cast<int>(shards_[s]), std::span(tensors.values).subspan(s * each, each)});
+  }
+  return ok_status();
+}
+
+Status CollectiveNode::reduce(KernelContext& c, Tensors& tensors) const {
+  // The other inputs of TensorFlow's ops say which group it is.
+  const int inputs = op_ == "_AllReduce" ? c.num_inputs() : 1;
+  ARGOSY_RETURN_IF_ERROR(take_shards(c, inputs, tensors));
+  for (int i = 0; i < inputs / static_cast<int>(shards_.size()); ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const sum, c.output(i, c.input(i).shape()));
+    tensors.results.push_back(*sum);
   }
   return ok_status();
 }

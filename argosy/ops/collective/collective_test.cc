@@ -52,6 +52,10 @@ TEST(CollectiveOps, Cases) {
          .attrs = {{"weights", Ints{1, 1}}, {"index", 0}, {"T", DType::kFloat64}},
          .expect = {Tensor::scalar(2.0 / 3)},
          .other_dtypes = false});
+  const AttrMap last = {{"weights", Ints{2, 1}}, {"index", 1}};
+  const auto number = [](std::int64_t n) { return Tensor::scalar(n); };
+  check({.op = "_LocalSize", .inputs = {number(7)}, .attrs = last, .expect = {number(2), number(5)}});
+  check({.op = "_LocalSize", .inputs = {number(-7)}, .attrs = last, .error = Code::kInvalidArgument});
   check({.op = "_ScaleNonempty",
          .inputs = {x, Tensor::scalar(0.5f)},
          .expect = {Tensor::of<float>({3, 2}, {.5, 1, 1.5, 2, 2.5, 3})},

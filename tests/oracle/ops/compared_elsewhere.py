@@ -92,6 +92,8 @@ ELSEWHERE = {
     **dict.fromkeys(("VarHandleOp", "Variable", "VariableV2", "TemporaryVariable", "DestroyTemporaryVariable"), VARIABLE),
     **dict.fromkeys(("Placeholder", "PlaceholderV2", "_Arg"), FED),
     "_Missing": "an op of our own: argosy/tf/server/tests/server_test.cc",
+    **dict.fromkeys(("_ReduceScatter", "_AllGather", "_AllToAll", "_AllGatherVariables", "_ResourceAllGatherVariables"),
+                    "an op of our own: tests/session/shard_collectives_test.cc"),
     "_AllReduce": "an op of our own: argosy/train/tests/data_parallel_training_test.cc",
     **dict.fromkeys(["NcclAllReduce", "CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveGatherV2",
                      *(f"CollectiveBcast{end}{v}" for end in ("Send", "Recv") for v in ("", "V2"))],
