@@ -24,6 +24,7 @@
 #include "argosy/testing/batch_rules_cases.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/testing/random_case.h"
+#include "argosy/testing/rule_cases.h"
 
 namespace argosy {
 namespace {

@@ -20,6 +20,7 @@ struct Place {
   const PartialShape* shape = nullptr;  // null: not known
   int arg = 0;
   bool input = true;
+  bool open = false;                                // an output that is a handle: its dimensions are as the inputs say
   std::vector<std::vector<std::string>> dims = {};  // factors by name
 };
 
@@ -49,10 +50,12 @@ class Instance {
     return n;
   }
 
+  // A handle has the dimensions of what it names: a variable, an element of a list.
+  static bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
   const PartialShape* shape_of_input(int i) const {
-    if (c_.input_dtype(i) != DType::kResource) return &c_.input(i);
     const HandleFact* behind = c_.handle(i);
-    return behind == nullptr ? nullptr : &behind->shape;
+    if (behind != nullptr) return &behind->shape;
+    return is_handle(c_.input_dtype(i)) ? nullptr : &c_.input(i);
   }
 
   Status place_all() {
@@ -67,7 +70,8 @@ class Instance {
           places_.push_back({.text = &texts[a],
                              .shape = input ? shape_of_input(at) : &c_.output(at),
                              .arg = static_cast<int>(a),
-                             .input = input});
+                             .input = input,
+                             .open = !input && is_handle(out_dtypes_[static_cast<std::size_t>(at)])});
         }
       }
       (input ? first_input_ : first_output_).push_back(at);
@@ -92,13 +96,14 @@ class Instance {
   std::string count_rests() {
     for (const Place& p : places_) {
       if (p.text->kind != Kind::kDims) continue;
-      if (p.shape == nullptr) return str_cat("the variable behind ", name(p), " is not known");
+      if (p.open) continue;
+      if (p.shape == nullptr) return str_cat("what is behind ", name(p), " is not known");
       if (!p.shape->has_rank()) return str_cat("the rank of ", name(p), " is not known");
     }
     for (bool changed = true; changed;) {
       changed = false;
       for (const Place& p : places_) {
-        if (p.text->kind != Kind::kDims) continue;
+        if (p.text->kind != Kind::kDims || p.open) continue;
         int left = p.shape->rank();
         const TextDim* open = nullptr;
         bool several = false;
@@ -120,6 +125,9 @@ class Instance {
         }
         if (open == nullptr) continue;
         const auto [at, fresh] = rests_.emplace(open->names[0], left);
+        if (at->second != left && !text_.broadcasts) {
+          return str_cat(name(p), " has rank ", p.shape->rank(), ", which its rule does not cover");
+        }
         changed = changed || fresh || left > at->second;
         at->second = std::max(at->second, left);
       }
@@ -154,7 +162,7 @@ class Instance {
         continue;
       }
       const int total = rests_[d.names[0]];
-      const int own = rests == 1 ? p.shape->rank() - fixed : total;
+      const int own = rests == 1 && !p.open ? p.shape->rank() - fixed : total;
       for (int k = total - own; k < total; ++k) p.dims.push_back({rest_name(d.names[0], k)});
     }
   }
@@ -183,31 +191,30 @@ class Instance {
     std::int64_t size = -1;
     int inputs = 0;        // that hold the factor in a dimension of its own
     bool unknown = false;  // one of them has a size that is not known
-    bool one = false;      // one of them has size 1
   };
 
   std::string find_sizes() {
     for (const Place& p : places_) {
       for (std::size_t d = 0; d < p.dims.size(); ++d) {
         for (const std::string& f : p.dims[d]) sizes_.try_emplace(f);
-        if (p.dims[d].size() != 1) continue;
+        if (p.dims[d].size() != 1 || p.open) continue;
         Sizes& s = sizes_[p.dims[d][0]];
         const std::int64_t size = (*p.shape)[static_cast<int>(d)];
         if (p.input) {
           ++s.inputs;
           s.unknown = s.unknown || size < 0;
-          s.one = s.one || size == 1;
         }
         if (size < 0 || size == s.size) continue;
-        if (s.size < 0 || s.size == 1) {
+        if (s.size < 0 || (s.size == 1 && text_.broadcasts)) {
           s.size = size;
-        } else if (size != 1) {
+        } else if (size != 1 || !text_.broadcasts) {
           return str_cat(name(p), " has ", size, " along dimension ", d, ", another operand ", s.size);
         }
       }
     }
     for (Place& p : places_) {
       for (std::size_t d = 0; d < p.dims.size(); ++d) {
+        if (p.open) continue;
         if (p.dims[d].size() == 1 && is_free(sizes_[p.dims[d][0]], (*p.shape)[static_cast<int>(d)])) p.dims[d].clear();
         if (p.dims[d].size() > 1) {
           if (std::string why = divide(p, d); !why.empty()) return why;
@@ -219,8 +226,13 @@ class Instance {
 
   // A dimension of this size belongs to no factor: it is broadcast, or may be.
   bool is_free(const Sizes& s, std::int64_t size) const {
-    if (size == 1 && s.size != 1) return true;
-    return text_.broadcasts && s.unknown && s.inputs > 1;
+    if (!text_.broadcasts) return false;
+    return (size == 1 && s.size != 1) || (s.unknown && (s.inputs > 1 || has_sizes()));
+  }
+
+  bool has_sizes() const {
+    return std::any_of(text_.inputs.begin(), text_.inputs.end(),
+                       [](const TextOperand& o) { return o.kind == Kind::kSizes; });
   }
 
   // The one size of a dimension of several factors that is not known.
@@ -270,6 +282,7 @@ class Instance {
       }
       (p.input ? r.inputs : r.outputs).push_back(std::move(o));
     }
+    if (std::string why = follow_sizes(r); !why.empty()) return whole(std::move(why));
     if (r.factors.size() > 100) return whole("it has more than 100 dimensions");
     for (std::size_t f = 0; f < r.factors.size(); ++f) {
       const bool may = std::any_of(text_.local.begin(), text_.local.end(),
@@ -284,6 +297,20 @@ class Instance {
     }
     add_linear(r);
     return r;
+  }
+
+  // Size operands count the factors of their output, dimension by dimension.
+  std::string follow_sizes(ShardingRule& r) const {
+    for (std::size_t i = 0; i < r.inputs.size(); ++i) {
+      OperandRule& o = r.inputs[i];
+      if (o.kind != Kind::kSizes) continue;
+      o.dims = r.outputs[static_cast<std::size_t>(o.of)].dims;
+      const PartialShape& shape = c_.input(static_cast<int>(i));
+      if (shape.rank() != 1 || (shape[0] >= 0 && shape[0] != static_cast<std::int64_t>(o.dims.size()))) {
+        return str_cat(name(places_[i]), " does not hold the sizes of all ", o.dims.size(), " dimensions");
+      }
+    }
+    return "";
   }
 
   static bool is_real(DType d) { return is_floating(d) || is_integer(d); }

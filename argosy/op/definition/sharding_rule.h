@@ -57,14 +57,15 @@ struct OperandRule {
     // An input: read whole, so it is replicated. An output: scratch that only the gradient of the same shard reads, so
     // each device keeps its own.
     kOpaque,
-    kSizes,      // an input of integers: the sizes of output `of`. Element d is the size of dimension d: a device takes
-                 // the size of its own shard
+    // An input of integers that counts elements of output `of`, as the sizes that Fill gets. Element d is a multiple of
+    // the factors in dims[d]: a device takes what its own shard has of them.
+    kSizes,
     kShapeOnly,  // an input of which only the shape is read: any placement will do
     kScratch,    // an input: the scratch of a node before it, of the same shard
     kEqual       // an output: equal on every device, whatever is sharded or partial. The index that Merge gives
   };
   Kind kind = Kind::kOpaque;
-  std::vector<FactorsOfDim> dims = {};  // kDims
+  std::vector<FactorsOfDim> dims = {};  // kDims; kSizes: by element
   int of = -1;                          // kSizes: the output
 };
 

@@ -27,10 +27,10 @@
 // Clauses number inputs by argument. A list is one argument: all of its tensors.
 //
 // "i.." stands for any number of dimensions, the same wherever it stands in a rule: as many as the operand has beside
-// those that are written. Where operands have fewer of them, theirs are the last ones, as in broadcasting. A factor in
-// several operands has one size; a dimension of size 1 where others are larger is broadcast and belongs to no factor.
+// those that are written. A factor in several operands has one size. Only a rule with "broadcasts" allows less: operands
+// with fewer dimensions have the last ones, and a dimension of size 1 where others are larger belongs to no factor.
 //
-// An input that is a handle has the dimensions of the variable behind it.
+// An input that is a handle has the dimensions of what is behind it: of a variable, of an element of a list.
 //
 // A rule without a "linear" clause takes OpDef::linear. Integers are linear in no quotient; strings in nothing.
 #pragma once

@@ -1,6 +1,7 @@
 #include "argosy/sharding/resolve/resolve.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "argosy/sharding/resolve/combine.h"
 #include "argosy/sharding/resolve/forward.h"
@@ -86,6 +87,20 @@ void write_whole(const AxisState& s, std::vector<WholeNode>& out) {
   }
 }
 
+// One list of several mesh axes.
+void sort_by_graph(const std::vector<NodeId>& order, Assignment& a) {
+  std::vector<std::size_t> position(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) position[static_cast<std::size_t>(order[i].index)] = i;
+  const auto place = [&](NodeId id) { return position[static_cast<std::size_t>(id.index)]; };
+  std::stable_sort(a.reshards.begin(), a.reshards.end(), [&](const Reshard& x, const Reshard& y) {
+    return std::tuple(place(x.value.node), x.value.index) < std::tuple(place(y.value.node), y.value.index);
+  });
+  std::stable_sort(a.whole.begin(), a.whole.end(),
+                   [&](const WholeNode& x, const WholeNode& y) { return place(x.node) < place(y.node); });
+  const auto same = [](const WholeNode& x, const WholeNode& y) { return x.node == y.node; };
+  a.whole.erase(std::unique(a.whole.begin(), a.whole.end(), same), a.whole.end());
+}
+
 }  // namespace
 
 Result<Assignment> resolve(const Graph& graph, const Sizes& sizes, const RuleTable& rules, const Mesh& mesh,
@@ -125,6 +140,7 @@ Result<Assignment> resolve(const Graph& graph, const Sizes& sizes, const RuleTab
     }
     write_whole(s, a.whole);
   }
+  sort_by_graph(sizes.order(), a);
   return a;
 }
 

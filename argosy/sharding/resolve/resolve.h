@@ -20,7 +20,7 @@
 
 #include "argosy/sharding/assignment.h"
 #include "argosy/sharding/mesh.h"
-#include "argosy/sharding/resolve/rule_table.h"
+#include "argosy/sharding/rules/rule_table.h"
 #include "argosy/sharding/sizes/sizes.h"
 
 namespace argosy {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "argosy/sharding/resolve/rule_table.h"
+#include "argosy/sharding/rules/rule_table.h"
 #include "argosy/sharding/rules/candidates.h"
 
 namespace argosy {

@@ -35,10 +35,9 @@ Candidate along(const ShardingRule& rule, int factor) {
     const OperandRule& o = rule.inputs[i];
     if (o.kind == Kind::kScratch) c.inputs[i] = Placement::varying();
     const FactorPlace at = find_factor(rule, o, factor);
-    if (at.dim >= 0) c.inputs[i] = Placement::shard(at.dim, at.rounds);
-    if (o.kind != Kind::kSizes) continue;
-    const FactorPlace sized = find_factor(rule, rule.outputs[static_cast<std::size_t>(o.of)], factor);
-    if (sized.dim >= 0) c.sizes.push_back({static_cast<int>(i), sized.dim});
+    if (at.dim < 0) continue;
+    if (o.kind == Kind::kDims) c.inputs[i] = Placement::shard(at.dim, at.rounds);
+    if (o.kind == Kind::kSizes) c.sizes.push_back({static_cast<int>(i), at.dim});
   }
   for (std::size_t k = 0; k < rule.outputs.size(); ++k) {
     const OperandRule& o = rule.outputs[k];

@@ -41,7 +41,7 @@ TEST(Candidates, OfAProduct) {
 TEST(Candidates, SizesRoundsScratchAndEqualOutputs) {
   ShardingRule rule{.kind = ShardingRule::Kind::kFactors,
                     .factors = {{"b", 2}, {"t", 3, FactorRole::kMean}},
-                    .inputs = {dims({{0, 1}}), {.kind = Kind::kSizes, .of = 0}},
+                    .inputs = {dims({{0, 1}}), {.kind = Kind::kSizes, .dims = {{0}}, .of = 0}},
                     .outputs = {dims({{0}}), {.kind = Kind::kOpaque}, {.kind = Kind::kEqual}},
                     .monotone = {0}};
   EXPECT_EQ(texts(rule), (std::vector<std::string>{"replicated: R R -> R R R", "along b: S(0) R -> S(0) V R size 1[0]",

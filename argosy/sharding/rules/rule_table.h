@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "argosy/op/definition/sharding_rule.h"
@@ -12,8 +13,10 @@ namespace argosy {
 
 class RuleTable {
  public:
-  // At the nominal batch size of `sizes`. An error is a bug of a rule, and names the node.
-  static Result<RuleTable> make(const Graph& graph, const Sizes& sizes);
+  using RuleOf = std::function<Result<ShardingRule>(const ShapeContext&)>;
+  // At the nominal batch size of `sizes`. `rule_of` says the rule of a node; tests give their own. An error is a bug of a
+  // rule, and names the node.
+  static Result<RuleTable> make(const Graph& graph, const Sizes& sizes, const RuleOf& rule_of = sharding_rule);
 
   const ShardingRule& rule(NodeId id) const { return rules_[rule_of_[static_cast<std::size_t>(id.index)]]; }
   std::size_t distinct() const { return rules_.size(); }

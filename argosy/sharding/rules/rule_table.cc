@@ -1,4 +1,4 @@
-#include "argosy/sharding/resolve/rule_table.h"
+#include "argosy/sharding/rules/rule_table.h"
 
 #include <unordered_map>
 
@@ -26,7 +26,7 @@ void append(std::string& key, const PartialInts* ints) {
 
 }  // namespace
 
-Result<RuleTable> RuleTable::make(const Graph& graph, const Sizes& sizes) {
+Result<RuleTable> RuleTable::make(const Graph& graph, const Sizes& sizes, const RuleOf& rule_of) {
   RuleTable table;
   table.rule_of_.resize(static_cast<std::size_t>(graph.size()));
   std::unordered_map<std::string, std::size_t> known;
@@ -62,7 +62,7 @@ Result<RuleTable> RuleTable::make(const Graph& graph, const Sizes& sizes) {
       table.rules_.push_back({.kind = ShardingRule::Kind::kWhole, .why = "it passes on what it gets"});
       continue;
     }
-    auto rule = sharding_rule(ShapeContext(*n.op, n.attrs, dtypes, shapes, ints, outputs, handles));
+    auto rule = rule_of(ShapeContext(*n.op, n.attrs, dtypes, shapes, ints, outputs, handles));
     if (!rule.ok()) return std::move(rule).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
     const bool covers = rule->kind != ShardingRule::Kind::kFactors ||
                         (rule->inputs.size() == n.inputs.size() && rule->outputs.size() == n.output_dtypes.size());

@@ -1,0 +1,258 @@
+// Checks by brute force what ops declare about shards and partial values (op/definition/sharding_rule.h). Every op with a
+// rule runs whole, and on two and three unequal shards along every factor that its rule offers, one shard empty in some.
+// The shards' outputs, put together as the rule says, must be the whole's. So must those of unequal partial inputs.
+//
+// The cases are random (testing/random_case.h), hand-written (testing/rule_cases.h), and with --cases FOLDER those that
+// the op tests recorded (testing/op_dump.h). ARGOSY_RULE_OP names the one op to try, and prints its cases;
+// ARGOSY_RULE_UNCLAIMED=1 lists factors that no rule offers although every case would pass.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "argosy/op/definition/sharding_text.h"
+#include "argosy/ops/ops.h"
+#include "argosy/sharding/rules/candidates.h"
+#include "argosy/testing/recorded_case.h"
+#include "argosy/testing/rule_cases.h"
+#include "argosy/testing/shard_trial.h"
+#include "argosy/testing/state_case.h"
+
+namespace argosy {
+namespace {
+
+constexpr int kSeeds = 64;
+constexpr int kTriesOfLike = 2;  // cases with one rule
+constexpr int kTriesOfOp = 24;
+using Outcome = TrialOutcome::Kind;
+
+// Where two and three shards of n elements end.
+std::vector<std::vector<std::int64_t>> splits(std::int64_t n) {
+  std::vector<std::vector<std::int64_t>> all = {{1, n}, {0, n}, {n, n}};
+  if (n > 2) all.push_back({n - 2, n - 1, n});
+  if (n > 3) all.push_back({2, 2, n});
+  return all;
+}
+
+class OpTrial {
+ public:
+  explicit OpTrial(const OpDef& op) : op_(op) {}
+
+  void try_case(const RandomCase& c, const std::string& from) {
+    if (tries >= kTriesOfOp || !failure.empty()) return;
+    const auto global = run_case(c);
+    if (!global.ok()) return;
+    const auto rule = rule_of_case(c, *global);
+    if (!rule.ok()) return fail(c, from, rule.status().to_string());
+    if (const std::string wrong = misfit(c, *global, *rule); !wrong.empty()) {
+      return fail(c, from, str_cat(to_string(*rule), ": ", wrong));
+    }
+    if (rule->kind != ShardingRule::Kind::kFactors) return;
+    if (++like_[to_string(*rule)] > kTriesOfLike) return;
+    const int before = claims;
+    for (const Candidate& candidate : candidates(*rule)) {
+      if (!rule->draws) try_candidate(c, from, *global, *rule, candidate);
+      if (!failure.empty()) return;
+    }
+    if (claims > before) ++tries;
+    if (std::getenv("ARGOSY_RULE_OP") != nullptr) {
+      std::printf("%s %d claims\n  %s\n", to_string(*rule).c_str(), claims - before, c.describe().c_str());
+    }
+    if (std::getenv("ARGOSY_RULE_UNCLAIMED") != nullptr) try_unclaimed(c, *global, *rule);
+  }
+
+  int tries = 0, claims = 0, refuses_empty = 0;
+  std::string failure, refusal;
+  std::map<std::string, int> unclaimed;  // held so often; less than 0: failed once
+
+ private:
+  void fail(const RandomCase& c, const std::string& from, const std::string& why) {
+    failure = str_cat(op_.name, " (", from, "): ", why, "\n  ", c.describe());
+  }
+
+  void count(const RandomCase& c, const std::string& from, const ShardingRule& rule, const Candidate& candidate,
+             const std::string& how, const TrialOutcome& outcome) {
+    if (outcome.kind == Outcome::kHeld) ++claims;
+    if (outcome.kind == Outcome::kRefusesEmpty) {
+      ++refuses_empty;
+      refusal = outcome.why;
+    }
+    if (outcome.kind != Outcome::kWrong) return;
+    fail(c, from, str_cat("claims too much: \"", to_string(rule), "\", ", candidate.what, how, ": ", outcome.why));
+  }
+
+  void try_candidate(const RandomCase& c, const std::string& from, const CaseResult& global, const ShardingRule& rule,
+                     const Candidate& candidate) {
+    if (candidate.factor >= 0) {
+      const std::int64_t n = rule.factors[static_cast<std::size_t>(candidate.factor)].size;
+      if (n <= 0) return;
+      for (const auto& ends : splits(n)) {
+        const std::string how = str_cat(" in shards that end at ", str_join(ends));
+        count(c, from, rule, candidate, how, try_factor(c, global, rule, candidate, ends));
+        if (!failure.empty()) return;
+      }
+      return;
+    }
+    std::vector<int> partial;
+    for (std::size_t i = 0; i < candidate.inputs.size(); ++i) {
+      if (candidate.inputs[i].is_partial()) partial.push_back(static_cast<int>(i));
+    }
+    std::vector<std::vector<int>> subsets;
+    if (!partial.empty()) subsets.push_back(partial);
+    if (partial.size() > 1) {
+      for (const int i : partial) subsets.push_back({i});
+    }
+    for (const auto& subset : subsets) {
+      for (const int shards : {2, 3}) {
+        const std::string how = str_cat(", parts of inputs ", str_join(subset));
+        count(c, from, rule, candidate, how, try_partial(c, global, candidate, subset, shards));
+        if (!failure.empty()) return;
+      }
+    }
+  }
+
+  // Factors that the rule does not offer, taken as if they passed or added up.
+  void try_unclaimed(const RandomCase& c, const CaseResult& global, const ShardingRule& rule) {
+    for (std::size_t f = 0; f < rule.factors.size(); ++f) {
+      const FactorRole role = rule.factors[f].role;
+      if (can_shard(rule, static_cast<int>(f)) || rule.factors[f].size < 2) continue;
+      if (role != FactorRole::kWhole && role != FactorRole::kRows && role != FactorRole::kHalo) continue;
+      ShardingRule bold = rule;
+      bold.factors[f].role = FactorRole::kSum;
+      for (const Candidate& candidate : candidates(bold)) {
+        if (candidate.factor != static_cast<int>(f)) continue;
+        const std::int64_t n = rule.factors[f].size;
+        const bool held = try_factor(c, global, bold, candidate, {1, n}).kind == Outcome::kHeld;
+        int& times = unclaimed[rule.factors[f].name];
+        times = held && times >= 0 ? times + 1 : -1;
+      }
+    }
+  }
+
+  const OpDef& op_;
+  std::map<std::string, int> like_;
+};
+
+bool says_nothing_to_try(const OpDef& op) {
+  return op.sharding.starts_with("whole") || op.sharding.starts_with("once");
+}
+
+// Why no case of this op is tried; empty: it has to be.
+std::string why_not_tried(const OpDef& op) {
+  if (op.calls != Calls::kNothing) return "calls functions: its graph is looked at";
+  if (op.async) return "waits for something";
+  if (op.attr("seed") != nullptr || op.sharding.ends_with("draws")) return "random numbers, other ones every time";
+  if (op.outputs.empty() && !op.has_ref_input() && !op.name.starts_with("Resource")) return "gives nothing to compare";
+  if (!cpu_kernels().has(op.name, "cpu")) return "has no kernel of its own";
+  if (op.flow == Flow::kMerge || op.flow == Flow::kSwitch) return "has dead inputs or outputs";
+  if (op.inputs.empty()) return "a source: nothing goes in";
+  for (const ArgDef& arg : op.input_args) {
+    if (arg.dtype == DType::kVariant) return "takes what only other ops make";
+  }
+  return "";
+}
+
+std::uint64_t seed_of(const std::string& name) {
+  std::uint64_t seed = 1469598103934665603u;
+  for (const char letter : name) seed = (seed ^ static_cast<unsigned char>(letter)) * 1099511628211u;
+  return seed;
+}
+
+void try_random(const OpDef& op, OpTrial& trial) {
+  for (const RandomCase& c : rule_cases(op)) trial.try_case(c, "hand-written");
+  for (int k = 0; k < kSeeds && trial.tries < kTriesOfOp; ++k) {
+    const auto c = random_case(op, seed_of(op.name) + static_cast<std::uint64_t>(k));
+    if (!c) break;
+    if (infer(*c, 0).status.ok()) trial.try_case(*c, str_cat("seed ", k));
+  }
+}
+
+TEST(ShardingRules, HoldOnShardsOfEveryCase) {
+  const char* const only = std::getenv("ARGOSY_RULE_OP");
+  int with = 0, whole = 0, once = 0, tried = 0, cases = 0, claims = 0;
+  std::vector<std::string> untried;
+  std::map<std::string, int> reasons;
+  std::string empties, unclaimed;
+  for (const auto& op : builtin_ops().all()) {
+    if (only != nullptr && op->name != only) continue;
+    if (!has_sharding_rule(*op)) continue;
+    whole += op->sharding.starts_with("whole") ? 1 : 0;
+    once += op->sharding.starts_with("once") ? 1 : 0;
+    if (says_nothing_to_try(*op)) continue;
+    ++with;
+    const std::string why = why_not_tried(*op);
+    if (!why.empty()) {
+      ++reasons[why];
+      continue;
+    }
+    OpTrial trial(*op);
+    try_random(*op, trial);
+    EXPECT_EQ(trial.failure, "");
+    tried += trial.tries > 0 ? 1 : 0;
+    cases += trial.tries;
+    claims += trial.claims;
+    if (trial.tries == 0) untried.push_back(op->name);
+    if (trial.refuses_empty > 0) empties += str_cat("  ", op->name, ": ", trial.refusal, "\n");
+    for (const auto& [factor, times] : trial.unclaimed) {
+      if (times >= 3) unclaimed += str_cat(" ", op->name, "/", factor);
+    }
+  }
+  std::printf("%d ops with factors, %d tried in %d cases: %d claims held; %d ops whole, %d once\n", with, tried, cases,
+              claims, whole, once);
+  for (const auto& [why, count] : reasons) std::printf("%d not tried: %s\n", count, why.c_str());
+  std::printf("%zu not tried, for want of a case: %s\n", untried.size(), str_join(untried, " ").c_str());
+  if (std::getenv("ARGOSY_RULE_UNCLAIMED") != nullptr || only != nullptr) {
+    std::printf("would have passed, but are not claimed:%s\nrefuse empty shards:\n%s", unclaimed.c_str(),
+                empties.c_str());
+  }
+}
+
+// The count of ops that say nothing may only fall.
+TEST(ShardingRules, OpsThatSayNothing) {
+  constexpr int kMost = 1200;
+  std::vector<std::string> silent;
+  for (const auto& op : builtin_ops().all()) {
+    if (!has_sharding_rule(*op)) silent.push_back(op->name);
+  }
+  EXPECT_LE(static_cast<int>(silent.size()), kMost)
+      << "say .sharding = \"…\" beside the op (argosy/op/definition/sharding_text.h): " << str_join(silent, " ");
+  EXPECT_GE(static_cast<int>(silent.size()), kMost) << "fewer: lower the number";
+  std::printf("%zu of %zu ops say nothing\n", silent.size(), builtin_ops().all().size());
+  if (std::getenv("ARGOSY_RULE_UNCLAIMED") != nullptr) std::printf("%s\n", str_join(silent, " ").c_str());
+}
+
+// A rule that claims too much is found.
+TEST(ShardingRules, FindWhatIsWrong) {
+  const auto failure = [](const char* name, std::string text) {
+    OpSpec spec = *builtin_ops().find(name);
+    spec.sharding = std::move(text);
+    spec.sharding_rule = nullptr;
+    spec.linear = Linear::kNo;
+    const auto op = parse_op(std::move(spec));
+    EXPECT_TRUE(op.ok()) << op.status().to_string();
+    OpTrial trial(*op);
+    try_random(*op, trial);
+    for (int k = 0; k < 400 && trial.failure.empty(); ++k) {
+      const auto c = random_case(*op, static_cast<std::uint64_t>(k));
+      if (c && infer(*c, 0).status.ok()) trial.try_case(*c, "more");
+    }
+    return trial.failure;
+  };
+  EXPECT_THAT(failure("Softmax", "i.. c -> i.. c"), testing::HasSubstr("along c"));
+  EXPECT_THAT(failure("MatMul", "i k, k j -> i j; whole i k j; linear jointly; flip transpose_a 0; flip transpose_b 1"),
+              testing::HasSubstr("parts of inputs"));
+  EXPECT_THAT(failure("MatMul", "i k, k j -> i j; max k; flip transpose_a 0; flip transpose_b 1"),
+              testing::HasSubstr("along k"));
+  EXPECT_THAT(failure("BiasAddGrad", "n i.. c -> c; whole n i.. ; monotone 0; layout data_format"),
+              testing::HasSubstr("maximum of input 0"));
+  EXPECT_THAT(failure("Neg", "i.. -> i..; monotone 0"), testing::HasSubstr("maximum of input 0"));
+  EXPECT_THAT(failure("ZerosLike", "i.. -> -; sum i.."), testing::HasSubstr("rank"));
+}
+
+}  // namespace
+}  // namespace argosy

@@ -1,0 +1,166 @@
+#include "argosy/sharding/verify/verify.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "argosy/sharding/verify/verify_node.h"
+
+namespace argosy {
+
+namespace {
+
+using Kind = Placement::Kind;
+
+bool may_become(const Placement& from, const Placement& to) {
+  switch (from.kind) {
+    case Kind::kReplicate: return to.kind != Kind::kVarying;
+    case Kind::kPartial: return to.is_replicate() || to.is_shard() || to.kind == Kind::kOnce;
+    case Kind::kShard: return to.is_shard() || to.is_replicate() || to.kind == Kind::kOnce;
+    case Kind::kOnce: return to.is_replicate() || to.is_shard();
+    case Kind::kVarying: return false;
+  }
+  return false;
+}
+
+class Check {
+ public:
+  Check(const Graph& graph, const Sizes& sizes, const RuleTable& rules, const Mesh& mesh, const Assignment& a)
+      : graph_(graph), sizes_(sizes), rules_(rules), mesh_(mesh), a_(a) {}
+
+  Status run(const VerifyRequest& request) {
+    ARGOSY_RETURN_IF_ERROR(complete());
+    ARGOSY_RETURN_IF_ERROR(read_reshards(request));
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
+      const NodeId id{i};
+      for (std::int32_t k = 0; k < std::ssize(graph_.node(id).output_dtypes); ++k) {
+        ARGOSY_RETURN_IF_ERROR(legal({id, k}));
+      }
+      for (int axis = 0; axis < std::ssize(mesh_.axes); ++axis) ARGOSY_RETURN_IF_ERROR(node(id, axis));
+    }
+    for (std::size_t f = 0; f < request.fetches.size(); ++f) {
+      for (int axis = 0; axis < std::ssize(mesh_.axes); ++axis) {
+        const Placement p = arrives(request.fetches[f], {kFetch, static_cast<int>(f)}, axis);
+        if (p.is_replicate() || p.kind == Kind::kOnce) continue;
+        return wrong(str_cat("fetch ", f, " is ", to_string(p), ", not whole"));
+      }
+    }
+    return ok_status();
+  }
+
+ private:
+  static Status wrong(std::string_view what) { return internal_error(what).with_id("ARG-SHARD-006"); }
+  std::string called(NodeId id) const {
+    return str_cat("'", graph_.node(id).name, "' (", graph_.node(id).op->name, ")");
+  }
+
+  Status complete() const {
+    const auto nodes = static_cast<std::size_t>(graph_.size());
+    if (a_.layouts.size() != nodes || a_.ways.size() != nodes) return wrong("the assignment is of another graph");
+    for (std::int32_t i = 0; i < graph_.size(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      bool fits = a_.layouts[at].size() == graph_.node(NodeId{i}).output_dtypes.size() &&
+                  a_.ways[at].size() == mesh_.axes.size();
+      for (const Layout& l : a_.layouts[at]) fits = fits && l.size() == mesh_.axes.size();
+      if (!fits) return wrong(str_cat(called(NodeId{i}), " has no layout for each output and mesh axis"));
+    }
+    return ok_status();
+  }
+
+  // --- reshards, by who reads them
+  using Reader = std::tuple<NodeId, int, int>;  // node, input, axis
+  Status read_reshards(const VerifyRequest& request) {
+    for (const Reshard& r : a_.reshards) {
+      const std::string what = str_cat("the reshard of '", graph_.node(r.value.node).name, "' from ",
+                                       to_string(r.from), " to ", to_string(r.to));
+      if (r.axis < 0 || r.axis >= std::ssize(mesh_.axes)) return wrong(str_cat(what, " is on no mesh axis"));
+      if (!may_become(r.from, r.to)) return wrong(str_cat(what, " is impossible"));
+      for (const Graph::Use& use : r.users) {
+        const bool fetch = use.node == kFetch && use.input >= 0 && use.input < std::ssize(request.fetches) &&
+                           request.fetches[static_cast<std::size_t>(use.input)] == r.value;
+        const bool reads = use.node.index >= 0 && use.node.index < graph_.size() && use.input >= 0 &&
+                           use.input < std::ssize(graph_.node(use.node).inputs) &&
+                           graph_.node(use.node).inputs[static_cast<std::size_t>(use.input)] == r.value;
+        if (!fetch && !reads) return wrong(str_cat(what, " names a user that does not read the value"));
+        const Placement now = arrives(r.value, use, r.axis);
+        if (now != r.from) return wrong(str_cat(what, " starts from ", to_string(r.from), "; the user has ", to_string(now)));
+        arrives_[{use.node, use.input, r.axis}] = r.to;
+      }
+    }
+    return ok_status();
+  }
+
+  Placement arrives(Endpoint e, Graph::Use use, int axis) const {
+    const auto changed = arrives_.find({use.node, use.input, axis});
+    return changed != arrives_.end() ? changed->second : a_.layout(e)[static_cast<std::size_t>(axis)];
+  }
+
+  // --- values
+  Status legal(Endpoint e) const {
+    const PartialShape& shape = sizes_.shape(e);
+    const Placement* partial = nullptr;
+    for (const Placement& p : a_.layout(e)) {
+      if (p.is_partial()) {
+        if (partial != nullptr && partial->combine != p.combine) {
+          return wrong(str_cat(called(e.node), ": output ", e.index, " is partial in two ways"));
+        }
+        partial = &p;
+      }
+      if (!p.is_shard()) continue;
+      if (p.rounds < 1 || p.unit < 1) return wrong(str_cat(called(e.node), " has shards of rounds or units below 1"));
+      if (!shape.has_rank()) continue;
+      const bool fits = p.dim >= 0 && p.dim < shape.rank() &&
+                        (shape[p.dim] < 0 || shape[p.dim] % (p.rounds * p.unit) == 0);
+      if (fits) continue;
+      return wrong(str_cat(called(e.node), ": output ", e.index, " of shape ", shape, " cannot be ", to_string(p)));
+    }
+    return ok_status();
+  }
+
+  Status node(NodeId id, int axis) const {
+    const Node& n = graph_.node(id);
+    const auto on = static_cast<std::size_t>(axis);
+    std::vector<Placement> in, out;
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      in.push_back(arrives(n.inputs[i], {id, static_cast<int>(i)}, axis));
+    }
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) out.push_back(a_.layout({id, k})[on]);
+    const Way& way = a_.ways[static_cast<std::size_t>(id.index)][on];
+    const ShardingRule& rule = rules_.rule(id);
+    for (const int u : rule.updates) {
+      const auto at = static_cast<std::size_t>(u);
+      if (in[at].is_partial() || in[at] != a_.layout(n.inputs[at])[on]) {
+        return wrong(str_cat(called(id), " updates input ", u, ", whose layout may not change or be partial"));
+      }
+    }
+    std::string why;
+    if (way.kind == Way::Kind::kGiven) {
+      if (!n.inputs.empty()) why = "it has inputs, so that its layout cannot be given";
+    } else {
+      why = why_not(*n.op, rule, way, in, out);
+    }
+    if (why.empty()) return ok_status();
+    std::string text;
+    for (const Placement& p : in) text += (text.empty() ? "" : ", ") + to_string(p);
+    text += " ->";
+    for (const Placement& p : out) text += " " + to_string(p);
+    return wrong(str_cat(called(id), " on the mesh axis '", mesh_.axes[on].name, "': ", why, " (", text, "; rule: ",
+                         to_string(rule), ")"));
+  }
+
+  const Graph& graph_;
+  const Sizes& sizes_;
+  const RuleTable& rules_;
+  const Mesh& mesh_;
+  const Assignment& a_;
+  std::map<Reader, Placement> arrives_;  // what reshards change
+};
+
+}  // namespace
+
+Status verify(const Graph& graph, const Sizes& sizes, const RuleTable& rules, const Mesh& mesh, const Assignment& a,
+              const VerifyRequest& request) {
+  return Check(graph, sizes, rules, mesh, a).run(request);
+}
+
+}  // namespace argosy

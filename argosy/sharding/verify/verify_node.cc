@@ -1,0 +1,190 @@
+#include "argosy/sharding/verify/verify_node.h"
+
+#include <algorithm>
+
+namespace argosy {
+
+namespace {
+
+using Kind = OperandRule::Kind;
+
+bool is_varying(const Placement& p) { return p.kind == Placement::Kind::kVarying; }
+
+// What an input that holds no sharded factor and is no partial sum may be.
+std::string why_not_plain(const OperandRule& o, std::size_t i, const Placement& p, bool scratch_varies) {
+  if (p.is_replicate() && !(o.kind == Kind::kScratch && scratch_varies)) return "";
+  if (o.kind == Kind::kShapeOnly && (p.is_shard() || p.is_partial())) return "";
+  if (o.kind == Kind::kScratch && scratch_varies && is_varying(p)) return "";
+  return str_cat("input ", i, " must be replicated, not ", to_string(p));
+}
+
+std::string flow(const OpDef& op, const std::vector<Placement>& in, const std::vector<Placement>& out) {
+  if (in.empty()) return "it has no inputs";
+  const bool conditional = op.flow == Flow::kSwitch;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (conditional && i == 1) {
+      if (!in[i].is_replicate()) return "its predicate is not the same on every device";
+    } else if (in[i] != in[0]) {
+      return str_cat("input ", i, " is not what input 0 is");
+    }
+  }
+  if (is_varying(in[0])) return "a varying value is passed on";
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const bool index = op.flow == Flow::kMerge && k == 1;
+    if (out[k] != (index ? Placement::replicate() : in[0])) return str_cat("output ", k, " is not what its input is");
+  }
+  return "";
+}
+
+std::string all_alike(const std::vector<Placement>& in, const std::vector<Placement>& out, bool once) {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const bool one = once && in[i].kind == Placement::Kind::kOnce;
+    if (!in[i].is_replicate() && !one) return str_cat("input ", i, " must be replicated, not ", to_string(in[i]));
+  }
+  const Placement want = once ? Placement::once() : Placement::replicate();
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    if (out[k] != want) return str_cat("output ", k, " is ", to_string(want), ", not ", to_string(out[k]));
+  }
+  return "";
+}
+
+class Factors {
+ public:
+  Factors(const ShardingRule& rule, const Way& way, const std::vector<Placement>& in, const std::vector<Placement>& out)
+      : rule_(rule), way_(way), in_(in), out_(out) {}
+
+  std::string why_not() const {
+    switch (way_.kind) {
+      case Way::Kind::kWhole: return whole();
+      case Way::Kind::kFactor: return sharded();
+      case Way::Kind::kLinear: {
+        if (way_.index < 0 || way_.index >= std::ssize(rule_.linear)) return "there is no such linear group";
+        return partial(rule_.linear[static_cast<std::size_t>(way_.index)], {Placement::partial(Combine::kSum)});
+      }
+      case Way::Kind::kMonotone: {
+        const bool listed = std::count(rule_.monotone.begin(), rule_.monotone.end(), way_.index) > 0;
+        if (!listed) return "it is not monotone in this input";
+        return partial({way_.index}, {Placement::partial(Combine::kMax), Placement::partial(Combine::kMin)});
+      }
+      default: return "its rule knows no such way";
+    }
+  }
+
+ private:
+  std::string whole() const {
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      if (std::string why = why_not_plain(rule_.inputs[i], i, in_[i], false); !why.empty()) return why;
+    }
+    for (std::size_t k = 0; k < out_.size(); ++k) {
+      if (!out_[k].is_replicate()) return str_cat("output ", k, " is R, not ", to_string(out_[k]));
+    }
+    return "";
+  }
+
+  std::string partial(const std::vector<int>& members, const std::vector<Placement>& allowed) const {
+    if (!rule_.updates.empty()) return "the new value of a variable would be partial";
+    const Placement& p = in_[static_cast<std::size_t>(members[0])];
+    if (std::find(allowed.begin(), allowed.end(), p) == allowed.end()) return "its input is not partial in that way";
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      if (std::find(members.begin(), members.end(), static_cast<int>(i)) != members.end()) {
+        if (in_[i] != p) return str_cat("input ", i, " is ", to_string(in_[i]), ", which would count on every device");
+      } else if (std::string why = why_not_plain(rule_.inputs[i], i, in_[i], false); !why.empty()) {
+        return why;
+      }
+    }
+    for (std::size_t k = 0; k < out_.size(); ++k) {
+      const Kind kind = rule_.outputs[k].kind;
+      const Placement want = kind == Kind::kEqual    ? Placement::replicate()
+                             : kind == Kind::kOpaque ? Placement::varying()
+                                                     : p;
+      if (out_[k] != want) return str_cat("output ", k, " is ", to_string(want), ", not ", to_string(out_[k]));
+    }
+    return "";
+  }
+
+  // --- along a factor: rows of a dimension are numbered outer factor first
+  std::string sharded() const {
+    if (way_.index < 0 || way_.index >= std::ssize(rule_.factors)) return "there is no such factor";
+    const Factor& f = rule_.factors[static_cast<std::size_t>(way_.index)];
+    const bool forbidden =
+        f.role == FactorRole::kWhole || f.role == FactorRole::kHalo || f.role == FactorRole::kRows;
+    if (forbidden) return str_cat("it must not be sharded along ", f.name);
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      Placement want;
+      if (std::string why = find(rule_.inputs[i], want); !why.empty()) return str_cat("input ", i, ": ", why);
+      if (!want.is_shard()) {
+        if (std::string why = why_not_plain(rule_.inputs[i], i, in_[i], true); !why.empty()) return why;
+      } else if (in_[i] != want) {
+        return str_cat("input ", i, " must be ", to_string(want), ", not ", to_string(in_[i]));
+      }
+    }
+    for (std::size_t k = 0; k < out_.size(); ++k) {
+      Placement want;
+      if (std::string why = find(rule_.outputs[k], want); !why.empty()) return str_cat("output ", k, ": ", why);
+      if (!want.is_shard()) {
+        if (std::string why = lacking(rule_.outputs[k], f, want); !why.empty()) return str_cat("output ", k, ": ", why);
+      }
+      if (out_[k] != want) return str_cat("output ", k, " is ", to_string(want), ", not ", to_string(out_[k]));
+    }
+    return "";
+  }
+
+  // The shard of an operand that has the factor; `p` stays R where it has not.
+  std::string find(const OperandRule& o, Placement& p) const {
+    if (o.kind != Kind::kDims) return "";
+    for (std::size_t d = 0; d < o.dims.size(); ++d) {
+      std::int64_t rows = 1;  // inside of what was met so far
+      bool met = false;
+      for (auto f = o.dims[d].rbegin(); f != o.dims[d].rend(); ++f) {
+        const std::int64_t size = rule_.factors[static_cast<std::size_t>(*f)].size;
+        if (*f == way_.index) {
+          if (p.is_shard() || met) return "it has the factor twice";
+          p = Placement::shard(static_cast<int>(d), way_.rounds, way_.unit * rows);
+          met = true;
+          continue;
+        }
+        if (o.dims[d].size() > 1 && size <= 0) return "sizes beside the factor are not known";
+        (met ? p.rounds : rows) *= size;
+      }
+    }
+    return "";
+  }
+
+  static std::string lacking(const OperandRule& o, const Factor& f, Placement& p) {
+    if (o.kind == Kind::kEqual || f.role == FactorRole::kEqual) return "";
+    if (o.kind == Kind::kOpaque) {
+      p = Placement::varying();
+    } else if (f.role == FactorRole::kSum || f.role == FactorRole::kMean) {
+      p = Placement::partial(Combine::kSum);
+    } else if (f.role == FactorRole::kMax || f.role == FactorRole::kMin) {
+      p = Placement::partial(f.role == FactorRole::kMax ? Combine::kMax : Combine::kMin);
+    } else {
+      return str_cat("it lacks ", f.name);
+    }
+    return "";
+  }
+
+  const ShardingRule& rule_;
+  const Way& way_;
+  const std::vector<Placement>&in_, &out_;
+};
+
+}  // namespace
+
+std::string why_not(const OpDef& op, const ShardingRule& rule, const Way& way, const std::vector<Placement>& in,
+                    const std::vector<Placement>& out) {
+  switch (op.flow) {
+    case Flow::kSwitch:
+    case Flow::kMerge:
+    case Flow::kEnter:
+    case Flow::kExit:
+    case Flow::kNextIteration: return way.kind == Way::Kind::kPass ? flow(op, in, out) : "control flow passes on";
+    default: break;
+  }
+  if (rule.kind == ShardingRule::Kind::kFactors) return Factors(rule, way, in, out).why_not();
+  const bool once = rule.kind == ShardingRule::Kind::kOnce;
+  if (way.kind != (once ? Way::Kind::kOnce : Way::Kind::kWhole)) return "its rule knows no such way";
+  return all_alike(in, out, once);
+}
+
+}  // namespace argosy

@@ -1,0 +1,17 @@
+// Holds the rule of one node against what arrives and what the node is said to give, on one mesh axis. Internal to
+// verify/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "argosy/op/definition/sharding_rule.h"
+#include "argosy/sharding/assignment.h"
+
+namespace argosy {
+
+// "": it holds. Else the reason, for a message.
+std::string why_not(const OpDef& op, const ShardingRule& rule, const Way& way, const std::vector<Placement>& in,
+                    const std::vector<Placement>& out);
+
+}  // namespace argosy

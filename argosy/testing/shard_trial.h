@@ -1,0 +1,47 @@
+// Runs a case whole and on shards, and compares: whether what a sharding rule claims of a node is true for this case.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "argosy/op/definition/sharding_rule.h"
+#include "argosy/sharding/rules/candidates.h"
+#include "argosy/testing/random_case.h"
+
+namespace argosy {
+
+// What a run of a case gives. `after`: by input, the value of the variable there; not valid() elsewhere.
+struct CaseResult {
+  std::vector<Tensor> outputs, after;
+};
+
+// Runs the case on its first CPU kernel. The case's own variables keep their values.
+Result<CaseResult> run_case(const RandomCase& c);
+
+// The rule of the case's node; shapes of outputs are those of `result`.
+Result<ShardingRule> rule_of_case(const RandomCase& c, const CaseResult& result);
+
+struct TrialOutcome {
+  enum class Kind : char {
+    kHeld,
+    kWrong,         // the claim is not true
+    kRefusesEmpty,  // a shard without elements is refused: an error, not a wrong value
+    kNotTried       // the values tell nothing: not finite
+  };
+  Kind kind = Kind::kHeld;
+  std::string why = {};  // kWrong, kRefusesEmpty
+};
+
+// The candidate shards a factor. `ends`: where the shards end, along the factor: {1, 4} for two shards of 4 elements.
+TrialOutcome try_factor(const RandomCase& c, const CaseResult& global, const ShardingRule& rule,
+                        const Candidate& candidate, const std::vector<std::int64_t>& ends);
+
+// The candidate has partial inputs: those of `partial` are made so, with unequal parts; other members of the linear
+// group count on the first shard.
+TrialOutcome try_partial(const RandomCase& c, const CaseResult& global, const Candidate& candidate,
+                         const std::vector<int>& partial, int shards);
+
+// Whether the rule fits the node's tensors: as many operands and dimensions, and the sizes of factors. Empty: it does.
+std::string misfit(const RandomCase& c, const CaseResult& result, const ShardingRule& rule);
+
+}  // namespace argosy
