@@ -101,7 +101,8 @@ void define_constant(OpRegistry& ops) {
              .shape = attr_shape,
              .gradient = kNotDifferentiable,
              .cost = free_cost,
-             .stateful = true});
+             .stateful = true,
+             .may_be_fed = true});
   }
   ops.add({.name = "PlaceholderWithDefault",
            .doc = "A value that may be fed.",
@@ -112,6 +113,7 @@ void define_constant(OpRegistry& ops) {
            .gradient = pass_on,
            .cost = free_cost,
            .forwards = true,
+           .may_be_fed = true,
            .batch_rule = BatchRule::kPerExample});
   ops.add({.name = "_Arg",
            .doc = "Parameter `index` of a function.",
@@ -120,7 +122,8 @@ void define_constant(OpRegistry& ops) {
            .shape = arg_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
-           .stateful = true});
+           .stateful = true,
+           .may_be_fed = true});
   ops.add(
       {.name = "_Missing",
        .doc =

@@ -71,7 +71,7 @@ Value HostSizes::begin(Value size, const Placement& p, int d) {
 
 Value HostSizes::pack(const std::vector<Value>& sizes, DType dtype) {
   const auto on = graph_.device(kHost);
-  if (sizes.empty()) return constant(graph_, Tensor(dtype, Shape({0})), "sharding/sizes");
+  if (sizes.empty()) return constant(graph_, Tensor::zeros(dtype, Shape({0})), "sharding/sizes");
   const Value all = graph_.add("Pack", sizes, {{"axis", 0}}, "sharding/sizes");
   return dtype == DType::kInt64 ? all : graph_.add("Cast", {all}, {{"DstT", dtype}}, "sharding/sizes");
 }

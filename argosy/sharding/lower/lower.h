@@ -62,8 +62,6 @@ class Lowered {
   NodeId copy(int device, NodeId id) const;  // itself where it is not copied
   std::vector<NodeId> variables() const;     // that are copied
   const std::vector<LoweredCollective>& collectives() const;
-  // Nodes whose draws are made once for all devices, or shared out, are one device's. These are not.
-  bool draws_once(NodeId id) const;
 
  private:
   explicit Lowered(std::unique_ptr<LowerState> state);

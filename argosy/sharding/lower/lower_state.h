@@ -37,6 +37,7 @@ struct LowerState {
   std::vector<std::vector<NodeId>> copies;     // [device][node]
   std::vector<std::vector<Endpoint>> outputs;  // [device][output of the base]: what has its layout
   std::vector<std::vector<Endpoint>> changed;  // [reshard][device]; empty: not built yet
+  std::map<std::size_t, std::vector<Endpoint>> summed;       // [reshard][device]: all-reduces of partial sums
   std::map<std::pair<NodeId, int>, std::size_t> reshard_of;  // by use: the last reshard that it goes through
   std::vector<LoweredCollective> collectives;
   std::map<Endpoint, Value> fetched;
@@ -48,7 +49,6 @@ struct LowerState {
     Graph::Use use;
   };
   std::vector<Late> late;
-  std::vector<NodeId> drawn_once;
   std::optional<HostSizes> host;
 
   int size() const { return static_cast<int>(devices.size()); }

@@ -39,7 +39,7 @@ Regions find_regions(const Graph& graph, const std::vector<NodeId>& order) {
       const std::string name = n.attrs.get_string("frame_name");
       const auto [at, fresh] = by_name.try_emplace({frame, name}, static_cast<int>(r.frames.size()));
       if (fresh) {
-        r.frames.push_back({.name = name, .around = frame, .enter = id});
+        r.frames.push_back({.name = name, .around = frame, .enter = id, .enters = {}});
         depth.push_back(depth[static_cast<std::size_t>(frame)] + 1);
       }
       r.frames[static_cast<std::size_t>(at->second)].enters.push_back(id);
