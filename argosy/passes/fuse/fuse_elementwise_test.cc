@@ -358,7 +358,8 @@ TEST(FuseElementwise, TurnsStayApart) {
   EXPECT_EQ(ops.at("_FusedElementwise"), 2) << "one of each turn";
   EXPECT_EQ(ops.count("AddV2"), 1u);
   for (const Node& n : after.graph.nodes()) {
-    if (n.op->name == "_FusedElementwise") EXPECT_GE(Turn::of(n.attrs).number, 0) << "it is still of its turn";
+    if (n.op->name != "_FusedElementwise") continue;
+    EXPECT_GE(Turn::of(n.attrs).number, 0) << "it is still of its turn";
   }
   expect_bitwise_equal(step, after,
                        {{"x0", numbers(DType::kFloat32, {64}, 1)}, {"x1", numbers(DType::kFloat32, {64}, 2)}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "argosy/ops/collective/turns.h"
 #include "argosy/runtime/compile/capture_regions.h"
 #include "argosy/runtime/compile/deadness.h"
 #include "argosy/runtime/compile/frames.h"
@@ -83,7 +84,10 @@ class Compiler {
     return true;
   }
   bool give_up(const std::vector<InstructionGraph::Before>& after, std::string_view why) {
-    step_.info.passes.push_back(str_cat("order: by dataflow rules, since ", why));
+    const bool turns = std::any_of(instructions_.nodes.begin(), instructions_.nodes.end(),
+                                   [](const Node* n) { return n != nullptr && Turn::of(n->attrs).number > 0; });
+    step_.info.passes.push_back(str_cat("order: by dataflow rules, since ", why,
+                                        turns ? "; turns run side by side, in the memory of all" : ""));
     instructions_.after = after;
     order_.clear();
     flow_.reset();

@@ -250,6 +250,7 @@ Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const
     list[m].turn = turns[node];
     if (node < instructions) {
       list[m].async = step_.instructions[node].async;
+      list[m].light = instructions_.nodes[node] != nullptr && Turn::of(instructions_.nodes[node]->attrs).sum;
       list[m].late = !late.empty() && late[node] != 0;
       list[m].group = groups_[node];
     }

@@ -121,7 +121,8 @@ TEST(Turns, ADeviceAddsItsTurnsAndBringsOneValue) {
   EXPECT_EQ(sums(*two), 6);
   EXPECT_EQ(ops_of(const_cast<DataParallel&>(*one).graph())["_AllReduce"], 0);
   for (const Node& n : const_cast<DataParallel&>(*two).graph().nodes()) {
-    if (n.op->name == "_AllReduce") EXPECT_EQ(n.inputs.size(), 1u);
+    if (n.op->name != "_AllReduce") continue;
+    EXPECT_EQ(n.inputs.size(), 1u);
   }
   EXPECT_EQ(ops_of(const_cast<DataParallel&>(*two).graph())["ApplyGradientDescent"], 2) << "one a device";
 }

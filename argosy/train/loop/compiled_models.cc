@@ -28,7 +28,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModels::make(const std::vector<De
   CompiledModelOptions program{
       .devices = devices, .loss_placement = options_.loss_placement, .sync_batch_norm = options_.sync_batch_norm};
   if (!for_training) program.loss_placement.reset();
-  if (for_training) {
+  if (for_training && purpose != Purpose::kAlone) {
     program.accumulate = options_.strategy.accumulate;
     program.zero = options_.strategy.zero;
   }
@@ -48,6 +48,10 @@ Result<std::unique_ptr<CompiledModel>> CompiledModels::make(const std::vector<De
 Result<std::unique_ptr<CompiledModel>> CompiledModels::make_measured(const std::vector<DeviceSpec>& devices,
                                                                      std::shared_ptr<DeviceSet> device_set) const {
   return make(devices, Purpose::kMeasurement, std::move(device_set));
+}
+
+Result<std::unique_ptr<CompiledModel>> CompiledModels::make_alone(std::shared_ptr<DeviceSet> device_set) const {
+  return make({devices_[0]}, Purpose::kAlone, std::move(device_set));
 }
 
 Result<CompiledModel*> CompiledModels::evaluator() {

@@ -31,12 +31,14 @@ class CompiledModels {
   // Compiles the model for training on some of the devices, with its own variables on `device_set`. Not traced.
   Result<std::unique_ptr<CompiledModel>> make_measured(const std::vector<DeviceSpec>& devices,
                                                        std::shared_ptr<DeviceSet> device_set) const;
+  // Compiles the model for training on the first device, which takes the global batch at once: no strategy.
+  Result<std::unique_ptr<CompiledModel>> make_alone(std::shared_ptr<DeviceSet> device_set) const;
 
   // The metrics over all examples, each used once.
   Result<Evaluation> evaluate(const data::Dataset& test);
 
  private:
-  enum class Purpose : char { kTraining, kEvaluation, kMeasurement };
+  enum class Purpose : char { kTraining, kEvaluation, kMeasurement, kAlone };
   Result<std::unique_ptr<CompiledModel>> make(const std::vector<DeviceSpec>& devices, Purpose purpose,
                                               std::shared_ptr<DeviceSet> device_set) const;
 

@@ -14,13 +14,13 @@ constexpr double kCheckReplicasShare = 0.01;  // of the time, at most
 StepChecks::StepChecks(const CompiledModels& models, const TrainerOptions& options, TrainReport& report)
     : options_(options), report_(report) {
   if (options.check_replicas_every != 0) replicas_.emplace(models.training(), models.devices(), options.devices);
-  if (options.check_steps > 0 && models.devices().size() < 2) {
+  if (options.check_steps > 0 && models.devices().size() < 2 && options.strategy.accumulate < 2) {
     report_.not_checked = "there is one device: nothing to compare with it";
   } else if (options.check_steps > 0) {
     one_device_.emplace(models.training(), models.devices().size(), options.sync_batch_norm,
                         [&models, &options]() -> Result<std::unique_ptr<CompiledModel>> {
                           ARGOSY_ASSIGN_OR_RETURN(auto device_set, DeviceSet::make(options.devices));
-                          return models.make_measured({models.devices()[0]}, std::move(device_set));
+                          return models.make_alone(std::move(device_set));
                         });
   }
 }

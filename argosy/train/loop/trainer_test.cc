@@ -87,6 +87,23 @@ TEST(Trainer, FirstStepsAreComparedWithOneDevice) {
   EXPECT_NE(alone->not_checked.find("one device"), std::string::npos);
 }
 
+// Micro-batches change what a step needs, not what it does: it is checked against the global batch at once.
+TEST(Trainer, MicroBatchesLearnTheSame) {
+  const auto whole = train(sector_model(16, 0.3), options_for("cpu:0", 40));
+  ASSERT_TRUE(whole.ok()) << whole.status().to_string();
+  for (const char* devices : {"cpu:0", "2"}) {
+    TrainerOptions options = options_for(devices, 40);
+    options.strategy.accumulate = 4;
+    options.check_steps = 3;
+    const auto turns = train(sector_model(16, 0.3), options);
+    ASSERT_TRUE(turns.ok()) << turns.status().to_string();
+    EXPECT_EQ(turns->checked_steps, 3) << turns->not_checked;
+    for (std::size_t i = 0; i < 20; ++i) EXPECT_NEAR(turns->losses[i], whole->losses[i], 1e-5) << i;
+    EXPECT_EQ(turns->evaluation, whole->evaluation);
+    EXPECT_NE(turns->strategy.find("4 micro-batches"), std::string::npos) << turns->strategy;
+  }
+}
+
 TEST(Trainer, LearnsTheSameOnOneDeviceAndOnTwo) {
   const auto one = train(sector_model(), options_for("cpu:0", 150));
   ASSERT_TRUE(one.ok()) << one.status().to_string();

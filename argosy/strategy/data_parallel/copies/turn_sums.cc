@@ -16,8 +16,8 @@ int shards_per_sum(const ReplicaLayout& layout, DType dtype) {
 Value sum_of_turns(ReplicaBuild& b, int first, int last, const std::function<Value(int shard)>& value,
                    std::string_view name) {
   const auto on = b.graph.device(b.layout.devices[b.layout.device_of[first]]);
-  const auto scope = b.graph.name_scope(name);
   const auto sum = [&](const Value& earlier, const Value& later, int shard) {
+    const auto scope = b.graph.name_scope(name);
     Value v = add(earlier, later);
     if (!v.valid()) return v;
     b.graph.set_attr(v.node(), kTurnSumAttr, std::int64_t{b.layout.turn_of(shard)});
