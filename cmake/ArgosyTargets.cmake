@@ -264,7 +264,7 @@ function(argosy_op_families)
   set(options -fno-math-errno -fno-trapping-math)
   set(optimise_quick -O1)
   set(optimise_plain -O2)
-  argosy_library(ops QUICK SOURCES ops.cc ${definitions} op_rows.cc handle_ops.cc DEPS argosy_graph)
+  argosy_library(ops QUICK SOURCES ops.cc ${definitions} op_rows.cc handle_ops.cc sharding_parts.cc DEPS argosy_graph)
   if(ARGOSY_SANITIZE MATCHES "undefined")
     # Its checks of virtual calls want the type of every class that a header has pointers to, a device's events among them.
     target_link_libraries(argosy_ops INTERFACE argosy_device)

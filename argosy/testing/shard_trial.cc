@@ -12,6 +12,13 @@
 
 namespace argosy {
 
+Tensor variable_case(const Tensor& value) {
+  auto variable = std::make_shared<Variable>(value.dtype(), PartialShape::unknown(), host_allocator());
+  const Status assigned = variable->assign(value, false);
+  ARGOSY_CHECK(assigned.ok());
+  return Tensor::scalar(ResourceHandle("localhost", "v", std::move(variable)));
+}
+
 namespace {
 
 using Kind = OperandRule::Kind;
@@ -29,19 +36,12 @@ Tensor value_in(const Tensor& t) {
   return value.ok() ? *value : Tensor();
 }
 
-Tensor variable_of(const Tensor& value) {
-  auto variable = std::make_shared<Variable>(value.dtype(), PartialShape::unknown(), host_allocator());
-  const Status assigned = variable->assign(value, false);
-  ARGOSY_CHECK(assigned.ok());
-  return Tensor::scalar(ResourceHandle("localhost", "v", std::move(variable)));
-}
-
 // An input, or the value of the variable that it names.
 Tensor data_of(const Tensor& input) { return variable_in(input) == nullptr ? input : value_in(input); }
 
 // Input `i` becomes `data`: the value of a new variable where it names one.
 void set_data(RandomCase& c, std::size_t i, const Tensor& data) {
-  c.inputs[i] = variable_in(c.inputs[i]) == nullptr ? data : variable_of(data);
+  c.inputs[i] = variable_in(c.inputs[i]) == nullptr ? data : variable_case(data);
 }
 
 bool has_elements(DType d) { return is_plain(d) || d == DType::kString; }
@@ -102,7 +102,7 @@ std::string compare(const std::vector<Tensor>& parts, const Placement& p, const 
 Result<CaseResult> run_case(const RandomCase& c) {
   RandomCase own = c;
   for (std::size_t i = 0; i < own.inputs.size(); ++i) {
-    if (const Tensor value = value_in(own.inputs[i]); value.valid()) own.inputs[i] = variable_of(value);
+    if (const Tensor value = value_in(own.inputs[i]); value.valid()) own.inputs[i] = variable_case(value);
   }
   CaseResult result;
   ARGOSY_ASSIGN_OR_RETURN(result.outputs, run_kernel(own, cpu_kernels(), false));

@@ -15,6 +15,9 @@ struct CaseResult {
   std::vector<Tensor> outputs, after;
 };
 
+// An input of a case: a variable that holds `value`.
+Tensor variable_case(const Tensor& value);
+
 // Runs the case on its first CPU kernel. The case's own variables keep their values.
 Result<CaseResult> run_case(const RandomCase& c);
 

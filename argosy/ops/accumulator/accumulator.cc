@@ -3,6 +3,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/handle_ops.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -31,7 +32,7 @@ void add(OpRegistry& ops, OpRow row, bool resource) {
 
 }  // namespace
 
-void define_accumulator(OpRegistry& ops) {
+static void add_accumulator_ops(OpRegistry& ops) {
   const std::string dtype = "dtype: number";
   for (const char* name :
        {"ConditionalAccumulator", "SparseConditionalAccumulator", "ResourceConditionalAccumulator"}) {
@@ -96,6 +97,10 @@ void define_accumulator(OpRegistry& ops) {
        take_shape,
        {.async = true}},
       false);
+}
+
+void define_accumulator(OpRegistry& ops) {
+  with_sharding(ops, add_accumulator_ops, {}, "once: an accumulator is in one place");
 }
 
 namespace {

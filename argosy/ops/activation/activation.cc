@@ -8,6 +8,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/activation/bias.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -84,7 +85,7 @@ constexpr GradRow kGrads[] = {
 
 }  // namespace
 
-void define_activation(OpRegistry& ops) {
+static void add_activation_ops(OpRegistry& ops) {
   for (const ActivationRow& row : kActivations) {
     ops.add({.name = row.name,
              .doc = row.doc,
@@ -118,7 +119,8 @@ void define_activation(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = leaky_gradient,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "LeakyReluGrad",
            .doc = "gradients, times alpha where features <= 0",
            .inputs = {"gradients: T", "features: T"},
@@ -128,8 +130,20 @@ void define_activation(OpRegistry& ops) {
            .gradient = leaky_grad_gradient,
            .linear = Linear::kFirst,
            .in_place = {{0, 0, true}, {1, 0, true}},
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., i.. -> i..; linear 0"});
   define_bias(ops);
+}
+
+void define_activation(OpRegistry& ops) {
+  with_sharding(ops, add_activation_ops,
+                {{"Relu", "i.. -> i..; monotone 0"},
+                 {"Relu6", "i.. -> i..; monotone 0"},
+                 {"ReluGrad", "i.., i.. -> i..; linear 0"},
+                 {"Relu6Grad", "i.., i.. -> i..; linear 0"},
+                 {"EluGrad", "i.., i.. -> i..; linear 0"},
+                 {"SeluGrad", "i.., i.. -> i..; linear 0"},
+                 {"SoftplusGrad", "i.., i.. -> i..; linear 0"}});
 }
 
 namespace {

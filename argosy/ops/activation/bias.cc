@@ -70,7 +70,8 @@ void define_bias(OpRegistry& ops) {
            .gradient = bias_gradient,
            .linear = Linear::kJointly,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "n i.. c, c -> n i.. c; layout data_format"});
   ops.add({.name = "BiasAddV1",
            .doc = "value + bias, one number a column.",
            .inputs = {"value: T", "bias: T"},
@@ -80,7 +81,8 @@ void define_bias(OpRegistry& ops) {
            .gradient = bias_gradient,
            .linear = Linear::kJointly,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. c, c -> i.. c"});
   ops.add({.name = "BiasAddGrad",
            .doc = "The sum over all but the channels.",
            .inputs = {"out_backprop: T"},
@@ -89,7 +91,8 @@ void define_bias(OpRegistry& ops) {
            .shape = bias_grad_shape,
            .gradient = bias_grad_gradient,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kSum});
+           .batch_rule = BatchRule::kSum,
+           .sharding = "n i.. c -> c; sum n i..; linear 0; layout data_format"});
 }
 
 Value bias_add(Value x, Value bias, std::string_view data_format, std::string_view name) {

@@ -1,15 +1,24 @@
 #include "argosy/ops/array/array.h"
 
 #include "argosy/ops/array/array_registration.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
-void define_array(OpRegistry& ops) {
+static void add_array_ops(OpRegistry& ops) {
   define_array_copies(ops);
   define_array_combinations(ops);
   define_data_formats(ops);
   define_array_searches(ops);
   define_array_assignments(ops);
+}
+
+void define_array(OpRegistry& ops) {
+  with_sharding(ops, add_array_ops,
+                {{"DataFormatDimMap", "i.. -> i.."},
+                 {"DataFormatVecPermute", "whole: it permutes all elements"},
+                 {"LowerBound", "r s, r n -> r n; whole s"},
+                 {"UpperBound", "r s, r n -> r n; whole s"}});
 }
 
 Value ensure_shape(Value x, PartialShape shape) {

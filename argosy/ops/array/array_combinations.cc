@@ -60,7 +60,8 @@ void define_array_combinations(OpRegistry& ops) {
            .attrs = {"T: real"},
            .shape = cross_shape,
            .gradient = cross_gradient,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c, i.. c -> i.. c; whole c; linear 0 | 1"});
   ops.add({.name = "AccumulateNV2",
            .doc = "The sum of all inputs.",
            .inputs = {"inputs: N * T"},
@@ -70,14 +71,16 @@ void define_array_combinations(OpRegistry& ops) {
            .gradient = accumulate_gradient,
            .commutative = true,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. * -> i..; linear 0"});
   ops.add({.name = "ParallelConcat",
            .doc = "Rows one below the other.",
            .inputs = {"values: N * T"},
            .outputs = {"output: T"},
            .attrs = {"N: int >= 1", "T: type", "shape: shape"},
            .shape = parallel_concat_shape,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .sharding = "whole: an attribute says how large its output is"});
 }
 
 }  // namespace argosy

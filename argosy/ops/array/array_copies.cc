@@ -3,6 +3,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/array/array_registration.h"
+#include "argosy/ops/shape/shape_sharding.h"
 
 namespace argosy {
 
@@ -44,7 +45,8 @@ void define_array_copies(OpRegistry& ops) {
            .gradient = pass_gradient,
            .cost = free_cost,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = ensure_shape_sharding});
   ops.add({.name = "DeepCopy",
            .doc = "A copy in memory of its own.",
            .inputs = {"x: T"},
@@ -53,7 +55,8 @@ void define_array_copies(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .stateful = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i..; linear 0"});
   ops.add({.name = "GuaranteeConst",
            .doc = "The input, which the user says never changes.",
            .inputs = {"input: T"},
@@ -64,7 +67,8 @@ void define_array_copies(OpRegistry& ops) {
            .cost = free_cost,
            .stateful = true,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i..; linear 0"});
   ops.add({.name = "Empty",
            .doc = "A tensor of this shape whose elements nobody has set.",
            .inputs = {"shape: int32"},
@@ -74,6 +78,7 @@ void define_array_copies(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .stateful = true,
            .blocks_gradient = true,
+           .sharding = "whole: its values are nothing that a rule speaks of",
            .host_inputs = {0}});
 }
 

@@ -52,6 +52,7 @@ void define_array_assignments(OpRegistry& ops) {
            .shape = assign_shape,
            .gradient = update_gradient,
            .in_place = {{0, 0}},
+           .sharding = "whole: it writes a part of its input",
            .host_inputs = {1, 2, 3}});
   ops.add({.name = "StridedSliceAssign",
            .doc = "Replaces a slice of a variable.",
@@ -60,6 +61,7 @@ void define_array_assignments(OpRegistry& ops) {
            .attrs = attrs,
            .shape = assign_shape,
            .gradient = kNotDifferentiable,
+           .sharding = "whole: it writes a part of its input",
            .host_inputs = {1, 2, 3}});
   ops.add({.name = "ResourceStridedSliceAssign",
            .doc = "Replaces a slice of a variable.",
@@ -68,6 +70,7 @@ void define_array_assignments(OpRegistry& ops) {
            .shape = assign_shape,
            .gradient = kNotDifferentiable,
            .stateful = true,
+           .sharding = "whole: it writes a part of its input",
            .host_inputs = {1, 2, 3}});
 }
 

@@ -89,7 +89,8 @@ void define_array_searches(OpRegistry& ops) {
            .shape = unravel_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .sharding = "i, . -> 1 i"});
   ops.add({.name = "HistogramFixedWidth",
            .doc = "How many values fall into intervals of equal width.",
            .inputs = {"values: T", "value_range: T", "nbins: int32"},
@@ -98,6 +99,7 @@ void define_array_searches(OpRegistry& ops) {
            .shape = histogram_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
+           .sharding = "i.., ., . -> 1; sum i..",
            .host_inputs = {1, 2}});
   ops.add({.name = "NthElement",
            .doc = "The n-th smallest element along the last axis.",
@@ -108,6 +110,7 @@ void define_array_searches(OpRegistry& ops) {
            .gradient = nth_gradient,
            .cpu_only = true,
            .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c, . -> i..; whole c",
            .host_inputs = {1}});
 }
 

@@ -3,6 +3,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/handle_ops.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -33,7 +34,7 @@ Status size_shape(ShapeContext& c) {
 
 }  // namespace
 
-void define_barrier(OpRegistry& ops) {
+static void add_barrier_ops(OpRegistry& ops) {
   ops.add({.name = "Barrier",
            .doc = "Elements whose components come one by one.",
            .outputs = {"handle: Ref(string)"},
@@ -79,6 +80,10 @@ void define_barrier(OpRegistry& ops) {
          .shape = size_shape,
          .gradient = kNotDifferentiable});
   }
+}
+
+void define_barrier(OpRegistry& ops) {
+  with_sharding(ops, add_barrier_ops, {}, "once: the elements of a barrier are in one place");
 }
 
 Value barrier(Graph& graph, const BarrierSpec& spec, std::string_view name) {

@@ -91,6 +91,7 @@ void define_broadcast(OpRegistry& ops) {
            .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., size(0) -> i..; linear 0; broadcasts",
            .host_inputs = {1}});
   ops.add({.name = "BroadcastGradientArgs",
            .doc = "The axes that gradients of two broadcast shapes are summed over.",
@@ -103,6 +104,7 @@ void define_broadcast(OpRegistry& ops) {
            .known_ints = gradient_args_ints,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kShapeMath,
+           .sharding = "whole: it compares sizes",
            .host_inputs = {0, 1},
            .host_outputs = {0, 1}});
   ops.add({.name = "BroadcastArgs",
@@ -116,6 +118,7 @@ void define_broadcast(OpRegistry& ops) {
            .known_ints = args_ints,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kShapeMath,
+           .sharding = "whole: it compares sizes",
            .host_inputs = {0, 1},
            .host_outputs = {0}});
 }

@@ -2,11 +2,12 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
 // The gradient of EagerPyFunc is another one, which TensorFlow's Python makes: it alone has the functions.
-void define_callback(OpRegistry& ops) {
+static void add_callback_ops(OpRegistry& ops) {
   const auto add = [&](const char* name, const char* doc, std::vector<std::string> attrs) {
     attrs.insert(attrs.end(), {"Tin: list(type) >= 0", "Tout: list(type) >= 0"});
     ops.add({.name = name,
@@ -27,6 +28,8 @@ void define_callback(OpRegistry& ops) {
   add("EagerPyFunc", "Calls a function of the program that computes with TensorFlow itself.",
       {"token: string", "is_async: bool = false"});
 }
+
+void define_callback(OpRegistry& ops) { with_sharding(ops, add_callback_ops, {}, "once: it calls into the client"); }
 
 std::vector<Value> py_func(Graph& graph, std::vector<Value> inputs, const std::string& token,
                            const std::vector<DType>& dtypes) {

@@ -4,6 +4,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/random/random.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -42,7 +43,7 @@ Status hits_shape(ShapeContext& c) {
 
 }  // namespace
 
-void define_candidate(OpRegistry& ops) {
+static void add_candidate_ops(OpRegistry& ops) {
   const auto add = [&](const char* name, const char* doc, std::vector<std::string> more) {
     std::vector<std::string> attrs = {"num_true: int >= 1", "num_sampled: int >= 1", "unique: bool"};
     attrs.insert(attrs.end(), more.begin(), more.end());
@@ -82,6 +83,10 @@ void define_candidate(OpRegistry& ops) {
            .cpu_only = true,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kRowNumbers});
+}
+
+void define_candidate(OpRegistry& ops) {
+  with_sharding(ops, add_candidate_ops, {}, "whole: candidates are drawn for all examples");
 }
 
 namespace {

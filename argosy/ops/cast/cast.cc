@@ -4,8 +4,10 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/cast/cast_sharding.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -79,7 +81,7 @@ Status matching_parts(ShapeContext& c) {
 
 }  // namespace
 
-void define_cast(OpRegistry& ops) {
+static void add_cast_ops(OpRegistry& ops) {
   ops.add({.name = "Cast",
            .doc = "x in another dtype.",
            .inputs = {"x: SrcT"},
@@ -89,7 +91,8 @@ void define_cast(OpRegistry& ops) {
            .gradient = cast_gradient,
            .known_ints = cast_ints,
            .elementwise = true,
-           .linear = Linear::kJointly});
+           .linear = Linear::kJointly,
+           .sharding_rule = cast_sharding});
   const std::string plain =
       "{bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, "
       "complex128, "
@@ -104,7 +107,8 @@ void define_cast(OpRegistry& ops) {
            .cost = free_cost,
            .forwards = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "Complex",
            .doc = "real + i imag",
            .inputs = {"real: T", "imag: T"},
@@ -112,7 +116,8 @@ void define_cast(OpRegistry& ops) {
            .attrs = {"T: {float, double} = float", "Tout: {complex64, complex128} = complex64"},
            .shape = matching_parts<complex_of>,
            .gradient = complex_gradient,
-           .elementwise = true});
+           .elementwise = true,
+           .sharding = "i.., i.. -> i..; linear 0 1; broadcasts"});
   const auto part = [&](const char* name, const char* doc, const char* input, const char* output, GradientFn gradient) {
     ops.add({.name = name,
              .doc = doc,
@@ -135,7 +140,12 @@ void define_cast(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = conj_gradient,
            .elementwise = true,
-           .in_place = {{0, 0}}});
+           .in_place = {{0, 0}},
+           .sharding = "i.. -> i..; linear 0"});
+}
+
+void define_cast(OpRegistry& ops) {
+  with_sharding(ops, add_cast_ops, {{"Real", "i.. -> i..; linear 0"}, {"Imag", "i.. -> i..; linear 0"}});
 }
 
 Value cast(Value x, DType dtype) {

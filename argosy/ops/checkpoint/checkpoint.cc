@@ -3,6 +3,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/op_rows.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -138,9 +139,13 @@ void define_remaps(OpRegistry& ops) {
 
 }  // namespace
 
-void define_checkpoint(OpRegistry& ops) {
+static void add_checkpoint_ops(OpRegistry& ops) {
   define_remaps(ops);
   add_rows(ops, rows(), {.cost = free_cost, .stateful = true, .cpu_only = true, .opens_files = true});
+}
+
+void define_checkpoint(OpRegistry& ops) {
+  with_sharding(ops, add_checkpoint_ops, {}, "once: files are read and written once");
 }
 
 Value save(Value prefix, Value names, Value slices, const std::vector<Value>& tensors) {

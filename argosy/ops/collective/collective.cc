@@ -6,6 +6,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/collective/named_groups.h"
 #include "argosy/ops/collective/shard_batch.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -80,7 +81,7 @@ std::vector<Value> scale_gradient(GradContext& g) { return {scale_nonempty(g.dy(
 
 void define_shard_collectives(OpRegistry& ops);
 
-void define_collective(OpRegistry& ops) {
+static void add_collective_ops(OpRegistry& ops) {
   define_named_groups(ops);
   define_shard_collectives(ops);
   const std::vector<std::string> shard_attrs = {"index: int >= 0", "weights: list(int) >= 1"};
@@ -127,6 +128,10 @@ void define_collective(OpRegistry& ops) {
            .stateful = true,
            .async = true,
            .collective = true});
+}
+
+void define_collective(OpRegistry& ops) {
+  with_sharding(ops, add_collective_ops, {}, "whole: its group is made by hand, or by lowering");
 }
 
 Value shard_batch(Value x, const Int64s& weights, std::int64_t index, std::string_view name) {

@@ -4,6 +4,8 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/constant/constant_sharding.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -83,7 +85,7 @@ std::vector<Value> fill_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_constant(OpRegistry& ops) {
+static void add_constant_ops(OpRegistry& ops) {
   const std::vector<std::string> t = {"T: type"};
   ops.add({.name = "Const",
            .doc = "A tensor given at build time.",
@@ -92,7 +94,8 @@ void define_constant(OpRegistry& ops) {
            .shape = const_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
-           .known_ints = const_ints});
+           .known_ints = const_ints,
+           .sharding = "whole: every device has it"});
   for (const char* name : {"Placeholder", "PlaceholderV2"}) {
     ops.add({.name = name,
              .doc = "A value to feed.",
@@ -114,7 +117,8 @@ void define_constant(OpRegistry& ops) {
            .cost = free_cost,
            .forwards = true,
            .may_be_fed = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "whole: it is fed"});
   ops.add({.name = "_Arg",
            .doc = "Parameter `index` of a function.",
            .outputs = {"output: T"},
@@ -123,7 +127,8 @@ void define_constant(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .may_be_fed = true});
+           .may_be_fed = true,
+           .sharding = "whole: an argument of a function, whose body is put in its place first"});
   ops.add(
       {.name = "_Missing",
        .doc =
@@ -133,7 +138,8 @@ void define_constant(OpRegistry& ops) {
        .shape = unknown_output,
        .gradient = kNotDifferentiable,
        .cost = free_cost,
-       .stateful = true});
+       .stateful = true,
+       .sharding = "whole: stands for an op that is missing"});
   const auto handed_through = [&](const char* name, const char* doc, GradientFn gradient, bool blocks) {
     ops.add({.name = name,
              .doc = doc,
@@ -162,7 +168,8 @@ void define_constant(OpRegistry& ops) {
            .cost = free_cost,
            .linear = Linear::kJointly,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i..; linear 0; monotone 0"});
   ops.add({.name = "IdentityN",
            .doc = "Each input, once all are there.",
            .inputs = {"input: T"},
@@ -171,12 +178,14 @@ void define_constant(OpRegistry& ops) {
            .shape = identities_shape,
            .gradient = pass_on,
            .cost = free_cost,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = identity_n_sharding});
   ops.add({.name = "NoOp",
            .doc = "Nothing; a place to wait.",
            .shape = no_output,
            .gradient = kNotDifferentiable,
-           .cost = free_cost});
+           .cost = free_cost,
+           .sharding = "whole: every device has it"});
   const std::vector<std::string> ones = {
       "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, complex64, "
       "complex128, bool}"};
@@ -201,7 +210,18 @@ void define_constant(OpRegistry& ops) {
            .gradient = fill_gradient,
            .known_ints = fill_ints,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "size(0), - -> i..; linear 1; monotone 1",
            .host_inputs = {0}});
+}
+
+void define_constant(OpRegistry& ops) {
+  with_sharding(ops, add_constant_ops,
+                {{"Placeholder", "whole: it is fed"},
+                 {"PlaceholderV2", "whole: it is fed"},
+                 {"Identity", "i.. -> i..; linear 0; monotone 0"},
+                 {"Snapshot", "i.. -> i..; linear 0; monotone 0"},
+                 {"StopGradient", "i.. -> i..; linear 0; monotone 0"},
+                 {"ZerosLike", "i.. -> i..; linear 0"}});
 }
 
 Value constant(Graph& graph, Tensor value, std::string_view name) {

@@ -5,6 +5,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/control_flow/function_differentiation.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -87,6 +88,7 @@ void define_branches(OpRegistry& ops) {
                  .gradient = switch_gradient,
                  .cost = free_cost,
                  .flow = Flow::kSwitch,
+                 .sharding = "i.., . -> i.., i..; linear 0; monotone 0",
                  .host_inputs = {1}});
   add_both(ops, {.name = "Merge",
                  .doc = "The first input that is there, and which it was.",
@@ -97,6 +99,7 @@ void define_branches(OpRegistry& ops) {
                  .gradient = merge_gradient,
                  .cost = free_cost,
                  .flow = Flow::kMerge,
+                 .sharding = "i.. * -> i.., =; linear 0",
                  .host_outputs = {1}});
 }
 
@@ -111,7 +114,8 @@ void define_loops(OpRegistry& ops) {
             .gradient = kNotDifferentiable,
             .cost = free_cost,
             .forwards = true,
-            .flow = Flow::kEnter});
+            .flow = Flow::kEnter,
+            .sharding = "i.. -> i..; linear 0; monotone 0"});
   const auto one_to_one = [&](const char* name, const char* doc, Flow flow) {
     add_both(ops, {.name = name,
                    .doc = doc,
@@ -136,13 +140,14 @@ void define_loops(OpRegistry& ops) {
            .cost = free_cost,
            .forwards = true,
            .flow = Flow::kLoopCond,
+           .sharding = "whole: every device goes the same way",
            .host_inputs = {0},
            .host_outputs = {0}});
 }
 
 }  // namespace
 
-void define_control_flow(OpRegistry& ops) {
+static void add_control_flow_ops(OpRegistry& ops) {
   define_branches(ops);
   define_loops(ops);
   define_functional(ops);
@@ -151,7 +156,8 @@ void define_control_flow(OpRegistry& ops) {
            .shape = no_output,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
-           .flow = Flow::kControlTrigger});
+           .flow = Flow::kControlTrigger,
+           .sharding = "->"});
   ops.add({.name = "Abort",
            .doc = "Ends the step with an error. (TensorFlow ends the process.)",
            .attrs = {"error_msg: string = ''", "exit_without_error: bool = false"},
@@ -159,7 +165,20 @@ void define_control_flow(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "once: it ends the process"});
+}
+
+void define_control_flow(OpRegistry& ops) {
+  with_sharding(ops, add_control_flow_ops,
+                {{"RefSwitch", "i.., . -> i.., i..; linear 0; monotone 0"},
+                 {"RefMerge", "i.. * -> i.., =; linear 0"},
+                 {"RefEnter", "i.. -> i..; linear 0; monotone 0"},
+                 {"Exit", "i.. -> i..; linear 0; monotone 0"},
+                 {"RefExit", "i.. -> i..; linear 0; monotone 0"},
+                 {"NextIteration", "i.. -> i..; linear 0; monotone 0"},
+                 {"RefNextIteration", "i.. -> i..; linear 0; monotone 0"}},
+                "whole: its functions are put in its place before it is sharded");
 }
 
 std::pair<Value, Value> switch_value(Value data, Value pred, std::string_view name) {

@@ -157,6 +157,7 @@ void define_functional(OpRegistry& ops) {
            .cost = free_cost,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "whole: one truth value",
            .host_inputs = {0},
            .host_outputs = {0}});
 }

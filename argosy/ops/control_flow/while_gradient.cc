@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/control_flow/functional.h"
 #include "argosy/ops/control_flow/function_differentiation.h"
+#include "argosy/ops/control_flow/functional.h"
 
 namespace argosy {
 

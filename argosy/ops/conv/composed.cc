@@ -146,7 +146,8 @@ void define_composed_convolutions(OpRegistry& ops) {
                      "data_format: {'CHANNELS_FIRST', 'CHANNELS_LAST'} = 'CHANNELS_LAST'", "dilations: list(int) = []",
                      "batch_dims: int = 1", "groups: int = 1"},
            .shape = conv_shape,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .sharding = "whole: attributes say which of its dimensions are the batch"});
   const auto add = [&](const char* name, const char* doc, bool resized) {
     OpSpec op{.name = name, .doc = doc, .inputs = {"input: T"}, .outputs = {"output: T"}};
     if (resized) op.inputs.emplace_back("size: int32");

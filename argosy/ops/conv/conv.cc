@@ -8,7 +8,9 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/conv/composed.h"
 #include "argosy/ops/conv/conv_geometry.h"
+#include "argosy/ops/conv/conv_sharding.h"
 #include "argosy/ops/matmul/fused_ops.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -145,7 +147,7 @@ std::vector<Value> backprop_filter_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_conv(OpRegistry& ops) {
+static void add_conv_ops(OpRegistry& ops) {
   define_composed_convolutions(ops);
   const auto attrs = [](const char* type, bool cudnn) {
     std::vector<std::string> list = {type,
@@ -209,7 +211,23 @@ void define_conv(OpRegistry& ops) {
            .attrs = fused,
            .shape = fused_shape,
            .gradient = kNotDifferentiable,
-           .cost = conv_cost<-1, 1>});
+           .cost = conv_cost<-1, 1>,
+           .sharding = "whole: a pass makes it after sharding"});
+}
+
+void define_conv(OpRegistry& ops) {
+  with_sharding(
+      ops, add_conv_ops,
+      {{"FusedPadConv2D", "whole: it pads and resizes images on the way"},
+       {"FusedResizeAndPadConv2D", "whole: it pads and resizes images on the way"},
+       {"Conv2D", {}, conv_sharding},
+       {"Conv2DBackpropInput", {}, conv_backprop_input_sharding},
+       {"Conv2DBackpropFilter", {}, conv_backprop_filter_sharding},
+       {"DepthwiseConv2dNative",
+        "n s.. c, k.. c m -> n t.. (c m); halo s..; whole k.. t..; linear 0 | 1; layout data_format"},
+       {"DepthwiseConv2dNativeBackpropInput", {}, depthwise_backprop_input_sharding},
+       {"DepthwiseConv2dNativeBackpropFilter",
+        "n s.. c, size(0), n t.. (c m) -> k.. c m; sum n; halo s.. t..; whole k..; linear 0 | 2; layout data_format"}});
 }
 
 namespace {

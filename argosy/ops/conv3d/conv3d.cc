@@ -6,7 +6,9 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/conv/conv_sharding.h"
 #include "argosy/ops/conv3d/conv3d_geometry.h"
+#include "argosy/ops/pool/pool_sharding.h"
 
 namespace argosy {
 
@@ -159,7 +161,8 @@ void define_conv3d(OpRegistry& ops) {
            .gradient = conv_gradient,
            .cost = conv_cost,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = conv_sharding});
   std::vector<std::string> with_sizes = conv;
   with_sizes.push_back("Tshape: index = int32");
   ops.add({.name = "Conv3DBackpropInputV2",
@@ -171,6 +174,7 @@ void define_conv3d(OpRegistry& ops) {
            .gradient = conv_input_gradient,
            .cost = conv_cost,
            .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = conv_backprop_input_sharding,
            .host_inputs = {0}});
   ops.add({.name = "Conv3DBackpropFilterV2",
            .doc = "The gradient of Conv3D in its filter.",
@@ -181,6 +185,7 @@ void define_conv3d(OpRegistry& ops) {
            .gradient = conv_filter_gradient,
            .cost = conv_cost,
            .batch_rule = BatchRule::kSumFirstAxis,
+           .sharding_rule = conv_backprop_filter_sharding,
            .host_inputs = {1}});
   const std::vector<std::string> pool = {"ksize: list(int) >= 5", "strides: list(int) >= 5", padding, format};
   const auto with = [](std::vector<std::string> attrs, std::initializer_list<std::string> more) {
@@ -195,7 +200,8 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = with(pool, {"T: " + narrow}),
            .shape = pool_shape,
            .gradient = max_pool_gradient,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = max_pool_sharding});
   ops.add({.name = "MaxPool3DGrad",
            .doc = "The gradient of MaxPool3D.",
            .inputs = {"orig_input: TInput", "orig_output: TInput", "grad: T"},
@@ -203,7 +209,8 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = with(pool, {"T: " + narrow + " = float", "TInput: " + narrow + " = float"}),
            .shape = like_shape<0, 5>,
            .gradient = max_pool_grad_gradient,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = max_pool_grad_sharding});
   ops.add({.name = "MaxPool3DGradGrad",
            .doc = "grad, read where the greatest of each window lies.",
            .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
@@ -211,7 +218,8 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = with(pool, {"T: real"}),
            .shape = like_shape<1, 5>,
            .gradient = max_pool_grad_grad_gradient,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = max_pool_grad_grad_sharding});
   ops.add({.name = "AvgPool3D",
            .doc = "The mean of each window of volumes.",
            .inputs = {"input: T"},
@@ -220,7 +228,8 @@ void define_conv3d(OpRegistry& ops) {
            .shape = pool_shape,
            .gradient = avg_pool_gradient,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = avg_pool_sharding});
   ops.add({.name = "AvgPool3DGrad",
            .doc = "The gradient of AvgPool3D.",
            .inputs = {"orig_input_shape: int32", "grad: T"},
@@ -230,6 +239,7 @@ void define_conv3d(OpRegistry& ops) {
            .gradient = avg_pool_grad_gradient,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = avg_pool_grad_sharding,
            .host_inputs = {0}});
   const std::vector<std::string> dilation = {"T: real", "strides: list(int) >= 4", "rates: list(int) >= 4", padding};
   ops.add({.name = "Dilation2D",
@@ -239,7 +249,8 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = dilation,
            .shape = dilation_shape,
            .gradient = dilation_gradient,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n h w c, k l c -> n t u c; halo h w; whole k l t u"});
   ops.add({.name = "Dilation2DBackpropInput",
            .doc = "The gradient of Dilation2D in its input.",
            .inputs = {"input: T", "filter: T", "out_backprop: T"},
@@ -247,7 +258,8 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = dilation,
            .shape = like_shape<0, 4>,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n h w c, k l c, n t u c -> n h w c; whole h w k l t u; linear 2"});
   ops.add({.name = "Dilation2DBackpropFilter",
            .doc = "The gradient of Dilation2D in its filter.",
            .inputs = {"input: T", "filter: T", "out_backprop: T"},
@@ -255,7 +267,8 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = dilation,
            .shape = like_shape<1, 3>,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kSumFirstAxis});
+           .batch_rule = BatchRule::kSumFirstAxis,
+           .sharding = "n h w c, k l c, n t u c -> k l c; sum n; whole h w k l t u; linear 2"});
 }
 
 Value conv3d(Value x, Value filter, const Conv3dOptions& o) {

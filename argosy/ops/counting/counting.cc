@@ -4,6 +4,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/op_rows.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -52,7 +53,7 @@ Status ragged_counts_shape(ShapeContext& c) { return counts(c, 2); }
 
 }  // namespace
 
-void define_counting(OpRegistry& ops) {
+static void add_counting_ops(OpRegistry& ops) {
   const std::vector<std::string> dense_outputs = {"output: T"};
   const std::vector<std::string> dense_attrs = {"Tidx: index", "T: {int32, int64, float, double}",
                                                 "binary_output: bool = false"};
@@ -94,6 +95,8 @@ void define_counting(OpRegistry& ops) {
   };
   add_rows(ops, rows, {.cpu_only = true, .blocks_gradient = true});
 }
+
+void define_counting(OpRegistry& ops) { with_sharding(ops, add_counting_ops, {}, "whole: it counts over all rows"); }
 
 SparseCounts count_values(Value values, std::int64_t minlength, std::int64_t maxlength) {
   if (!values.valid()) return {};

@@ -4,6 +4,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/csr/csr_gradients.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -278,11 +279,13 @@ void define_arithmetic(OpRegistry& ops) {
 
 }  // namespace
 
-void define_csr(OpRegistry& ops) {
+static void add_csr_ops(OpRegistry& ops) {
   define_forms(ops);
   define_products(ops);
   define_arithmetic(ops);
 }
+
+void define_csr(OpRegistry& ops) { with_sharding(ops, add_csr_ops, {}, "whole: a sparse matrix is one value"); }
 
 Value csr_from_sparse(Value indices, Value values, Value dense_shape) {
   if (!values.valid()) return values;

@@ -5,6 +5,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -71,7 +72,7 @@ Status distance_shape(ShapeContext& c) {
 
 }  // namespace
 
-void define_ctc(OpRegistry& ops) {
+static void add_ctc_ops(OpRegistry& ops) {
   const std::string types = "T: {float, double} = float";
   ops.add({.name = "CTCLoss",
            .doc = "The loss of connectionist temporal classification, and its gradient.",
@@ -109,6 +110,10 @@ void define_ctc(OpRegistry& ops) {
            .shape = decoder_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true});
+}
+
+void define_ctc(OpRegistry& ops) {
+  with_sharding(ops, add_ctc_ops, {}, "whole: labels and decoded words are numbered over all examples");
 }
 
 Value ctc_loss(Value inputs, Value labels_indices, Value labels_values, Value sequence_length, const CtcOptions& o) {

@@ -5,6 +5,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/dataset/signatures.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -107,9 +108,13 @@ void define(OpRegistry& ops, const std::vector<datasets::Signature>& signatures)
 
 }  // namespace
 
-void define_dataset(OpRegistry& ops) {
+static void add_dataset_ops(OpRegistry& ops) {
   define(ops, datasets::signatures());
   define(ops, datasets::record_and_batch_signatures());
+}
+
+void define_dataset(OpRegistry& ops) {
+  with_sharding(ops, add_dataset_ops, {}, "once: a dataset is read from one place");
 }
 
 }  // namespace argosy

@@ -4,6 +4,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -26,7 +27,7 @@ std::vector<Value> print_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_debug(OpRegistry& ops) {
+static void add_debug_ops(OpRegistry& ops) {
   ops.add({.name = "Assert",
            .doc = "Ends the step, with these values, unless the condition holds.",
            .inputs = {"condition: bool", "data: T"},
@@ -71,6 +72,8 @@ void define_debug(OpRegistry& ops) {
            .stateful = true,
            .cpu_only = true});
 }
+
+void define_debug(OpRegistry& ops) { with_sharding(ops, add_debug_ops, {}, "once: it is seen or heard once"); }
 
 Value assert_true(Value condition, const std::vector<Value>& data, int summarize, std::string_view name) {
   if (!condition.valid()) return {};

@@ -6,6 +6,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/diagonal/band.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -121,7 +122,7 @@ std::vector<Value> set_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_diagonal(OpRegistry& ops) {
+static void add_diagonal_ops(OpRegistry& ops) {
   for (const bool third : {false, true}) {
     std::vector<std::string> attrs = {"T: type"};
     if (third) {
@@ -157,6 +158,16 @@ void define_diagonal(OpRegistry& ops) {
              .batch_rule = BatchRule::kNotLastTwo,
              .host_inputs = {2}});
   }
+}
+
+void define_diagonal(OpRegistry& ops) {
+  with_sharding(ops, add_diagonal_ops,
+                {{"MatrixDiagV2", "i.. e.., ., ., ., . -> i.. 1 1; whole e.."},
+                 {"MatrixDiagPartV2", "i.. r c, ., . -> i.. e..; whole r c e.."},
+                 {"MatrixSetDiagV2", "i.. r c, i.. e.., . -> i.. r c; whole r c e..; linear 0 1"},
+                 {"MatrixDiagV3", "i.. e.., ., ., ., . -> i.. 1 1; whole e.."},
+                 {"MatrixDiagPartV3", "i.. r c, ., . -> i.. e..; whole r c e.."},
+                 {"MatrixSetDiagV3", "i.. r c, i.. e.., . -> i.. r c; whole r c e..; linear 0 1"}});
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/op_rows.h"
 #include "argosy/ops/random/random.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -221,10 +222,14 @@ void define_generators(OpRegistry& ops) {
 
 }  // namespace
 
-void define_distribution(OpRegistry& ops) {
+static void add_distribution_ops(OpRegistry& ops) {
   define_parameterized(ops);
   define_generators(ops);
   define_broadcast_samples(ops);
+}
+
+void define_distribution(OpRegistry& ops) {
+  with_sharding(ops, add_distribution_ops, {}, "whole: it draws, and no kernel draws a part of its stream");
 }
 
 Value random_gamma(Value shape, Value alpha, std::optional<std::int64_t> seed) {

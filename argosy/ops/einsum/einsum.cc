@@ -9,6 +9,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/einsum/einsum_sharding.h"
 #include "argosy/ops/einsum/equation.h"
 #include "argosy/ops/elementwise/elementwise.h"
 
@@ -152,7 +153,8 @@ void define_einsum(OpRegistry& ops) {
            .shape = einsum_shape,
            .gradient = einsum_gradient,
            .cost = einsum_cost,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = einsum_sharding});
 }
 
 Value einsum(std::string_view equation, const std::vector<Value>& inputs) {

@@ -4,15 +4,31 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise_registration.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
-void define_elementwise(OpRegistry& ops) {
+static void add_elementwise_ops(OpRegistry& ops) {
   elementwise::define_unary(ops);
   elementwise::define_binary(ops);
   elementwise::define_comparison(ops);
   elementwise::define_sums_and_checks(ops);
   elementwise::define_fused(ops);
+}
+
+void define_elementwise(OpRegistry& ops) {
+  with_sharding(ops, add_elementwise_ops,
+                {{"Exp", "i.. -> i..; monotone 0"},
+                 {"TanhGrad", "i.., i.. -> i..; linear 1"},
+                 {"SigmoidGrad", "i.., i.. -> i..; linear 1"},
+                 {"SqrtGrad", "i.., i.. -> i..; linear 1"},
+                 {"RsqrtGrad", "i.., i.. -> i..; linear 1"},
+                 {"ReciprocalGrad", "i.., i.. -> i..; linear 1"},
+                 {"InvGrad", "i.., i.. -> i..; linear 1"},
+                 {"Maximum", "i.., i.. -> i..; monotone 0 1; broadcasts"},
+                 {"Minimum", "i.., i.. -> i..; monotone 0 1; broadcasts"},
+                 {"CheckNumerics", "i.. -> i.."},
+                 {"CheckNumericsV2", "i.. -> i.."}});
 }
 
 namespace {

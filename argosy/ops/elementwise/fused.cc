@@ -101,7 +101,8 @@ void elementwise::define_fused(OpRegistry& ops) {
                         "dtypes: list(type)", "results: list(int)", "shape: shape"},
               .shape = fused_shape,
               .gradient = kNotDifferentiable,
-              .cost = fused_cost};
+              .cost = fused_cost,
+              .sharding = "whole: a pass makes it after sharding"};
   // The kernel holds back a result that would overwrite what a later step reads, whichever input lies there.
   for (int in = 0; in < 8; ++in) {
     for (int out = 0; out < 4; ++out) spec.in_place.push_back({in, out, true});

@@ -229,7 +229,8 @@ void define_unary(OpRegistry& ops) {
            .shape = merged_inputs,
            .gradient = softsign_grad_gradient,
            .elementwise = true,
-           .in_place = {{0, 0, true}, {1, 0, true}}});
+           .in_place = {{0, 0, true}, {1, 0, true}},
+           .sharding = "i.., i.. -> i..; linear 0"});
   ops.add({.name = "LogicalNot",
            .doc = "not x",
            .inputs = {"x: bool"},

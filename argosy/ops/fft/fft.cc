@@ -10,6 +10,7 @@
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -130,7 +131,7 @@ std::vector<Value> real_inverse_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_fft(OpRegistry& ops) {
+static void add_fft_ops(OpRegistry& ops) {
   const std::string complexes = "Tcomplex: {complex64, complex128} = complex64";
   const std::string reals = "Treal: {float, double} = float";
   for (const Names& names : kNames) {
@@ -161,6 +162,22 @@ void define_fft(OpRegistry& ops) {
                .host_inputs = {1}});
     }
   }
+}
+
+void define_fft(OpRegistry& ops) {
+  with_sharding(ops, add_fft_ops,
+                {{"FFT", "i.. a -> i.. a; whole a; linear 0"},
+                 {"RFFT", "i.. a, . -> i.. 1; whole a; linear 0"},
+                 {"IFFT", "i.. a -> i.. a; whole a; linear 0"},
+                 {"IRFFT", "i.. a, . -> i.. 1; whole a; linear 0"},
+                 {"FFT2D", "i.. a b -> i.. a b; whole a b; linear 0"},
+                 {"RFFT2D", "i.. a b, . -> i.. 1 1; whole a b; linear 0"},
+                 {"IFFT2D", "i.. a b -> i.. a b; whole a b; linear 0"},
+                 {"IRFFT2D", "i.. a b, . -> i.. 1 1; whole a b; linear 0"},
+                 {"FFT3D", "i.. a b c -> i.. a b c; whole a b c; linear 0"},
+                 {"RFFT3D", "i.. a b c, . -> i.. 1 1 1; whole a b c; linear 0"},
+                 {"IFFT3D", "i.. a b c -> i.. a b c; whole a b c; linear 0"},
+                 {"IRFFT3D", "i.. a b c, . -> i.. 1 1 1; whole a b c; linear 0"}});
 }
 
 namespace {

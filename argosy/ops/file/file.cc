@@ -2,6 +2,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -29,7 +30,7 @@ Status matching_shape(ShapeContext& c) {
 }  // namespace
 
 // What a file holds may change, and what may be read is a question of the step: none of these is folded.
-void define_file(OpRegistry& ops) {
+static void add_file_ops(OpRegistry& ops) {
   ops.add({.name = "ReadFile",
            .doc = "The bytes of a file.",
            .inputs = {"filename: string"},
@@ -60,6 +61,8 @@ void define_file(OpRegistry& ops) {
            .cpu_only = true,
            .opens_files = true});
 }
+
+void define_file(OpRegistry& ops) { with_sharding(ops, add_file_ops, {}, "once: files are read and written once"); }
 
 Value read_file(Value filename) { return filename.valid() ? filename.graph().add("ReadFile", {filename}) : Value(); }
 Value write_file(Value filename, Value contents) {

@@ -5,6 +5,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -58,7 +59,7 @@ std::vector<Value> avg_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_fractional_pool(OpRegistry& ops) {
+static void add_fractional_pool_ops(OpRegistry& ops) {
   const std::string types = "T: {float, double, int32, int64}", overlapping = "overlapping: bool = false";
   for (const bool max : {true, false}) {
     ops.add({.name = max ? "FractionalMaxPool" : "FractionalAvgPool",
@@ -80,7 +81,8 @@ void define_fractional_pool(OpRegistry& ops) {
            .attrs = {overlapping, types},
            .shape = max_gradient_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "n h w c, n t u c, n t u c, ., . -> n h w c; whole h w t u; linear 2"});
   ops.add({.name = "FractionalAvgPoolGrad",
            .doc = "The gradient of FractionalAvgPool.",
            .inputs = {"orig_input_tensor_shape: int64", "out_backprop: T", "row_pooling_sequence: int64",
@@ -89,7 +91,14 @@ void define_fractional_pool(OpRegistry& ops) {
            .attrs = {overlapping, types},
            .shape = avg_gradient_shape,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "size(0), n t u c, ., . -> n h w c; whole h w t u; linear 1"});
+}
+
+void define_fractional_pool(OpRegistry& ops) {
+  with_sharding(
+      ops, add_fractional_pool_ops,
+      {{"FractionalMaxPool", "whole: it draws its windows"}, {"FractionalAvgPool", "whole: it draws its windows"}});
 }
 
 namespace {

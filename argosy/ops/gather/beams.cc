@@ -27,7 +27,8 @@ void define_beams(OpRegistry& ops) {
            .shape = gather_tree_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .sharding = "t b k, t b k, b, . -> t b k; whole t k"});
 }
 
 }  // namespace argosy

@@ -7,6 +7,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/gather/gather_registration.h"
+#include "argosy/ops/gather/gather_sharding.h"
 
 namespace argosy {
 
@@ -90,6 +91,7 @@ void define_choices(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = one_hot_sharding,
            .host_inputs = {1}});
   ops.add({.name = "Where",
            .doc = "Coordinates of the elements that are not zero, in row-major order.",
@@ -100,7 +102,8 @@ void define_choices(OpRegistry& ops) {
            .shape = where_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kRowNumbers});
+           .batch_rule = BatchRule::kRowNumbers,
+           .sharding = "whole: it numbers all elements"});
   ops.add({.name = "Bucketize",
            .doc = "How many of the sorted boundaries do not exceed each element.",
            .inputs = {"input: T"},
@@ -109,7 +112,8 @@ void define_choices(OpRegistry& ops) {
            .shape = bucketize_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "SparseToDense",
            .doc = "default_value everywhere but at sparse_indices.",
            .inputs = {"sparse_indices: Tindices", "output_shape: Tindices", "sparse_values: T", "default_value: T"},
@@ -118,6 +122,7 @@ void define_choices(OpRegistry& ops) {
            .shape = sparse_to_dense_shape,
            .gradient = sparse_to_dense_gradient,
            .batch_rule = BatchRule::kScatter,
+           .sharding = "whole: its indices count all rows",
            .host_inputs = {1, 3}});
 }
 

@@ -5,6 +5,8 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather_registration.h"
+#include "argosy/ops/gather/gather_sharding.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -118,7 +120,8 @@ void define_gathers(OpRegistry& ops) {
            .shape = gather_shape,
            .gradient = gather_gradient,
            .known_ints = gathered_ints,
-           .batch_rule = BatchRule::kGather});
+           .batch_rule = BatchRule::kGather,
+           .sharding = "v d.., n.. -> n.. d..; rows v; linear 0"});
   ops.add({.name = "GatherV2",
            .doc = "Slices of params along an axis, by index; the first batch_dims axes of both go together.",
            .inputs = {"params: Tparams", "indices: Tindices", "axis: Taxis"},
@@ -128,6 +131,7 @@ void define_gathers(OpRegistry& ops) {
            .gradient = gather_v2_gradient,
            .known_ints = gathered_ints,
            .batch_rule = BatchRule::kGather,
+           .sharding_rule = gather_v2_sharding,
            .host_inputs = {2}});
   ops.add({.name = "_GatherGrad",
            .doc = "Zeros of params_shape, to which dy is added where a GatherV2 of these indices reads.",
@@ -137,10 +141,11 @@ void define_gathers(OpRegistry& ops) {
            .shape = gather_grad_shape,
            .gradient = gather_grad_gradient,
            .batch_rule = BatchRule::kScatterAdd,
+           .sharding_rule = gather_grad_sharding,
            .host_inputs = {2, 3}});
 }
 
-void define_gather(OpRegistry& ops) {
+static void add_gather_ops(OpRegistry& ops) {
   define_gathers(ops);
   define_scatters(ops);
   define_choices(ops);
@@ -148,6 +153,21 @@ void define_gather(OpRegistry& ops) {
   define_partitions(ops);
   define_top_k(ops);
   define_beams(ops);
+}
+
+void define_gather(OpRegistry& ops) {
+  with_sharding(ops, add_gather_ops,
+                {{"TensorScatterUpdate", {}, linear_scatter_nd_into_sharding},
+                 {"TensorScatterAdd", {}, linear_scatter_nd_into_sharding},
+                 {"TensorScatterSub", {}, linear_scatter_nd_into_sharding},
+                 {"TensorScatterMax", {}, scatter_nd_into_sharding},
+                 {"TensorScatterMin", {}, scatter_nd_into_sharding},
+                 {"Unique", "whole: it compares all elements with all others"},
+                 {"UniqueWithCounts", "whole: it compares all elements with all others"},
+                 {"UniqueV2", "whole: it compares all elements with all others"},
+                 {"UniqueWithCountsV2", "whole: it compares all elements with all others"},
+                 {"DynamicStitch", "whole: indices say where each row goes"},
+                 {"ParallelDynamicStitch", "whole: indices say where each row goes"}});
 }
 
 Value gather(Value params, Value indices, int axis, int batch_dims) {

@@ -97,7 +97,8 @@ void define_partitions(OpRegistry& ops) {
            .outputs = {"outputs: num_partitions * T"},
            .attrs = {"num_partitions: int >= 1", "T: type"},
            .shape = partition_shape,
-           .gradient = partition_gradient});
+           .gradient = partition_gradient,
+           .sharding = "whole: values say which rows each output gets"});
   for (const char* name : {"DynamicStitch", "ParallelDynamicStitch"}) {
     ops.add({.name = name,
              .doc = "Rows merged by index; of equal indices the last wins.",

@@ -5,6 +5,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/gather/gather_registration.h"
+#include "argosy/ops/gather/gather_sharding.h"
 
 namespace argosy {
 
@@ -113,7 +114,8 @@ void define_scatters(OpRegistry& ops) {
            .attrs = {"Tparams: type", "Tindices: {int16, int32, int64}", policy_attr},
            .shape = gather_nd_shape,
            .gradient = gather_nd_gradient,
-           .batch_rule = BatchRule::kGather});
+           .batch_rule = BatchRule::kGather,
+           .sharding_rule = gather_nd_sharding});
   ops.add({.name = "ScatterNd",
            .doc = "Zeros of the given shape with updates added where indices point.",
            .inputs = {"indices: Tindices", "updates: T", "shape: Tindices"},
@@ -122,6 +124,7 @@ void define_scatters(OpRegistry& ops) {
            .shape = scatter_nd_shape,
            .gradient = scatter_nd_gradient,
            .batch_rule = BatchRule::kScatterAdd,
+           .sharding_rule = scatter_nd_sharding,
            .host_inputs = {2}});
   const auto tensor_scatter = [&](const char* name, const char* doc, const char* indices, GradientFn gradient) {
     ops.add({.name = name,
@@ -152,7 +155,8 @@ void define_scatters(OpRegistry& ops) {
            .shape = tensor_scatter_shape,
            .gradient = scatter_add_gradient,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kScatter});
+           .batch_rule = BatchRule::kScatter,
+           .sharding_rule = linear_scatter_nd_into_sharding});
 }
 
 Value gather_nd(Value params, Value indices) {

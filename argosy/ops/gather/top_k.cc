@@ -71,7 +71,8 @@ void define_top_k(OpRegistry& ops) {
            .shape = top_k_shape,
            .gradient = top_k_gradient,
            .cost = top_k_cost,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c -> i.. 1, i.. 1; whole c"});
   ops.add({.name = "TopKV2",
            .doc = "The k largest along the last axis, in descending order, and where they were.",
            .inputs = {"input: T", "k: Tk"},
@@ -82,6 +83,7 @@ void define_top_k(OpRegistry& ops) {
            .gradient = top_k_gradient,
            .cost = top_k_cost,
            .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c, . -> i.. 1, i.. 1; whole c",
            .host_inputs = {1}});
   ops.add({.name = "ApproxTopK",
            .doc = "The k largest along the last axis, in descending order, and where they were: all of them, as on "
@@ -94,7 +96,8 @@ void define_top_k(OpRegistry& ops) {
            .shape = top_k_shape,
            .gradient = top_k_gradient,
            .cost = top_k_cost,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "whole: an attribute says which dimension it searches, and in what parts"});
   ops.add({.name = "InTopK",
            .doc = "Is the target's prediction among the k largest of its row?",
            .inputs = {"predictions: float", "targets: T"},
@@ -103,7 +106,8 @@ void define_top_k(OpRegistry& ops) {
            .shape = in_top_k_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "n c, n -> n; whole c"});
   ops.add({.name = "InTopKV2",
            .doc = "Is the target's prediction among the k largest of its row?",
            .inputs = {"predictions: float", "targets: T", "k: T"},
@@ -113,6 +117,7 @@ void define_top_k(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kNotLast,
+           .sharding = "n c, n, . -> n; whole c",
            .host_inputs = {2}});
 }
 

@@ -80,7 +80,8 @@ void define_uniques(OpRegistry& ops) {
            .outputs = {"out: T", "idx: out_idx"},
            .attrs = {"T: type", "out_idx: index = int32"},
            .shape = list_diff_shape,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .sharding = "whole: it compares all elements with all others"});
 }
 
 Distinct unique(Value x, DType index_type) {

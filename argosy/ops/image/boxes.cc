@@ -74,7 +74,8 @@ void define_boxes(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n h w c, n b 1 -> n h w c; whole h w c b"});
   ops.add({.name = "DrawBoundingBoxesV2",
            .doc = "Boxes drawn on images.",
            .inputs = {"images: T", "boxes: float", "colors: float"},
@@ -83,7 +84,8 @@ void define_boxes(OpRegistry& ops) {
            .shape = draw_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n h w c, n b 1, . -> n h w c; whole h w c b"});
   ops.add({.name = "NonMaxSuppression",
            .doc = "The best boxes that overlap little.",
            .inputs = {"boxes: float", "scores: float", "max_output_size: int32"},
@@ -93,6 +95,7 @@ void define_boxes(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
+           .sharding = "whole: it compares all boxes with all others",
            .host_inputs = {2}});
   ops.add({.name = "NonMaxSuppressionV2",
            .doc = "The best boxes that overlap little.",
@@ -102,6 +105,7 @@ void define_boxes(OpRegistry& ops) {
            .shape = suppression_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
+           .sharding = "whole: it compares all boxes with all others",
            .host_inputs = {2, 3}});
   ops.add({.name = "NonMaxSuppressionV3",
            .doc = "The best boxes that overlap little.",
@@ -111,6 +115,7 @@ void define_boxes(OpRegistry& ops) {
            .attrs = {"T: {half, float} = float", "T_threshold: {half, float} = float"},
            .shape = suppression_shape,
            .gradient = kNotDifferentiable,
+           .sharding = "whole: it compares all boxes with all others",
            .host_inputs = {2, 3, 4}});
   ops.add({.name = "NonMaxSuppressionV4",
            .doc = "The best boxes that overlap little, and how many they are.",
@@ -121,6 +126,7 @@ void define_boxes(OpRegistry& ops) {
                      "pad_to_max_output_size: bool = false"},
            .shape = suppression_shape,
            .gradient = kNotDifferentiable,
+           .sharding = "whole: it compares all boxes with all others",
            .host_inputs = {2, 3, 4}});
   ops.add(
       {.name = "NonMaxSuppressionV5",
@@ -133,6 +139,7 @@ void define_boxes(OpRegistry& ops) {
        .shape = suppression_shape,
        .gradient = kNotDifferentiable,
        .cpu_only = true,
+       .sharding = "whole: it compares all boxes with all others",
        .host_inputs = {2, 3, 4, 5}});
   ops.add({.name = "NonMaxSuppressionWithOverlaps",
            .doc = "The best boxes that overlap little, from given overlaps.",
@@ -143,6 +150,7 @@ void define_boxes(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
+           .sharding = "whole: it compares all boxes with all others",
            .host_inputs = {2, 3, 4}});
   ops.add({.name = "CombinedNonMaxSuppression",
            .doc = "The best boxes of each image of a batch over all classes.",
@@ -153,6 +161,7 @@ void define_boxes(OpRegistry& ops) {
            .shape = combined_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
+           .sharding = "n b q 1, n b k, ., ., ., . -> n 1 1, n 1, n 1, n; whole b q k",
            .host_inputs = {2, 3, 4, 5}});
   ops.add({.name = "SampleDistortedBoundingBox",
            .doc = "A random box of an image that covers enough of some given box.",
@@ -166,7 +175,8 @@ void define_boxes(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .stateful = true,
            .cpu_only = true,
-           .blocks_gradient = true});
+           .blocks_gradient = true,
+           .sharding = "whole: it may draw random numbers"});
   ops.add({.name = "SampleDistortedBoundingBoxV2",
            .doc = "A random box of an image that covers enough of some given box.",
            .inputs = {"image_size: T", "bounding_boxes: float", "min_object_covered: float"},
@@ -179,6 +189,7 @@ void define_boxes(OpRegistry& ops) {
            .stateful = true,
            .cpu_only = true,
            .blocks_gradient = true,
+           .sharding = "whole: it may draw random numbers",
            .host_inputs = {2}});
   ops.add({.name = "StatelessSampleDistortedBoundingBox",
            .doc = "A random box of an image that covers enough of some given box.",
@@ -190,6 +201,7 @@ void define_boxes(OpRegistry& ops) {
            .shape = sample_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
+           .sharding = "whole: it may draw random numbers",
            .host_inputs = {2, 3}});
 }
 

@@ -70,7 +70,8 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: floating = float"},
            .shape = last_three_shape,
            .gradient = rgb_to_hsv_gradient,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c -> i.. c; whole c"});
   ops.add({.name = "HSVToRGB",
            .doc = "Colours of hue, saturation and value.",
            .inputs = {"images: T"},
@@ -79,7 +80,8 @@ void define_colour(OpRegistry& ops) {
            .shape = last_three_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c -> i.. c; whole c"});
   ops.add({.name = "AdjustContrast",
            .doc = "Contrast scaled around each channel's mean, within limits.",
            .inputs = {"images: T", "contrast_factor: float", "min_value: float", "max_value: float"},
@@ -87,7 +89,8 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: {uint8, int8, int16, int32, int64, float, double}"},
            .shape = contrast_v1_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kNotLastThree});
+           .batch_rule = BatchRule::kNotLastThree,
+           .sharding = "i.. h w c, ., ., . -> i.. h w c; whole h w"});
   ops.add({.name = "AdjustContrastv2",
            .doc = "Contrast scaled around each channel's mean.",
            .inputs = {"images: T", "contrast_factor: float"},
@@ -95,7 +98,8 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: {half, float} = float"},
            .shape = contrast_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kNotLastThree});
+           .batch_rule = BatchRule::kNotLastThree,
+           .sharding = "i.. h w c, . -> i.. h w c; whole h w"});
   ops.add({.name = "AdjustHue",
            .doc = "Hues turned.",
            .inputs = {"images: T", "delta: float"},
@@ -103,7 +107,8 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: {half, float} = float"},
            .shape = hue_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c, . -> i.. c; whole c"});
   ops.add({.name = "AdjustSaturation",
            .doc = "Saturations scaled.",
            .inputs = {"images: T", "scale: float"},
@@ -111,7 +116,8 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: {half, float} = float"},
            .shape = hue_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c, . -> i.. c; whole c"});
 }
 
 }  // namespace argosy::image

@@ -70,6 +70,7 @@ void define_crop(OpRegistry& ops) {
                      "method: {'bilinear', 'nearest'} = 'bilinear'", "extrapolation_value: float = 0"},
            .shape = crop_shape,
            .gradient = crop_gradient,
+           .sharding = "n h w c, m 1, m, . -> m t u c; rows n; whole h w t u",
            .host_inputs = {3}});
   ops.add({.name = "CropAndResizeGradImage",
            .doc = "What flows back through CropAndResize into the images.",
@@ -78,6 +79,7 @@ void define_crop(OpRegistry& ops) {
            .attrs = {"T: {float, half, double}", "method: {'bilinear', 'nearest'} = 'bilinear'"},
            .shape = crop_grad_image_shape,
            .gradient = kNotDifferentiable,
+           .sharding = "m t u c, m 1, m, size(0) -> n h w c; rows n; sum m; whole h w t u; linear 0",
            .host_inputs = {3}});
   ops.add({.name = "CropAndResizeGradBoxes",
            .doc = "What flows back through CropAndResize into the boxes.",
@@ -86,7 +88,8 @@ void define_crop(OpRegistry& ops) {
            .attrs = {"T: {uint8, uint16, int8, int16, int32, int64, half, float, double}",
                      "method: {'bilinear'} = 'bilinear'"},
            .shape = crop_grad_boxes_shape,
-           .gradient = kNotDifferentiable});
+           .gradient = kNotDifferentiable,
+           .sharding = "m t u c, n h w c, m 1, m -> m 1; rows n; whole t u h w c; linear 0"});
 }
 
 }  // namespace argosy::image

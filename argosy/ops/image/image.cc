@@ -1,10 +1,11 @@
 #include "argosy/ops/image/image.h"
 
 #include "argosy/ops/image/image_registration.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
-void define_image(OpRegistry& ops) {
+static void add_image_ops(OpRegistry& ops) {
   image::define_codec(ops);
   image::define_resize(ops);
   image::define_crop(ops);
@@ -12,6 +13,8 @@ void define_image(OpRegistry& ops) {
   image::define_boxes(ops);
   image::define_patches(ops);
 }
+
+void define_image(OpRegistry& ops) { with_sharding(ops, add_image_ops, {}, "whole: it reads or writes one picture"); }
 
 namespace {
 

@@ -179,6 +179,7 @@ void define_patches(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
+           .sharding = "whole: it may draw random numbers",
            .host_inputs = {1}});
   ops.add({.name = "ExtractGlimpseV2",
            .doc = "Windows of images around given places.",
@@ -189,6 +190,7 @@ void define_patches(OpRegistry& ops) {
            .shape = glimpse_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
+           .sharding = "whole: it may draw random numbers",
            .host_inputs = {1}});
   ops.add({.name = "ExtractImagePatches",
            .doc = "Windows of images, side by side in the channels.",
@@ -200,7 +202,8 @@ void define_patches(OpRegistry& ops) {
                      "padding: {'SAME', 'VALID'}"},
            .shape = patches_shape,
            .gradient = patches_gradient,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n s.. c -> n t.. 1; whole s.. t.. c; linear 0"});
   ops.add({.name = "ExtractVolumePatches",
            .doc = "Windows of volumes, side by side in the channels.",
            .inputs = {"input: T"},
@@ -208,7 +211,8 @@ void define_patches(OpRegistry& ops) {
            .attrs = {"ksizes: list(int) >= 5", "strides: list(int) >= 5", "T: real", "padding: {'SAME', 'VALID'}"},
            .shape = volume_patches_shape,
            .gradient = volume_patches_gradient,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n s.. c -> n t.. 1; whole s.. t.. c; linear 0"});
   ops.add({.name = "RandomCrop",
            .doc = "A random window of an image.",
            .inputs = {"image: T", "size: int64"},
@@ -219,6 +223,7 @@ void define_patches(OpRegistry& ops) {
            .stateful = true,
            .cpu_only = true,
            .blocks_gradient = true,
+           .sharding = "whole: it may draw random numbers",
            .host_inputs = {1}});
   ops.add({.name = "ImageProjectiveTransformV2",
            .doc = "Images seen through a projective transform.",
@@ -229,6 +234,7 @@ void define_patches(OpRegistry& ops) {
            .shape = projective_shape,
            .gradient = projective_gradient,
            .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n h w c, n 1, . -> n t u c; whole h w t u; broadcasts",
            .host_inputs = {2}});
   ops.add({.name = "ImageProjectiveTransformV3",
            .doc = "Images seen through a projective transform.",
@@ -239,6 +245,7 @@ void define_patches(OpRegistry& ops) {
            .shape = projective_shape,
            .gradient = projective_gradient,
            .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n h w c, n 1, ., . -> n t u c; whole h w t u; broadcasts",
            .host_inputs = {2, 3}});
 }
 

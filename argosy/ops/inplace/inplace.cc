@@ -2,6 +2,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -9,7 +10,7 @@ namespace {
 Value add(const char* op, Value x, Value i, Value v) { return x.valid() ? x.graph().add(op, {x, i, v}) : x; }
 }  // namespace
 
-void define_inplace(OpRegistry& ops) {
+static void add_inplace_ops(OpRegistry& ops) {
   for (const auto& [name, doc] : {std::pair{"InplaceUpdate", "x with rows i set to v."},
                                   {"InplaceAdd", "x with v added to rows i."},
                                   {"InplaceSub", "x with v subtracted from rows i."}}) {
@@ -22,6 +23,13 @@ void define_inplace(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .in_place = {{.input = 0, .output = 0}}});
   }
+}
+
+void define_inplace(OpRegistry& ops) {
+  with_sharding(ops, add_inplace_ops,
+                {{"InplaceUpdate", "v d.., n, n d.. -> v d..; rows v; whole n"},
+                 {"InplaceAdd", "v d.., n, n d.. -> v d..; rows v; whole n"},
+                 {"InplaceSub", "v d.., n, n d.. -> v d..; rows v; whole n"}});
 }
 
 Value inplace_update(Value x, Value i, Value v) { return add("InplaceUpdate", x, i, v); }

@@ -4,6 +4,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/op_rows.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -231,7 +232,7 @@ std::vector<Value> next_of(Value handle, const InputPipeline& elements) {
 
 }  // namespace
 
-void define_iterator(OpRegistry& ops) {
+static void add_iterator_ops(OpRegistry& ops) {
   const OpFacts optionals = {
       .shape = scalars_shape, .cost = free_cost, .cpu_only = true, .in_host_memory = true, .blocks_gradient = true};
   OpFacts stateful = optionals;
@@ -239,6 +240,10 @@ void define_iterator(OpRegistry& ops) {
   add_rows(ops, iterator_rows(), stateful);
   add_rows(ops, optional_rows(), optionals);
   add_rows(ops, cache_rows(), stateful);
+}
+
+void define_iterator(OpRegistry& ops) {
+  with_sharding(ops, add_iterator_ops, {}, "once: an iterator stands at one element");
 }
 
 IteratorValue initializable_iterator(const InputPipeline& elements, std::string_view name) {

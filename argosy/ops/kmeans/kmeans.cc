@@ -5,6 +5,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -42,7 +43,7 @@ Status chain_shape(ShapeContext& c) {
 
 }  // namespace
 
-void define_kmeans(OpRegistry& ops) {
+static void add_kmeans_ops(OpRegistry& ops) {
   const auto add = [&](const char* name, const char* doc, std::vector<std::string> inputs,
                        std::vector<std::string> outputs, ShapeFn shape) {
     ops.add({.name = name,
@@ -62,6 +63,11 @@ void define_kmeans(OpRegistry& ops) {
       seeding_shape);
   add("KMC2ChainInitialization", "The end of a Markov chain through candidates for a center.",
       {"distances: float", "seed: int64"}, {"index: int64"}, chain_shape);
+}
+
+void define_kmeans(OpRegistry& ops) {
+  with_sharding(ops, add_kmeans_ops, {{"NearestNeighbors", "n d, m d, . -> n 1, n 1; whole d m"}},
+                "whole: it draws points from all of them");
 }
 
 Nearest nearest_neighbors(Value points, Value centers, Value k) {

@@ -215,6 +215,7 @@ void define_blocks(OpRegistry& ops) {
            .shape = batch_nd_shape<space_to_batch_sizes>,
            .gradient = space_to_batch_nd_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "n s.., ., . -> (k n) t..; whole k s.. t..; linear 0",
            .host_inputs = {1, 2}});
   ops.add({.name = "BatchToSpaceND",
            .doc = "The inverse of SpaceToBatchND, crops being what was padded.",
@@ -224,6 +225,7 @@ void define_blocks(OpRegistry& ops) {
            .shape = batch_nd_shape<batch_to_space_sizes>,
            .gradient = batch_to_space_nd_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "(k n) s.., ., . -> n t..; whole k s.. t..; linear 0",
            .host_inputs = {1, 2}});
   ops.add({.name = "SpaceToBatch",
            .doc = "SpaceToBatchND of an image, blocks being square.",
@@ -233,6 +235,7 @@ void define_blocks(OpRegistry& ops) {
            .shape = batch_2d_shape<space_to_batch_sizes>,
            .gradient = space_to_batch_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "n s.., . -> (k n) t..; whole k s.. t..; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "BatchToSpace",
            .doc = "BatchToSpaceND of an image, blocks being square.",
@@ -242,6 +245,7 @@ void define_blocks(OpRegistry& ops) {
            .shape = batch_2d_shape<batch_to_space_sizes>,
            .gradient = batch_to_space_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "(k n) s.., . -> n t..; whole k s.. t..; linear 0",
            .host_inputs = {1}});
 }
 

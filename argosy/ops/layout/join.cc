@@ -5,6 +5,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/layout/layout_registration.h"
+#include "argosy/ops/layout/layout_sharding.h"
 
 namespace argosy {
 
@@ -296,6 +297,7 @@ void define_joins(OpRegistry& ops) {
            .known_ints = concat_offset_ints,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kShapeMath,
+           .sharding = "whole: it compares sizes",
            .host_inputs = {0, 1},
            .host_outputs = {0}});
   ops.add({.name = "Split",
@@ -306,6 +308,7 @@ void define_joins(OpRegistry& ops) {
            .shape = split_shape,
            .gradient = split_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = split_sharding,
            .host_inputs = {0}});
   ops.add({.name = "SplitV",
            .doc = "Pieces of given sizes along an axis; one may be -1, the rest.",
@@ -315,6 +318,7 @@ void define_joins(OpRegistry& ops) {
            .shape = split_v_shape,
            .gradient = split_v_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = split_v_sharding,
            .host_inputs = {1, 2}});
   ops.add({.name = "Pack",
            .doc = "The values side by side along a new axis.",
@@ -325,7 +329,8 @@ void define_joins(OpRegistry& ops) {
            .gradient = pack_gradient,
            .known_ints = pack_ints,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = pack_sharding});
   ops.add({.name = "Unpack",
            .doc = "The pieces of x along an axis, which goes.",
            .inputs = {"value: T"},
@@ -334,7 +339,8 @@ void define_joins(OpRegistry& ops) {
            .shape = unpack_shape,
            .gradient = unpack_gradient,
            .known_ints = unpack_ints,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = unpack_sharding});
 }
 
 Value concat(const std::vector<Value>& values, int axis) {

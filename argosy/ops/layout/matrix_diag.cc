@@ -112,7 +112,8 @@ void define_diagonals(OpRegistry& ops) {
            .attrs = {"T: type"},
            .shape = matrix_diag_shape,
            .gradient = matrix_diag_gradient,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. k -> i.. 1 1; whole k; linear 0"});
   ops.add({.name = "MatrixDiagPart",
            .doc = "The diagonals of a batch of matrices.",
            .inputs = {"input: T"},
@@ -120,7 +121,8 @@ void define_diagonals(OpRegistry& ops) {
            .attrs = {"T: type"},
            .shape = matrix_diag_part_shape,
            .gradient = matrix_diag_part_gradient,
-           .batch_rule = BatchRule::kNotLastTwo});
+           .batch_rule = BatchRule::kNotLastTwo,
+           .sharding = "i.. r c -> i.. 1; whole r c; linear 0"});
   ops.add({.name = "MatrixSetDiag",
            .doc = "A batch of matrices with their diagonals replaced.",
            .inputs = {"input: T", "diagonal: T"},
@@ -129,7 +131,8 @@ void define_diagonals(OpRegistry& ops) {
            .shape = matrix_set_diag_shape,
            .gradient = matrix_set_diag_gradient,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kNotLastTwo});
+           .batch_rule = BatchRule::kNotLastTwo,
+           .sharding = "i.. r c, i.. 1 -> i.. r c; whole r c; linear 0 1"});
   ops.add({.name = "MatrixBandPart",
            .doc = "A batch of matrices with everything outside a band around the diagonal set to zero.",
            .inputs = {"input: T", "num_lower: Tindex", "num_upper: Tindex"},
@@ -139,6 +142,7 @@ void define_diagonals(OpRegistry& ops) {
            .gradient = matrix_band_part_gradient,
            .in_place = {{0, 0}},
            .batch_rule = BatchRule::kNotLastTwo,
+           .sharding = "i.. r c, ., . -> i.. r c; whole r c; linear 0",
            .host_inputs = {1, 2}});
   const std::string types = "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}";
   ops.add({.name = "Diag",
@@ -147,14 +151,16 @@ void define_diagonals(OpRegistry& ops) {
            .outputs = {"output: T"},
            .attrs = {types},
            .shape = diag_shape,
-           .gradient = diag_gradient});
+           .gradient = diag_gradient,
+           .sharding = "whole: its output has every dimension twice"});
   ops.add({.name = "DiagPart",
            .doc = "The diagonal of a tensor whose shape is twice the same.",
            .inputs = {"input: T"},
            .outputs = {"diagonal: T"},
            .attrs = {types},
            .shape = diag_part_shape,
-           .gradient = diag_part_gradient});
+           .gradient = diag_part_gradient,
+           .sharding = "whole: its input has every dimension twice"});
 }
 
 Value matrix_diag(Value diagonal) {

@@ -5,6 +5,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/layout/layout_registration.h"
+#include "argosy/ops/layout/layout_sharding.h"
 
 namespace argosy {
 
@@ -92,6 +93,7 @@ void define_pads(OpRegistry& ops) {
            .gradient = pad_gradient,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = pad_sharding,
            .host_inputs = {1}});
   ops.add({.name = "PadV2",
            .doc = "x in a frame of constant_values.",
@@ -101,6 +103,7 @@ void define_pads(OpRegistry& ops) {
            .shape = pad_shape,
            .gradient = pad_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = pad_sharding,
            .host_inputs = {1, 2}});
   const std::vector<std::string> mirror = {"T: type", "Tpaddings: index = int32", "mode: {'REFLECT', 'SYMMETRIC'}"};
   ops.add({.name = "MirrorPad",
@@ -111,6 +114,7 @@ void define_pads(OpRegistry& ops) {
            .shape = pad_shape,
            .gradient = mirror_pad_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = pad_sharding,
            .host_inputs = {1}});
   ops.add({.name = "MirrorPadGrad",
            .doc = "The frame of a mirror padding folded back and summed onto what it mirrors.",
@@ -120,6 +124,7 @@ void define_pads(OpRegistry& ops) {
            .shape = mirror_pad_grad_shape,
            .gradient = mirror_pad_grad_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = pad_sharding,
            .host_inputs = {1}});
 }
 

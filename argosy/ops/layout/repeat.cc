@@ -6,6 +6,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/layout/layout_registration.h"
+#include "argosy/ops/layout/layout_sharding.h"
 
 namespace argosy {
 
@@ -164,6 +165,7 @@ void define_repeats(OpRegistry& ops) {
            .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = tile_sharding,
            .host_inputs = {1}});
   ops.add({.name = "TileGrad",
            .doc = "The sum of the tiles that x consists of.",
@@ -173,6 +175,7 @@ void define_repeats(OpRegistry& ops) {
            .shape = tile_grad_shape,
            .gradient = tile_grad_gradient,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "whole: a part of every copy",
            .host_inputs = {1}});
   const std::string types =
       "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, complex64, "
@@ -186,6 +189,7 @@ void define_repeats(OpRegistry& ops) {
            .gradient = reverse_gradient,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kGivenAxis,
+           .sharding_rule = reverse_sharding,
            .host_inputs = {1}});
   ops.add({.name = "Reverse",
            .doc = "x reversed along the axes for which dims is true.",
@@ -195,6 +199,7 @@ void define_repeats(OpRegistry& ops) {
            .shape = reverse_shape,
            .gradient = reverse_gradient,
            .batch_rule = BatchRule::kGivenAxis,
+           .sharding = "whole: its axes are no integers that are known",
            .host_inputs = {1}});
   ops.add({.name = "ReverseSequence",
            .doc = "The first seq_lengths[b] elements of batch row b reversed along seq_dim.",
@@ -203,7 +208,8 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {"seq_dim: int", "batch_dim: int = 0", "T: type", "Tlen: index = int64"},
            .shape = reverse_sequence_shape,
            .gradient = reverse_sequence_gradient,
-           .batch_rule = BatchRule::kGivenAxis});
+           .batch_rule = BatchRule::kGivenAxis,
+           .sharding_rule = reverse_sequence_sharding});
   ops.add({.name = "Roll",
            .doc = "x shifted along axes; what falls off one end comes back at the other.",
            .inputs = {"input: T", "shift: Tshift", "axis: Taxis"},
@@ -212,6 +218,7 @@ void define_repeats(OpRegistry& ops) {
            .shape = roll_shape,
            .gradient = roll_gradient,
            .batch_rule = BatchRule::kGivenAxis,
+           .sharding_rule = roll_sharding,
            .host_inputs = {1, 2}});
 }
 

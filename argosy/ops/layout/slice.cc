@@ -4,6 +4,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/layout/layout_registration.h"
+#include "argosy/ops/layout/layout_sharding.h"
 #include "argosy/ops/layout/strided_slice.h"
 
 namespace argosy {
@@ -178,6 +179,7 @@ void define_slices(OpRegistry& ops) {
            .known_ints = slice_ints,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = slice_sharding,
            .host_inputs = {1, 2}});
   const std::vector<std::string> masks = {"begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0",
                                           "new_axis_mask: int = 0", "shrink_axis_mask: int = 0"};
@@ -193,6 +195,7 @@ void define_slices(OpRegistry& ops) {
            .known_ints = strided_slice_ints,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kStrided,
+           .sharding_rule = strided_slice_sharding,
            .host_inputs = {1, 2, 3}});
   attrs[1] = "Index: index";
   ops.add({.name = "StridedSliceGrad",
@@ -204,6 +207,7 @@ void define_slices(OpRegistry& ops) {
            .gradient = strided_slice_grad_gradient,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = strided_slice_grad_sharding,
            .host_inputs = {0, 1, 2, 3}});
 }
 

@@ -101,6 +101,7 @@ void define_transposes(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .known_ints = permutation_ints,
            .blocks_gradient = true,
+           .sharding = "whole: it inverts all numbers together",
            .host_inputs = {0},
            .host_outputs = {0}});
 }

@@ -200,7 +200,7 @@ std::optional<OpSpec> old_form(const OpSpec& spec) {
 
 }  // namespace
 
-void define_linalg(OpRegistry& ops) {
+void add_linalg_ops(OpRegistry& ops) {
   using namespace linalg;  // NOLINT(google-build-using-namespace): this folder's gradients
   const std::string types = "T: {double, float, half, complex64, complex128}";
   const std::string half_too = "T: {half, float, double, complex64, complex128}";

@@ -278,6 +278,8 @@ std::vector<OpRow> rows() {
 
 }  // namespace
 
-void define_list(OpRegistry& ops) { add_rows(ops, rows(), {.cost = free_cost}); }
+void define_list(OpRegistry& ops) {
+  add_rows(ops, rows(), {.cost = free_cost, .sharding = "whole: a list is one value"});
+}
 
 }  // namespace argosy

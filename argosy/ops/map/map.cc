@@ -5,6 +5,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/control_flow/functional.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -36,7 +37,7 @@ std::vector<Value> insert_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_map(OpRegistry& ops) {
+static void add_map_ops(OpRegistry& ops) {
   ops.add({.name = "EmptyTensorMap",
            .doc = "A map without entries.",
            .inputs = {},
@@ -93,6 +94,8 @@ void define_map(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true});
 }
+
+void define_map(OpRegistry& ops) { with_sharding(ops, add_map_ops, {}, "whole: a map is one value"); }
 
 Value tensor_map(Graph& graph) { return graph.add("EmptyTensorMap", {}); }
 Value tensor_map_insert(Value map, Value key, Value value) {

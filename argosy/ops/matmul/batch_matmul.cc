@@ -156,7 +156,8 @@ void define_batch_matmul(OpRegistry& ops) {
            .gradient = batch_gradient,
            .cost = batch_cost,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "b.. i k, b.. k j -> b.. i j; sum k; linear each; flip adj_x 0; flip adj_y 1"});
   ops.add({.name = "BatchMatMulV2",
            .doc = "x · y of each pair of matrices; leading axes broadcast.",
            .inputs = {"x: T", "y: T"},
@@ -167,7 +168,8 @@ void define_batch_matmul(OpRegistry& ops) {
            .gradient = batch_gradient,
            .cost = batch_cost,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "b.. i k, b.. k j -> b.. i j; sum k; linear 0 | 1; flip adj_x 0; flip adj_y 1; broadcasts"});
   const std::string in = "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}";
   ops.add({.name = "BatchMatMulV3",
            .doc = "BatchMatMulV2 with dtypes of its own for x, y and the result.",
@@ -179,7 +181,8 @@ void define_batch_matmul(OpRegistry& ops) {
            .gradient = batch_gradient,
            .cost = batch_cost,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "b.. i k, b.. k j -> b.. i j; sum k; linear 0 | 1; flip adj_x 0; flip adj_y 1; broadcasts"});
 }
 
 }  // namespace argosy

@@ -86,7 +86,8 @@ void define_matmul(OpRegistry& ops) {
            .cost = matmul_cost,
            .linear = Linear::kEach,
            .fused_as = "_FusedMatMul",
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i k, k j -> i j; sum k; linear each; flip transpose_a 0; flip transpose_b 1"});
   ops.add({.name = "_FusedMatMul",
            .doc = "activation(a · b + bias): what a pass makes of MatMul, BiasAdd and an activation.",
            .inputs = {"a: T", "b: T", "args: num_args * T"},
@@ -95,7 +96,8 @@ void define_matmul(OpRegistry& ops) {
                      "fused_ops: list(string) = []", "epsilon: float = 0.0001", "leakyrelu_alpha: float = 0.2"},
            .shape = fused_shape,
            .gradient = kNotDifferentiable,
-           .cost = matmul_cost});
+           .cost = matmul_cost,
+           .sharding = "whole: a pass makes it after sharding"});
   define_batch_matmul(ops);
 }
 

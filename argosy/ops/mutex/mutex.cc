@@ -3,10 +3,11 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/op_rows.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
-void define_mutex(OpRegistry& ops) {
+static void add_mutex_ops(OpRegistry& ops) {
   add_rows(ops,
            {{"MutexV2",
              "A mutex, by handle.",
@@ -26,6 +27,8 @@ void define_mutex(OpRegistry& ops) {
             {"ConsumeMutexLock", "Gives the mutex back.", {"mutex_lock: variant"}, {}, {}, no_output, {.async = true}}},
            {.cost = free_cost, .stateful = true, .cpu_only = true, .in_host_memory = true});
 }
+
+void define_mutex(OpRegistry& ops) { with_sharding(ops, add_mutex_ops, {}, "once: there is one lock"); }
 
 Value mutex(Graph& graph, const std::string& shared_name) {
   return graph.add("MutexV2", {}, {{"shared_name", shared_name}});

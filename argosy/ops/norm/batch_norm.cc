@@ -139,7 +139,8 @@ void define_batch_norm(OpRegistry& ops) {
            .shape = forward_shape,
            .gradient = kNotDifferentiable,
            .cost = batch_norm_cost,
-           .in_place = {{5, 0}}});
+           .in_place = {{5, 0}},
+           .sharding = "whole: a pass makes it after sharding"});
   ops.add({.name = "_FusedBatchNormGradEx",
            .doc = "The gradient of _FusedBatchNormEx: what a pass makes of ReluGrad and FusedBatchNormGrad.",
            .inputs = {"y_backprop: T", "x: T", "scale: float", "reserve_space_1: U", "reserve_space_2: U",
@@ -149,7 +150,8 @@ void define_batch_norm(OpRegistry& ops) {
            .attrs = attrs,
            .shape = gradient_shape,
            .gradient = kNotDifferentiable,
-           .cost = batch_norm_cost});
+           .cost = batch_norm_cost,
+           .sharding = "whole: a pass makes it after sharding"});
 }
 
 }  // namespace argosy

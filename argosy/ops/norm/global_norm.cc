@@ -56,7 +56,8 @@ void define_global_norm(OpRegistry& ops) {
            .attrs = attrs,
            .shape = norm_shape,
            .gradient = norm_gradient,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n h w c, c, c, c, c -> n h w c"});
   ops.add({.name = "BatchNormWithGlobalNormalizationGrad",
            .doc = "The gradients of BatchNormWithGlobalNormalization.",
            .inputs = {"t: T", "m: T", "v: T", "gamma: T", "backprop: T"},
@@ -64,7 +65,8 @@ void define_global_norm(OpRegistry& ops) {
            .attrs = attrs,
            .shape = norm_gradient_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kSumFirstAxis});
+           .batch_rule = BatchRule::kSumFirstAxis,
+           .sharding = "n h w c, c, c, c, n h w c -> n h w c, c, c, c, c; sum n h w; linear 4"});
 }
 
 }  // namespace argosy

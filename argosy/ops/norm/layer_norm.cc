@@ -59,7 +59,8 @@ void define_layer_norm(OpRegistry& ops) {
            .gradient = layer_norm_gradient,
            .cost = layer_norm_cost,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c, c, c -> i.. c; whole c"});
   ops.add({.name = "_LayerNormGrad",
            .doc = "The gradient of _LayerNorm.",
            .inputs = {"dy: T", "x: T", "scale: T"},
@@ -68,7 +69,8 @@ void define_layer_norm(OpRegistry& ops) {
            .shape = gradient_shape,
            .gradient = kNotDifferentiable,
            .cost = layer_norm_cost,
-           .batch_rule = BatchRule::kSumNotLast});
+           .batch_rule = BatchRule::kSumNotLast,
+           .sharding = "i.. c, i.. c, c -> i.. c, c, c; sum i..; whole c; linear 0"});
 }
 
 }  // namespace argosy

@@ -50,7 +50,8 @@ void define_lrn(OpRegistry& ops) {
            .shape = image_shape,
            .gradient = lrn_gradient,
            .cost = lrn_cost,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n h w c -> n h w c; whole c"});
   ops.add({.name = "LRNGrad",
            .doc = "The gradient of LRN.",
            .inputs = {"input_grads: T", "input_image: T", "output_image: T"},
@@ -59,7 +60,8 @@ void define_lrn(OpRegistry& ops) {
            .shape = image_shape,
            .gradient = kNotDifferentiable,
            .cost = lrn_cost,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n h w c, n h w c, n h w c -> n h w c; whole c; linear 0"});
 }
 
 }  // namespace argosy

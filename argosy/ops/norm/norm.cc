@@ -3,14 +3,26 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/norm/norm_registration.h"
+#include "argosy/ops/norm/norm_sharding.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
-void define_norm(OpRegistry& ops) {
+static void add_norm_ops(OpRegistry& ops) {
   define_batch_norm(ops);
   define_layer_norm(ops);
   define_lrn(ops);
   define_global_norm(ops);
+}
+
+void define_norm(OpRegistry& ops) {
+  with_sharding(ops, add_norm_ops,
+                {{"FusedBatchNorm", {}, batch_norm_sharding},
+                 {"FusedBatchNormGrad", {}, batch_norm_grad_sharding},
+                 {"FusedBatchNormV2", {}, batch_norm_sharding},
+                 {"FusedBatchNormGradV2", {}, batch_norm_grad_sharding},
+                 {"FusedBatchNormV3", {}, batch_norm_sharding},
+                 {"FusedBatchNormGradV3", {}, batch_norm_grad_sharding}});
 }
 
 namespace {

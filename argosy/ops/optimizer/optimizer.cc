@@ -2,6 +2,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -113,12 +114,24 @@ OpSpec spec(const UpdateRow& row, bool sparse, bool resource) {
   if (sparse) op.attrs.push_back("Tindices: index");
   if (row.attr != nullptr) op.attrs.push_back(row.attr);
   int position = 0;
+  std::string operands, updates;  // of its sharding rule: elementwise, or row by row where indices say
   for (const std::string& name : str_split(sparse ? row.sparse : row.dense, ' ')) {
+    if (position < row.variables) updates += str_cat(" ", position);
+    const bool is_gradient = name == "grad" || name == "delta";
+    operands += str_cat(position == 0 ? "" : ", ", position < row.variables ? (sparse ? "v d.." : "i..")
+                                                   : is_gradient            ? (sparse ? "n d.." : "i..")
+                                                   : name == "indices"      ? "n"
+                                                                            : ".");
     const bool variable = position++ < row.variables;
     const char* type = variable ? (resource ? "resource" : "Ref(T)") : name == "indices" ? "Tindices" : "T";
     op.inputs.push_back(str_cat(name, ": ", name == "global_step" ? "int64" : type));
   }
   if (!resource) op.outputs = {"out: Ref(T)"};
+  op.sharding = str_cat(operands, " ->",
+                        resource ? ""
+                        : sparse ? " v d.."
+                                 : " i..",
+                        "; updates", updates, sparse ? "; rows v; whole n" : "");
   return op;
 }
 
@@ -126,7 +139,7 @@ OpSpec spec(const UpdateRow& row, bool sparse, bool resource) {
 
 void define_apply_many(OpRegistry& ops);
 
-void define_optimizer(OpRegistry& ops) {
+static void add_optimizer_ops(OpRegistry& ops) {
   define_apply_many(ops);
   for (const UpdateRow& row : kRows) {
     ops.add(spec(row, false, true));
@@ -135,6 +148,12 @@ void define_optimizer(OpRegistry& ops) {
     ops.add(spec(row, true, true));
     if (!row.resource_only) ops.add(spec(row, true, false));
   }
+}
+
+void define_optimizer(OpRegistry& ops) {
+  with_sharding(ops, add_optimizer_ops,
+                {{"_ApplyMany", "whole: a pass makes it after sharding"},
+                 {"_ResourceApplyMany", "whole: a pass makes it after sharding"}});
 }
 
 Value apply_rule(std::string_view rule, const std::vector<VariableNode>& variables, std::vector<Value> values,

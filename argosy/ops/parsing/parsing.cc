@@ -4,6 +4,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/parsing/examples.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -50,7 +51,7 @@ Status parse_tensor_shape(ShapeContext& c) { return c.with_rank(0, 0).status(); 
 
 }  // namespace
 
-void define_parsing(OpRegistry& ops) {
+static void add_parsing_ops(OpRegistry& ops) {
   ops.add({.name = "DecodeRaw",
            .doc = "The bytes of each string as numbers.",
            .inputs = {"bytes: string"},
@@ -62,7 +63,8 @@ void define_parsing(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.. 1"});
   ops.add({.name = "DecodePaddedRaw",
            .doc = "The bytes of each string as numbers, cut or filled with zeros to one length.",
            .inputs = {"input_bytes: string", "fixed_length: int32"},
@@ -74,6 +76,7 @@ void define_parsing(OpRegistry& ops) {
            .cpu_only = true,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., . -> i.. 1",
            .host_inputs = {1}});
   ops.add({.name = "DecodeCSV",
            .doc = "The fields of comma-separated records, one tensor a column.",
@@ -84,7 +87,8 @@ void define_parsing(OpRegistry& ops) {
            .shape = csv_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., . * -> i.. *"});
   ops.add({.name = "DecodeCompressed",
            .doc = "Strings decompressed.",
            .inputs = {"bytes: string"},
@@ -93,14 +97,16 @@ void define_parsing(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "DecodeJSONExample",
            .doc = "Examples out of JSON.",
            .inputs = {"json_examples: string"},
            .outputs = {"binary_examples: string"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "ParseTensor",
            .doc = "The tensor that a serialized TensorProto holds.",
            .inputs = {"serialized: string"},
@@ -120,6 +126,10 @@ void define_parsing(OpRegistry& ops) {
            .cpu_only = true,
            .blocks_gradient = true});
   define_examples(ops);
+}
+
+void define_parsing(OpRegistry& ops) {
+  with_sharding(ops, add_parsing_ops, {}, "whole: it numbers what it finds, over all records");
 }
 
 Value decode_raw(Value bytes, DType out_type, bool little_endian) {

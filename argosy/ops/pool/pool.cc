@@ -4,6 +4,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/ops/pool/pool_geometry.h"
+#include "argosy/ops/pool/pool_sharding.h"
 
 namespace argosy {
 
@@ -133,7 +134,8 @@ void define_max_pool(OpRegistry& ops) {
            .shape = pool_shape,
            .gradient = max_gradient,
            .cost = pool_cost,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = max_pool_sharding});
   ops.add({.name = "MaxPoolGrad",
            .doc = "grad, given to the first largest value under each window.",
            .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
@@ -142,7 +144,8 @@ void define_max_pool(OpRegistry& ops) {
            .shape = like_first,
            .gradient = max_grad_gradient,
            .cost = pool_cost,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = max_pool_grad_sharding});
   ops.add({.name = "MaxPoolGradGrad",
            .doc = "grad, read where the largest value under each window lies.",
            .inputs = {"orig_input: T", "orig_output: T", "grad: T"},
@@ -151,7 +154,8 @@ void define_max_pool(OpRegistry& ops) {
            .shape = like_second,
            .gradient = max_grad_grad_gradient,
            .cost = pool_cost,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = max_pool_grad_grad_sharding});
   ops.add({.name = "MaxPoolV2",
            .doc = "MaxPool with window and strides as inputs.",
            .inputs = {"input: T", "ksize: int32", "strides: int32"},
@@ -161,6 +165,7 @@ void define_max_pool(OpRegistry& ops) {
            .gradient = max_v2_gradient,
            .cost = pool_cost,
            .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = max_pool_sharding,
            .host_inputs = {1, 2}});
   ops.add({.name = "MaxPoolGradV2",
            .doc = "MaxPoolGrad with window and strides as inputs.",
@@ -171,6 +176,7 @@ void define_max_pool(OpRegistry& ops) {
            .gradient = max_grad_v2_gradient,
            .cost = pool_cost,
            .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = max_pool_grad_sharding,
            .host_inputs = {3, 4}});
   ops.add({.name = "MaxPoolGradGradV2",
            .doc = "MaxPoolGradGrad with window and strides as inputs.",
@@ -181,6 +187,7 @@ void define_max_pool(OpRegistry& ops) {
            .gradient = max_grad_grad_v2_gradient,
            .cost = pool_cost,
            .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = max_pool_grad_grad_sharding,
            .host_inputs = {3, 4}});
   ops.add({.name = "MaxPoolWithArgmax",
            .doc = "The largest value under each window, and where in the (flattened) image it lies.",
@@ -190,7 +197,8 @@ void define_max_pool(OpRegistry& ops) {
                      "include_batch_in_index: bool = false", kAnyReal},
            .shape = pool_shape,
            .gradient = argmax_gradient,
-           .cost = pool_cost});
+           .cost = pool_cost,
+           .sharding_rule = max_pool_with_argmax_sharding});
   ops.add({.name = "MaxPoolGradWithArgmax",
            .doc = "grad, given to the elements that argmax names.",
            .inputs = {"input: T", "grad: T", "argmax: Targmax"},
@@ -199,7 +207,8 @@ void define_max_pool(OpRegistry& ops) {
                      kAnyReal},
            .shape = like_first,
            .gradient = kNotDifferentiable,
-           .cost = pool_cost});
+           .cost = pool_cost,
+           .sharding_rule = max_pool_grad_with_argmax_sharding});
 }
 
 }  // namespace
@@ -215,7 +224,8 @@ void define_pool(OpRegistry& ops) {
            .gradient = avg_gradient,
            .cost = pool_cost,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = avg_pool_sharding});
   ops.add({.name = "AvgPoolGrad",
            .doc = "grad, spread evenly over the values under each window.",
            .inputs = {"orig_input_shape: int32", "grad: T"},
@@ -226,6 +236,7 @@ void define_pool(OpRegistry& ops) {
            .cost = pool_cost,
            .linear = Linear::kJointly,
            .batch_rule = BatchRule::kFirstAxis,
+           .sharding_rule = avg_pool_grad_sharding,
            .host_inputs = {0}});
 }
 

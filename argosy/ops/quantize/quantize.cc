@@ -5,6 +5,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -81,7 +82,7 @@ std::vector<Value> clipped_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_quantize(OpRegistry& ops) {
+static void add_quantize_ops(OpRegistry& ops) {
   const std::vector<std::string> bits = {"num_bits: int = 8", "narrow_range: bool = false"};
   std::vector<std::string> limits = {"min: float = -6.0", "max: float = 6.0"};
   limits.insert(limits.end(), bits.begin(), bits.end());
@@ -92,7 +93,8 @@ void define_quantize(OpRegistry& ops) {
            .attrs = limits,
            .shape = fake_shape,
            .gradient = args_gradient,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "FakeQuantWithMinMaxArgsGradient",
            .doc = "The gradient of FakeQuantWithMinMaxArgs.",
            .inputs = {"gradients: float", "inputs: float"},
@@ -100,7 +102,8 @@ void define_quantize(OpRegistry& ops) {
            .attrs = limits,
            .shape = fake_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., i.. -> i..; linear 0"});
   for (const char* name : {"FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel"}) {
     ops.add({.name = name,
              .doc = "Numbers rounded to few levels between limits.",
@@ -161,6 +164,15 @@ void define_quantize(OpRegistry& ops) {
            .attrs = {types, "axis: int = -1"},
            .shape = levels_shape,
            .gradient = kNotDifferentiable});
+}
+
+void define_quantize(OpRegistry& ops) {
+  with_sharding(ops, add_quantize_ops,
+                {{"FakeQuantWithMinMaxVars", "i.., ., . -> i.."},
+                 {"FakeQuantWithMinMaxVarsGradient", "i.., i.., ., . -> i.., -, -; sum i..; linear 0"},
+                 {"FakeQuantWithMinMaxVarsPerChannel", "i.. c, c, c -> i.. c"},
+                 {"FakeQuantWithMinMaxVarsPerChannelGradient", "i.. c, i.. c, c, c -> i.. c, c, c; sum i..; linear 0"}},
+                "whole: its range may be that of all elements");
 }
 
 Value fake_quant(Value x, Value min, Value max, int num_bits, bool narrow_range) {

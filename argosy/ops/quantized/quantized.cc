@@ -4,6 +4,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/op_rows.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -207,12 +208,16 @@ std::vector<OpRow> rows() {
 
 }  // namespace
 
-void define_quantized(OpRegistry& ops) { add_rows(ops, rows(), {.cpu_only = true, .blocks_gradient = true}); }
+static void add_quantized_ops(OpRegistry& ops) { add_rows(ops, rows(), {.cpu_only = true, .blocks_gradient = true}); }
 
 Quantized quantize(Value x, Value least, Value greatest, DType dtype, const std::string& mode) {
   if (!x.valid()) return {};
   const Value q = x.graph().add("QuantizeV2", {x, least, greatest}, {{"T", dtype}, {"mode", mode}});
   return {q.output(0), q.output(1), q.output(2)};
+}
+
+void define_quantized(OpRegistry& ops) {
+  with_sharding(ops, add_quantized_ops, {}, "whole: ranges of quantised values are of all elements");
 }
 Value dequantize(const Quantized& x, const std::string& mode) {
   if (!x.values.valid()) return {};

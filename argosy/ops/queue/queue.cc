@@ -3,6 +3,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/handle_ops.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -182,9 +183,13 @@ std::vector<HandleOpRow> rows() {
 
 }  // namespace
 
-void define_queue(OpRegistry& ops) {
+static void add_queue_ops(OpRegistry& ops) {
   define_handles(ops);
   add_handle_rows(ops, rows(), {.cost = free_cost, .cpu_only = true, .in_host_memory = true});
+}
+
+void define_queue(OpRegistry& ops) {
+  with_sharding(ops, add_queue_ops, {}, "once: the elements of a queue are in one place");
 }
 
 // --- builders --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/segment/segment.h"
 #include "argosy/ops/shape/shape.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -190,7 +191,7 @@ std::vector<Value> from_variant_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_ragged(OpRegistry& ops) {
+static void add_ragged_ops(OpRegistry& ops) {
   define_ragged_rows(ops);
   define_composites(ops);
   ops.add({.name = "RaggedRange",
@@ -255,6 +256,10 @@ void define_ragged(OpRegistry& ops) {
            .shape = from_variant_shape,
            .gradient = from_variant_gradient,
            .cpu_only = true});
+}
+
+void define_ragged(OpRegistry& ops) {
+  with_sharding(ops, add_ragged_ops, {}, "whole: splits of ragged rows count all values");
 }
 
 RaggedValue ragged_range(Value starts, Value limits, Value deltas) {

@@ -7,6 +7,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/random/random_shard.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -97,7 +98,7 @@ Cost random_cost(const ShapeContext& c) {
 
 }  // namespace
 
-void define_random(OpRegistry& ops) {
+static void add_random_ops(OpRegistry& ops) {
   const auto add = [&](OpSpec spec) {
     spec.gradient = kNotDifferentiable;
     spec.blocks_gradient = true;
@@ -145,6 +146,7 @@ void define_random(OpRegistry& ops) {
        .shape = uniform_int_shape,
        .stateful = true,
        .batch_rule = BatchRule::kRandom,
+       .sharding = "size(0), ., . -> i..; draws",
        .host_inputs = {0, 1, 2}});
   add({.name = "RandomShuffle",
        .doc = "x with its rows in random order.",
@@ -155,6 +157,7 @@ void define_random(OpRegistry& ops) {
        .stateful = true,
        .cpu_only = true,
        .batch_rule = BatchRule::kNotFirst,
+       .sharding = "whole: one order is drawn for all rows",
        .draws_whole_stream = true});
   const std::string real =
       "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}";
@@ -166,6 +169,7 @@ void define_random(OpRegistry& ops) {
        .shape = samples_shape,
        .stateful = true,
        .batch_rule = BatchRule::kRandom,
+       .sharding = "whole: it draws, and no kernel draws a part of its stream",
        .host_inputs = {1}});
 
   constexpr std::pair<const char*, const char*> kStateless[] = {
@@ -196,6 +200,7 @@ void define_random(OpRegistry& ops) {
        .outputs = {"output: dtype"},
        .attrs = {"dtype: index", "T: index", "Tseed: index = int64"},
        .shape = seeded_int_shape,
+       .sharding = "size(0), ., ., . -> i..; draws",
        .host_inputs = {0, 1, 2, 3}});
   add({.name = "StatelessRandomUniformIntV2",
        .doc = "Integers in [minval, maxval), from a key and a counter.",
@@ -203,6 +208,7 @@ void define_random(OpRegistry& ops) {
        .outputs = {"output: dtype"},
        .attrs = {"dtype: {int32, int64, uint32, uint64}", "Tshape: index = int32"},
        .shape = keyed_int_shape,
+       .sharding = "size(0), ., ., ., ., . -> i..; draws",
        .host_inputs = {0, 3, 4, 5}});
   add({.name = "StatelessRandomUniformFullInt",
        .doc = "Integers of every value there is, from a seed of two integers.",
@@ -211,6 +217,7 @@ void define_random(OpRegistry& ops) {
        .attrs = {"dtype: {int32, int64, uint32, uint64} = uint64", "T: index = int32",
                  "Tseed: {int32, int64, uint32, uint64} = int64"},
        .shape = seeded_shape,
+       .sharding = "size(0), . -> i..; draws",
        .host_inputs = {0, 1}});
   add({.name = "StatelessRandomUniformFullIntV2",
        .doc = "Integers of every value there is, from a key and a counter.",
@@ -218,6 +225,7 @@ void define_random(OpRegistry& ops) {
        .outputs = {"output: dtype"},
        .attrs = {"dtype: {int32, int64, uint32, uint64} = uint64", "Tshape: index = int32"},
        .shape = keyed_shape,
+       .sharding = "size(0), ., ., . -> i..; draws",
        .host_inputs = {0, 3}});
   add({.name = "StatelessMultinomial",
        .doc = "Class numbers drawn with probabilities softmax(logits), from a seed of two integers.",
@@ -225,6 +233,7 @@ void define_random(OpRegistry& ops) {
        .outputs = {"output: output_dtype"},
        .attrs = {real, "Tseed: index = int64", "output_dtype: index = int64"},
        .shape = samples_shape,
+       .sharding = "whole: it draws, and no kernel draws a part of its stream",
        .host_inputs = {1, 2}});
   add({.name = "StatelessRandomGetKeyCounter",
        .doc = "The key and counter a seed of two integers stands for.",
@@ -232,6 +241,7 @@ void define_random(OpRegistry& ops) {
        .outputs = {"key: uint64", "counter: uint64"},
        .attrs = {"Tseed: index = int64"},
        .shape = key_counter_shape,
+       .sharding = "whole: it makes a seed",
        .host_inputs = {0},
        .host_outputs = {0, 1}});
   add({.name = "StatelessRandomGetKeyCounterAlg",
@@ -240,6 +250,7 @@ void define_random(OpRegistry& ops) {
        .outputs = {"key: uint64", "counter: uint64", "alg: int32"},
        .attrs = {"Tseed: index = int64"},
        .shape = key_counter_shape,
+       .sharding = "whole: it makes a seed",
        .host_inputs = {0},
        .host_outputs = {0, 1, 2}});
   add({.name = "StatelessRandomGetAlg",
@@ -247,7 +258,22 @@ void define_random(OpRegistry& ops) {
        .outputs = {"alg: int32"},
        .shape = scalar_output,
        .stateful = true,
+       .sharding = "whole: it makes a seed",
        .host_outputs = {0}});
+}
+
+void define_random(OpRegistry& ops) {
+  with_sharding(ops, add_random_ops,
+                {{"RandomUniform", "size(0) -> i..; draws"},
+                 {"RandomStandardNormal", "size(0) -> i..; draws"},
+                 {"TruncatedNormal", "size(0) -> i..; draws"},
+                 {"StatelessRandomUniform", "size(0), . -> i..; draws"},
+                 {"StatelessRandomUniformV2", "size(0), ., ., . -> i..; draws"},
+                 {"StatelessRandomNormal", "size(0), . -> i..; draws"},
+                 {"StatelessRandomNormalV2", "size(0), ., ., . -> i..; draws"},
+                 {"StatelessTruncatedNormal", "size(0), . -> i..; draws"},
+                 {"StatelessTruncatedNormalV2", "size(0), ., ., . -> i..; draws"}},
+                "whole: draws the numbers of a shard already");
 }
 
 void set_random_seed(Graph& graph, std::int64_t seed) { graph.set_seed(seed); }

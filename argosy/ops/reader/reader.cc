@@ -3,6 +3,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/handle_ops.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -62,7 +63,7 @@ Status record_input_shape(ShapeContext& c) {
 
 }  // namespace
 
-void define_reader(OpRegistry& ops) {
+static void add_reader_ops(OpRegistry& ops) {
   const Handle handles[] = {
       {"TextLineReader", "Lines of files.", {"skip_header_lines: int = 0"}},
       {"WholeFileReader", "Files as records."},
@@ -145,6 +146,10 @@ void define_reader(OpRegistry& ops) {
   std::vector<HandleOpRow> forms;
   for (const OpRow& row : rows) forms.push_back({row, row.shape});
   add_handle_rows(ops, forms, {.cost = free_cost, .cpu_only = true});
+}
+
+void define_reader(OpRegistry& ops) {
+  with_sharding(ops, add_reader_ops, {}, "once: a reader stands at one place of its files");
 }
 
 Value text_line_reader(Graph& graph, int skip_header_lines, std::string_view name) {

@@ -7,6 +7,8 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/reduction/reduction_gradients.h"
 #include "argosy/ops/reduction/reduction_plan.h"
+#include "argosy/ops/reduction/reduction_sharding.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -134,7 +136,7 @@ constexpr ReductionRow kRows[] = {
 
 }  // namespace
 
-void define_reduction(OpRegistry& ops) {
+static void add_reduction_ops(OpRegistry& ops) {
   for (const ReductionRow& row : kRows) {
     ops.add({.name = row.name,
              .doc = row.doc,
@@ -179,6 +181,7 @@ void define_reduction(OpRegistry& ops) {
        .cost = reduction_cost,
        .blocks_gradient = true,
        .batch_rule = BatchRule::kPerExample,
+       .sharding_rule = arg_sharding,
        .host_inputs = {1}});
   ops.add({.name = "ArgMin",
            .doc = "Where the smallest element lies along an axis; the first of equals.",
@@ -190,6 +193,7 @@ void define_reduction(OpRegistry& ops) {
            .cost = reduction_cost,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = arg_sharding,
            .host_inputs = {1}});
   ops.add({.name = "L2Loss",
            .doc = "sum(t^2) / 2",
@@ -199,7 +203,20 @@ void define_reduction(OpRegistry& ops) {
            .shape = scalar_output,
            .gradient = reduction::l2_loss_gradient,
            .cost = reduction_cost,
-           .batch_rule = BatchRule::kSum});
+           .batch_rule = BatchRule::kSum,
+           .sharding = "i.. -> -; sum i.."});
+}
+
+void define_reduction(OpRegistry& ops) {
+  with_sharding(ops, add_reduction_ops,
+                {{"Sum", {}, sum_sharding},
+                 {"Mean", {}, mean_sharding},
+                 {"Prod", {}, fold_sharding},
+                 {"Max", {}, max_sharding},
+                 {"Min", {}, min_sharding},
+                 {"EuclideanNorm", {}, fold_sharding},
+                 {"All", {}, fold_sharding},
+                 {"Any", {}, fold_sharding}});
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -155,7 +156,7 @@ std::vector<std::string> joined(std::initializer_list<std::vector<std::string>> 
 
 }  // namespace
 
-void define_rnn(OpRegistry& ops) {
+static void add_rnn_ops(OpRegistry& ops) {
   const std::string types = "T: {half, float}";
   const std::vector<std::string> state = {"x: T", "cs_prev: T", "h_prev: T"};
   const std::vector<std::string> length = {"seq_len_max: int64"};
@@ -168,7 +169,8 @@ void define_rnn(OpRegistry& ops) {
            .shape = lstm_cell_shape,
            .gradient = lstm_cell_gradient,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n 1, n 1, n 1, ., ., ., ., . -> n 1, n 1, n 1, n 1, n 1, n 1, n 1"});
   ops.add({.name = "LSTMBlockCellGrad",
            .doc = "The gradient of LSTMBlockCell.",
            .inputs = joined({state, kWeights, kGates, before}),
@@ -177,7 +179,9 @@ void define_rnn(OpRegistry& ops) {
            .shape = lstm_cell_grad_shape,
            .gradient = kNotDifferentiable,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kSumFirstAxis});
+           .batch_rule = BatchRule::kSumFirstAxis,
+           .sharding = "n 1, n 1, n 1, ., ., ., ., ., n 1, n 1, n 1, n 1, n 1, n 1, n 1, n 1 -> n 1, n 1, 1, 1, 1; sum "
+                       "n; linear no"});
   for (const bool second : {false, true}) {
     const std::string version = second ? "V2" : "";
     const char* const clip = second ? "0.0" : "3.0";
@@ -212,7 +216,8 @@ void define_rnn(OpRegistry& ops) {
            .shape = gru_shape,
            .gradient = gru_gradient,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kFirstAxis});
+           .batch_rule = BatchRule::kFirstAxis,
+           .sharding = "n 1, n 1, ., ., ., . -> n 1, n 1, n 1, n 1"});
   ops.add({.name = "GRUBlockCellGrad",
            .doc = "The gradient of GRUBlockCell.",
            .inputs = joined({gru, {"r: T", "u: T", "c: T", "d_h: T"}}),
@@ -221,7 +226,21 @@ void define_rnn(OpRegistry& ops) {
            .shape = gru_grad_shape,
            .gradient = kNotDifferentiable,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kSumFirstAxis});
+           .batch_rule = BatchRule::kSumFirstAxis,
+           .sharding = "n 1, n 1, ., ., ., ., n 1, n 1, n 1, n 1 -> n 1, n 1, n 1, n 1"});
+}
+
+void define_rnn(OpRegistry& ops) {
+  with_sharding(
+      ops, add_rnn_ops,
+      {{"BlockLSTM", "., t n 1, n 1, n 1, ., ., ., ., . -> t n 1, t n 1, t n 1, t n 1, t n 1, t n 1, t n 1; whole t"},
+       {"BlockLSTMGrad",
+        "., t n 1, n 1, n 1, ., ., ., ., ., t n 1, t n 1, t n 1, t n 1, t n 1, t n 1, t n 1, t n 1, t n 1 -> t n 1, n "
+        "1, n 1, 1 1, 1, 1, 1, 1; whole t; sum n"},
+       {"BlockLSTMV2", "., t n 1, n 1, n 1, ., ., ., ., . -> t n 1, t n 1, t n 1, t n 1, t n 1, t n 1, t n 1; whole t"},
+       {"BlockLSTMGradV2",
+        "., t n 1, n 1, n 1, ., ., ., ., ., t n 1, t n 1, t n 1, t n 1, t n 1, t n 1, t n 1, t n 1, t n 1 -> t n 1, n "
+        "1, n 1, 1 1, 1, 1, 1, 1; whole t; sum n"}});
 }
 
 namespace {

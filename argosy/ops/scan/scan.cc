@@ -6,6 +6,8 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/reduction/reduction_sharding.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -49,7 +51,7 @@ std::vector<Value> logsumexp_gradient(GradContext& g) {
 
 }  // namespace
 
-void define_scan(OpRegistry& ops) {
+static void add_scan_ops(OpRegistry& ops) {
   const auto add = [&](const char* name, const char* doc, const char* types, GradientFn gradient) {
     ops.add({.name = name,
              .doc = doc,
@@ -65,6 +67,13 @@ void define_scan(OpRegistry& ops) {
   add("Cumsum", "Running sums along an axis.", "T: number", cumsum_gradient);
   add("Cumprod", "Running products along an axis.", "T: number", cumprod_gradient);
   add("CumulativeLogsumexp", "Running log(sum(exp(x))) along an axis.", "T: floating", logsumexp_gradient);
+}
+
+void define_scan(OpRegistry& ops) {
+  with_sharding(ops, add_scan_ops,
+                {{"Cumsum", {}, linear_scan_sharding},
+                 {"Cumprod", {}, scan_sharding},
+                 {"CumulativeLogsumexp", {}, scan_sharding}});
 }
 
 namespace {

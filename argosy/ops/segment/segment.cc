@@ -4,6 +4,8 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/segment/segment_gradients.h"
+#include "argosy/ops/segment/segment_sharding.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -74,7 +76,7 @@ struct SegmentRow {
 
 }  // namespace
 
-void define_segment(OpRegistry& ops) {
+static void add_segment_ops(OpRegistry& ops) {
   for (const SegmentRow& row :
        {SegmentRow{"SegmentSum", "Sums of rows by ascending segment.", "T: number", segment::sum_gradient},
         {"SegmentMean", "Means of rows by ascending segment.", "T: number", segment::mean_gradient},
@@ -116,6 +118,7 @@ void define_segment(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kSum,
+           .sharding_rule = bincount_sharding,
            .host_inputs = {1}});
   ops.add({.name = "DenseBincount",
            .doc = "Bincount of a vector, or of each row of a matrix; binary_output: whether each occurs.",
@@ -126,7 +129,21 @@ void define_segment(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kSum,
+           .sharding_rule = bincount_sharding,
            .host_inputs = {1}});
+}
+
+void define_segment(OpRegistry& ops) {
+  with_sharding(ops, add_segment_ops,
+                {{"SegmentSum", "n d.., n -> 1 d..; whole n; linear 0"},
+                 {"SegmentMean", "n d.., n -> 1 d..; whole n; linear 0"},
+                 {"SegmentProd", "n d.., n -> 1 d..; whole n"},
+                 {"SegmentMax", "n d.., n -> 1 d..; whole n"},
+                 {"SegmentMin", "n d.., n -> 1 d..; whole n"},
+                 {"UnsortedSegmentSum", "n.. d.., n.., . -> 1 d..; sum n..; linear 0"},
+                 {"UnsortedSegmentProd", "n.. d.., n.., . -> 1 d..; whole n.."},
+                 {"UnsortedSegmentMax", "n.. d.., n.., . -> 1 d..; max n.."},
+                 {"UnsortedSegmentMin", "n.. d.., n.., . -> 1 d..; min n.."}});
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/select/select_sharding.h"
 
 namespace argosy {
 
@@ -91,7 +92,8 @@ void define_select(OpRegistry& ops) {
            .known_ints = select_ints,
            .linear = Linear::kJointly,
            .in_place = {{1, 0, true}, {2, 0, true}},
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = select_sharding});
   ops.add({.name = "SelectV2",
            .doc = "t where the condition holds, e elsewhere; all three broadcast.",
            .inputs = {"condition: bool", "t: T", "e: T"},
@@ -102,7 +104,8 @@ void define_select(OpRegistry& ops) {
            .known_ints = select_ints,
            .elementwise = true,
            .linear = Linear::kJointly,
-           .in_place = {{1, 0, true}, {2, 0, true}}});
+           .in_place = {{1, 0, true}, {2, 0, true}},
+           .sharding = "i.., i.., i.. -> i..; linear 1 2; broadcasts"});
   ops.add({.name = "ClipByValue",
            .doc = "t held within [clip_value_min, clip_value_max].",
            .inputs = {"t: T", "clip_value_min: T", "clip_value_max: T"},
@@ -111,7 +114,8 @@ void define_select(OpRegistry& ops) {
            .shape = clip_shape,
            .gradient = clip_gradient,
            .elementwise = true,
-           .in_place = {{0, 0, true}}});
+           .in_place = {{0, 0, true}},
+           .sharding = "i.., i.., i.. -> i..; monotone 0; broadcasts"});
 }
 
 Value where(Value condition, Operand x, Operand y) {

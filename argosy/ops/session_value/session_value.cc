@@ -2,6 +2,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -16,7 +17,7 @@ Status handle_only(ShapeContext& c) { return c.with_rank(0, 0).status(); }
 
 }  // namespace
 
-void define_session_value(OpRegistry& ops) {
+static void add_session_value_ops(OpRegistry& ops) {
   const auto add = [&](const char* name, const char* doc, std::vector<std::string> in, std::vector<std::string> out,
                        std::vector<std::string> attrs, ShapeFn shape) {
     ops.add({.name = name,
@@ -36,6 +37,10 @@ void define_session_value(OpRegistry& ops) {
   add("GetSessionHandleV2", keeps, {"value: T"}, {"handle: resource"}, {"T: type"}, scalar_output);
   add("GetSessionTensor", "A value that was kept.", {"handle: string"}, {"value: dtype"}, {"dtype: type"}, value_shape);
   add("DeleteSessionTensor", "Lets go of a value that was kept.", {"handle: string"}, {}, {}, handle_only);
+}
+
+void define_session_value(OpRegistry& ops) {
+  with_sharding(ops, add_session_value_ops, {}, "once: the session holds the value");
 }
 
 Value session_handle(Value value) { return value.valid() ? value.graph().add("GetSessionHandle", {value}) : Value(); }

@@ -2,6 +2,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -61,7 +62,7 @@ Status size_shape(ShapeContext& c) {
 
 }  // namespace
 
-void define_sets(OpRegistry& ops) {
+static void add_sets_ops(OpRegistry& ops) {
   const std::string types = "T: {int8, int16, int32, int64, uint8, uint16, string}";
   const auto add = [&](const char* name, const char* doc, std::vector<std::string> inputs) {
     ops.add({.name = name,
@@ -89,6 +90,10 @@ void define_sets(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true});
+}
+
+void define_sets(OpRegistry& ops) {
+  with_sharding(ops, add_sets_ops, {}, "whole: entries of a set are numbered over all rows");
 }
 
 namespace {

@@ -100,6 +100,7 @@ void define_ranges(OpRegistry& ops) {
        .in_host_memory = true,
        .blocks_gradient = true,
        .batch_rule = BatchRule::kRowNumbers,
+       .sharding = "whole: it counts from one end to the other",
        .host_inputs = {0, 1, 2}});
   ops.add({.name = "LinSpace",
            .doc = "num values from start to stop, both included.",
@@ -110,6 +111,7 @@ void define_ranges(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .in_host_memory = true,
            .blocks_gradient = true,
+           .sharding = "whole: it counts from one end to the other",
            .host_inputs = {0, 1, 2}});
 }
 

@@ -9,6 +9,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/reshape_sizes.h"
+#include "argosy/ops/shape/shape_sharding.h"
 
 namespace argosy {
 
@@ -192,7 +193,8 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"T: type", "out_type: index = int32"},
                .shape = shape_shape,
                .known_ints = shape_ints,
-               .batch_rule = BatchRule::kShapeOnly});
+               .batch_rule = BatchRule::kShapeOnly,
+               .sharding = "shape -> 1"});
   about_shape({.name = "ShapeN",
                .doc = "The sizes of several values along their axes.",
                .inputs = {"input: N * T"},
@@ -200,7 +202,8 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"N: int >= 1", "T: type", "out_type: index = int32"},
                .shape = shape_shape,
                .known_ints = shape_ints,
-               .batch_rule = BatchRule::kShapeOnly});
+               .batch_rule = BatchRule::kShapeOnly,
+               .sharding = "shape * -> 1 *"});
   about_shape({.name = "Size",
                .doc = "The number of x's elements.",
                .inputs = {"input: T"},
@@ -208,7 +211,8 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"T: type", "out_type: index = int32"},
                .shape = scalar_output,
                .known_ints = size_ints,
-               .batch_rule = BatchRule::kShapeOnly});
+               .batch_rule = BatchRule::kShapeOnly,
+               .sharding = "shape -> -"});
   about_shape({.name = "Rank",
                .doc = "The number of x's axes.",
                .inputs = {"input: T"},
@@ -216,7 +220,8 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"T: type"},
                .shape = scalar_output,
                .known_ints = rank_ints,
-               .batch_rule = BatchRule::kShapeOnly});
+               .batch_rule = BatchRule::kShapeOnly,
+               .sharding = "shape -> -"});
   ops.add({.name = "Reshape",
            .doc = "The same elements in another shape; one size may be -1: what is left.",
            .inputs = {"tensor: T", "shape: Tshape"},
@@ -230,6 +235,7 @@ void define_shape(OpRegistry& ops) {
            .linear = Linear::kJointly,
            .forwards = true,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = reshape_sharding,
            .host_inputs = {1}});
   ops.add({.name = "Squeeze",
            .doc = "x without axes of size 1: those given, or all.",
@@ -243,7 +249,8 @@ void define_shape(OpRegistry& ops) {
            .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .forwards = true,
-           .batch_rule = BatchRule::kGivenAxis});
+           .batch_rule = BatchRule::kGivenAxis,
+           .sharding_rule = squeeze_sharding});
   ops.add({.name = "ExpandDims",
            .doc = "x with an axis of size 1 inserted at dim.",
            .inputs = {"input: T", "dim: Tdim"},
@@ -257,6 +264,7 @@ void define_shape(OpRegistry& ops) {
            .linear = Linear::kJointly,
            .forwards = true,
            .batch_rule = BatchRule::kPerExample,
+           .sharding_rule = expand_dims_sharding,
            .host_inputs = {1}});
   define_ranges(ops);
 }

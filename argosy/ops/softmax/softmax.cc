@@ -105,7 +105,8 @@ void define_softmax(OpRegistry& ops) {
            .gradient = softmax_gradient,
            .cost = softmax_cost,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c -> i.. c; whole c"});
   ops.add({.name = "LogSoftmax",
            .doc = "x - log(sum(exp(x))) along the last axis.",
            .inputs = {"logits: T"},
@@ -115,7 +116,8 @@ void define_softmax(OpRegistry& ops) {
            .gradient = log_softmax_gradient,
            .cost = softmax_cost,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c -> i.. c; whole c"});
   ops.add({.name = "_SoftmaxGrad",
            .doc = "What flows back to the logits of a softmax, or of a LogSoftmax, out of what it gave and what flows "
                   "back to that. Made by passes (argosy/passes/fuse/fuse_softmax_gradient.h), after gradients.",
@@ -126,7 +128,8 @@ void define_softmax(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = elementwise_cost,
            .in_place = {{1, 0}},
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "i.. c, i.. c -> i.. c; whole c; linear 1"});
   ops.add({.name = "SoftmaxCrossEntropyWithLogits",
            .doc = "-sum(labels * log(softmax(features))) of each row, and its gradient.",
            .inputs = {"features: T", "labels: T"},
@@ -136,7 +139,8 @@ void define_softmax(OpRegistry& ops) {
            .gradient = dense_gradient,
            .cost = softmax_cost,
            .in_place = {{0, 1}},
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "n k, n k -> n, n k; whole k; broadcasts"});
   ops.add({.name = "SparseSoftmaxCrossEntropyWithLogits",
            .doc = "-log(softmax(features)[label]) of each row, and its gradient.",
            .inputs = {"features: T", "labels: Tlabels"},
@@ -145,7 +149,8 @@ void define_softmax(OpRegistry& ops) {
            .shape = sparse_shape,
            .gradient = sparse_gradient,
            .cost = softmax_cost,
-           .batch_rule = BatchRule::kNotLast});
+           .batch_rule = BatchRule::kNotLast,
+           .sharding = "n k, n -> n, n k; whole k"});
 }
 
 Value softmax(Value x, std::string_view name) { return x.valid() ? x.graph().add("Softmax", {x}, {}, name) : x; }

@@ -1,15 +1,30 @@
 #include "argosy/ops/sparse/sparse.h"
 
+#include "argosy/ops/sharding_parts.h"
 #include "argosy/ops/sparse/sparse_registration.h"
 
 namespace argosy {
 
-void define_sparse(OpRegistry& ops) {
+static void add_sparse_ops(OpRegistry& ops) {
   sparse::define_form(ops);
   sparse::define_math(ops);
   sparse::define_segment(ops);
   sparse::define_serial(ops);
   sparse::define_cross(ops);
+}
+
+void define_sparse(OpRegistry& ops) {
+  with_sharding(ops, add_sparse_ops,
+                {{"SparseSegmentSum", "v d.., n, n -> 1 d..; whole v n; linear 0"},
+                 {"SparseSegmentMean", "v d.., n, n -> 1 d..; whole v n; linear 0"},
+                 {"SparseSegmentSqrtN", "v d.., n, n -> 1 d..; whole v n; linear 0"},
+                 {"SparseSegmentSumWithNumSegments", "v d.., n, n, . -> 1 d..; rows v; sum n; linear 0"},
+                 {"SparseSegmentMeanWithNumSegments", "v d.., n, n, . -> 1 d..; whole v n; linear 0"},
+                 {"SparseSegmentSqrtNWithNumSegments", "v d.., n, n, . -> 1 d..; whole v n; linear 0"},
+                 {"SparseSegmentSumGrad", "s d.., n, n, . -> 1 d..; rows s; sum n; linear 0"},
+                 {"SparseSegmentMeanGrad", "s d.., n, n, . -> 1 d..; whole s n; linear 0"},
+                 {"SparseSegmentSqrtNGrad", "s d.., n, n, . -> 1 d..; whole s n; linear 0"}},
+                "whole: entries of a sparse tensor are numbered over all rows");
 }
 
 namespace {

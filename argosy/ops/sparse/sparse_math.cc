@@ -195,6 +195,7 @@ void define_math(OpRegistry& ops) {
            .shape = matmul_shape,
            .gradient = matmul_gradient,
            .batch_rule = BatchRule::kScatterAdd,
+           .sharding = "e 1, e, ., k j -> i j; sum e; whole k i; linear 1 | 3; flip adjoint_b 3",
            .host_inputs = {2}});
   ops.add({.name = "SparseTensorDenseAdd",
            .doc = "A dense tensor with the entries of a sparse one added.",
@@ -312,7 +313,8 @@ void define_math(OpRegistry& ops) {
                      "b_is_sparse: bool = false", "Ta: {float, bfloat16} = float", "Tb: {float, bfloat16} = float"},
            .shape = dense_matmul_shape,
            .gradient = dense_matmul_gradient,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "i k, k j -> i j; sum k; linear 0 | 1; flip transpose_a 0; flip transpose_b 1"});
 }
 
 }  // namespace argosy::sparse

@@ -84,7 +84,8 @@ void define_serial(OpRegistry& ops) {
            .shape = add_to_map_shape,
            .gradient = kNotDifferentiable,
            .stateful = true,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "once: the session keeps the tensors"});
   ops.add({.name = "AddManySparseToTensorsMap",
            .doc = "Keeps the rows of a sparse tensor; their numbers.",
            .inputs = {"sparse_indices: int64", "sparse_values: T", "sparse_shape: int64"},
@@ -93,7 +94,8 @@ void define_serial(OpRegistry& ops) {
            .shape = add_many_to_map_shape,
            .gradient = kNotDifferentiable,
            .stateful = true,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "once: the session keeps the tensors"});
   ops.add({.name = "TakeManySparseFromTensorsMap",
            .doc = "Takes kept sparse tensors by their numbers, joined.",
            .inputs = {"sparse_handles: int64"},
@@ -102,7 +104,8 @@ void define_serial(OpRegistry& ops) {
            .shape = deserialize_shape,
            .gradient = kNotDifferentiable,
            .stateful = true,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "once: the session keeps the tensors"});
 }
 
 }  // namespace argosy::sparse

@@ -10,6 +10,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/select/select.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -131,7 +132,7 @@ constexpr SpecialRow kUnary[] = {
 
 }  // namespace
 
-void define_special(OpRegistry& ops) {
+static void add_special_ops(OpRegistry& ops) {
   const std::string floats = "T: {bfloat16, half, float, double}";
   for (const SpecialRow& row : kUnary) {
     ops.add({.name = row.name,
@@ -167,7 +168,8 @@ void define_special(OpRegistry& ops) {
            .shape = broadcast_inputs,
            .gradient = kNotDifferentiable,
            .cost = special_cost,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., i.. -> i..; broadcasts"});
   ops.add({.name = "Betainc",
            .doc = "The regularized incomplete beta function.",
            .inputs = {"a: T", "b: T", "x: T"},
@@ -176,7 +178,34 @@ void define_special(OpRegistry& ops) {
            .shape = betainc_shape,
            .gradient = betainc_gradient,
            .cost = special_cost,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., i.., i.. -> i..; broadcasts"});
+}
+
+void define_special(OpRegistry& ops) {
+  with_sharding(ops, add_special_ops,
+                {{"Erfinv", "i.. -> i.."},
+                 {"Ndtri", "i.. -> i.."},
+                 {"BesselI0", "i.. -> i.."},
+                 {"BesselI0e", "i.. -> i.."},
+                 {"BesselI1", "i.. -> i.."},
+                 {"BesselI1e", "i.. -> i.."},
+                 {"BesselJ0", "i.. -> i.."},
+                 {"BesselJ1", "i.. -> i.."},
+                 {"BesselK0", "i.. -> i.."},
+                 {"BesselK0e", "i.. -> i.."},
+                 {"BesselK1", "i.. -> i.."},
+                 {"BesselK1e", "i.. -> i.."},
+                 {"BesselY0", "i.. -> i.."},
+                 {"BesselY1", "i.. -> i.."},
+                 {"Dawsn", "i.. -> i.."},
+                 {"Expint", "i.. -> i.."},
+                 {"FresnelCos", "i.. -> i.."},
+                 {"FresnelSin", "i.. -> i.."},
+                 {"Spence", "i.. -> i.."},
+                 {"Igamma", "i.., i.. -> i..; broadcasts"},
+                 {"Igammac", "i.., i.. -> i..; broadcasts"},
+                 {"IgammaGradA", "i.., i.. -> i..; broadcasts"}});
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/op_rows.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -92,9 +93,13 @@ AttrMap attrs_of(const StagingSpec& spec) {
 
 }  // namespace
 
-void define_staging(OpRegistry& ops) {
+static void add_staging_ops(OpRegistry& ops) {
   add_rows(ops, all_rows(),
            {.shape = staging_shape, .cost = free_cost, .stateful = true, .cpu_only = true, .in_host_memory = true});
+}
+
+void define_staging(OpRegistry& ops) {
+  with_sharding(ops, add_staging_ops, {}, "once: what is staged is in one place");
 }
 
 Value stage(Graph& graph, const StagingSpec& spec, const std::vector<Value>& values) {

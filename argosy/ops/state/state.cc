@@ -3,6 +3,8 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/gather/gather_sharding.h"
+#include "argosy/ops/sharding_parts.h"
 #include "argosy/ops/state/variable_scatter.h"
 
 namespace argosy {
@@ -117,7 +119,8 @@ void define_reference(OpRegistry& ops) {
            .shape = variable_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
-           .stateful = true});
+           .stateful = true,
+           .sharding = "whole: a variable of one step"});
   ops.add({.name = "DestroyTemporaryVariable",
            .doc = "The last value of a temporary variable.",
            .inputs = {"ref: Ref(T)"},
@@ -125,7 +128,8 @@ void define_reference(OpRegistry& ops) {
            .attrs = {"T: type", "var_name: string"},
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
-           .cost = free_cost});
+           .cost = free_cost,
+           .sharding = "whole: a variable of one step"});
   ops.add({.name = "RefIdentity",
            .doc = "The same reference.",
            .inputs = {"input: Ref(T)"},
@@ -136,7 +140,8 @@ void define_reference(OpRegistry& ops) {
            .cost = free_cost,
            .accepts_uninitialized = true,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   // How references travel into function bodies.
   ops.add({.name = "_RefToHandle",
            .doc = "The handle that a reference is.",
@@ -147,7 +152,8 @@ void define_reference(OpRegistry& ops) {
            .gradient = pass_back,
            .cost = free_cost,
            .accepts_uninitialized = true,
-           .forwards = true});
+           .forwards = true,
+           .sharding = "i.. -> ."});
   ops.add({.name = "_HandleToRef",
            .doc = "The reference that a handle is.",
            .inputs = {"handle: resource"},
@@ -156,7 +162,8 @@ void define_reference(OpRegistry& ops) {
            .shape = handle_to_ref_shape,
            .gradient = pass_back,
            .cost = free_cost,
-           .forwards = true});
+           .forwards = true,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "Assign",
            .doc = "ref = value",
            .inputs = {"ref: Ref(T)", "value: T"},
@@ -164,7 +171,8 @@ void define_reference(OpRegistry& ops) {
            .attrs = {"T: type", "validate_shape: bool = true", "use_locking: bool = true"},
            .shape = assign_shape,
            .gradient = kNotDifferentiable,
-           .accepts_uninitialized = true});
+           .accepts_uninitialized = true,
+           .sharding = "i.., i.. -> i..; updates 0"});
   for (const char* name : {"AssignAdd", "AssignSub"}) {
     ops.add({.name = name,
              .doc = name[6] == 'A' ? "ref += value" : "ref -= value",
@@ -185,6 +193,7 @@ void define_reference(OpRegistry& ops) {
            .accepts_uninitialized = true,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "shape -> =",
            .host_outputs = {0}});
   ops.add({.name = "CountUpTo",
            .doc = "ref, which is then one more; an error at the limit.",
@@ -194,7 +203,8 @@ void define_reference(OpRegistry& ops) {
            .shape = count_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "- -> -; updates 0"});
 }
 
 void define_resource(OpRegistry& ops) {
@@ -206,7 +216,8 @@ void define_resource(OpRegistry& ops) {
            .shape = handle_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
-           .stateful = true});
+           .stateful = true,
+           .sharding = "-> ."});
   ops.add({.name = "ReadVariableOp",
            .doc = "The variable's value.",
            .inputs = {"resource: resource"},
@@ -217,14 +228,16 @@ void define_resource(OpRegistry& ops) {
            .cost = free_cost,
            .stateful = true,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "AssignVariableOp",
            .doc = "resource = value",
            .inputs = {"resource: resource", "value: dtype"},
            .attrs = {"dtype: type", "validate_shape: bool = false"},
            .shape = assign_handle_shape,
            .gradient = kNotDifferentiable,
-           .stateful = true});
+           .stateful = true,
+           .sharding = "i.., i.. ->; updates 0"});
   for (const char* name : {"AssignAddVariableOp", "AssignSubVariableOp"}) {
     ops.add({.name = name,
              .doc = name[6] == 'A' ? "resource += value" : "resource -= value",
@@ -241,7 +254,8 @@ void define_resource(OpRegistry& ops) {
            .shape = no_output,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
-           .stateful = true});
+           .stateful = true,
+           .sharding = "shape ->"});
   ops.add({.name = "VarIsInitializedOp",
            .doc = "Does it have a value?",
            .inputs = {"resource: resource"},
@@ -252,6 +266,7 @@ void define_resource(OpRegistry& ops) {
            .stateful = true,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kPerExample,
+           .sharding = "shape -> =",
            .host_outputs = {0}});
   ops.add({.name = "VariableShape",
            .doc = "The shape of the variable's value.",
@@ -265,6 +280,7 @@ void define_resource(OpRegistry& ops) {
            .stateful = true,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kShapeOnly,
+           .sharding = "shape -> 1",
            .host_outputs = {0}});
   ops.add({.name = "ResourceCountUpTo",
            .doc = "The variable, which is then one more; an error at the limit.",
@@ -275,7 +291,8 @@ void define_resource(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .cpu_only = true});
+           .cpu_only = true,
+           .sharding = "- -> -; updates 0"});
   ops.add({.name = "DestroyResourceOp",
            .doc = "Ends what the handle refers to.",
            .inputs = {"resource: resource"},
@@ -283,15 +300,50 @@ void define_resource(OpRegistry& ops) {
            .shape = handle_is_scalar,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
-           .stateful = true});
+           .stateful = true,
+           .sharding = "shape ->"});
 }
 
 }  // namespace
 
-void define_state(OpRegistry& ops) {
+static void add_state_ops(OpRegistry& ops) {
   define_reference(ops);
   define_resource(ops);
   state::define_scatter(ops);
+}
+
+void define_state(OpRegistry& ops) {
+  with_sharding(ops, add_state_ops,
+                {{"VariableV2", "-> i.."},
+                 {"Variable", "-> i.."},
+                 {"AssignAdd", "i.., i.. -> i..; updates 0"},
+                 {"AssignSub", "i.., i.. -> i..; updates 0"},
+                 {"AssignAddVariableOp", "i.., i.. ->; updates 0"},
+                 {"AssignSubVariableOp", "i.., i.. ->; updates 0"},
+                 {"ScatterUpdate", "v d.., n.., n.. d.. -> v d..; rows v; whole n..; updates 0"},
+                 {"ResourceScatterUpdate", "v d.., n.., n.. d.. ->; rows v; whole n..; updates 0"},
+                 {"ScatterNdUpdate", {}, scatter_nd_into_sharding},
+                 {"ResourceScatterNdUpdate", {}, scatter_nd_into_sharding},
+                 {"ScatterAdd", "v d.., n.., n.. d.. -> v d..; rows v; whole n..; updates 0"},
+                 {"ResourceScatterAdd", "v d.., n.., n.. d.. ->; rows v; whole n..; updates 0"},
+                 {"ScatterNdAdd", {}, scatter_nd_into_sharding},
+                 {"ResourceScatterNdAdd", {}, scatter_nd_into_sharding},
+                 {"ScatterSub", "v d.., n.., n.. d.. -> v d..; rows v; whole n..; updates 0"},
+                 {"ResourceScatterSub", "v d.., n.., n.. d.. ->; rows v; whole n..; updates 0"},
+                 {"ScatterNdSub", {}, scatter_nd_into_sharding},
+                 {"ResourceScatterNdSub", {}, scatter_nd_into_sharding},
+                 {"ScatterMul", "v d.., n.., n.. d.. -> v d..; rows v; whole n..; updates 0"},
+                 {"ResourceScatterMul", "v d.., n.., n.. d.. ->; rows v; whole n..; updates 0"},
+                 {"ScatterDiv", "v d.., n.., n.. d.. -> v d..; rows v; whole n..; updates 0"},
+                 {"ResourceScatterDiv", "v d.., n.., n.. d.. ->; rows v; whole n..; updates 0"},
+                 {"ScatterMin", "v d.., n.., n.. d.. -> v d..; rows v; whole n..; updates 0"},
+                 {"ResourceScatterMin", "v d.., n.., n.. d.. ->; rows v; whole n..; updates 0"},
+                 {"ScatterNdMin", {}, scatter_nd_into_sharding},
+                 {"ResourceScatterNdMin", {}, scatter_nd_into_sharding},
+                 {"ScatterMax", "v d.., n.., n.. d.. -> v d..; rows v; whole n..; updates 0"},
+                 {"ResourceScatterMax", "v d.., n.., n.. d.. ->; rows v; whole n..; updates 0"},
+                 {"ScatterNdMax", {}, scatter_nd_into_sharding},
+                 {"ResourceScatterNdMax", {}, scatter_nd_into_sharding}});
 }
 
 }  // namespace argosy

@@ -4,6 +4,7 @@
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/gather/gather_sharding.h"
 
 namespace argosy::state {
 
@@ -196,7 +197,8 @@ void define_scatter(OpRegistry& ops) {
            .shape = gather_shape,
            .gradient = gather_gradient,
            .stateful = true,
-           .batch_rule = BatchRule::kGather});
+           .batch_rule = BatchRule::kGather,
+           .sharding_rule = resource_gather_sharding});
   ops.add({.name = "ResourceGatherNd",
            .doc = "The slices of the variable that indices name.",
            .inputs = {"resource: resource", "indices: Tindices"},
@@ -205,7 +207,8 @@ void define_scatter(OpRegistry& ops) {
            .shape = gather_nd_shape,
            .gradient = gather_nd_gradient,
            .stateful = true,
-           .batch_rule = BatchRule::kGather});
+           .batch_rule = BatchRule::kGather,
+           .sharding_rule = gather_nd_sharding});
 }
 
 }  // namespace argosy::state

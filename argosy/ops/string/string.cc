@@ -4,6 +4,8 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/reduction/reduction_sharding.h"
+#include "argosy/ops/sharding_parts.h"
 #include "argosy/ops/string/string_registration.h"
 
 namespace argosy {
@@ -69,7 +71,7 @@ Status all_scalars(ShapeContext& c) {
 
 }  // namespace
 
-void define_string(OpRegistry& ops) {
+static void add_string_ops(OpRegistry& ops) {
   const auto add = [&](OpSpec spec, bool zero_gradient) {
     spec.gradient = kNotDifferentiable;
     spec.blocks_gradient = zero_gradient;
@@ -82,7 +84,8 @@ void define_string(OpRegistry& ops) {
        .outputs = {"output: string"},
        .attrs = {"N: int >= 0", "separator: string = ''"},
        .shape = join_shape,
-       .batch_rule = BatchRule::kPerExample},
+       .batch_rule = BatchRule::kPerExample,
+       .sharding = "i.. * -> i..; broadcasts"},
       true);
   add({.name = "AsString",
        .doc = "Numbers as text.",
@@ -93,7 +96,8 @@ void define_string(OpRegistry& ops) {
                  "precision: int = -1", "scientific: bool = false", "shortest: bool = false", "width: int = -1",
                  "fill: string = ''"},
        .shape = same_as_input,
-       .batch_rule = BatchRule::kPerExample},
+       .batch_rule = BatchRule::kPerExample,
+       .sharding = "i.. -> i.."},
       true);
   add({.name = "StringFormat",
        .doc = "The template with each placeholder replaced by an input.",
@@ -108,7 +112,8 @@ void define_string(OpRegistry& ops) {
        .outputs = {"output: string"},
        .attrs = {"keep_dims: bool = false", "separator: string = ''"},
        .shape = reduce_join_shape,
-       .batch_rule = BatchRule::kPerExample},
+       .batch_rule = BatchRule::kPerExample,
+       .sharding_rule = fold_sharding},
       true);
   add({.name = "ShardedFilename",
        .doc = "basename-00001-of-00010.",
@@ -124,6 +129,10 @@ void define_string(OpRegistry& ops) {
       true);
   define_text(ops);
   define_unicode(ops);
+}
+
+void define_string(OpRegistry& ops) {
+  with_sharding(ops, add_string_ops, {}, "whole: one text is made of all elements");
 }
 
 Value string_join(const std::vector<Value>& inputs, std::string_view separator) {

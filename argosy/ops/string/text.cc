@@ -70,7 +70,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "StringUpper",
            .doc = "Upper case: of ASCII letters, or with encoding 'utf-8' of all.",
            .inputs = {"input: string"},
@@ -79,7 +80,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "StringStrip",
            .doc = "Without white space at either end.",
            .inputs = {"input: string"},
@@ -87,7 +89,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "StringLength",
            .doc = "Bytes, or UTF-8 characters.",
            .inputs = {"input: string"},
@@ -96,7 +99,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "Substr",
            .doc = "len bytes or characters from pos on, from the end where pos is negative.",
            .inputs = {"input: string", "pos: T", "len: T"},
@@ -105,7 +109,8 @@ void define_text(OpRegistry& ops) {
            .shape = substr_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., i.., i.. -> i..; broadcasts"});
   ops.add({.name = "StringSplit",
            .doc = "Pieces between any of the delimiter's characters, as a sparse matrix.",
            .inputs = {"input: string", "delimiter: string"},
@@ -141,7 +146,8 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., ., . -> i.."});
   ops.add({.name = "StaticRegexReplace",
            .doc = "Matches of an RE2 pattern replaced.",
            .inputs = {"input: string"},
@@ -150,7 +156,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "RegexFullMatch",
            .doc = "Does all of it match an RE2 pattern?",
            .inputs = {"input: string", "pattern: string"},
@@ -158,7 +165,8 @@ void define_text(OpRegistry& ops) {
            .shape = regex_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.., . -> i.."});
   ops.add({.name = "StaticRegexFullMatch",
            .doc = "Does all of it match an RE2 pattern?",
            .inputs = {"input: string"},
@@ -167,7 +175,8 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "StringToNumber",
            .doc = "Numbers out of text.",
            .inputs = {"string_tensor: string"},
@@ -177,7 +186,8 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "StringToHashBucket",
            .doc = "A bucket by a hash, which may change between versions.",
            .inputs = {"string_tensor: string"},
@@ -187,7 +197,8 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "StringToHashBucketFast",
            .doc = "A bucket by FarmHash's fingerprint.",
            .inputs = {"input: string"},
@@ -197,7 +208,8 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "StringToHashBucketStrong",
            .doc = "A bucket by SipHash under a key.",
            .inputs = {"input: string"},
@@ -207,7 +219,8 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "EncodeBase64",
            .doc = "Web-safe base64.",
            .inputs = {"input: string"},
@@ -217,7 +230,8 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "DecodeBase64",
            .doc = "Out of web-safe base64.",
            .inputs = {"input: string"},
@@ -226,7 +240,8 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add({.name = "UnsortedSegmentJoin",
            .doc = "The strings of each segment joined, in order.",
            .inputs = {"inputs: string", "segment_ids: Tindices", "num_segments: Tnumsegments"},

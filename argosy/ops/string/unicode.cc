@@ -34,7 +34,8 @@ void define_unicode(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
   ops.add(
       {.name = "UnicodeDecode",
        .doc = "Code points of strings in any encoding, as ragged rows.",
@@ -75,7 +76,8 @@ void define_unicode(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .batch_rule = BatchRule::kPerExample,
+           .sharding = "i.. -> i.."});
 }
 
 }  // namespace argosy

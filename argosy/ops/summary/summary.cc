@@ -4,6 +4,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/op_rows.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -44,7 +45,7 @@ std::vector<OpRow> rows() {
 
 }  // namespace
 
-void define_summary(OpRegistry& ops) {
+static void add_summary_ops(OpRegistry& ops) {
   // The value of TensorSummary has the node's name in it: it is stateful.
   add_rows(ops, rows(), {.shape = scalar_output, .cost = free_cost, .cpu_only = true});
   OpSpec image{.name = "ImageSummary",
@@ -59,6 +60,8 @@ void define_summary(OpRegistry& ops) {
                .cpu_only = true};
   ops.add(std::move(image));
 }
+
+void define_summary(OpRegistry& ops) { with_sharding(ops, add_summary_ops, {}, "whole: a summary is of all elements"); }
 
 Value scalar_summary(std::string_view tag, Value scalar) {
   if (!scalar.valid()) return {};

@@ -4,6 +4,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/op_rows.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -68,7 +69,7 @@ Status writes_shape(ShapeContext& c) {
 
 }  // namespace
 
-void define_summary_writer(OpRegistry& ops) {
+static void add_summary_writer_ops(OpRegistry& ops) {
   OpSpec writer{.name = "SummaryWriter",
                 .doc = "A writer of event files, by handle.",
                 .inputs = {},
@@ -81,6 +82,10 @@ void define_summary_writer(OpRegistry& ops) {
                 .cpu_only = true};
   ops.add(std::move(writer));
   add_rows(ops, rows(), {.shape = writes_shape, .cost = free_cost, .stateful = true, .cpu_only = true});
+}
+
+void define_summary_writer(OpRegistry& ops) {
+  with_sharding(ops, add_summary_writer_ops, {}, "once: one writer writes the events");
 }
 
 Value summary_writer(Graph& graph, const std::string& shared_name) {

@@ -4,6 +4,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/handle_ops.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -183,9 +184,16 @@ std::vector<HandleOpRow> rows() {
 
 }  // namespace
 
-void define_table(OpRegistry& ops) {
+static void add_table_ops(OpRegistry& ops) {
   define_tables(ops);
   add_handle_rows(ops, rows(), {.cost = free_cost, .cpu_only = true});
+}
+
+void define_table(OpRegistry& ops) {
+  with_sharding(ops, add_table_ops,
+                {{"LookupTableFindV2", "., i.., v.. -> i.. v..; whole v.."},
+                 {"LookupTableFind", "., i.., v.. -> i.. v..; whole v.."}},
+                "once: a table is in one place");
 }
 
 // --- builders --------------------------------------------------------------------------------------------------------

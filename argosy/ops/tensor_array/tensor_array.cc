@@ -5,6 +5,7 @@
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/handle_ops.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -301,7 +302,7 @@ void define_old_arrays(OpRegistry& ops, std::string_view version) {
 
 }  // namespace
 
-void define_tensor_array(OpRegistry& ops) {
+static void add_tensor_array_ops(OpRegistry& ops) {
   define_old_stacks(ops);
   define_old_arrays(ops, "");
   define_old_arrays(ops, "V2");
@@ -309,6 +310,10 @@ void define_tensor_array(OpRegistry& ops) {
     row.facts.batch_rule = rule_of(row.name);
     add_row(ops, std::move(row), {.cost = free_cost, .stateful = true});
   }
+}
+
+void define_tensor_array(OpRegistry& ops) {
+  with_sharding(ops, add_tensor_array_ops, {}, "whole: what is in a container has one layout");
 }
 
 TensorArrayValue tensor_array(Value size, DType dtype, const TensorArrayOptions& options, std::string_view name) {

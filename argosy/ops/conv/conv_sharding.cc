@@ -1,0 +1,58 @@
+#include "argosy/ops/conv/conv_sharding.h"
+
+#include "argosy/ops/sharding_parts.h"
+
+namespace argosy {
+
+namespace {
+
+bool channels_first(const ShapeContext& c) { return c.attrs().get_string("data_format").starts_with("NC"); }
+
+std::int64_t channels(const ShapeContext& c, const PartialShape& images) {
+  return images.rank() < 3 ? -1 : images[channels_first(c) ? 1 : images.rank() - 1];
+}
+
+// With groups, the filter has a part of the channels, which its numbers count from 0: none of them may be sharded.
+bool has_groups(const PartialShape& filter, std::int64_t channels) {
+  return filter.rank() < 3 || channels < 0 || filter[filter.rank() - 2] != channels;
+}
+
+// Sizes of images that leave the batch out speak of nothing that is sharded.
+std::string sizes(const ShapeContext& c, int input, int rank) {
+  return c.input(input).rank() == 1 && c.input(input)[0] == rank ? "size(0)" : ".";
+}
+
+}  // namespace
+
+Result<ShardingRule> conv_sharding(const ShapeContext& c) {
+  const bool groups = has_groups(c.input(1), channels(c, c.input(0)));
+  return sharding_rule_from_text(
+      str_cat("n s.. c, k.. ", groups ? "q" : "c", " o -> n t.. o; halo s..; whole k.. t..; ",
+              groups ? "whole c q o" : "sum c", "; linear each; layout data_format"),
+      c);
+}
+
+Result<ShardingRule> conv_backprop_input_sharding(const ShapeContext& c) {
+  const bool groups = has_groups(c.input(1), channels(c, c.output(0)));
+  return sharding_rule_from_text(
+      str_cat(sizes(c, 0, c.output(0).rank()), ", k.. ", groups ? "q" : "c", " o, n t.. o -> n s.. c; halo t..; whole k.. s..; ",
+              groups ? "whole c q o" : "sum o", "; linear 1 | 2; layout data_format"),
+      c);
+}
+
+Result<ShardingRule> conv_backprop_filter_sharding(const ShapeContext& c) {
+  const bool groups = has_groups(c.output(0), channels(c, c.input(0)));
+  return sharding_rule_from_text(str_cat("n s.. c, size(0), n t.. o -> k.. ", groups ? "q" : "c",
+                                         " o; sum n; halo s.. t..; whole k..", groups ? "; whole c q o" : "",
+                                         "; linear 0 | 2; layout data_format"),
+                                 c);
+}
+
+Result<ShardingRule> depthwise_backprop_input_sharding(const ShapeContext& c) {
+  return sharding_rule_from_text(sizes(c, 0, c.output(0).rank()) +
+                                     ", k.. c m, n t.. (c m) -> n s.. c; sum m; halo t..; whole k.. s..; linear 1 | 2; "
+                                     "layout data_format",
+                                 c);
+}
+
+}  // namespace argosy

@@ -1,0 +1,33 @@
+#include "argosy/ops/norm/norm_sharding.h"
+
+#include "argosy/ops/sharding_parts.h"
+
+namespace argosy {
+
+namespace {
+
+// Statistics are kept for the gradient; a third reserve space is the kernel's own scratch.
+bool has_scratch(int operands) { return operands > 5; }
+
+}  // namespace
+
+Result<ShardingRule> batch_norm_sharding(const ShapeContext& c) {
+  const bool training = c.attrs().get_bool("is_training");
+  const std::string statistics = training ? "; whole n s..; local n s.." : "; equal n s..";
+  // Mean and variance may be empty in training.
+  const std::string running = training && c.input(3).rank() == 1 && c.input(3)[0] == 0 ? "., ." : "c, c";
+  return sharding_rule_from_text(
+      str_cat("n s.. c, c, c, ", running, " -> n s.. c, c, c, c, c", has_scratch(c.num_outputs()) ? ", ." : "", statistics,
+              "; layout data_format"),
+      c);
+}
+
+Result<ShardingRule> batch_norm_grad_sharding(const ShapeContext& c) {
+  const bool training = c.attrs().get_bool("is_training");
+  return sharding_rule_from_text(
+      str_cat("n s.. c, n s.. c, c, c, c", has_scratch(c.num_inputs()) ? ", scratch" : "", " -> n s.. c, c, c, ., .",
+              training ? "; whole n s..; local n s.." : "; sum n s..", "; linear 0; layout data_format"),
+      c);
+}
+
+}  // namespace argosy

@@ -1,0 +1,65 @@
+#include "argosy/ops/sharding_parts.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "argosy/op/definition/registry.h"
+
+namespace argosy {
+
+DimNames dim_names(int rank, std::string_view letter) {
+  DimNames names;
+  for (int d = 0; d < rank; ++d) names.push_back(str_cat(letter, d));
+  return names;
+}
+
+std::string joined(const DimNames& names) { return names.empty() ? "-" : str_join(names, " "); }
+
+ShardingRule whole_because(std::string why) {
+  return {.kind = ShardingRule::Kind::kWhole, .why = std::move(why)};
+}
+
+std::optional<int> axis_within(std::optional<std::int64_t> axis, int rank) {
+  if (!axis || *axis < -rank || *axis >= rank) return std::nullopt;
+  return static_cast<int>(*axis < 0 ? *axis + rank : *axis);
+}
+
+std::optional<std::vector<int>> axes_within(const ShapeContext& c, int i, int rank) {
+  const PartialInts* const known = c.ints(i);
+  if (known == nullptr) return std::nullopt;
+  std::vector<int> axes;
+  for (const auto& k : *known) {
+    const auto axis = axis_within(k, rank);
+    if (!axis) return std::nullopt;
+    axes.push_back(*axis);
+  }
+  return axes;
+}
+
+void with_sharding(OpRegistry& ops, void (*define)(OpRegistry&), const std::vector<ShardingRow>& rows,
+                   std::string_view otherwise) {
+  OpRegistry own;
+  define(own);
+  for (const auto& op : own.all()) {
+    OpSpec spec = *op;
+    if (spec.sharding.empty() && spec.sharding_rule == nullptr) {
+      const auto row = std::find_if(rows.begin(), rows.end(), [&](const ShardingRow& r) { return r.op == spec.name; });
+      if (row != rows.end()) {
+        spec.sharding = row->text;
+        spec.sharding_rule = row->rule;
+      } else if (!spec.elementwise) {
+        spec.sharding = otherwise;
+      }
+    }
+    ops.add(std::move(spec));
+  }
+  for (const ShardingRow& row : rows) {
+    if (own.find(row.op) == nullptr) {
+      std::fprintf(stderr, "a sharding rule names %.*s, which is not defined there\n", static_cast<int>(row.op.size()),
+                   row.op.data());
+    }
+    ARGOSY_CHECK(own.find(row.op) != nullptr);
+  }
+}
+
+}  // namespace argosy
