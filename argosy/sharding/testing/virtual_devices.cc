@@ -11,7 +11,7 @@ VirtualDevices::VirtualDevices(const Graph& graph, const Sizes& sizes, const Rul
   for (const Reshard& r : a_.reshards) {
     for (const Graph::Use& use : r.users) reshards_[{use.node, use.input}].push_back(&r);
   }
-  for (int d = 0; d < axis.size; ++d) resources_.push_back(std::make_unique<ResourceManager>());
+  for (int d = 0; d < axis.size; ++d) resources_.push_back(std::make_shared<ResourceManager>());
 }
 
 Status VirtualDevices::run(const std::map<Endpoint, Tensor>& feeds, const std::vector<NodeId>& targets) {

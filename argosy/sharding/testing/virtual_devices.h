@@ -25,6 +25,9 @@ class VirtualDevices {
   VirtualDevices(const Graph& graph, const Sizes& sizes, const RuleTable& rules, const MeshAxis& axis,
                  const Assignment& assignment);
 
+  // The state of other devices, as many as these: variables with the same layouts.
+  void share_state(const VirtualDevices& others) { resources_ = others.resources_; }
+
   // One step. `feeds`: global values. State stays for the next step.
   Status run(const std::map<Endpoint, Tensor>& feeds, const std::vector<NodeId>& targets);
 
@@ -45,7 +48,7 @@ class VirtualDevices {
   const MeshAxis& axis_;
   const Assignment& a_;
   std::map<std::pair<NodeId, int>, std::vector<const Reshard*>> reshards_;  // by user
-  std::vector<std::unique_ptr<ResourceManager>> resources_;                 // by device
+  std::vector<std::shared_ptr<ResourceManager>> resources_;                 // by device
   std::map<Name, Shards> values_;
 };
 

@@ -1,0 +1,190 @@
+// The proof of the core: losses of many kinds, and what they do to gradients, equal one device on any number of devices
+// and for any batch. Nothing here tells the core what a loss, a gradient or a mean is.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "argosy/graph/gradients.h"
+#include "argosy/ops/activation/activation.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/gather/gather.h"
+#include "argosy/ops/layout/layout.h"
+#include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/scan/scan.h"
+#include "argosy/ops/segment/segment.h"
+#include "argosy/ops/shape/shape.h"
+#include "argosy/ops/softmax/softmax.h"
+#include "argosy/sharding/tests/training_trial_test.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+namespace {
+
+// A network of two layers in float64.
+struct Net {
+  Graph* g = nullptr;
+  Value x, target, weight, ids;  // fed: [batch, 6], [batch, 3], [batch], a permutation of the batch
+  Value h, prediction, errors;   // [batch, 4], [batch, 3], [batch]
+  std::vector<VariableNode> v;   // w0, b0, w1, b1
+};
+
+using MakeLoss = std::function<Value(Net&)>;
+using Change = std::function<std::vector<Value>(std::vector<Value>)>;  // of gradients
+
+struct LossCase {
+  std::string name;
+  MakeLoss loss;
+  std::string collectives;  // of a plan for four devices
+  Change change = {};
+};
+
+Tensor permutation(std::int64_t batch, std::uint64_t seed) {
+  std::vector<std::int32_t> ids;
+  for (std::int64_t i = 0; i < batch; ++i) ids.push_back(static_cast<std::int32_t>((batch - 1 - i + static_cast<std::int64_t>(seed)) % batch));
+  return Tensor::vector(ids);
+}
+
+TrainingTrial make(const LossCase& c) {
+  TrainingTrial t;
+  Graph& g = t.graph;
+  Net net{.g = &g};
+  net.x = placeholder(g, DType::kFloat64, {-1, 6}, "x");
+  net.target = placeholder(g, DType::kFloat64, {-1, 3}, "target");
+  net.weight = placeholder(g, DType::kFloat64, {-1}, "weight");
+  net.ids = placeholder(g, DType::kInt32, {-1}, "ids");
+  const auto parameter = [&](const Shape& shape, const char* name) {
+    net.v.push_back(variable(g, random_tensor(DType::kFloat64, shape, 7 + net.v.size(), -0.6, 0.6), name));
+    return net.v.back().read;
+  };
+  const Value w0 = parameter({6, 4}, "w0"), b0 = parameter({4}, "b0");
+  net.h = tanh(bias_add(matmul(net.x, w0), b0));
+  const Value w1 = parameter({4, 3}, "w1"), b1 = parameter({3}, "b1");
+  net.prediction = matmul(net.h, w1) + b1;
+  net.errors = reduce_sum(square(net.prediction - net.target), 1);
+  const Value loss = c.loss(net);
+  std::vector<Value> of;
+  for (const VariableNode& v : net.v) of.push_back(v.ref);
+  std::vector<Value> grads = gradients(g, {loss}, of, {.allow_unconnected = true});
+  if (c.change) grads = c.change(grads);
+  std::vector<Value> updates;
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    if (grads[i].valid()) updates.push_back(g.add("ApplyGradientDescent", {of[i], constant(g, 0.1), grads[i]}));
+  }
+  t.feeds = {net.x, net.target, net.weight, net.ids};
+  t.fetches = {loss};
+  t.train = {group(g, updates, "train").node()};
+  t.variables = net.v;
+  t.feed_value = [](std::size_t feed, std::int64_t batch, std::uint64_t seed) {
+    return feed == 3 ? std::optional(permutation(batch, seed)) : std::nullopt;
+  };
+  return t;
+}
+
+std::vector<Value> clip_by_global_norm(std::vector<Value> grads) {
+  Value norm;
+  for (const Value& v : grads) {
+    const Value own = reduce_sum(square(v));
+    norm = norm.valid() ? norm + own : own;
+  }
+  const Value scale = minimum(0.05 / sqrt(norm), 1.0);
+  for (Value& v : grads) v = v * scale;
+  return grads;
+}
+
+Value whole_batch_norm(Net& n) {
+  const Value mean = reduce_mean(n.h, {0});
+  const Value variance = reduce_mean(square(n.h - mean), {0});
+  return (n.h - mean) * rsqrt(variance + 0.1);
+}
+
+std::vector<LossCase> cases() {
+  const auto decay = [](Net& n) { return l2_loss(n.v[0].read) * 0.1; };
+  return {
+      {"mean", [](Net& n) { return reduce_mean(n.errors); }, ""},
+      {"sum", [](Net& n) { return reduce_sum(n.errors); }, ""},
+      {"mean and decay", [=](Net& n) { return reduce_mean(n.errors) + decay(n); }, ""},
+      {"sum and decay", [=](Net& n) { return reduce_sum(n.errors) + decay(n); }, ""},
+      {"weighted mean", [](Net& n) { return reduce_sum(n.errors * n.weight) / reduce_sum(n.weight); }, ""},
+      {"several terms",
+       [=](Net& n) {
+         return reduce_sum(n.errors * n.weight) / reduce_sum(n.weight) + reduce_mean(n.errors) * 0.5 + decay(n);
+       },
+       ""},
+      {"root of a mean, log of a sum",
+       [=](Net& n) { return sqrt(reduce_mean(n.errors)) + log(reduce_sum(n.errors * n.weight)) + decay(n); }, ""},
+      {"trained weights",
+       [](Net& n) {
+         const Value w = sigmoid(reduce_mean(n.h, {1}));
+         return reduce_sum(w * n.errors) / reduce_sum(w);
+       },
+       ""},
+      {"clip by global norm", [](Net& n) { return reduce_mean(n.errors); }, "", clip_by_global_norm},
+      {"rows less their mean", [](Net& n) { return reduce_mean(square(n.h - reduce_mean(n.h, {0})) * n.h) + reduce_mean(n.errors); },
+       ""},
+      {"deviation",
+       [](Net& n) {
+         const Value distance = n.h - reduce_mean(n.h, {0});
+         return reduce_mean(tanh(distance / sqrt(reduce_mean(square(distance), {0}) + 0.1)) * n.h) + reduce_mean(n.errors);
+       },
+       ""},
+      {"norm of the whole batch", [](Net& n) { return reduce_mean(square(whole_batch_norm(n))) + reduce_mean(n.errors); }, ""},
+      {"norm of the whole batch, clipped",
+       [](Net& n) { return reduce_mean(tanh(whole_batch_norm(n))) + reduce_mean(n.errors); }, "", clip_by_global_norm},
+      {"largest example", [](Net& n) { return reduce_max(n.errors); }, ""},
+      {"pairs",
+       [](Net& n) {
+         const Value pairs = matmul(n.h, n.h, {.transpose_b = true});
+         return reduce_mean(reduce_logsumexp(pairs, {1})) + reduce_mean(n.errors);
+       },
+       ""},
+      {"log of a sum of exponentials", [](Net& n) { return reduce_logsumexp(n.errors); }, ""},
+      {"mean by a number of Python", [](Net& n) { return reduce_sum(n.errors) / 10.0; }, ""},
+      // Refused by data parallelism today.
+      {"softmax along the batch",
+       [](Net& n) { return reduce_sum(softmax(transpose(n.h)) * transpose(n.h)) + reduce_mean(n.errors); }, ""},
+      {"cumulative sums along the batch",
+       [](Net& n) { return reduce_mean(square(cumsum(n.h, 0))) + reduce_mean(n.errors); }, ""},
+      {"band part", [](Net& n) { return reduce_mean(square(matrix_band_part(n.h, 1, 2))) + reduce_mean(n.errors); }, ""},
+      {"permutation", [](Net& n) { return reduce_mean(square(n.h - gather(n.h, n.ids))) + reduce_mean(n.errors); }, ""},
+      {"segment sums by fed ids",
+       [](Net& n) {
+         const Value sums = unsorted_segment_sum(n.h, n.ids, constant(*n.g, std::int32_t{64}));
+         return reduce_sum(square(sums)) + reduce_mean(n.errors);
+       },
+       ""},
+      {"largest divisor", [](Net& n) { return reduce_mean(square(n.h / (2.0 + reduce_max(n.h)))) + reduce_mean(n.errors); },
+       ""},
+      {"reversed rows", [](Net& n) { return reduce_mean(square(n.h - reverse(n.h, {0}))) + reduce_mean(n.errors); }, ""},
+  };
+}
+
+const std::vector<std::int64_t> kBatches = {8, 10, 7, 3, 1, 16};
+
+TEST(ShardingLosses, EqualOneDevice) {
+  for (const LossCase& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const TrainingTrial trial = make(c);
+    for (const int devices : {2, 3, 4, 8}) {
+      const TrialResult result =
+          run_trial(trial, {.axis = {.name = "data", .size = devices}, .batches = kBatches});
+      EXPECT_EQ(result.wrong, "") << devices << " devices";
+      EXPECT_GT(result.compared, 100);
+      if (devices != 4) continue;
+      std::printf("%-36s %s; %d values\n", c.name.c_str(), collectives_text(result).c_str(), result.compared);
+    }
+  }
+}
+
+TEST(ShardingLosses, UnequalShardsEqualOneDevice) {
+  for (const LossCase& c : cases()) {
+    SCOPED_TRACE(c.name);
+    const TrialResult result = run_trial(
+        make(c), {.axis = {.name = "data", .size = 3, .weights = {1000, 500, 100}}, .batches = {8, 10, 7, 3, 16}});
+    EXPECT_EQ(result.wrong, "");
+  }
+}
+
+}  // namespace
+}  // namespace argosy

@@ -1,0 +1,50 @@
+// A small training graph, resolved for a mesh axis, verified, run on virtual devices, and compared with one device:
+// every value of every step, and every variable.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+#include "argosy/ops/state/state.h"
+#include "argosy/sharding/resolve/resolve.h"
+#include "argosy/sharding/testing/virtual_devices.h"
+#include "argosy/sharding/verify/verify.h"
+
+namespace argosy {
+
+struct TrainingTrial {
+  Graph graph;
+  std::vector<Value> feeds;                  // with the batch as dimension 0
+  std::vector<Value> fetches;
+  std::vector<NodeId> train;                 // what a step runs
+  std::vector<VariableNode> variables;
+  // A feed's value for a batch; unset: random numbers.
+  std::function<std::optional<Tensor>(std::size_t feed, std::int64_t batch, std::uint64_t seed)> feed_value = {};
+};
+
+struct TrialOptions {
+  MeshAxis axis;
+  std::vector<std::int64_t> batches;  // one step each
+  double tolerance = 1e-9;
+};
+
+struct TrialResult {
+  std::map<std::string, int> collectives;  // by name: how often, of the first batch's assignment
+  std::vector<Reshard> reshards;
+  std::vector<WholeNode> whole;
+  int compared = 0;  // values
+  std::string wrong = {};  // the first difference, or error
+};
+
+TrialResult run_trial(const TrainingTrial& trial, const TrialOptions& options);
+
+// "all-reduce 4, slice 2": what moves data comes first.
+std::string collectives_text(const TrialResult& result);
+
+}  // namespace argosy
