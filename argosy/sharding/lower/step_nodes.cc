@@ -67,13 +67,13 @@ class Copied {
       if (s_.variable_behind(e)) of_variable = true;
       if (!s_.variable_behind(e) && !s_.is_copied(e.node)) of_single = true;
     }
-    const bool known = s_.rule(id).kind == ShardingRule::Kind::kFactors;  // then its rule says what copies may do
+    const bool known = s_.rule(id).kind == ShardingRule::Kind::kFactors;  // then its rule says what copies do
     const bool once = s_.way(id).kind == Way::Kind::kOnce || n.op->may_be_fed;
     // Nobody said what copies of it would do.
     const bool hidden = n.op->stateful && !of_variable && !known;
     // What devices drew for themselves would differ.
     const bool drawn = s_.rule(id).draws && n.op->stateful && s_.way(id).kind != Way::Kind::kFactor;
-    if (once || hidden || drawn || draws_whole(s_, id) || (of_single && !of_variable && !known)) {
+    if (once || hidden || drawn || draws_whole(s_, id) || (of_single && !of_variable)) {
       return single(id, of_variable);
     }
     if (of_single && of_variable) return cannot_lower(n, "it works on variables, which devices mirror, and other state");

@@ -9,6 +9,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/data_parallel/by_rules.h"
 #include "argosy/strategy/data_parallel/copies/coupled_turns.h"
 #include "argosy/strategy/data_parallel/replicas.h"
 #include "argosy/strategy/data_parallel/replication_plan.h"
@@ -91,8 +92,20 @@ struct DataParallel::Impl {
   bool draws_otherwise(NodeId id) const;
 };
 
+// The analysis knows losses, means and gradients, and gives the fewest collectives. What it refuses, rules may allow.
 Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOptions& options) {
   ARGOSY_RETURN_IF_ERROR(graph.status());
+  if (!options.by_rules) {
+    Result<DataParallel> analysed = by_analysis(graph, options);
+    if (analysed.ok() || !ReplicatedByRules::may_replace(analysed.status())) return analysed;
+    auto rules = ReplicatedByRules::make(graph, options);
+    return rules.ok() ? Result<DataParallel>(DataParallel(*std::move(rules))) : std::move(analysed);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(auto rules, ReplicatedByRules::make(graph, options));
+  return DataParallel(std::move(rules));
+}
+
+Result<DataParallel> DataParallel::by_analysis(const Graph& graph, const DataParallelOptions& options) {
   auto impl = std::make_unique<Impl>(Impl{.base = graph.clone()});
   ARGOSY_ASSIGN_OR_RETURN(impl->layout, make_layout(options));
   ReplicationRequest request{.loss_placement = options.loss_placement,
@@ -131,6 +144,7 @@ Result<DataParallel> DataParallel::make(const Graph& graph, const DataParallelOp
 }
 
 DataParallel::DataParallel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DataParallel::DataParallel(std::unique_ptr<ReplicatedByRules> rules) : rules_(std::move(rules)) {}
 DataParallel::DataParallel(DataParallel&&) noexcept = default;
 DataParallel& DataParallel::operator=(DataParallel&&) noexcept = default;
 DataParallel::~DataParallel() = default;
@@ -190,12 +204,14 @@ void DataParallel::Impl::find_notes() {
   }
 }
 
-Graph& DataParallel::graph() { return *impl_->graph; }
+Graph& DataParallel::graph() { return rules_ ? rules_->graph() : *impl_->graph; }
 PlacementKind DataParallel::loss_placement() const {
+  if (rules_) return rules_->loss_placement();
   return impl_->plan.losses.empty() ? PlacementKind::kReplicate : impl_->plan.losses[0].kind;
 }
-int DataParallel::shards() const { return impl_->layout.shards(); }
+int DataParallel::shards() const { return rules_ ? rules_->shards() : impl_->layout.shards(); }
 bool DataParallel::can_shard(std::int64_t examples) const {
+  if (rules_) return rules_->can_shard(examples);
   if (!impl_->plan.needs_nonempty_shards) return true;
   for (int s = 0; s < impl_->layout.shards(); ++s) {
     const auto rows = shard_batch(examples, impl_->layout.weights, s);
@@ -203,15 +219,17 @@ bool DataParallel::can_shard(std::int64_t examples) const {
   }
   return true;
 }
-Value DataParallel::input(Value original) { return Value(impl_->graph.get(), original.node(), original.index()); }
+Value DataParallel::input(Value original) { return Value(&graph(), original.node(), original.index()); }
 Value DataParallel::target(Value original) {
+  if (rules_) return rules_->target(input(original));
   const auto found = impl_->everywhere.find(original.node());
   return found != impl_->everywhere.end() ? found->second : input(original);
 }
 
 Result<Value> DataParallel::fetch(Value original) {
   if (!original.valid()) return invalid_argument("fetch: no value");
-  return original.index() == Value::kControl ? input(original) : impl_->global_batch(original.endpoint());
+  if (original.index() == Value::kControl) return input(original);
+  return rules_ ? rules_->fetch(original.endpoint()) : impl_->global_batch(original.endpoint());
 }
 
 Result<Value> DataParallel::Impl::global_batch(Endpoint e) {
@@ -226,6 +244,7 @@ Result<Value> DataParallel::Impl::global_batch(Endpoint e) {
 }
 
 Result<Value> DataParallel::refresh_mirrors() {
+  if (rules_) return rules_->refresh_mirrors();
   Impl& p = *impl_;
   std::vector<Value> copies;
   for (std::size_t d = 1; d < p.layout.devices.size(); ++d) {
@@ -361,9 +380,12 @@ Result<Value> DataParallel::Impl::recompute(Endpoint e, const std::string& why) 
   return Value(graph.get(), made, e.index);
 }
 
-std::vector<ReplicationNote> DataParallel::notes() const { return impl_->notes; }
+std::vector<ReplicationNote> DataParallel::notes() const {
+  return rules_ ? std::vector<ReplicationNote>() : impl_->notes;
+}
 
 std::string DataParallel::summary() const {
+  if (rules_) return rules_->summary();
   const Impl& p = *impl_;
   std::string text = str_cat(p.layout.devices.size(), p.layout.devices.size() == 1 ? " device" : " devices");
   if (p.layout.accumulate > 1) text += str_cat(", ", p.layout.accumulate, " micro-batches");

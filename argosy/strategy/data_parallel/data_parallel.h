@@ -29,6 +29,8 @@
 
 namespace argosy {
 
+class ReplicatedByRules;  // argosy/strategy/data_parallel/by_rules.h
+
 // Gradients that the caller built. They need no inference from node names then.
 struct GivenGradients {
   Value seed = {};                       // gradient of the loss with respect to itself; not valid(): not given
@@ -58,6 +60,9 @@ struct DataParallelOptions {
   int zero = 0;
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
+  // By the sharding rules of ops (argosy/sharding), which other steps are replicated by only where the analysis of losses
+  // and gradients refuses. For tests.
+  bool by_rules = false;
 };
 
 inline constexpr int kMostMicroBatches = 64;
@@ -122,7 +127,10 @@ class DataParallel {
  private:
   struct Impl;
   explicit DataParallel(std::unique_ptr<Impl> impl);
+  explicit DataParallel(std::unique_ptr<ReplicatedByRules> rules);
+  static Result<DataParallel> by_analysis(const Graph& graph, const DataParallelOptions& options);
   std::unique_ptr<Impl> impl_;
+  std::unique_ptr<ReplicatedByRules> rules_;  // instead of impl_
 };
 
 }  // namespace argosy
