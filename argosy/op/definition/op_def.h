@@ -184,7 +184,6 @@ struct OpSpec {
   bool in_host_memory = false;
   bool accepts_uninitialized = false;  // a Ref input may name a variable without a value yet
   bool forwards = false;               // output 0 is input 0's memory: Identity, Reshape
-  bool may_be_fed = false;        // a step may bring the value: Placeholder
   bool blocks_gradient = false;   // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax
   bool closes_loop = false;       // its output feeds an earlier Merge: NextIteration
   Flow flow = Flow::kNone;        // how the executor treats it

@@ -104,8 +104,7 @@ static void add_constant_ops(OpRegistry& ops) {
              .shape = attr_shape,
              .gradient = kNotDifferentiable,
              .cost = free_cost,
-             .stateful = true,
-             .may_be_fed = true});
+             .stateful = true});
   }
   ops.add({.name = "PlaceholderWithDefault",
            .doc = "A value that may be fed.",
@@ -116,9 +115,8 @@ static void add_constant_ops(OpRegistry& ops) {
            .gradient = pass_on,
            .cost = free_cost,
            .forwards = true,
-           .may_be_fed = true,
            .batch_rule = BatchRule::kPerExample,
-           .sharding = "whole: it is fed"});
+           .sharding = "once: it is fed"});
   ops.add({.name = "_Arg",
            .doc = "Parameter `index` of a function.",
            .outputs = {"output: T"},
@@ -127,8 +125,7 @@ static void add_constant_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .may_be_fed = true,
-           .sharding = "whole: an argument of a function, whose body is put in its place first"});
+           .sharding = "once: it is given by the caller"});
   ops.add(
       {.name = "_Missing",
        .doc =
@@ -216,8 +213,8 @@ static void add_constant_ops(OpRegistry& ops) {
 
 void define_constant(OpRegistry& ops) {
   with_sharding(ops, add_constant_ops,
-                {{"Placeholder", "whole: it is fed"},
-                 {"PlaceholderV2", "whole: it is fed"},
+                {{"Placeholder", "once: it is fed"},
+                 {"PlaceholderV2", "once: it is fed"},
                  {"Identity", "i.. -> i..; linear 0; monotone 0"},
                  {"Snapshot", "i.. -> i..; linear 0; monotone 0"},
                  {"StopGradient", "i.. -> i..; linear 0; monotone 0"},

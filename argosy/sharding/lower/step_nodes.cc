@@ -68,7 +68,7 @@ class Copied {
       if (!s_.variable_behind(e) && !s_.is_copied(e.node)) of_single = true;
     }
     const bool known = s_.rule(id).kind == ShardingRule::Kind::kFactors;  // then its rule says what copies do
-    const bool once = s_.way(id).kind == Way::Kind::kOnce || n.op->may_be_fed;
+    const bool once = s_.way(id).kind == Way::Kind::kOnce;
     // Nobody said what copies of it would do.
     const bool hidden = n.op->stateful && !of_variable && !known;
     // What devices drew for themselves would differ.

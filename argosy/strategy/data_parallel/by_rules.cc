@@ -34,7 +34,8 @@ Result<Sizes> find_sizes(const Graph& graph, SizesRequest request) {
 }  // namespace
 
 bool ReplicatedByRules::may_replace(const Status& refused) {
-  constexpr std::string_view kRequests[] = {"ARG-DP-001", "ARG-DP-013"};  // no batch; micro-batches
+  // No batch, or none that the loss depends on; micro-batches.
+  constexpr std::string_view kRequests[] = {"ARG-DP-001", "ARG-DP-004", "ARG-DP-013"};
   return std::string_view(refused.id()).starts_with("ARG-DP-") &&
          std::find(std::begin(kRequests), std::end(kRequests), refused.id()) == std::end(kRequests);
 }
