@@ -198,10 +198,11 @@ class Reshards {
       }
       return ok_status();
     }
-    if (r.from.is_partial() && s_.in_loop(r.value.node)) {
+    if (r.from.is_partial() && r.from.combine != Combine::kSum && s_.in_loop(r.value.node)) {
       return cannot_lower(n, str_cat("it is ", to_string(r.from), " in a loop, which each device goes round by itself"));
     }
     const std::vector<Value> parts = in;
+    if (r.from.is_shard() && s_.in_loop(r.value.node)) return gather_in_loop(r, in);
     for (int d = 0; d < s_.size(); ++d) {
       const std::string& device = s_.devices[static_cast<std::size_t>(d)];
       if (r.from.is_shard()) {
@@ -216,6 +217,28 @@ class Reshards {
                               .value = r.value,
                               .bytes = fixed ? static_cast<std::int64_t>(bytes) : -1,
                               .why = r.why});
+    return ok_status();
+  }
+
+  // Devices meet in a collective there: each has a frame of its own.
+  Status gather_in_loop(const Reshard& r, std::vector<Value>& in) {
+    const Node& n = s_.base.node(r.value.node);
+    const auto size = s_.sizes.dim(r.value, r.from.dim);
+    if (r.from.rounds != 1 || r.from.unit != 1 || !size) {
+      return cannot_lower(n, "its shards are joined in a loop, and repeat, or their size is not known");
+    }
+    const std::string group = s_.graph.unique_name("data_parallel/all_gather");
+    const Value sizes = s_.host->pack({s_.host->global(*size)}, DType::kInt64);
+    for (int d = 0; d < s_.size(); ++d) {
+      const Value near = s_.near(sizes, r.value.node, d);
+      const auto on = s_.graph.device(s_.devices[static_cast<std::size_t>(d)]);
+      Value& v = in[static_cast<std::size_t>(d)];
+      const auto whole = all_gather({v}, near, {.group = group, .rank = d, .size = s_.size(), .weights = s_.weights},
+                                    r.from.dim, group);
+      if (whole.empty()) return s_.graph.status();
+      v = whole[0];
+    }
+    s_.collectives.push_back({.op = "all-gather", .value = r.value, .bytes = -1, .why = r.why});
     return ok_status();
   }
 

@@ -135,7 +135,9 @@ void give_known_sizes(LowerState& s, NodeId id) {
 
 bool draws_blocks(const LowerState& s, NodeId id) {
   const Node& n = s.base.node(id);
-  if (!s.rule(id).draws || s.way(id).kind != Way::Kind::kFactor || n.output_dtypes.size() != 1) return false;
+  if (s.size() == 1 || !s.rule(id).draws || s.way(id).kind != Way::Kind::kFactor || n.output_dtypes.size() != 1) {
+    return false;
+  }
   const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
   if (seed != nullptr && *seed == 0 && (seed2 == nullptr || *seed2 == 0)) return false;  // left to chance
   const Placement& p = s.layout({id, 0});
@@ -144,7 +146,7 @@ bool draws_blocks(const LowerState& s, NodeId id) {
 }
 
 bool draws_whole(const LowerState& s, NodeId id) {
-  return s.rule(id).draws && s.way(id).kind == Way::Kind::kFactor && !draws_blocks(s, id);
+  return s.size() > 1 && s.rule(id).draws && s.way(id).kind == Way::Kind::kFactor && !draws_blocks(s, id);
 }
 
 Result<NodeId> block_of_draws(LowerState& s, NodeId id, int device) {
@@ -168,7 +170,7 @@ Result<NodeId> block_of_draws(LowerState& s, NodeId id, int device) {
 
 bool reads_shape_of_shard(const LowerState& s, NodeId id) {
   const ShardingRule& rule = s.rule(id);
-  if (rule.kind != ShardingRule::Kind::kFactors) return false;
+  if (rule.kind != ShardingRule::Kind::kFactors || s.size() == 1) return false;
   for (std::size_t i = 0; i < rule.inputs.size(); ++i) {
     const Graph::Use use{id, static_cast<int>(i)};
     if (rule.inputs[i].kind == Kind::kShapeOnly && s.arrives(use).is_shard()) return true;
@@ -185,6 +187,7 @@ bool gives_known_sizes(const LowerState& s, NodeId id) {
 }
 
 Status add_outputs(LowerState& s) {
+  if (s.size() == 1) return ok_status();  // a device's shard is the global value
   ARGOSY_RETURN_IF_ERROR(shard_feeds(s));
   for (const NodeId id : s.sizes.order()) {
     if (s.in_step[static_cast<std::size_t>(id.index)] == 0 || s.is_batch(id)) continue;

@@ -67,10 +67,9 @@ class Copied {
       if (s_.variable_behind(e)) of_variable = true;
       if (!s_.variable_behind(e) && !s_.is_copied(e.node)) of_single = true;
     }
-    const bool known = s_.rule(id).kind == ShardingRule::Kind::kFactors;  // then its rule says what copies do
     const bool once = s_.way(id).kind == Way::Kind::kOnce;
     // Nobody said what copies of it would do.
-    const bool hidden = n.op->stateful && !of_variable && !known;
+    const bool hidden = n.op->stateful && !of_variable && s_.rule(id).kind != ShardingRule::Kind::kFactors;
     // What devices drew for themselves would differ.
     const bool drawn = s_.rule(id).draws && n.op->stateful && s_.way(id).kind != Way::Kind::kFactor;
     if (once || hidden || drawn || draws_whole(s_, id) || (of_single && !of_variable)) {
@@ -93,8 +92,8 @@ class Copied {
       }
     }
     if (!of_variable) return false;
-    const bool reads = n.op->stateful && !n.output_dtypes.empty() && !n.op->has_ref_input();
-    if (reads) return false;
+    const bool reads = n.op->stateful && !n.output_dtypes.empty() && !n.op->has_ref_input() && !s_.rule(id).draws;
+    if (reads && s_.rule(id).updates.empty()) return false;
     return cannot_lower(n, "one device computes it, and it may write a variable that every device has");
   }
 

@@ -139,6 +139,18 @@ PlacementKind ReplicatedByRules::loss_placement() const {
   return p.is_shard() ? PlacementKind::kShard : p.is_partial() ? PlacementKind::kPartialSum : PlacementKind::kReplicate;
 }
 
+std::vector<PlannedCollective> ReplicatedByRules::collectives() const {
+  std::vector<PlannedCollective> all;
+  for (const LoweredCollective& c : lowered_->collectives()) {
+    all.push_back({.op = c.op,
+                   .value = std::string(base_.node(c.value.node).name),
+                   .values = c.values,
+                   .bytes = c.bytes,
+                   .why = c.why});
+  }
+  return all;
+}
+
 std::string ReplicatedByRules::summary() const {
   std::string text = str_cat(shards(), shards() == 1 ? " device" : " devices", ", by sharding rules");
   if (shards() == 1) return text;

@@ -35,6 +35,9 @@ class ReplicatedByRules {
   int shards() const { return mesh_.axes[0].size; }
   bool can_shard(std::int64_t examples) const { return sizes_->covers(examples); }
   std::string summary() const;
+  std::vector<PlannedCollective> collectives() const;  // in the order of the graph
+  const Assignment& assignment() const { return assignment_; }
+  const Graph& base() const { return base_; }  // that the assignment is of
 
  private:
   explicit ReplicatedByRules(const Graph& graph) : base_(graph.clone()) {}

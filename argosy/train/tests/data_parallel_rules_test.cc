@@ -14,6 +14,8 @@
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/softmax/softmax.h"
 #include "argosy/ops/state/state.h"
+#include "argosy/train/loop/compiled_model.h"
+#include "argosy/train/models/models.h"
 #include "argosy/train/tests/loss_kinds_test.h"
 
 namespace argosy {
@@ -64,6 +66,70 @@ TEST(DataParallelRules, EveryOptimizerAndClipping) {
     const auto two = loss_kinds::train(task, loss_kinds::kBatches, 2, 0, {}, 1, true);
     ASSERT_TRUE(alone.ok() && two.ok()) << name << ": " << two.status().to_string();
     loss_kinds::expect_same(*two, *alone, 1e-8, name);
+  }
+}
+
+// --- models ----------------------------------------------------------------------------------------------------------
+
+struct ModelRun {
+  std::vector<double> losses;
+  std::string summary;
+};
+
+// Values for an input: examples of pixels, labels or tokens.
+Tensor example_of(Value input, std::int64_t batch, std::uint64_t seed) {
+  std::vector<std::int64_t> sizes = input.shape().sizes();
+  sizes[0] = batch;
+  const Shape shape(sizes);
+  if (input.dtype() == DType::kFloat32) return random_tensor(DType::kFloat32, shape, seed, 0, 1);
+  std::vector<std::int32_t> labels;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) labels.push_back(static_cast<std::int32_t>((i * 7 + 3) % 10));
+  return Tensor::of<std::int32_t>(shape, labels);
+}
+
+Result<ModelRun> run_model(const ModelBuilder& model, int devices, bool by_rules) {
+  const Optimizer optimizer = sgd(0.05);
+  ARGOSY_ASSIGN_OR_RETURN(BuiltModel built, build_model(model, {.seed = 5}, &optimizer));
+  DataParallelOptions options{.losses = {built.model.loss},
+                              .train = {built.train.run},
+                              .gradients = {.seed = built.train.seed, .of_variables = built.train.gradients},
+                              .by_rules = by_rules};
+  for (const Layers::Input& input : built.inputs) options.batch_inputs.push_back(input.placeholder);
+  for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
+  ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(*built.graph, options));
+  ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(built.model.loss));
+  Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(built.initializer)}));
+  ModelRun ran{.losses = {}, .summary = dp.summary()};
+  for (const std::int64_t batch : {8, 5, 8}) {
+    Feeds feeds;
+    for (const Layers::Input& input : built.inputs) {
+      feeds.emplace_back(dp.input(input.placeholder), example_of(input.placeholder, batch, ran.losses.size()));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(feeds, {loss}, {dp.target(built.train.run)}));
+    ran.losses.push_back(loss_kinds::as_double(got[0]));
+  }
+  return ran;
+}
+
+TEST(DataParallelRules, ModelsMoveAsLittleAsByAnalysis) {
+  const std::vector<std::pair<const char*, ModelBuilder>> models = {
+      {"mlp", models::mlp({}, 32)},
+      {"lenet", models::lenet({})},
+      {"autoencoder", models::autoencoder({.image_size = 16, .depth = 2, .width = 8})},
+      {"transformer", models::transformer({.length = 8, .width = 16, .heads = 2, .layers = 1})}};
+  const auto sums = [](const std::string& summary) {
+    const std::size_t end = summary.find(" all-reduce"), from = summary.rfind(" in ", end);
+    return end == std::string::npos ? std::string("none") : summary.substr(from + 4, end - from - 4);
+  };
+  for (const auto& [name, model] : models) {
+    const auto alone = run_model(model, 1, false), known = run_model(model, 2, false), rules = run_model(model, 2, true);
+    ASSERT_TRUE(alone.ok() && known.ok()) << name << ": " << known.status().to_string();
+    ASSERT_TRUE(rules.ok()) << name << ": " << rules.status().to_string();
+    EXPECT_EQ(sums(rules->summary), sums(known->summary)) << name << ": " << rules->summary << "; " << known->summary;
+    for (std::size_t i = 0; i < alone->losses.size(); ++i) {
+      EXPECT_NEAR(rules->losses[i], alone->losses[i], 2e-5 * std::abs(alone->losses[i])) << name << ", step " << i;
+    }
   }
 }
 
