@@ -15,9 +15,7 @@ DimNames dim_names(int rank, std::string_view letter) {
 
 std::string joined(const DimNames& names) { return names.empty() ? "-" : str_join(names, " "); }
 
-ShardingRule whole_because(std::string why) {
-  return {.kind = ShardingRule::Kind::kWhole, .why = std::move(why)};
-}
+ShardingRule whole_because(std::string why) { return {.kind = ShardingRule::Kind::kWhole, .why = std::move(why)}; }
 
 std::optional<int> axis_within(std::optional<std::int64_t> axis, int rank) {
   if (!axis || *axis < -rank || *axis >= rank) return std::nullopt;

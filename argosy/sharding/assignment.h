@@ -49,8 +49,8 @@ struct WholeNode {
 struct Assignment {
   std::vector<std::vector<Layout>> layouts;  // by node, by output: as the node gives it
   std::vector<std::vector<Way>> ways;        // by node, by mesh axis
-  std::vector<Reshard> reshards;             // in the order of the graph; by value, then axis, then order of the changes
-  std::vector<WholeNode> whole;              // likewise
+  std::vector<Reshard> reshards;  // in the order of the graph; by value, then axis, then order of the changes
+  std::vector<WholeNode> whole;   // likewise
 
   const Layout& layout(Endpoint e) const { return layouts[e.node.index][e.index]; }
 };

@@ -21,8 +21,8 @@ struct Placement {
     kReplicate,  // the global value, equal on every device
     kShard,      // a slice along `dim`
     kPartial,    // the global value is `combine` over the devices
-    kVarying,    // each device has its own: a stated departure from one device (statistics per shard). No rule gives it.
-    kOnce,       // one device has the global value
+    kVarying,  // each device has its own: a stated departure from one device (statistics per shard). No rule gives it.
+    kOnce,     // one device has the global value
   };
   Kind kind = Kind::kReplicate;
   std::int8_t dim = -1;             // kShard

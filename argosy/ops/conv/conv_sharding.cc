@@ -34,18 +34,18 @@ Result<ShardingRule> conv_sharding(const ShapeContext& c) {
 
 Result<ShardingRule> conv_backprop_input_sharding(const ShapeContext& c) {
   const bool groups = has_groups(c.input(1), channels(c, c.output(0)));
-  return sharding_rule_from_text(
-      str_cat(sizes(c, 0, c.output(0).rank()), ", k.. ", groups ? "q" : "c", " o, n t.. o -> n s.. c; halo t..; whole k.. s..; ",
-              groups ? "whole c q o" : "sum o", "; linear 1 | 2; layout data_format"),
-      c);
+  return sharding_rule_from_text(str_cat(sizes(c, 0, c.output(0).rank()), ", k.. ", groups ? "q" : "c",
+                                         " o, n t.. o -> n s.. c; halo t..; whole k.. s..; ",
+                                         groups ? "whole c q o" : "sum o", "; linear 1 | 2; layout data_format"),
+                                 c);
 }
 
 Result<ShardingRule> conv_backprop_filter_sharding(const ShapeContext& c) {
   const bool groups = has_groups(c.output(0), channels(c, c.input(0)));
-  return sharding_rule_from_text(str_cat("n s.. c, size(0), n t.. o -> k.. ", groups ? "q" : "c",
-                                         " o; sum n; halo s.. t..; whole k..", groups ? "; whole c q o" : "",
-                                         "; linear 0 | 2; layout data_format"),
-                                 c);
+  return sharding_rule_from_text(
+      str_cat("n s.. c, size(0), n t.. o -> k.. ", groups ? "q" : "c", " o; sum n; halo s.. t..; whole k..",
+              groups ? "; whole c q o" : "", "; linear 0 | 2; layout data_format"),
+      c);
 }
 
 Result<ShardingRule> depthwise_backprop_input_sharding(const ShapeContext& c) {

@@ -16,10 +16,9 @@ Result<ShardingRule> batch_norm_sharding(const ShapeContext& c) {
   const std::string statistics = training ? "; whole n s..; local n s.." : "; equal n s..";
   // Mean and variance may be empty in training.
   const std::string running = training && c.input(3).rank() == 1 && c.input(3)[0] == 0 ? "., ." : "c, c";
-  return sharding_rule_from_text(
-      str_cat("n s.. c, c, c, ", running, " -> n s.. c, c, c, c, c", has_scratch(c.num_outputs()) ? ", ." : "", statistics,
-              "; layout data_format"),
-      c);
+  return sharding_rule_from_text(str_cat("n s.. c, c, c, ", running, " -> n s.. c, c, c, c, c",
+                                         has_scratch(c.num_outputs()) ? ", ." : "", statistics, "; layout data_format"),
+                                 c);
 }
 
 Result<ShardingRule> batch_norm_grad_sharding(const ShapeContext& c) {

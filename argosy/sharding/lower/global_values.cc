@@ -40,7 +40,7 @@ Result<Value> again(LowerState& s, Endpoint e) {
 Result<Value> global_value(LowerState& s, Endpoint e) {
   if (s.is_batch(e.node)) return s.graph.value(e);
   const Placement& p = s.layout(e);
-  const bool plain = p.is_replicate() || p.kind == Placement::Kind::kOnce || is_handle(s.base, e);
+  const bool plain = p.is_replicate() || p.kind == Placement::Kind::kOnce || holds_state(s.base, e);
   if (plain || s.in_step[static_cast<std::size_t>(e.node.index)] == 0) return s.value(0, e);
   if (const auto known = s.fetched.find(e); known != s.fetched.end()) return known->second;
   if (const auto whole = combined(s, e)) return s.graph.value(*whole);

@@ -66,7 +66,7 @@ std::optional<NodeId> LowerState::variable_behind(Endpoint e) const {
     if (way(e.node).kind == Way::Kind::kGiven && !is_batch(e.node)) return e.node;
     const Node& n = base.node(e.node);
     const auto refers = [&](Endpoint from) {
-      return is_handle(base, from) || base.node(from.node).output_is_ref(from.index);
+      return holds_state(base, from) || base.node(from.node).output_is_ref(from.index);
     };
     if (!refers(e) || n.inputs.empty() || !refers(n.inputs[0])) return std::nullopt;
     e = n.inputs[0];

@@ -28,7 +28,7 @@ struct LowerState {
   const MeshAxis& axis;
   const std::vector<std::string>& devices;
   const std::vector<std::int64_t> weights;  // of the shards
-  const Regions regions;
+  const LoopRegions regions;
   const Graph::Uses uses;
 
   // --- built

@@ -6,8 +6,8 @@
 
 namespace argosy {
 
-Regions find_regions(const Graph& graph, const std::vector<NodeId>& order) {
-  Regions r;
+LoopRegions find_regions(const Graph& graph, const std::vector<NodeId>& order) {
+  LoopRegions r;
   const auto nodes = static_cast<std::size_t>(graph.size());
   r.frame.assign(nodes, 0);
   r.conditional.assign(nodes, 0);

@@ -8,16 +8,16 @@
 
 namespace argosy {
 
-struct Frame {
+struct LoopFrame {
   std::string name;            // Enter's frame_name
   int around = 0;              // the frame that encloses it; 0: none
   NodeId enter = {};           // one of those that start it
   std::vector<NodeId> enters;  // all of them
 };
 
-struct Regions {
+struct LoopRegions {
   std::vector<int> frame;          // by node: its innermost loop, of an Enter the loop that it starts; 0: none
-  std::vector<Frame> frames;       // [0]: no loop
+  std::vector<LoopFrame> frames;       // [0]: no loop
   std::vector<char> conditional;  // by node: runs in one branch of a conditional only
 
   bool always(NodeId id) const {
@@ -26,6 +26,6 @@ struct Regions {
 };
 
 // `order`: topological.
-Regions find_regions(const Graph& graph, const std::vector<NodeId>& order);
+LoopRegions find_regions(const Graph& graph, const std::vector<NodeId>& order);
 
 }  // namespace argosy

@@ -156,7 +156,7 @@ class Reshards {
     std::vector<Value> in;
     for (int d = 0; d < s_.size(); ++d) in.push_back(s_.graph.value(before(at, d)));
     std::vector<Endpoint> out;
-    const bool handle = is_handle(s_.base, r.value);
+    const bool handle = holds_state(s_.base, r.value);
     if (!handle) ARGOSY_RETURN_IF_ERROR(whole(at, in));
     for (int d = 0; d < s_.size(); ++d) {
       Value v = in[static_cast<std::size_t>(d)];

@@ -9,7 +9,7 @@ namespace argosy {
 
 namespace {
 
-bool refers(const Graph& g, Endpoint e) { return is_handle(g, e) || g.node(e.node).output_is_ref(e.index); }
+bool refers(const Graph& g, Endpoint e) { return holds_state(g, e) || g.node(e.node).output_is_ref(e.index); }
 
 // What sees the batch, and all that it and the step's targets need.
 std::vector<char> find_step(const LowerState& s) {

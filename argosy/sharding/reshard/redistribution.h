@@ -4,7 +4,7 @@
 //
 //   from   to      on devices                       over turns              bytes per device
 //   R      S       local slice                      this turn's slice       0
-//   R      P       the first keeps it, others 0     the first turn          0
+//   R      P       shard 0 keeps it, others 0      turn 0 keeps it         0
 //   P      R       all-reduce                       add up                  2 (n-1)/n B
 //   P      S       reduce-scatter                   add up, keep a part     (n-1)/n B
 //   S      R       all-gather                       keep all turns'         (n-1)/n B

@@ -45,7 +45,8 @@ TEST(Redistribution, TakesSeconds) {
 
 TEST(Cut, TakesItemsOfEveryRound) {
   const MeshAxis axis{.name = "data", .size = 2};
-  const auto first = cut_dim(axis, Placement::shard(0, 2, 3), 12, 0), second = cut_dim(axis, Placement::shard(0, 2, 3), 12, 1);
+  const auto first = cut_dim(axis, Placement::shard(0, 2, 3), 12, 0),
+             second = cut_dim(axis, Placement::shard(0, 2, 3), 12, 1);
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->begin, 0);
   EXPECT_EQ(first->end, 3);

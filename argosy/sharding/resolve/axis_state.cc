@@ -44,7 +44,8 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
   const auto nodes = static_cast<std::size_t>(g.size());
   first_input.reserve(nodes + 1);
   first_input.push_back(0);
-  for (std::int32_t i = 0; i < g.size(); ++i) first_input.push_back(first_input.back() + g.node(NodeId{i}).inputs.size());
+  for (std::int32_t i = 0; i < g.size(); ++i)
+    first_input.push_back(first_input.back() + g.node(NodeId{i}).inputs.size());
   const std::size_t outputs = s.index().size();
   seed.assign(outputs, nullptr);
   given.assign(nodes, 0);
@@ -56,6 +57,7 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
   wish.resize(outputs);
   combined.resize(outputs);
   whole.assign(nodes, 0);
+  no_wish.assign(nodes, 0);
   elsewhere.resize(outputs);
   for (const Seed& given_seed : q.seeds) {
     if (given_seed.axis == a) seed[at(given_seed.value)] = &given_seed;
@@ -77,7 +79,7 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
 
 double AxisState::all_reduce(Endpoint e) const { return bytes_moved(Redistribution::kAllReduce, priced, bytes[at(e)]); }
 
-bool is_handle(const Graph& graph, Endpoint e) {
+bool holds_state(const Graph& graph, Endpoint e) {
   const DType d = graph.dtype(e);
   return d == DType::kResource || d == DType::kVariant;
 }

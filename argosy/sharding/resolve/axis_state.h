@@ -9,11 +9,10 @@
 
 namespace argosy {
 
-// Who needs a partial value combined.
+// Why a partial value is combined.
 struct Combined {
-  Graph::Use by = {NodeId{-1}, -1};  // input -1: nobody; node kFetch: a fetch
-  bool moved_up = false;             // the value is smaller here than where it is needed
-  bool yes() const { return by.input >= 0; }
+  std::string why = {};  // empty: nobody
+  bool yes() const { return !why.empty(); }
 };
 
 struct AxisState {
@@ -25,11 +24,11 @@ struct AxisState {
   const RuleTable& rules;
   const MeshAxis& axis;
   const ResolveRequest& request;
-  MeshAxis priced;                   // `axis` as costs see it: turns are priced as devices, one shard as two
+  MeshAxis priced;                       // `axis` as costs see it: turns are priced as devices, one shard as two
   std::vector<std::size_t> first_input;  // by node: of its inputs in one array of all
-  std::vector<const Seed*> seed;     // by output; null: none
-  std::vector<char> given;           // by node: its outputs are seeds, its rule is not asked
-  std::vector<double> bytes;         // by output, times 8 for each loop around it
+  std::vector<const Seed*> seed;         // by output; null: none
+  std::vector<char> given;               // by node: its outputs are seeds, its rule is not asked
+  std::vector<double> bytes;             // by output, times 8 for each loop around it
   Graph::Uses uses;
 
   // --- decided
@@ -38,6 +37,7 @@ struct AxisState {
   std::vector<Placement> made;       // by output: what the node's way gives
   std::vector<Placement> base;       // by output: what users start from: seeded, combined, or as made
   std::vector<Placement> wish;       // by output: S, or R for none
+  std::vector<char> no_wish;         // by node: a wish for it was taken back
   std::vector<Combined> combined;    // by output
   std::vector<char> whole;           // by node: has to be computed whole, or else a loop finds no end
   std::vector<Placement> elsewhere;  // by output: P on another mesh axis that was decided before; R: none
@@ -51,7 +51,7 @@ struct AxisState {
 };
 
 // A value behind which state lies: it cannot be sent anywhere.
-bool is_handle(const Graph& graph, Endpoint e);
+bool holds_state(const Graph& graph, Endpoint e);
 // True if the node takes the reference itself, not the variable's value.
 bool takes_reference(const Graph& graph, const Node& n, int input);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "argosy/sharding/resolve/reasons.h"
+
 namespace argosy {
 
 bool combine_for_all(AxisState& s) {
@@ -10,14 +12,15 @@ bool combine_for_all(AxisState& s) {
   const auto combine = [&](Endpoint e, Graph::Use by) {
     const std::size_t at = s.at(e);
     if (!s.base[at].is_partial() || s.seed[at] != nullptr || s.combined[at].yes()) return;
-    s.combined[at].by = by;
+    s.combined[at].why = why_needed(s, by, s.base[at], Placement::replicate());
     fresh = true;
   };
   for (const NodeId id : s.sizes.order()) {
     const Node& n = s.graph.node(id);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Graph::Use use{id, static_cast<int>(i)};
-      if (s.given[static_cast<std::size_t>(id.index)] == 0 && s.need[s.at(use)].is_replicate()) combine(n.inputs[i], use);
+      if (s.given[static_cast<std::size_t>(id.index)] == 0 && s.need[s.at(use)].is_replicate())
+        combine(n.inputs[i], use);
     }
   }
   for (std::size_t f = 0; f < s.request.fetches.size(); ++f) {
@@ -33,7 +36,7 @@ namespace {
 class Below {
  public:
   explicit Below(AxisState& state)
-      : s_(state), cost_(state.sizes.index().size(), 0), first_(state.sizes.index().size(), {NodeId{-1}, -1}) {}
+      : s_(state), cost_(state.sizes.index().size(), 0), first_(state.sizes.index().size()) {}
 
   bool move_up() {
     const auto& order = s_.sizes.order();
@@ -49,7 +52,7 @@ class Below {
         const std::size_t at = s_.at(e);
         if (from && covered[s_.at(*from)] != 0) covered[at] = 1;
         if (covered[at] != 0 || !open(e) || cost_[at] <= s_.all_reduce(e)) continue;
-        s_.combined[at] = {.by = first_[at], .moved_up = true};
+        s_.combined[at].why = first_[at] + "; it is smaller here";
         covered[at] = 1;
         moved = true;
       }
@@ -83,7 +86,7 @@ class Below {
     if (!s_.made[at].is_partial()) return;
     if (s_.combined[at].yes()) {
       cost_[at] = s_.all_reduce(e);
-      first_[at] = s_.combined[at].by;
+      first_[at] = s_.combined[at].why;
       return;
     }
     bool scattered = false;
@@ -92,7 +95,7 @@ class Below {
       if (use.input < 0 || s_.graph.node(use.node).inputs[static_cast<std::size_t>(use.input)] != e) continue;
       if (s_.need[s_.at(use)].is_shard()) {
         scattered = true;
-        if (first_[at].input < 0) first_[at] = use;
+        if (first_[at].empty()) first_[at] = why_needed(s_, use, s_.base[at], s_.need[s_.at(use)]);
       }
       if (source(use.node) != e || std::find(seen.begin(), seen.end(), use.node) != seen.end()) continue;
       seen.push_back(use.node);
@@ -100,7 +103,7 @@ class Below {
         const std::size_t below = s_.at(Endpoint{use.node, k});
         if (cost_[below] == 0) continue;
         cost_[at] += std::min(cost_[below], s_.all_reduce({use.node, k}));
-        if (first_[at].input < 0) first_[at] = first_[below];
+        if (first_[at].empty()) first_[at] = first_[below];
       }
     }
     if (scattered) cost_[at] += s_.all_reduce(e) / 2;
@@ -108,7 +111,7 @@ class Below {
 
   AxisState& s_;
   std::vector<double> cost_;        // by output: bytes of the combinations below
-  std::vector<Graph::Use> first_;  // by output: who needs the first of them
+  std::vector<std::string> first_;  // by output: why the first of them is needed
 };
 
 }  // namespace

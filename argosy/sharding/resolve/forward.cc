@@ -108,7 +108,7 @@ class Sweep {
     const Placement& from = in_[static_cast<std::size_t>(input)];
     const ShardingRule& rule = s_.rules.rule(id);
     if (std::find(rule.updates.begin(), rule.updates.end(), input) != rule.updates.end()) return kNever;
-    if (is_handle(s_.graph, e) || takes_reference(s_.graph, n, input)) {
+    if (holds_state(s_.graph, e) || takes_reference(s_.graph, n, input)) {
       // Whoever has a copy of the state, or may ask the device that has it, needs nothing.
       const auto common = [](const Placement& p) { return p.is_replicate() || p.kind == Placement::Kind::kOnce; };
       return common(from) && common(to) ? 0 : kNever;
@@ -136,7 +136,7 @@ class Sweep {
   void set_output(Endpoint e, const Placement& made) {
     const std::size_t at = s_.at(e);
     s_.made[at] = made;
-    s_.base[at] = s_.seed[at] != nullptr                            ? s_.seed[at]->placement
+    s_.base[at] = s_.seed[at] != nullptr                       ? s_.seed[at]->placement
                   : made.is_partial() && s_.combined[at].yes() ? Placement::replicate()
                                                                : made;
   }

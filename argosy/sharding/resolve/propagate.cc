@@ -40,12 +40,29 @@ class Spread {
     return fetched_[s_.at(e)] != 0 ? std::nullopt : std::optional(all);
   }
 
+  // A wish that is no longer what all users need is none, for good.
+  bool take_back(NodeId id) {
+    bool all_needed = true, any = false;
+    const auto outputs = std::ssize(s_.graph.node(id).output_dtypes);
+    for (std::int32_t k = 0; k < outputs; ++k) {
+      const Placement& wish = s_.wish[s_.at(Endpoint{id, k})];
+      any = any || wish.is_shard();
+      all_needed = all_needed && needed({id, k}) == wish;
+    }
+    if (!any || all_needed) return false;
+    for (std::int32_t k = 0; k < outputs; ++k) s_.wish[s_.at(Endpoint{id, k})] = Placement::replicate();
+    s_.no_wish[static_cast<std::size_t>(id.index)] = 1;
+    return true;
+  }
+
   bool spread(NodeId id) {
     const Node& n = s_.graph.node(id);
     const auto node = static_cast<std::size_t>(id.index);
+    if (take_back(id)) return true;
     const ShardingRule& rule = s_.rules.rule(id);
-    const bool open = s_.given[node] == 0 && s_.whole[node] == 0 && s_.way[node].kind == Way::Kind::kWhole &&
-                      rule.kind == ShardingRule::Kind::kFactors && rule.updates.empty();
+    const bool open = s_.given[node] == 0 && s_.whole[node] == 0 && s_.no_wish[node] == 0 &&
+                      s_.way[node].kind == Way::Kind::kWhole && rule.kind == ShardingRule::Kind::kFactors &&
+                      rule.updates.empty();
     if (!open) return false;
     std::vector<Placement> wishes, in;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {

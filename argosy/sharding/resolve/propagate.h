@@ -10,7 +10,7 @@
 
 namespace argosy {
 
-// Sets AxisState::wish. Returns true if a wish is new.
+// Sets AxisState::wish. Returns true if a wish is new, or taken back.
 bool spread_wishes(AxisState& state);
 
 }  // namespace argosy

@@ -62,9 +62,7 @@ class Writer {
     Reshard r{.value = e, .axis = axis_, .from = s_.made[at], .to = s_.base[at]};
     for (const auto& [use, need] : uses_) r.users.push_back(use);
     if (r.users.empty()) return;
-    const Combined& c = s_.combined[at];
-    r.why = s_.seed[at] != nullptr ? s_.seed[at]->why : why_needed(s_, c.by, r.from, r.to);
-    if (s_.seed[at] == nullptr && c.moved_up) r.why += "; it is smaller here";
+    r.why = s_.seed[at] != nullptr ? s_.seed[at]->why : s_.combined[at].why;
     out_.push_back(std::move(r));
   }
 

@@ -7,7 +7,7 @@
 //
 // One mesh axis after the other, each in rounds of three sweeps over the graph:
 // 1. forward: for each node the way whose reshards cost least; ties by how little changes, then by the rule's order.
-//    The layout of what a loop carries is found by going round until nothing changes.
+//    The layout of what a loop carries is found by iterating until nothing changes.
 // 2. backward (propagate.h): a replicated value whose users all take one shard of it is computed as that shard.
 // 3. combination (combine.h): what one user needs combined is combined for all; a combination moves up to where the
 //    partial value is smaller.
@@ -35,9 +35,9 @@ struct Seed {
 };
 
 struct ResolveRequest {
-  std::vector<Seed> seeds;                // variables without one are replicated
-  std::vector<Endpoint> fetches = {};     // needed whole
-  std::int64_t batch = 64;                // whose bytes reshards are compared by
+  std::vector<Seed> seeds;             // variables without one are replicated
+  std::vector<Endpoint> fetches = {};  // needed whole
+  std::int64_t batch = 64;             // whose bytes reshards are compared by
 };
 
 // INVALID_ARGUMENT ARG-SHARD-005: a node has no way, or a seed does not fit its value.

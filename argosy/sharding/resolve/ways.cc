@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "argosy/sharding/rules/rule_table.h"
 #include "argosy/sharding/rules/candidates.h"
+#include "argosy/sharding/rules/rule_table.h"
 
 namespace argosy {
 

@@ -36,14 +36,14 @@ Candidate along(const ShardingRule& rule, int factor) {
     if (o.kind == Kind::kScratch) c.inputs[i] = Placement::varying();
     const FactorPlace at = find_factor(rule, o, factor);
     if (at.dim < 0) continue;
-    if (o.kind == Kind::kDims) c.inputs[i] = Placement::shard(at.dim, at.rounds);
+    if (o.kind == Kind::kDims) c.inputs[i] = Placement::shard(at.dim, at.rounds, at.unit);
     if (o.kind == Kind::kSizes) c.sizes.push_back({static_cast<int>(i), at.dim});
   }
   for (std::size_t k = 0; k < rule.outputs.size(); ++k) {
     const OperandRule& o = rule.outputs[k];
     const FactorPlace at = find_factor(rule, o, factor);
     if (at.dim >= 0) {
-      c.outputs[k] = Placement::shard(at.dim, at.rounds);
+      c.outputs[k] = Placement::shard(at.dim, at.rounds, at.unit);
     } else if (o.kind == Kind::kOpaque) {
       c.outputs[k] = Placement::varying();
     } else if (o.kind == Kind::kDims) {
@@ -71,12 +71,18 @@ Candidate partial(const ShardingRule& rule, const std::vector<int>& inputs, Comb
 
 FactorPlace find_factor(const ShardingRule& rule, const OperandRule& operand, int factor) {
   for (std::size_t d = 0; d < operand.dims.size(); ++d) {
-    std::int64_t rounds = 1;
-    for (const std::int8_t f : operand.dims[d]) {
-      if (f == factor) return {static_cast<int>(d), rounds};
-      const std::int64_t size = rule.factors[static_cast<std::size_t>(f)].size;
-      rounds = size < 0 || rounds < 0 ? -1 : rounds * size;
-    }
+    const FactorsOfDim& dim = operand.dims[d];
+    const auto at = std::find(dim.begin(), dim.end(), factor);
+    if (at == dim.end()) continue;
+    const auto product = [&](auto begin, auto end) {
+      std::int64_t p = 1;
+      for (auto f = begin; f != end; ++f) {
+        const std::int64_t size = rule.factors[static_cast<std::size_t>(*f)].size;
+        p = size < 0 || p < 0 ? -1 : p * size;
+      }
+      return p;
+    };
+    return {static_cast<int>(d), product(dim.begin(), at), product(at + 1, dim.end())};
   }
   return {};
 }
@@ -91,8 +97,10 @@ bool can_shard(const ShardingRule& rule, int factor) {
   const auto can = [&](const OperandRule& o) {
     int times = 0;
     for (const FactorsOfDim& dim : o.dims) times += static_cast<int>(std::count(dim.begin(), dim.end(), factor));
-    // Rounds of 0: there is nothing to shard. Of -1: how often the shards come is not known.
-    return times == 0 || (times == 1 && find_factor(rule, o, factor).rounds > 0);
+    if (times == 0) return true;
+    // 0: there is nothing to shard. -1: how often the shards come is not known.
+    const FactorPlace at = find_factor(rule, o, factor);
+    return times == 1 && at.rounds > 0 && at.unit > 0;
   };
   return std::all_of(rule.inputs.begin(), rule.inputs.end(), can) &&
          std::all_of(rule.outputs.begin(), rule.outputs.end(), can);

@@ -38,15 +38,15 @@ struct Candidate {
 };
 
 // All of them: replicated first, then by factor, then by linear group and monotone input. Of a rule kOnce there is one:
-// replicated inputs, outputs on one device. Factors that the rule forbids to shard are left out, and those that lie
-// under factors of unknown size, or twice in one operand.
+// replicated inputs, outputs on one device. Factors that the rule forbids to shard are left out, and those that share
+// a dimension with factors of unknown size, or come twice in one operand.
 std::vector<Candidate> candidates(const ShardingRule& rule);
 
-// Where an operand holds a factor: the dimension, and how often the shards come along it (Placement::rounds).
-// Dimension -1: nowhere. Rounds -1: not known.
+// Where an operand holds a factor: the dimension, how often the shards come along it, and how many rows stay together
+// (Placement::rounds, unit). Dimension -1: nowhere. Rounds or unit -1: not known.
 struct FactorPlace {
   int dim = -1;
-  std::int64_t rounds = 1;
+  std::int64_t rounds = 1, unit = 1;
 };
 FactorPlace find_factor(const ShardingRule& rule, const OperandRule& operand, int factor);
 

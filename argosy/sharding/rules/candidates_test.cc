@@ -44,10 +44,10 @@ TEST(Candidates, SizesRoundsScratchAndEqualOutputs) {
                     .inputs = {dims({{0, 1}}), {.kind = Kind::kSizes, .dims = {{0}}, .of = 0}},
                     .outputs = {dims({{0}}), {.kind = Kind::kOpaque}, {.kind = Kind::kEqual}},
                     .monotone = {0}};
-  EXPECT_EQ(texts(rule), (std::vector<std::string>{"replicated: R R -> R R R", "along b: S(0) R -> S(0) V R size 1[0]",
-                                                   "along t: S(0)/2 R -> P(sum) V R mean",
-                                                   "maximum of input 0: P(max) R -> P(max) P(max) R",
-                                                   "minimum of input 0: P(min) R -> P(min) P(min) R"}));
+  EXPECT_EQ(texts(rule), (std::vector<std::string>{
+                             "replicated: R R -> R R R", "along b: S(0)*3 R -> S(0) V R size 1[0]",
+                             "along t: S(0)/2 R -> P(sum) V R mean", "maximum of input 0: P(max) R -> P(max) P(max) R",
+                             "minimum of input 0: P(min) R -> P(min) P(min) R"}));
   rule.factors[0].size = -1;  // how often the shards of t come is not known
   EXPECT_EQ(texts(rule).size(), 4u);
 }

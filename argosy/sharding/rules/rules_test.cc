@@ -20,6 +20,7 @@
 #include "argosy/sharding/rules/candidates.h"
 #include "argosy/testing/recorded_case.h"
 #include "argosy/testing/rule_cases.h"
+#include "argosy/testing/shard_cases.h"
 #include "argosy/testing/shard_trial.h"
 #include "argosy/testing/state_case.h"
 
@@ -164,7 +165,9 @@ std::uint64_t seed_of(const std::string& name) {
 }
 
 void try_random(const OpDef& op, OpTrial& trial) {
+  for (const RandomCase& c : shard_cases(op)) trial.try_case(c, "hand-written");
   for (const RandomCase& c : rule_cases(op)) trial.try_case(c, "hand-written");
+  for (const RandomCase& c : update_cases(op)) trial.try_case(c, "update");
   for (int k = 0; k < kSeeds && trial.tries < kTriesOfOp; ++k) {
     const auto c = random_case(op, seed_of(op.name) + static_cast<std::uint64_t>(k));
     if (!c) break;

@@ -34,9 +34,9 @@ struct BatchSize {
 };
 
 struct SizesRequest {
-  std::vector<NodeId> batch;                  // nodes whose output 0 has the batch as dimension 0: fed placeholders
-  std::map<NodeId, Shape> examples = {};      // of fed nodes: sizes that the graph leaves open
-  std::optional<std::int64_t> exactly = {};   // the one batch size that matters; unset: any
+  std::vector<NodeId> batch;                 // nodes whose output 0 has the batch as dimension 0: fed placeholders
+  std::map<NodeId, Shape> examples = {};     // of fed nodes: sizes that the graph leaves open
+  std::optional<std::int64_t> exactly = {};  // the one batch size that matters; unset: any
 };
 
 class Sizes {
@@ -73,14 +73,13 @@ class Sizes {
   const std::vector<NodeId>& order() const { return order_; }  // topological
 
  private:
-  Sizes(const Graph& graph, std::vector<NodeId> order)
-      : graph_(&graph), order_(std::move(order)), index_(graph) {}
+  Sizes(const Graph& graph, std::vector<NodeId> order) : graph_(&graph), order_(std::move(order)), index_(graph) {}
   void keep_functions(const std::vector<InferredShapes>& others);
 
   const Graph* graph_;
   std::vector<NodeId> order_;
   OutputIndex index_;
-  InferredShapes at_, twice_;        // nominal, and at twice the batch
+  InferredShapes at_, twice_;         // nominal, and at twice the batch
   std::optional<std::int64_t> only_;  // the one batch size
   std::int64_t smallest_ = 1;
 };

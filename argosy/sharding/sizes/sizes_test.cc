@@ -88,7 +88,7 @@ TEST(Sizes, SaysWhatDoesNotFit) {
   EXPECT_TRUE(sizes_of(h, {z}, 32).ok());
 }
 
-TEST(Sizes, GoRoundLoops) {
+TEST(Sizes, PassThroughLoops) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
   const Value w = placeholder(g, DType::kFloat32, {4, 4}, "w");

@@ -24,13 +24,14 @@ Result<std::map<VirtualDevices::Name, Tensor>> VirtualDevices::values() const {
   for (const auto& [name, shards] : values_) {
     const Endpoint e = name.first;
     const Placement& p = a_.layout(e)[0];
-    const bool handle = shards[0].valid() && (shards[0].dtype() == DType::kResource || shards[0].dtype() == DType::kVariant);
+    const bool handle =
+        shards[0].valid() && (shards[0].dtype() == DType::kResource || shards[0].dtype() == DType::kVariant);
     if (handle || !shards[0].valid() || p.kind == Placement::Kind::kVarying) continue;
     auto global = join_value(shards, p, axis_);
     if (!global.ok()) {
       const Node& n = graph_.node(e.node);
-      return std::move(global).status().with_where(str_cat("output ", e.index, " of '", n.name, "' (", n.op->name, "), ",
-                                                           to_string(p)));
+      return std::move(global).status().with_where(
+          str_cat("output ", e.index, " of '", n.name, "' (", n.op->name, "), ", to_string(p)));
     }
     all.emplace(name, *std::move(global));
   }

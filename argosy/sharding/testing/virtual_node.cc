@@ -1,5 +1,6 @@
 // One node on all virtual devices.
 #include <algorithm>
+#include <optional>
 
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/evaluate.h"
@@ -19,6 +20,17 @@ int dim_of(const OperandRule& o, int factor) {
     if (std::count(o.dims[d].begin(), o.dims[d].end(), factor) > 0) return static_cast<int>(d);
   }
   return -1;
+}
+
+// How a number that counts these factors is cut; nothing: the way's factor is not among them.
+std::optional<Placement> part_of(const ShardingRule& rule, const FactorsOfDim& factors, const Way& way) {
+  const auto at = std::find(factors.begin(), factors.end(), way.index);
+  if (at == factors.end()) return std::nullopt;
+  Placement p = Placement::shard(0, way.rounds, way.unit);
+  for (auto f = factors.begin(); f != factors.end(); ++f) {
+    if (f != at) (f < at ? p.rounds : p.unit) *= rule.factors[static_cast<std::size_t>(*f)].size;
+  }
+  return p;
 }
 
 Result<Tensor> scaled(const Tensor& t, double by) {
@@ -98,6 +110,7 @@ Result<std::vector<Shards>> VirtualStep::compute(NodeId id, std::vector<Shards> 
 Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& in, std::vector<Tensor>& own) const {
   const Node& n = d_.graph_.node(id);
   const ShardingRule& rule = d_.rules_.rule(id);
+  const Way& way = d_.a_.ways[static_cast<std::size_t>(id.index)][0];
   if (rule.kind != ShardingRule::Kind::kFactors || n.op->flow != Flow::kNone) return ok_status();
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     const OperandRule& o = rule.inputs[i];
@@ -111,23 +124,21 @@ Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& i
     }
     if (o.kind != Kind::kSizes) continue;
     const Endpoint sized{id, o.of};
-    const Placement& p = d_.a_.layout(sized)[0];
-    if (!p.is_shard()) continue;
+    const PartialShape global = d_.sizes_.shape(sized, batch_);
+    const bool sharded = d_.a_.layout(sized)[0].is_shard();
     Tensor sizes = Tensor::zeros(own[i].dtype(), own[i].shape());
-    const std::int64_t count = sizes.elements();
-    for (std::int64_t k = 0; k < count; ++k) {
+    for (std::int64_t k = 0; k < sizes.elements(); ++k) {
       std::int64_t size = element(own[i], k);
-      if (k == p.dim) {
-        if (size < 0) {
-          const PartialShape global = d_.sizes_.shape(sized, batch_);
-          if (!global.has_rank() || global[p.dim] < 0) return internal_error("the size of a shard is not known");
-          size = global[p.dim];
-        }
-        ARGOSY_ASSIGN_OR_RETURN(const Cut cut, cut_dim(d_.axis_, p, size, device));
+      const bool of_dim = global.has_rank() && sizes.elements() == global.rank();
+      const auto part = way.kind == Way::Kind::kFactor && k < std::ssize(o.dims)
+                            ? part_of(rule, o.dims[static_cast<std::size_t>(k)], way)
+                            : std::nullopt;
+      // -1 beside a shard without rows says nothing.
+      if (size < 0 && (part || sharded) && of_dim) size = global[static_cast<int>(k)];
+      if (part) {
+        if (size < 0) return internal_error("the size of a shard is not known");
+        ARGOSY_ASSIGN_OR_RETURN(const Cut cut, cut_dim(d_.axis_, *part, size, device));
         size = cut.size();
-      } else if (size < 0) {  // -1 beside a shard without rows says nothing
-        const PartialShape global = d_.sizes_.shape(sized, batch_);
-        if (global.has_rank() && global[static_cast<int>(k)] >= 0) size = global[static_cast<int>(k)];
       }
       if (sizes.dtype() == DType::kInt32) {
         set_element<std::int32_t>(sizes, k, size);
@@ -141,7 +152,8 @@ Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& i
 }
 
 // A shard's own mean counts by its part of the factor.
-Status VirtualStep::weigh_mean(NodeId id, int device, const std::vector<Shards>& in, std::vector<Tensor>& outputs) const {
+Status VirtualStep::weigh_mean(NodeId id, int device, const std::vector<Shards>& in,
+                               std::vector<Tensor>& outputs) const {
   const Way& way = d_.a_.ways[static_cast<std::size_t>(id.index)][0];
   const ShardingRule& rule = d_.rules_.rule(id);
   if (way.kind != Way::Kind::kFactor) return ok_status();

@@ -37,7 +37,8 @@ Status VirtualStep::run(const std::vector<NodeId>& targets) {
   for (std::int32_t i = 0; i < d_.graph_.size(); ++i) {
     const Node& n = d_.graph_.node(NodeId{i});
     const bool source = (n.inputs.empty() && n.controls.empty()) || feeds_.contains({NodeId{i}, 0});
-    if (needed_[static_cast<std::size_t>(i)] != 0 && source) ready_.insert({position_[static_cast<std::size_t>(i)], {}, NodeId{i}});
+    if (needed_[static_cast<std::size_t>(i)] != 0 && source)
+      ready_.insert({position_[static_cast<std::size_t>(i)], {}, NodeId{i}});
   }
   while (!ready_.empty()) {
     const auto [at, tag, id] = *ready_.begin();
@@ -74,7 +75,8 @@ Status VirtualStep::fire(NodeId id, Tag tag) {
     }
     if (n.op->flow == Flow::kMerge) {
       outputs[0] = in[static_cast<std::size_t>(came)];
-      if (outputs.size() > 1) outputs[1] = Shards(static_cast<std::size_t>(d_.axis_.size), Tensor::scalar(std::int32_t{came}));
+      if (outputs.size() > 1)
+        outputs[1] = Shards(static_cast<std::size_t>(d_.axis_.size), Tensor::scalar(std::int32_t{came}));
     } else if (n.op->flow == Flow::kSwitch) {
       const bool taken = *in[1][0].data<bool>();
       for (const Tensor& t : in[1]) {
@@ -105,7 +107,8 @@ void VirtualStep::deliver(NodeId from, Tag tag, const std::vector<Shards>& outpu
         arrive(use, to, nullptr);
         continue;
       }
-      const auto k = static_cast<std::size_t>(d_.graph_.node(use.node).inputs[static_cast<std::size_t>(use.input)].index);
+      const auto k =
+          static_cast<std::size_t>(d_.graph_.node(use.node).inputs[static_cast<std::size_t>(use.input)].index);
       if (alive[k] != 0) arrive(use, to, &values[k]);
     }
   };

@@ -70,7 +70,8 @@ Result<Tensor> join_value(const Shards& shards, const Placement& p, const MeshAx
   if (p.is_replicate()) {
     for (const Tensor& t : shards) {
       if (!same(t, shards[0])) {
-        return invalid_argument("replicated, but one device has ", t.to_string(8), ", another ", shards[0].to_string(8));
+        return invalid_argument("replicated, but one device has ", t.to_string(8), ", another ",
+                                shards[0].to_string(8));
       }
     }
     return shards[0];
@@ -95,7 +96,8 @@ Result<Tensor> join_value(const Shards& shards, const Placement& p, const MeshAx
       const Tensor& own = shards[static_cast<std::size_t>(d)];
       ARGOSY_ASSIGN_OR_RETURN(const Cut cut, cut_dim(axis, p, size, d));
       if (own.shape()[p.dim] != cut.size()) {
-        return invalid_argument("device ", d, " has ", own.shape()[p.dim], " rows of ", size, " instead of ", cut.size());
+        return invalid_argument("device ", d, " has ", own.shape()[p.dim], " rows of ", size, " instead of ",
+                                cut.size());
       }
       const std::int64_t rows = cut.end - cut.begin;
       ARGOSY_ASSIGN_OR_RETURN(Tensor part, slice(own, p.dim, r * rows, (r + 1) * rows));

@@ -42,7 +42,8 @@ struct LossCase {
 
 Tensor permutation(std::int64_t batch, std::uint64_t seed) {
   std::vector<std::int32_t> ids;
-  for (std::int64_t i = 0; i < batch; ++i) ids.push_back(static_cast<std::int32_t>((batch - 1 - i + static_cast<std::int64_t>(seed)) % batch));
+  for (std::int64_t i = 0; i < batch; ++i)
+    ids.push_back(static_cast<std::int32_t>((batch - 1 - i + static_cast<std::int64_t>(seed)) % batch));
   return Tensor::vector(ids);
 }
 
@@ -93,7 +94,7 @@ std::vector<Value> clip_by_global_norm(std::vector<Value> grads) {
   return grads;
 }
 
-Value whole_batch_norm(Net& n) {
+Value global_batch_norm(Net& n) {
   const Value mean = reduce_mean(n.h, {0});
   const Value variance = reduce_mean(square(n.h - mean), {0});
   return (n.h - mean) * rsqrt(variance + 0.1);
@@ -121,17 +122,19 @@ std::vector<LossCase> cases() {
        },
        ""},
       {"clip by global norm", [](Net& n) { return reduce_mean(n.errors); }, "", clip_by_global_norm},
-      {"rows less their mean", [](Net& n) { return reduce_mean(square(n.h - reduce_mean(n.h, {0})) * n.h) + reduce_mean(n.errors); },
-       ""},
+      {"rows less their mean",
+       [](Net& n) { return reduce_mean(square(n.h - reduce_mean(n.h, {0})) * n.h) + reduce_mean(n.errors); }, ""},
       {"deviation",
        [](Net& n) {
          const Value distance = n.h - reduce_mean(n.h, {0});
-         return reduce_mean(tanh(distance / sqrt(reduce_mean(square(distance), {0}) + 0.1)) * n.h) + reduce_mean(n.errors);
+         return reduce_mean(tanh(distance / sqrt(reduce_mean(square(distance), {0}) + 0.1)) * n.h) +
+                reduce_mean(n.errors);
        },
        ""},
-      {"norm of the whole batch", [](Net& n) { return reduce_mean(square(whole_batch_norm(n))) + reduce_mean(n.errors); }, ""},
-      {"norm of the whole batch, clipped",
-       [](Net& n) { return reduce_mean(tanh(whole_batch_norm(n))) + reduce_mean(n.errors); }, "", clip_by_global_norm},
+      {"norm of the global batch",
+       [](Net& n) { return reduce_mean(square(global_batch_norm(n))) + reduce_mean(n.errors); }, ""},
+      {"norm of the global batch, clipped",
+       [](Net& n) { return reduce_mean(tanh(global_batch_norm(n))) + reduce_mean(n.errors); }, "", clip_by_global_norm},
       {"largest example", [](Net& n) { return reduce_max(n.errors); }, ""},
       {"pairs",
        [](Net& n) {
@@ -146,7 +149,8 @@ std::vector<LossCase> cases() {
        [](Net& n) { return reduce_sum(softmax(transpose(n.h)) * transpose(n.h)) + reduce_mean(n.errors); }, ""},
       {"cumulative sums along the batch",
        [](Net& n) { return reduce_mean(square(cumsum(n.h, 0))) + reduce_mean(n.errors); }, ""},
-      {"band part", [](Net& n) { return reduce_mean(square(matrix_band_part(n.h, 1, 2))) + reduce_mean(n.errors); }, ""},
+      {"band part", [](Net& n) { return reduce_mean(square(matrix_band_part(n.h, 1, 2))) + reduce_mean(n.errors); },
+       ""},
       {"permutation", [](Net& n) { return reduce_mean(square(n.h - gather(n.h, n.ids))) + reduce_mean(n.errors); }, ""},
       {"segment sums by fed ids",
        [](Net& n) {
@@ -154,9 +158,23 @@ std::vector<LossCase> cases() {
          return reduce_sum(square(sums)) + reduce_mean(n.errors);
        },
        ""},
-      {"largest divisor", [](Net& n) { return reduce_mean(square(n.h / (2.0 + reduce_max(n.h)))) + reduce_mean(n.errors); },
+      {"largest divisor",
+       [](Net& n) { return reduce_mean(square(n.h / (2.0 + reduce_max(n.h)))) + reduce_mean(n.errors); }, ""},
+      {"largest by sorting",
+       [](Net& n) {
+         const Value top = n.g->add("TopKV2", {n.errors, constant(*n.g, std::int32_t{1})});
+         return reduce_sum(top) + reduce_mean(n.errors);
+       },
        ""},
-      {"reversed rows", [](Net& n) { return reduce_mean(square(n.h - reverse(n.h, {0}))) + reduce_mean(n.errors); }, ""},
+      {"unique ids",
+       [](Net& n) {
+         const Value unique = n.g->add("Unique", {floor_div(n.ids, 2)});
+         const Value sums = unsorted_segment_sum(n.h, unique.output(1), size(unique));
+         return reduce_mean(square(sums)) + reduce_mean(n.errors);
+       },
+       ""},
+      {"reversed rows", [](Net& n) { return reduce_mean(square(n.h - reverse(n.h, {0}))) + reduce_mean(n.errors); },
+       ""},
   };
 }
 
@@ -167,8 +185,7 @@ TEST(ShardingLosses, EqualOneDevice) {
     SCOPED_TRACE(c.name);
     const TrainingTrial trial = make(c);
     for (const int devices : {2, 3, 4, 8}) {
-      const TrialResult result =
-          run_trial(trial, {.axis = {.name = "data", .size = devices}, .batches = kBatches});
+      const TrialResult result = run_trial(trial, {.axis = {.name = "data", .size = devices}, .batches = kBatches});
       EXPECT_EQ(result.wrong, "") << devices << " devices";
       EXPECT_GT(result.compared, 100);
       if (devices != 4) continue;
@@ -183,6 +200,31 @@ TEST(ShardingLosses, UnequalShardsEqualOneDevice) {
     const TrialResult result = run_trial(
         make(c), {.axis = {.name = "data", .size = 3, .weights = {1000, 500, 100}}, .batches = {8, 10, 7, 3, 16}});
     EXPECT_EQ(result.wrong, "");
+  }
+}
+
+// Variables and slots in shards: reads are gathered, gradients scattered, updates stay where they are.
+TEST(ShardingLosses, VariablesInShardsEqualOneDevice) {
+  const LossCase loss{"mean", [](Net& n) { return reduce_mean(n.errors); }, ""};
+  TrainingTrial t = make(loss);
+  std::vector<Seed> seeds;
+  std::vector<Value> of, updates;
+  for (const VariableNode& v : t.variables) of.push_back(v.ref);
+  const std::vector<Value> grads = gradients(t.graph, {t.fetches[0]}, of);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    Tensor start = Tensor::zeros(DType::kFloat64, *t.variables[i].shape().full());
+    t.variables.push_back(variable(t.graph, std::move(start), str_cat("slot", i)));
+    updates.push_back(t.graph.add(
+        "ApplyMomentum", {of[i], t.variables.back().ref, constant(t.graph, 0.1), grads[i], constant(t.graph, 0.9)}));
+    seeds.push_back({of[i].endpoint(), 0, Placement::shard(0)});
+    seeds.push_back({t.variables.back().ref.endpoint(), 0, Placement::shard(0)});
+  }
+  t.train = {group(t.graph, updates, "train_slots").node()};
+  for (const int devices : {2, 3, 8}) {
+    const TrialResult result =
+        run_trial(t, {.axis = {.name = "data", .size = devices}, .batches = kBatches, .seeds = seeds});
+    EXPECT_EQ(result.wrong, "") << devices << " devices";
+    EXPECT_GE(result.collectives.at("reduce-scatter"), 4) << devices << " devices";
   }
 }
 

@@ -16,12 +16,14 @@ struct Plan {
   Assignment assignment;
 };
 
-Result<Plan> plan_for(const TrainingTrial& t, const Mesh& mesh, std::optional<std::int64_t> exactly) {
+Result<Plan> plan_for(const TrainingTrial& t, const Mesh& mesh, const std::vector<Seed>& seeds,
+                      std::optional<std::int64_t> exactly) {
   std::vector<NodeId> batch;
   for (const Value& v : t.feeds) batch.push_back(v.node());
   ARGOSY_ASSIGN_OR_RETURN(Sizes sizes, Sizes::find(t.graph, {.batch = batch, .exactly = exactly}));
   ARGOSY_ASSIGN_OR_RETURN(RuleTable rules, RuleTable::make(t.graph, sizes));
   ResolveRequest request{.seeds = shard_feeds(batch, 0)};
+  request.seeds.insert(request.seeds.end(), seeds.begin(), seeds.end());
   for (const Value& v : t.fetches) request.fetches.push_back(v.endpoint());
   ARGOSY_ASSIGN_OR_RETURN(Assignment a, resolve(t.graph, sizes, rules, mesh, request));
   ARGOSY_RETURN_IF_ERROR(verify(t.graph, sizes, rules, mesh, a, {.fetches = request.fetches}));
@@ -58,11 +60,12 @@ Result<Outcome> run_steps(const TrainingTrial& t, const TrialOptions& options, b
     mesh.axes = {options.axis};
     mesh.devices.assign(static_cast<std::size_t>(options.axis.size), "d");
   }
-  ARGOSY_ASSIGN_OR_RETURN(Plan any, plan_for(t, mesh, std::nullopt));
+  ARGOSY_ASSIGN_OR_RETURN(Plan any, plan_for(t, mesh, options.seeds, std::nullopt));
   if (!alone) {
     result.reshards = any.assignment.reshards;
     result.whole = any.assignment.whole;
-    for (const Reshard& r : any.assignment.reshards) ++result.collectives[std::string(name_of(redistribution(r.from, r.to)))];
+    for (const Reshard& r : any.assignment.reshards)
+      ++result.collectives[std::string(name_of(redistribution(r.from, r.to)))];
   }
   const Assignment replicated = all_replicated(t.graph);
   std::vector<NodeId> initializers;
@@ -77,7 +80,7 @@ Result<Outcome> run_steps(const TrainingTrial& t, const TrialOptions& options, b
     std::optional<Plan> exact;
     std::optional<VirtualDevices> own;
     if (!any.sizes.covers(batch)) {
-      ARGOSY_ASSIGN_OR_RETURN(exact, plan_for(t, mesh, batch));
+      ARGOSY_ASSIGN_OR_RETURN(exact, plan_for(t, mesh, options.seeds, batch));
       own.emplace(t.graph, exact->sizes, exact->rules, mesh.axes[0], alone ? replicated : exact->assignment);
       own->share_state(devices);
     }
@@ -103,7 +106,8 @@ std::string compare(const TrainingTrial& t, const Outcome& many, const Outcome& 
     for (const auto& [name, value] : many.values[step]) {
       const Node& n = t.graph.node(name.first.node);
       const auto expected = one.values[step].find(name);
-      const std::string what = str_cat("step ", step, ", '", n.name, "' (", n.op->name, "):", name.first.index, name.second);
+      const std::string what =
+          str_cat("step ", step, ", '", n.name, "' (", n.op->name, "):", name.first.index, name.second);
       if (expected == one.values[step].end()) return what + " exists on many devices only";
       const std::string wrong = difference(value, expected->second, tolerance);
       if (!wrong.empty()) return what + ": " + wrong;

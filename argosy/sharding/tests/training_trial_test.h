@@ -20,9 +20,9 @@ namespace argosy {
 
 struct TrainingTrial {
   Graph graph;
-  std::vector<Value> feeds;                  // with the batch as dimension 0
+  std::vector<Value> feeds;  // with the batch as dimension 0
   std::vector<Value> fetches;
-  std::vector<NodeId> train;                 // what a step runs
+  std::vector<NodeId> train;  // what a step runs
   std::vector<VariableNode> variables;
   // A feed's value for a batch; unset: random numbers.
   std::function<std::optional<Tensor>(std::size_t feed, std::int64_t batch, std::uint64_t seed)> feed_value = {};
@@ -32,13 +32,14 @@ struct TrialOptions {
   MeshAxis axis;
   std::vector<std::int64_t> batches;  // one step each
   double tolerance = 1e-9;
+  std::vector<Seed> seeds = {};  // beside those of feeds
 };
 
 struct TrialResult {
   std::map<std::string, int> collectives;  // by name: how often, of the first batch's assignment
   std::vector<Reshard> reshards;
   std::vector<WholeNode> whole;
-  int compared = 0;  // values
+  int compared = 0;        // values
   std::string wrong = {};  // the first difference, or error
 };
 

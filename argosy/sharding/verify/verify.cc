@@ -71,8 +71,8 @@ class Check {
   using Reader = std::tuple<NodeId, int, int>;  // node, input, axis
   Status read_reshards(const VerifyRequest& request) {
     for (const Reshard& r : a_.reshards) {
-      const std::string what = str_cat("the reshard of '", graph_.node(r.value.node).name, "' from ",
-                                       to_string(r.from), " to ", to_string(r.to));
+      const std::string what = str_cat("the reshard of '", graph_.node(r.value.node).name, "' from ", to_string(r.from),
+                                       " to ", to_string(r.to));
       if (r.axis < 0 || r.axis >= std::ssize(mesh_.axes)) return wrong(str_cat(what, " is on no mesh axis"));
       if (!may_become(r.from, r.to)) return wrong(str_cat(what, " is impossible"));
       for (const Graph::Use& use : r.users) {
@@ -83,11 +83,29 @@ class Check {
                            graph_.node(use.node).inputs[static_cast<std::size_t>(use.input)] == r.value;
         if (!fetch && !reads) return wrong(str_cat(what, " names a user that does not read the value"));
         const Placement now = arrives(r.value, use, r.axis);
-        if (now != r.from) return wrong(str_cat(what, " starts from ", to_string(r.from), "; the user has ", to_string(now)));
+        if (now != r.from)
+          return wrong(str_cat(what, " starts from ", to_string(r.from), "; the user has ", to_string(now)));
+        if (!fetch && carries_state(use)) {
+          const auto common = [](const Placement& p) { return p.is_replicate() || p.kind == Kind::kOnce; };
+          if (!common(r.from) || !common(r.to)) return wrong(str_cat(what, " is of state, which stays where it is"));
+        }
         arrives_[{use.node, use.input, r.axis}] = r.to;
       }
     }
     return ok_status();
+  }
+
+  // The user takes a handle, or a reference itself.
+  bool carries_state(Graph::Use use) const {
+    const Node& n = graph_.node(use.node);
+    const Endpoint e = n.inputs[static_cast<std::size_t>(use.input)];
+    const DType dtype = graph_.dtype(e);
+    if (dtype == DType::kResource || dtype == DType::kVariant) return true;
+    if (!graph_.node(e.node).output_is_ref(e.index) || !n.op->has_ref_input()) return false;
+    std::vector<bool> refs;
+    const auto dtypes = arg_dtypes(n.op->input_args, n.attrs, &refs);
+    return dtypes.ok() && static_cast<std::size_t>(use.input) < refs.size() &&
+           refs[static_cast<std::size_t>(use.input)];
   }
 
   Placement arrives(Endpoint e, Graph::Use use, int axis) const {
@@ -109,8 +127,8 @@ class Check {
       if (!p.is_shard()) continue;
       if (p.rounds < 1 || p.unit < 1) return wrong(str_cat(called(e.node), " has shards of rounds or units below 1"));
       if (!shape.has_rank()) continue;
-      const bool fits = p.dim >= 0 && p.dim < shape.rank() &&
-                        (shape[p.dim] < 0 || shape[p.dim] % (p.rounds * p.unit) == 0);
+      const bool fits =
+          p.dim >= 0 && p.dim < shape.rank() && (shape[p.dim] < 0 || shape[p.dim] % (p.rounds * p.unit) == 0);
       if (fits) continue;
       return wrong(str_cat(called(e.node), ": output ", e.index, " of shape ", shape, " cannot be ", to_string(p)));
     }
@@ -144,8 +162,8 @@ class Check {
     for (const Placement& p : in) text += (text.empty() ? "" : ", ") + to_string(p);
     text += " ->";
     for (const Placement& p : out) text += " " + to_string(p);
-    return wrong(str_cat(called(id), " on the mesh axis '", mesh_.axes[on].name, "': ", why, " (", text, "; rule: ",
-                         to_string(rule), ")"));
+    return wrong(str_cat(called(id), " on the mesh axis '", mesh_.axes[on].name, "': ", why, " (", text,
+                         "; rule: ", to_string(rule), ")"));
   }
 
   const Graph& graph_;

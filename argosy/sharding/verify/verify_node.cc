@@ -106,8 +106,7 @@ class Factors {
   std::string sharded() const {
     if (way_.index < 0 || way_.index >= std::ssize(rule_.factors)) return "there is no such factor";
     const Factor& f = rule_.factors[static_cast<std::size_t>(way_.index)];
-    const bool forbidden =
-        f.role == FactorRole::kWhole || f.role == FactorRole::kHalo || f.role == FactorRole::kRows;
+    const bool forbidden = f.role == FactorRole::kWhole || f.role == FactorRole::kHalo || f.role == FactorRole::kRows;
     if (forbidden) return str_cat("it must not be sharded along ", f.name);
     for (std::size_t i = 0; i < in_.size(); ++i) {
       Placement want;
