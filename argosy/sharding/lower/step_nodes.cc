@@ -60,7 +60,10 @@ class Copied {
   Result<bool> is_copied(NodeId id) const {
     const Node& n = s_.base.node(id);
     if (s_.is_batch(id)) return false;
-    if (s_.way(id).kind == Way::Kind::kGiven) return true;
+    if (s_.way(id).kind == Way::Kind::kGiven) {
+      if (s_.layout({id, 0}).is_replicate()) return true;
+      return cannot_lower(n, str_cat("a variable that is ", to_string(s_.layout({id, 0}))));
+    }
     bool of_variable = false, of_single = false;
     for (const Endpoint e : n.inputs) {
       if (!refers(s_.base, e)) continue;

@@ -1,0 +1,90 @@
+// A training graph as its assignment builds it, in a session on emulated devices, beside the graph on one device.
+#include <algorithm>
+
+#include "argosy/runtime/session/session.h"
+#include "argosy/sharding/lower/lower.h"
+#include "argosy/sharding/tests/training_trial_test.h"
+#include "argosy/testing/op_case.h"
+
+namespace argosy {
+
+namespace {
+
+// Fetches of all steps, then the variables.
+Result<std::vector<Tensor>> run_steps(const TrainingTrial& t, const std::vector<std::int64_t>& batches, Session& session,
+                                      const std::vector<Value>& fetches, Graph& graph) {
+  std::vector<Value> initializers, targets, reads;
+  for (const VariableNode& v : t.variables) {
+    initializers.push_back(Value(&graph, v.initializer.node(), Value::kControl));
+    reads.push_back(Value(&graph, v.ref.node(), 0));
+    const bool handle = v.ref.dtype() == DType::kResource;
+    if (handle) reads.back() = Value(&graph, v.read.node(), v.read.index());
+  }
+  for (const NodeId id : t.train) targets.push_back(Value(&graph, id, Value::kControl));
+  ARGOSY_RETURN_IF_ERROR(session.run_targets(initializers));
+  std::vector<Tensor> values;
+  for (std::size_t step = 0; step < batches.size(); ++step) {
+    Feeds feeds;
+    for (const auto& [e, tensor] : feeds_for(t, batches[step], step)) feeds.emplace_back(graph.value(e), tensor);
+    ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(feeds, fetches, targets));
+    values.insert(values.end(), got.begin(), got.end());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(reads));
+  values.insert(values.end(), got.begin(), got.end());
+  return values;
+}
+
+Result<std::string> compare(const TrainingTrial& t, const TrialOptions& options) {
+  const int devices = options.axis.size;
+  Mesh mesh{.axes = {options.axis}, .devices = {}};
+  for (int d = 0; d < devices; ++d) mesh.devices.push_back(str_cat("/device:GPU:", d));
+  std::vector<NodeId> batch;
+  for (const Value& v : t.feeds) batch.push_back(v.node());
+  ARGOSY_ASSIGN_OR_RETURN(const Sizes sizes, Sizes::find(t.graph, {.batch = batch}));
+  ARGOSY_ASSIGN_OR_RETURN(const RuleTable rules, RuleTable::make(t.graph, sizes));
+  ResolveRequest request{.seeds = shard_feeds(batch, 0)};
+  request.seeds.insert(request.seeds.end(), options.seeds.begin(), options.seeds.end());
+  ARGOSY_ASSIGN_OR_RETURN(const Assignment a, resolve(t.graph, sizes, rules, mesh, request));
+  ARGOSY_RETURN_IF_ERROR(verify(t.graph, sizes, rules, mesh, a));
+  Graph graph = t.graph.clone();
+  ARGOSY_ASSIGN_OR_RETURN(const auto lowered, Lowered::make(graph, {.base = &t.graph,
+                                                                    .sizes = &sizes,
+                                                                    .rules = &rules,
+                                                                    .assignment = &a,
+                                                                    .mesh = &mesh,
+                                                                    .batch = batch,
+                                                                    .run = t.train,
+                                                                    .first_bucket_bytes = 64,
+                                                                    .bucket_bytes = 256}));
+  for (const NodeId id : t.train) {
+    for (int d = 1; d < devices; ++d) graph.add_control_input(id, lowered->copy(d, id));
+  }
+  std::vector<Value> fetches;
+  for (const Value& v : t.fetches) {
+    ARGOSY_ASSIGN_OR_RETURN(fetches.emplace_back(), lowered->global(v.endpoint()));
+  }
+  std::vector<std::int64_t> batches;
+  std::copy_if(options.batches.begin(), options.batches.end(), std::back_inserter(batches),
+               [&](std::int64_t b) { return sizes.covers(b); });
+  Session many(graph, {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  ARGOSY_ASSIGN_OR_RETURN(const auto got, run_steps(t, batches, many, fetches, graph));
+  Graph plain = t.graph.clone();
+  std::vector<Value> plain_fetches;
+  for (const Value& v : t.fetches) plain_fetches.push_back(plain.value(v.endpoint()));
+  Session one(plain, {.devices = {.devices = "cpu:0"}});
+  ARGOSY_ASSIGN_OR_RETURN(const auto expected, run_steps(t, batches, one, plain_fetches, plain));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::string wrong = difference(got[i], expected[i], options.tolerance);
+    if (!wrong.empty()) return str_cat("value ", i, ": ", wrong);
+  }
+  return std::string();
+}
+
+}  // namespace
+
+std::string run_lowered(const TrainingTrial& trial, const TrialOptions& options) {
+  const auto wrong = compare(trial, options);
+  return wrong.ok() ? *wrong : wrong.status().to_string();
+}
+
+}  // namespace argosy
