@@ -15,6 +15,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/families.h"  // generated: the header of every op family
 #include "argosy/ops/ops.h"
+#include "argosy/planner/planner.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tensor/tensor.h"

@@ -40,7 +40,8 @@ struct Reshard {
   std::string why;                // "MatMul 'pairs' multiplies examples with examples"
 };
 
-// A node that every device computes whole although one of its inputs was sharded or partial.
+// A node that every device computes whole although one of its inputs was sharded, or was partial where the rule of the
+// node allows nothing but replicated inputs.
 struct WholeNode {
   NodeId node;
   std::string why;  // "Sort works along axis 0"

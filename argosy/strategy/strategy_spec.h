@@ -22,8 +22,8 @@ struct StrategySpec {
   bool automatic = false;  // "auto": the other fields are free
   std::string file = {};   // "@FILE": read by `argosy train` and `argosy plan`; not empty: the other fields are free
 
-  // INVALID_ARGUMENT ARG-SHARD-001 says what is wrong, why, and what to type: unknown keys with the nearest known one,
-  // values that are no numbers or out of range, a key that is given twice.
+  // INVALID_ARGUMENT ARG-SHARD-001 says what is wrong, and what to type. Unknown keys come with the nearest known one;
+  // values may be no numbers or out of range; a key may be given twice.
   static Result<StrategySpec> parse(std::string_view text);
   // The text that parse() reads: "dp,zero=1".
   std::string to_string() const;

@@ -238,49 +238,81 @@ Cases reductions() {
 Cases by_number() {
   const Tensor table = floats({5, 3, 4}), numbers = ints({1, 0, 4, 2}), rows = floats({4, 6});
   const Tensor places = ints({1, 0, 4, 2, 1, 0}).reshaped({3, 2});
-  return {{"Gather", {table, numbers}},
-          {"GatherV2", {table, numbers, number(0)}},
-          {"GatherV2", {floats({3, 5, 4}), places.reshaped({2, 3}), number(1)}},
-          {"GatherV2", {floats({3, 5, 4}), places, number(1)}, {{"batch_dims", whole(1)}}},
-          {"_GatherGrad", {floats({4, 3, 4}), numbers, ints({5, 3, 4}), number(0)}},
-          {"_GatherGrad", {floats({3, 2, 4}), places, ints({3, 5, 4}), number(1)}, {{"batch_dims", whole(1)}}},
-          {"GatherNd", {table, ints({0, 1, 4, 2}).reshaped({2, 2})}},
-          {"GatherNd", {table, numbers.reshaped({4, 1})}},
-          {"ScatterNd", {ints({0, 1, 3, 1}).reshaped({4, 1}), floats({4, 3}), ints({5, 3})}},
-          {"TensorScatterUpdate", {floats({5, 3}), numbers.reshaped({4, 1}), floats({4, 3})}},
-          {"TensorScatterAdd", {floats({5, 3}), numbers.reshaped({4, 1}), floats({4, 3})}},
-          {"TensorScatterMax", {floats({5, 3}), numbers.reshaped({4, 1}), floats({4, 3}, 2)}},
-          {"OneHot", {numbers, number(5), number(1.F), number(0.F)}},
-          {"OneHot", {places, number(5), number(1.F), number(-1.F)}, {{"axis", whole(0)}}},
-          {"OneHot", {places, number(5), number(1.F), number(-1.F)}, {{"axis", whole(1)}}},
-          {"TopKV2", {rows, number(2)}},
-          {"InTopKV2", {rows, numbers, number(2)}},
-          {"InTopK", {rows, numbers}, {{"k", whole(2)}}},
-          {"NthElement", {rows, number(2)}},
-          {"LowerBound", {floats({4, 6}), rows}},
-          {"UnravelIndex", {numbers, ints({3, 4})}},
-          {"InplaceUpdate", {floats({5, 3}), numbers, floats({4, 3})}},
-          {"InplaceAdd", {floats({5, 3}), numbers, floats({4, 3})}},
-          {"Select", {Tensor::vector<bool>({true, false, true, false}), rows, floats({4, 6}, 2)}},
-          {"Select", {Tensor::scalar(true), rows, floats({4, 6}, 2)}},
-          {"GatherTree",
-           {ints({1, 2, 3, 4, 5, 6, 7, 8}).reshaped({2, 2, 2}), Tensor::zeros(DType::kInt32, {2, 2, 2}), ints({2, 2}),
-            number(0)}},
-          {"CropAndResize",
-           {floats({4, 5, 6, 3}), random_tensor(DType::kFloat32, {3, 4}, 2, 0.1, 0.9), ints({0, 3, 1}), ints({2, 2})}},
-          {"CropAndResizeGradImage",
-           {floats({3, 2, 2, 3}), random_tensor(DType::kFloat32, {3, 4}, 2, 0.1, 0.9), ints({0, 3, 1}),
-            ints({4, 5, 6, 3})}},
-          {"CropAndResizeGradBoxes",
-           {floats({3, 2, 2, 3}), floats({4, 5, 6, 3}), random_tensor(DType::kFloat32, {3, 4}, 2, 0.1, 0.9),
-            ints({0, 3, 1})}},
-          {"NearestNeighbors", {floats({5, 3}), floats({4, 3}, 2), Tensor::scalar(std::int64_t{2})}}};
+  return {
+      {"Gather", {table, numbers}},
+      {"GatherV2", {table, numbers, number(0)}},
+      {"GatherV2", {floats({3, 5, 4}), places.reshaped({2, 3}), number(1)}},
+      {"GatherV2", {floats({3, 5, 4}), places, number(1)}, {{"batch_dims", whole(1)}}},
+      {"_GatherGrad", {floats({4, 3, 4}), numbers, ints({5, 3, 4}), number(0)}},
+      {"_GatherGrad", {floats({3, 2, 4}), places, ints({3, 5, 4}), number(1)}, {{"batch_dims", whole(1)}}},
+      {"GatherNd", {table, ints({0, 1, 4, 2}).reshaped({2, 2})}},
+      {"GatherNd", {table, numbers.reshaped({4, 1})}},
+      {"ScatterNd", {ints({0, 1, 3, 1}).reshaped({4, 1}), floats({4, 3}), ints({5, 3})}},
+      {"TensorScatterUpdate", {floats({5, 3}), numbers.reshaped({4, 1}), floats({4, 3})}},
+      {"TensorScatterAdd", {floats({5, 3}), numbers.reshaped({4, 1}), floats({4, 3})}},
+      {"TensorScatterMax", {floats({5, 3}), numbers.reshaped({4, 1}), floats({4, 3}, 2)}},
+      {"OneHot", {numbers, number(5), number(1.F), number(0.F)}},
+      {"OneHot", {places, number(5), number(1.F), number(-1.F)}, {{"axis", whole(0)}}},
+      {"OneHot", {places, number(5), number(1.F), number(-1.F)}, {{"axis", whole(1)}}},
+      {"TopKV2", {rows, number(2)}},
+      {"InTopKV2", {rows, numbers, number(2)}},
+      {"InTopK", {rows, numbers}, {{"k", whole(2)}}},
+      {"NthElement", {rows, number(2)}},
+      {"LowerBound", {floats({4, 6}), rows}},
+      {"UnravelIndex", {numbers, ints({3, 4})}},
+      {"InplaceUpdate", {floats({5, 3}), numbers, floats({4, 3})}},
+      {"InplaceAdd", {floats({5, 3}), numbers, floats({4, 3})}},
+      {"Select", {Tensor::vector<bool>({true, false, true, false}), rows, floats({4, 6}, 2)}},
+      {"Select", {Tensor::scalar(true), rows, floats({4, 6}, 2)}},
+      {"GatherTree",
+       {ints({1, 2, 3, 4, 5, 6, 7, 8}).reshaped({2, 2, 2}), Tensor::zeros(DType::kInt32, {2, 2, 2}), ints({2, 2}),
+        number(0)}},
+      {"CropAndResize",
+       {floats({4, 5, 6, 3}), random_tensor(DType::kFloat32, {3, 4}, 2, 0.1, 0.9), ints({0, 3, 1}), ints({2, 2})}},
+      {"CropAndResizeGradImage",
+       {floats({3, 2, 2, 3}), random_tensor(DType::kFloat32, {3, 4}, 2, 0.1, 0.9), ints({0, 3, 1}), ints({4, 5, 6, 3})},
+       {{"T", DType::kFloat32}}},
+      {"CropAndResizeGradBoxes",
+       {floats({3, 2, 2, 3}), floats({4, 5, 6, 3}), random_tensor(DType::kFloat32, {3, 4}, 2, 0.1, 0.9),
+        ints({0, 3, 1})}},
+      {"NearestNeighbors", {floats({5, 3}), floats({4, 3}, 2), Tensor::scalar(std::int64_t{2})}}};
+}
+
+Cases cells() {
+  const Tensor x = floats({4, 3}), state = floats({4, 2}), w = floats({5, 8}), peephole = floats({2}), b = floats({8});
+  const Tensor xs = floats({3, 4, 3}), states = floats({3, 4, 2}), steps = Tensor::scalar(std::int64_t{2});
+  const AttrMap peeps = {{"use_peephole", true}}, none = {{"use_peephole", false}};
+  Cases cases = {{"GRUBlockCellGrad",
+                  {x, state, floats({5, 4}), floats({5, 2}), floats({4}), floats({2}), state, state, state, state}}};
+  for (const AttrMap& attrs : {peeps, none}) {
+    cases.push_back({"LSTMBlockCellGrad",
+                     {x, state, state, w, peephole, peephole, peephole, b, state, state, state, state, state, state,
+                      floats({4, 2}, 2), floats({4, 2}, 3)},
+                     attrs});
+    for (const char* version : {"", "V2"}) {
+      cases.push_back(
+          {str_cat("BlockLSTM", version), {steps, xs, state, state, w, peephole, peephole, peephole, b}, attrs});
+      cases.push_back({str_cat("BlockLSTMGrad", version),
+                       {steps, xs, state, state, w, peephole, peephole, peephole, b, states, states, states, states,
+                        states, states, states, floats({3, 4, 2}, 2), floats({3, 4, 2}, 3)},
+                       attrs});
+    }
+  }
+  const Tensor numbers = ints({1, 0, 4, 2}), table = floats({5, 3}), rows = floats({4, 3}, 2);
+  const Cases more = {
+      {"InplaceSub", {table, numbers, rows}},
+      {"TensorScatterSub", {table, numbers.reshaped({4, 1}), rows}},
+      {"TensorScatterMin", {table, numbers.reshaped({4, 1}), rows}},
+      {"ScaleAndTranslateGrad", {floats({4, 2, 3, 2}), floats({4, 5, 6, 2}), positive({2}), floats({2})}}};
+  cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
 }
 
 const Cases& all_cases() {
   static const Cases all = [] {
     Cases cases;
-    for (const Cases& some : {products(), convolutions(), pools(), norms(), shapes(), reductions(), by_number()}) {
+    for (const Cases& some :
+         {products(), convolutions(), pools(), norms(), shapes(), reductions(), by_number(), cells()}) {
       cases.insert(cases.end(), some.begin(), some.end());
     }
     return cases;

@@ -62,6 +62,17 @@ void combine_into(Tensor& all, const Tensor& part, Combine how) {
   }
 }
 
+// Copies the tensor, times `weight`.
+Status weighted(Tensor& t, double weight) {
+  Tensor scaled = Tensor::zeros(t.dtype(), t.shape());
+  ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(t.dtype(), "weight", [&]<typename T>() {
+    for (std::int64_t i = 0; i < t.elements(); ++i) scaled.data<T>()[i] = T(t.data<T>()[i] * T(weight));
+    return ok_status();
+  }));
+  t = scaled;
+  return ok_status();
+}
+
 }  // namespace
 
 Tensor shard_of(const Tensor& t, const Placement& p, std::int64_t size, std::int64_t begin, std::int64_t end) {
@@ -118,12 +129,7 @@ Result<Tensor> combine_partials(const std::vector<Tensor>& parts, Combine how, c
     if (!weights.empty() && weights[s] == 0) continue;
     Tensor part = wide ? cast_to(parts[s], DType::kFloat64) : parts[s];
     if (!weights.empty()) {
-      if (!wide) return invalid_argument("weights of ", dtype_name(d));
-      Tensor weighted = Tensor::zeros(DType::kFloat64, part.shape());
-      for (std::int64_t i = 0; i < part.elements(); ++i) {
-        weighted.data<double>()[i] = part.data<double>()[i] * weights[s];
-      }
-      part = weighted;
+      ARGOSY_RETURN_IF_ERROR(weighted(part, weights[s]));
     }
     if (!all.valid()) {
       all = Tensor::zeros(part.dtype(), part.shape());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <memory>
 
 #include "argosy/op/definition/shape_context.h"
@@ -46,7 +47,19 @@ void set_data(RandomCase& c, std::size_t i, const Tensor& data) {
 
 bool has_elements(DType d) { return is_plain(d) || d == DType::kString; }
 
+Tensor in_doubles(const Tensor& t) {
+  if (t.dtype() == DType::kComplex128) return t;
+  Tensor wide = Tensor::zeros(DType::kComplex128, t.shape());
+  std::copy_n(t.data<std::complex<float>>(), t.elements(), wide.data<std::complex<double>>());
+  return wide;
+}
+
 bool is_tame(const Tensor& t) {
+  if (t.valid() && is_complex(t.dtype())) {
+    const Tensor wide = in_doubles(t);
+    const auto values = wide.values<std::complex<double>>();
+    return std::all_of(values.begin(), values.end(), [](std::complex<double> v) { return std::abs(v) < 1e3; });
+  }
   if (!t.valid() || !is_floating(t.dtype())) return true;
   const Tensor wide = cast_to(t, DType::kFloat64);
   const auto values = wide.values<double>();
@@ -58,13 +71,26 @@ bool all_tame(const RandomCase& c, const CaseResult& r) {
          std::all_of(r.outputs.begin(), r.outputs.end(), is_tame);
 }
 
-double tolerance_of(const Tensor& t) { return 30 * dtype_tolerance(t.dtype(), 1e-5); }
+// That of the coarsest dtype among the output's and the inputs'.
+double tolerance_of(const Tensor& output, const RandomCase& c) {
+  double tolerance = dtype_tolerance(output.dtype(), 1e-5);
+  for (const Tensor& input : c.inputs) {
+    const Tensor t = data_of(input);
+    if (t.valid() && is_floating(t.dtype())) tolerance = std::max(tolerance, dtype_tolerance(t.dtype(), 1e-5));
+  }
+  return 30 * tolerance;
+}
 
-// Element `s.element` of a size operand: that of a shard of `own` of `size` elements.
-Tensor with_local_size(const Tensor& sizes, const LocalSize& s, std::int64_t size, std::int64_t own) {
+// Element `s.element` of a size operand: that of a shard of `own` of `size` elements. An empty shard is told sizes that
+// -1 leaves open.
+Tensor with_local_size(const Tensor& sizes, const LocalSize& s, std::int64_t size, std::int64_t own,
+                       const Shape& output) {
   Tensor local = Tensor::zeros(sizes.dtype(), sizes.shape());
   for (std::int64_t i = 0; i < sizes.elements(); ++i) {
-    const auto scaled = [&](std::int64_t v) { return i == s.element && v >= 0 ? v / size * own : v; };
+    const auto scaled = [&](std::int64_t v) {
+      if (v == -1 && own == 0 && i < output.rank()) v = output[static_cast<int>(i)];
+      return i == s.element && v >= 0 ? v / size * own : v;
+    };
     if (sizes.dtype() == DType::kInt32) {
       local.data<std::int32_t>()[i] = static_cast<std::int32_t>(scaled(sizes.data<std::int32_t>()[i]));
     } else {
@@ -76,21 +102,21 @@ Tensor with_local_size(const Tensor& sizes, const LocalSize& s, std::int64_t siz
 
 // Where the global value of the parts differs from `global`; empty: nowhere.
 std::string compare(const std::vector<Tensor>& parts, const Placement& p, const std::vector<std::int64_t>& ends,
-                    const Tensor& global, const std::vector<double>& weights) {
+                    const Tensor& global, const std::vector<double>& weights, double tolerance) {
   if (!global.valid() || !has_elements(global.dtype())) return "";
   switch (p.kind) {
     case Placement::Kind::kShard: {
       const auto joined = join_shards(parts, p, ends);
-      return joined.ok() ? difference(*joined, global, tolerance_of(global)) : std::string(joined.status().message());
+      return joined.ok() ? difference(*joined, global, tolerance) : std::string(joined.status().message());
     }
     case Placement::Kind::kPartial: {
       if (p.combine != Combine::kSum && !is_tame(global)) return "";  // a maximum of nothing, or of NaN
       const auto all = combine_partials(parts, p.combine, weights);
-      return all.ok() ? difference(*all, global, tolerance_of(global)) : std::string(all.status().message());
+      return all.ok() ? difference(*all, global, tolerance) : std::string(all.status().message());
     }
     case Placement::Kind::kReplicate:
       for (const Tensor& t : parts) {
-        if (std::string wrong = difference(t, global, tolerance_of(global)); !wrong.empty()) return wrong;
+        if (std::string wrong = difference(t, global, tolerance); !wrong.empty()) return wrong;
       }
       return "";
     default: return "";
@@ -98,6 +124,18 @@ std::string compare(const std::vector<Tensor>& parts, const Placement& p, const 
 }
 
 }  // namespace
+
+bool is_tensor_case(const RandomCase& c) {
+  const auto dtypes = arg_dtypes(c.op->input_args, c.attrs);
+  if (!dtypes.ok() || dtypes->size() != c.inputs.size()) return false;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    const Tensor data = data_of(c.inputs[i]);
+    if (!data.valid() || !has_elements(data.dtype())) return false;
+    const DType declared = (*dtypes)[i];
+    if (declared != DType::kResource && declared != data.dtype()) return false;
+  }
+  return true;
+}
 
 Result<CaseResult> run_case(const RandomCase& c) {
   RandomCase own = c;
@@ -193,7 +231,8 @@ TrialOutcome try_factor(const RandomCase& c, const CaseResult& global, const Sha
     }
     for (const LocalSize& s : candidate.sizes) {
       Tensor& sizes = shard.inputs[static_cast<std::size_t>(s.input)];
-      sizes = with_local_size(sizes, s, size, end - begin);
+      const int of = rule.inputs[static_cast<std::size_t>(s.input)].of;
+      sizes = with_local_size(sizes, s, size, end - begin, global.outputs[static_cast<std::size_t>(of)].shape());
     }
     auto result = run_case(shard);
     if (!result.ok()) {
@@ -210,14 +249,15 @@ TrialOutcome try_factor(const RandomCase& c, const CaseResult& global, const Sha
     return all;
   };
   for (std::size_t k = 0; k < global.outputs.size(); ++k) {
-    const std::string wrong =
-        compare(parts(&CaseResult::outputs, k), candidate.outputs[k], ends, global.outputs[k], weights);
+    const std::string wrong = compare(parts(&CaseResult::outputs, k), candidate.outputs[k], ends, global.outputs[k],
+                                      weights, tolerance_of(global.outputs[k], c));
     if (!wrong.empty())
       return {Outcome::kWrong, str_cat("output ", k, " ", to_string(candidate.outputs[k]), ": ", wrong)};
   }
   for (const int i : rule.updates) {
     const auto at = static_cast<std::size_t>(i);
-    const std::string wrong = compare(parts(&CaseResult::after, at), candidate.inputs[at], ends, global.after[at], {});
+    const std::string wrong = compare(parts(&CaseResult::after, at), candidate.inputs[at], ends, global.after[at], {},
+                                      tolerance_of(global.after[at], c));
     if (!wrong.empty()) return {Outcome::kWrong, str_cat("new value of input ", i, ": ", wrong)};
   }
   return {};
@@ -248,7 +288,8 @@ TrialOutcome try_partial(const RandomCase& c, const CaseResult& global, const Ca
   for (std::size_t k = 0; k < global.outputs.size(); ++k) {
     std::vector<Tensor> parts;
     for (const CaseResult& r : results) parts.push_back(r.outputs[k]);
-    const std::string wrong = compare(parts, candidate.outputs[k], {}, global.outputs[k], {});
+    const std::string wrong =
+        compare(parts, candidate.outputs[k], {}, global.outputs[k], {}, tolerance_of(global.outputs[k], c));
     if (!wrong.empty()) return {Outcome::kWrong, str_cat("output ", k, ": ", wrong)};
   }
   return {};

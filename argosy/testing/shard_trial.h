@@ -15,6 +15,9 @@ struct CaseResult {
   std::vector<Tensor> outputs, after;
 };
 
+// All inputs have elements that can be sharded: they are no handles but of variables with a value, and no variants.
+bool is_tensor_case(const RandomCase& c);
+
 // An input of a case: a variable that holds `value`.
 Tensor variable_case(const Tensor& value);
 

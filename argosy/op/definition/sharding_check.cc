@@ -54,6 +54,7 @@ class Check {
     ARGOSY_RETURN_IF_ERROR(check_arguments(text_.outputs, op_.output_args, "output", op_.output_args.size()));
     ARGOSY_RETURN_IF_ERROR(check_factors());
     ARGOSY_RETURN_IF_ERROR(check_inputs(text_.monotone));
+    ARGOSY_RETURN_IF_ERROR(check_inputs(text_.unread));
     ARGOSY_RETURN_IF_ERROR(check_inputs(text_.updates));
     for (const auto& group : text_.groups) ARGOSY_RETURN_IF_ERROR(check_inputs(group));
     return check_attributes();

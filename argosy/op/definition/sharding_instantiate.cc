@@ -51,7 +51,7 @@ class Instance {
   }
 
   // A handle has the dimensions of what it names: a variable, an element of a list.
-  static bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
+  static bool is_handle(DType d) { return d == DType::kResource; }
   const PartialShape* shape_of_input(int i) const {
     const HandleFact* behind = c_.handle(i);
     if (behind != nullptr) return &behind->shape;
@@ -291,6 +291,7 @@ class Instance {
       check_role(r, static_cast<std::int8_t>(f));
     }
     r.draws = text_.draws;
+    r.unread = tensors(text_.unread);
     r.updates = tensors(text_.updates);
     for (const int i : tensors(text_.monotone)) {
       if (is_real(c_.input_dtype(i))) r.monotone.push_back(i);

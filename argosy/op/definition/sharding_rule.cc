@@ -106,6 +106,7 @@ std::string to_string(const ShardingRule& rule) {
   for (const auto& group : rule.linear) groups += (groups.empty() ? "" : " |") + list(group);
   if (!groups.empty()) text += "; linear" + groups;
   if (!rule.monotone.empty()) text += "; monotone" + list(rule.monotone);
+  if (!rule.unread.empty()) text += "; unread" + list(rule.unread);
   if (!rule.updates.empty()) text += "; updates" + list(rule.updates);
   if (!rule.may_be_local.empty()) {
     text += "; local";

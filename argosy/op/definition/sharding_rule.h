@@ -58,7 +58,8 @@ struct OperandRule {
     // each device keeps its own.
     kOpaque,
     // An input of integers that counts elements of output `of`, as the sizes that Fill gets. Element d is a multiple of
-    // the factors in dims[d]: a device takes what its own shard has of them.
+    // the factors in dims[d]: a device takes what its own shard has of them. Where an element is -1, for what the others
+    // leave open, a device with an empty shard must be told the size instead.
     kSizes,
     kShapeOnly,  // an input of which only the shape is read: any placement will do
     kScratch,    // an input: the scratch of a node before it, of the same shard
@@ -84,6 +85,8 @@ struct ShardingRule {
   std::vector<std::vector<int>> linear = {};
   // Inputs that may be a partial maximum (minimum) while all others are replicated. The outputs are so then.
   std::vector<int> monotone = {};
+  // Inputs of which no element is read: a partial one is as good as a replicated one. OnesLike.
+  std::vector<int> unread = {};
   // Inputs that are written: variables. Such an input keeps its layout, and its new value is never partial.
   std::vector<int> updates = {};
   // Factors over which a shard may keep statistics of its own, if the user asked for that: batch normalisation.

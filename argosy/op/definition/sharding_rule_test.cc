@@ -63,7 +63,7 @@ TEST(ShardingText, AnyNumberOfDimensionsAlignsFromTheEnd) {
   EXPECT_EQ(rule_of({add, {{4, 3}, {4, 3}}, {{4, 3}}}), "i0 i1, i0 i1 -> i0 i1; linear 0 1");
   EXPECT_EQ(rule_of({add, {{4, 3}, {3}}, {{4, 3}}}), "i0 i1, i1 -> i0 i1; linear 0 1");
   EXPECT_EQ(rule_of({add, {{4, 1}, {3}}, {{4, 3}}}), "i0 1, i1 -> i0 i1; linear 0 1");
-  EXPECT_EQ(rule_of({add, {{1, 1}, {}}, {{1, 1}}}), "i0 i1, - -> i0 i1; linear 0 1");
+  EXPECT_EQ(rule_of({add, {{1, 1}, PartialShape::scalar()}, {{1, 1}}}), "i0 i1, - -> i0 i1; linear 0 1");
   EXPECT_EQ(rule_of({add, {{0, 2}, {1, 2}}, {{0, 2}}}), "i0 i1, 1 i1 -> i0 i1; linear 0 1");
   // A size that is not known may be 1.
   EXPECT_EQ(rule_of({add, {{-1, 3}, {4, 3}}, {{-1, 3}}}), "1 i1, 1 i1 -> 1 i1; linear 0 1");
@@ -80,15 +80,17 @@ TEST(ShardingText, TwoRestsInOneOperand) {
   const OpSpec gather = toy({"p: T", "i: int32"}, {"y: T"}, "v d.., n.. -> n.. d..; rows v; linear first", {});
   EXPECT_EQ(rule_of({gather, {{9, 2, 3}, {4, 5}}, {{4, 5, 2, 3}}, {}, {DType::kFloat32, DType::kInt32}}),
             "v d0 d1, n0 n1 -> n0 n1 d0 d1; rows v; linear 0");
-  EXPECT_EQ(rule_of({gather, {{9}, {}}, {PartialShape::scalar()}, {}, {DType::kFloat32, DType::kInt32}}),
-            "v, - -> -; rows v; linear 0");
+  EXPECT_EQ(
+      rule_of({gather, {{9}, PartialShape::scalar()}, {PartialShape::scalar()}, {}, {DType::kFloat32, DType::kInt32}}),
+      "v, - -> -; rows v; linear 0");
 }
 
 TEST(ShardingText, ListsSizesAndLayouts) {
   const OpSpec pack = toy({"values: N * T"}, {"y: T"}, "i.. * -> 1 i..; linear jointly", {"N: int >= 1"});
   EXPECT_EQ(rule_of({pack, {{2, 3}, {2, 3}}, {{2, 2, 3}}}), "i0 i1, i0 i1 -> 1 i0 i1; linear 0 1");
   const OpSpec fill = toy({"dims: int32", "v: T"}, {"y: T"}, "size(0), - -> i..");
-  EXPECT_EQ(rule_of({fill, {{2}, {}}, {{4, 3}}, {}, {DType::kInt32, DType::kFloat32}}), "size(0), - -> i0 i1");
+  EXPECT_EQ(rule_of({fill, {{2}, PartialShape::scalar()}, {{4, 3}}, {}, {DType::kInt32, DType::kFloat32}}),
+            "size(0), - -> i0 i1");
   const OpSpec bias =
       toy({"v: T", "b: T"}, {"y: T"}, "n i.. c, c -> n i.. c; layout df; linear jointly", {"df: string = 'NHWC'"});
   EXPECT_EQ(rule_of({bias, {{8, 5, 3}, {3}}, {{8, 5, 3}}}), "n i0 c, c -> n i0 c; linear 0 1");
@@ -115,7 +117,9 @@ TEST(ShardingText, RolesAndDTypes) {
       toy({"x: T", "s: T"}, {"y: T", "m: T", "r: T"}, "n i.. c, c -> n i.. c, c, .; whole n i..; local n i..");
   EXPECT_EQ(rule_of({norm, {{8, 3, 2}, {2}}, {{8, 3, 2}, {2}, {0}}}),
             "n i0 c, c -> n i0 c, c, .; whole n i0; local n i0");
-  EXPECT_EQ(rule_of({toy({"v: T", "g: T", "lr: T"}, {"y: T"}, "i.., i.., . -> i..; updates 0"), {{2}, {2}, {}}, {{2}}}),
+  EXPECT_EQ(rule_of({toy({"v: T", "g: T", "lr: T"}, {"y: T"}, "i.., i.., . -> i..; updates 0"),
+                     {{2}, {2}, PartialShape::scalar()},
+                     {{2}}}),
             "i0, i0, . -> i0; updates 0");
   EXPECT_EQ(rule_of({toy({}, {"y: T"}, "once: a queue is in one place"), {}, {{2}}}), "once: a queue is in one place");
   EXPECT_EQ(rule_of({toy({"x: T"}, {"y: T"}, "whole: it sorts"), {{2}}, {{2}}}), "whole: it sorts");

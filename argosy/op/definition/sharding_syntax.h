@@ -41,9 +41,9 @@ struct ShardingText {
   std::string why = {};                                // kWhole, kOnce
   std::vector<TextOperand> inputs = {}, outputs = {};  // by argument
   std::vector<std::pair<TextFactor, FactorRole>> roles = {};
-  std::optional<Linear> linear = {};             // as the text says; none: as OpDef::linear
-  std::vector<std::vector<int>> groups = {};     // linear groups by argument, where the text numbers them
-  std::vector<int> monotone = {}, updates = {};  // by argument
+  std::optional<Linear> linear = {};                          // as the text says; none: as OpDef::linear
+  std::vector<std::vector<int>> groups = {};                  // linear groups by argument, where the text numbers them
+  std::vector<int> monotone = {}, unread = {}, updates = {};  // by argument
   std::vector<TextFactor> local = {};
   std::vector<std::pair<std::string, int>> flips = {};  // attribute, input argument
   std::string layout = {};                              // attribute

@@ -192,6 +192,8 @@ Status clause(Scanner& in, ShardingText& text) {
     return linear_clause(in, text);
   } else if (word == "monotone") {
     ARGOSY_ASSIGN_OR_RETURN(text.monotone, numbers(in));
+  } else if (word == "unread") {
+    ARGOSY_ASSIGN_OR_RETURN(text.unread, numbers(in));
   } else if (word == "updates") {
     ARGOSY_ASSIGN_OR_RETURN(text.updates, numbers(in));
   } else if (word == "draws") {

@@ -16,6 +16,7 @@
 //            | "linear" ("jointly" | "each" | "first")      as OpDef::linear; of the operands with the output's dtype
 //            | "linear" inputs {"|" inputs}                 groups of inputs by number: "linear 0 1 | 2"
 //            | "monotone" inputs
+//            | "unread" inputs
 //            | "updates" inputs
 //            | "draws"
 //            | "local" factor {factor}

@@ -218,7 +218,8 @@ void define_constant(OpRegistry& ops) {
                  {"Identity", "i.. -> i..; linear 0; monotone 0"},
                  {"Snapshot", "i.. -> i..; linear 0; monotone 0"},
                  {"StopGradient", "i.. -> i..; linear 0; monotone 0"},
-                 {"ZerosLike", "i.. -> i..; linear 0"}});
+                 {"ZerosLike", "i.. -> i..; unread 0"},
+                 {"OnesLike", "i.. -> i..; unread 0"}});
 }
 
 Value constant(Graph& graph, Tensor value, std::string_view name) {

@@ -61,7 +61,7 @@ class Conv3D final : public Kernel {
     }
     ARGOSY_RETURN_IF_ERROR(dispatch<FloatTypes>(o.out.dtype(), op_, [&]<typename T>() {
       std::fill_n(o.out.data<T>(), o.out.elements(), T(0.0f));
-      if (o.out.elements() == 0 || y.elements() == 0) return ok_status();
+      if (o.out.elements() == 0 || y.elements() == 0 || g.channels == 0) return ok_status();
       return convolve<T>(c, g, filter[4], o);
     }));
     layouts.finish();

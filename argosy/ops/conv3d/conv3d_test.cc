@@ -55,6 +55,15 @@ TEST(Conv3dOps, Convolution) {
           {{"strides", Sizes{1, 0, 1, 1, 1}}});
 }
 
+// It divided by the number of channels.
+TEST(Conv3dOps, OfNoChannelsIsZero) {
+  check({.op = "Conv3D",
+         .inputs = {Tensor::zeros(DType::kFloat32, {1, 2, 2, 2, 0}), Tensor::zeros(DType::kFloat32, {1, 1, 1, 0, 3})},
+         .attrs = {{"strides", Sizes{1, 1, 1, 1, 1}}, {"padding", "SAME"}},
+         .expect = {Tensor::zeros(DType::kFloat32, {1, 2, 2, 2, 3})},
+         .check_gradient = false});
+}
+
 TEST(Conv3dOps, Pooling) {
   for (const char* padding : {"SAME", "VALID"}) {
     for (const Sizes& strides : {Sizes{1, 1, 1, 1, 1}, Sizes{1, 2, 1, 2, 1}}) {

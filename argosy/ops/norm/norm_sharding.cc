@@ -12,12 +12,16 @@ bool has_scratch(int operands) { return operands > 5; }
 }  // namespace
 
 Result<ShardingRule> batch_norm_sharding(const ShapeContext& c) {
-  const bool training = c.attrs().get_bool("is_training");
-  const std::string statistics = training ? "; whole n s..; local n s.." : "; equal n s..";
+  const std::string scratch = has_scratch(c.num_outputs()) ? ", ." : "";
+  if (!c.attrs().get_bool("is_training")) {
+    // Of an empty shard, what goes by the name of statistics is nothing that others have.
+    return sharding_rule_from_text(
+        str_cat("n s.. c, c, c, c, c -> n s.. c, ., ., ., .", scratch, "; layout data_format"), c);
+  }
   // Mean and variance may be empty in training.
-  const std::string running = training && c.input(3).rank() == 1 && c.input(3)[0] == 0 ? "., ." : "c, c";
-  return sharding_rule_from_text(str_cat("n s.. c, c, c, ", running, " -> n s.. c, c, c, c, c",
-                                         has_scratch(c.num_outputs()) ? ", ." : "", statistics, "; layout data_format"),
+  const std::string running = c.input(3).rank() == 1 && c.input(3)[0] == 0 ? "., ." : "c, c";
+  return sharding_rule_from_text(str_cat("n s.. c, c, c, ", running, " -> n s.. c, c, c, c, c", scratch,
+                                         "; whole n s..; local n s..; layout data_format"),
                                  c);
 }
 

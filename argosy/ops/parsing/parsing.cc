@@ -64,7 +64,7 @@ static void add_parsing_ops(OpRegistry& ops) {
            .cpu_only = true,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kPerExample,
-           .sharding = "i.. -> i.. 1"});
+           .sharding = "whole: only its values say how long its rows are"});
   ops.add({.name = "DecodePaddedRaw",
            .doc = "The bytes of each string as numbers, cut or filled with zeros to one length.",
            .inputs = {"input_bytes: string", "fixed_length: int32"},

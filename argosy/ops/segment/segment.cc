@@ -136,7 +136,7 @@ static void add_segment_ops(OpRegistry& ops) {
 void define_segment(OpRegistry& ops) {
   with_sharding(ops, add_segment_ops,
                 {{"SegmentSum", "n d.., n -> 1 d..; whole n; linear 0"},
-                 {"SegmentMean", "n d.., n -> 1 d..; whole n; linear 0"},
+                 {"SegmentMean", "n d.., n -> 1 d..; whole n"},
                  {"SegmentProd", "n d.., n -> 1 d..; whole n"},
                  {"SegmentMax", "n d.., n -> 1 d..; whole n"},
                  {"SegmentMin", "n d.., n -> 1 d..; whole n"},

@@ -9,7 +9,7 @@ Result<Cut> cut_dim(const MeshAxis& axis, const Placement& p, std::int64_t size,
   if (together <= 0 || size % together != 0) {
     return invalid_argument("a dimension of size ", size, " cannot be sharded as ", to_string(p), ": ", size,
                             " is no multiple of ", together)
-        .with_id("ARG-SHARD-004");
+        .with_id("ARG-SHARD-012");
   }
   const std::vector<std::int64_t> equal(static_cast<std::size_t>(axis.size), 1);
   ARGOSY_ASSIGN_OR_RETURN(const auto items,

@@ -19,7 +19,7 @@ struct Cut {
   std::int64_t size() const { return rounds * (end - begin); }  // of the shard along the dimension
 };
 
-// REQUIRES: p.is_shard(). INVALID_ARGUMENT ARG-SHARD-004: the size is no multiple of rounds * unit.
+// REQUIRES: p.is_shard(). INVALID_ARGUMENT ARG-SHARD-012: the size is no multiple of rounds * unit.
 Result<Cut> cut_dim(const MeshAxis& axis, const Placement& p, std::int64_t size, int index);
 
 }  // namespace argosy

@@ -66,7 +66,7 @@ TEST(Cut, TakesItemsOfEveryRound) {
     rows = cut->end;
   }
   EXPECT_EQ(rows, 21);
-  EXPECT_EQ(cut_dim(axis, Placement::shard(0, 2), 7, 0).status().id(), "ARG-SHARD-004");
+  EXPECT_EQ(cut_dim(axis, Placement::shard(0, 2), 7, 0).status().id(), "ARG-SHARD-012");
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ class Sweep {
     for (const Placement& p : in_) given += (given.empty() ? "" : ", ") + to_string(p);
     return invalid_argument("'", n.name, "' (", n.op->name, ") cannot be computed with inputs ", given,
                             " on the mesh axis '", s_.axis.name, "': ", to_string(s_.rules.rule(id)))
-        .with_id("ARG-SHARD-005")
+        .with_id("ARG-SHARD-013")
         .with_where(str_cat("node '", n.name, "'"))
         .with_hint("one layout for all variables that a node updates");
   }

@@ -34,6 +34,7 @@ class Writer {
     uses_.clear();
     for (const Graph::Use& use : s_.uses[e.node.index]) {
       if (use.input < 0 || s_.graph.node(use.node).inputs[static_cast<std::size_t>(use.input)] != e) continue;
+      if (takes_as_made(use, s_.made[at])) continue;
       uses_.push_back({use, s_.need[s_.at(use)]});
     }
     for (std::size_t f = 0; f < s_.request.fetches.size(); ++f) {
@@ -56,6 +57,14 @@ class Writer {
   }
 
  private:
+  // Who looks at the shape alone waits for no collective.
+  bool takes_as_made(Graph::Use use, const Placement& made) const {
+    const ShardingRule& rule = s_.rules.rule(use.node);
+    const bool has_shape = made.is_replicate() || made.is_shard() || made.is_partial();
+    return has_shape && rule.kind == ShardingRule::Kind::kFactors &&
+           rule.inputs[static_cast<std::size_t>(use.input)].kind == OperandRule::Kind::kShapeOnly;
+  }
+
   // What all users get.
   void write_base(Endpoint e) {
     const std::size_t at = s_.at(e);
@@ -76,10 +85,11 @@ void write_whole(const AxisState& s, std::vector<WholeNode>& out) {
   for (const NodeId id : s.sizes.order()) {
     const Node& n = s.graph.node(id);
     if (s.way[static_cast<std::size_t>(id.index)].kind != Way::Kind::kWhole) continue;
+    const bool never = s.rules.rule(id).kind == ShardingRule::Kind::kWhole;
     bool gathered = false;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Placement &is = s.made[s.at(n.inputs[i])], &need = s.need[s.at(Graph::Use{id, static_cast<int>(i)})];
-      gathered = gathered || (need.is_replicate() && (is.is_shard() || is.is_partial()));
+      gathered = gathered || (need.is_replicate() && (is.is_shard() || (never && is.is_partial())));
     }
     if (gathered) out.push_back({id, why_whole(s, id)});
   }
@@ -112,7 +122,7 @@ Result<Assignment> resolve(const Graph& graph, const Sizes& sizes, const RuleTab
     if (there && (!seed.placement.is_shard() || !shape->has_rank() || seed.placement.dim < shape->rank())) continue;
     return invalid_argument("the seed ", to_string(seed.placement), " does not fit ",
                             there ? str_cat("'", graph.node(e.node).name, "' of shape ", *shape) : "any value")
-        .with_id("ARG-SHARD-005");
+        .with_id("ARG-SHARD-013");
   }
   Assignment a;
   a.layouts.resize(static_cast<std::size_t>(graph.size()));

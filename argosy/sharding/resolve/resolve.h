@@ -40,7 +40,7 @@ struct ResolveRequest {
   std::int64_t batch = 64;             // whose bytes reshards are compared by
 };
 
-// INVALID_ARGUMENT ARG-SHARD-005: a node has no way, or a seed does not fit its value.
+// INVALID_ARGUMENT ARG-SHARD-013: a node has no way, or a seed does not fit its value.
 Result<Assignment> resolve(const Graph& graph, const Sizes& sizes, const RuleTable& rules, const Mesh& mesh,
                            const ResolveRequest& request);
 

@@ -47,7 +47,9 @@ class Lister {
   Placement plain(int i) const {
     const bool shape_only = rule_.kind == ShardingRule::Kind::kFactors && input_rule(i).kind == Kind::kShapeOnly;
     const bool has_shape = in(i).is_replicate() || in(i).is_shard() || in(i).is_partial();
-    return shape_only && has_shape ? in(i) : Placement::replicate();
+    if (shape_only && has_shape) return in(i);
+    const bool unread = std::find(rule_.unread.begin(), rule_.unread.end(), i) != rule_.unread.end();
+    return unread && in(i).is_partial() ? in(i) : Placement::replicate();
   }
 
   void pass_on() {

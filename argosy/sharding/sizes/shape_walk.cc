@@ -59,10 +59,11 @@ class Walk {
     } else {
       ARGOSY_RETURN_IF_ERROR(call_shape_function(id));
     }
-    // The graph may know more: values read from a container were stored somewhere else.
+    // The graph may know what no edge shows: values read from a container were stored somewhere else. What the graph
+    // says of sizes in a loop may be true of the first iteration alone.
     for (std::size_t k = 0; k < n.output_shapes.size(); ++k) {
       PartialShape& own = shape({id, static_cast<std::int32_t>(k)});
-      if (own.is_full() || n.op->flow == Flow::kMerge) continue;
+      if (own.has_rank() || n.op->flow == Flow::kMerge) continue;
       if (auto both = own.merge(n.output_shapes[k]); both.ok()) own = *std::move(both);
     }
     return ok_status();

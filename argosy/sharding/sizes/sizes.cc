@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kNominal = 55440;
 constexpr std::array<std::int64_t, 2> kSmall = {13, 2};
 
-Status wrong(std::string_view what) { return invalid_argument(what).with_id("ARG-SHARD-003"); }
+Status wrong(std::string_view what) { return invalid_argument(what).with_id("ARG-SHARD-011"); }
 
 std::map<NodeId, PartialShape> fed_shapes(const Graph& graph, const SizesRequest& request, std::int64_t batch) {
   std::map<NodeId, PartialShape> fed;

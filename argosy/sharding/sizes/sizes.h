@@ -42,7 +42,7 @@ struct SizesRequest {
 class Sizes {
  public:
   // The graph is borrowed. Where a batch node has a static first size, that is the one batch size that matters.
-  // INVALID_ARGUMENT ARG-SHARD-003: the shapes do not fit together for any, or for this, batch size; two batch nodes have
+  // INVALID_ARGUMENT ARG-SHARD-011: the shapes do not fit together for any, or for this, batch size; two batch nodes have
   // different static sizes.
   static Result<Sizes> find(const Graph& graph, const SizesRequest& request);
 

@@ -189,7 +189,8 @@ Result<std::vector<Tensor>> VirtualStep::run_kernel(const Node& n, int device, c
   AttrMap attrs = n.attrs;
   const std::vector<DType> dtypes(n.output_dtypes.begin(), n.output_dtypes.end());
   const NodeId id = *d_.graph_.find(n.name);
-  const bool sharded_variable = d_.a_.ways[static_cast<std::size_t>(id.index)][0].kind == Way::Kind::kGiven &&
+  const bool sharded_variable = !dtypes.empty() &&
+                                d_.a_.ways[static_cast<std::size_t>(id.index)][0].kind == Way::Kind::kGiven &&
                                 d_.a_.layout({id, 0})[0].is_shard();
   if (sharded_variable && attrs.find("shape") != nullptr) attrs.set("shape", PartialShape::unknown());
   const std::vector<PartialShape> output_shapes(dtypes.size());

@@ -91,7 +91,8 @@ Status VirtualStep::fire(NodeId id, Tag tag) {
     }
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (alive[k] != 0) d_.values_[{Endpoint{id, static_cast<std::int32_t>(k)}, path(tag)}] = outputs[k];
+    const Tag where = n.op->flow == Flow::kExit ? frames_[static_cast<std::size_t>(tag.frame)].parent : tag;
+    if (alive[k] != 0) d_.values_[{Endpoint{id, static_cast<std::int32_t>(k)}, path(where)}] = outputs[k];
   }
   if (waiting != waiting_.end()) waiting_.erase(waiting);
   deliver(id, tag, outputs, alive);

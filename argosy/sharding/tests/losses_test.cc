@@ -8,6 +8,7 @@
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/evaluate.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
@@ -103,78 +104,85 @@ Value global_batch_norm(Net& n) {
 std::vector<LossCase> cases() {
   const auto decay = [](Net& n) { return l2_loss(n.v[0].read) * 0.1; };
   return {
-      {"mean", [](Net& n) { return reduce_mean(n.errors); }, ""},
-      {"sum", [](Net& n) { return reduce_sum(n.errors); }, ""},
-      {"mean and decay", [=](Net& n) { return reduce_mean(n.errors) + decay(n); }, ""},
-      {"sum and decay", [=](Net& n) { return reduce_sum(n.errors) + decay(n); }, ""},
-      {"weighted mean", [](Net& n) { return reduce_sum(n.errors * n.weight) / reduce_sum(n.weight); }, ""},
+      {"mean", [](Net& n) { return reduce_mean(n.errors); }, "all-reduce 5"},
+      {"sum", [](Net& n) { return reduce_sum(n.errors); }, "all-reduce 5"},
+      {"mean and decay", [=](Net& n) { return reduce_mean(n.errors) + decay(n); }, "all-reduce 5"},
+      {"sum and decay", [=](Net& n) { return reduce_sum(n.errors) + decay(n); }, "all-reduce 5"},
+      {"weighted mean", [](Net& n) { return reduce_sum(n.errors * n.weight) / reduce_sum(n.weight); }, "all-reduce 6"},
       {"several terms",
        [=](Net& n) {
          return reduce_sum(n.errors * n.weight) / reduce_sum(n.weight) + reduce_mean(n.errors) * 0.5 + decay(n);
        },
-       ""},
+       "all-reduce 6"},
       {"root of a mean, log of a sum",
-       [=](Net& n) { return sqrt(reduce_mean(n.errors)) + log(reduce_sum(n.errors * n.weight)) + decay(n); }, ""},
+       [=](Net& n) { return sqrt(reduce_mean(n.errors)) + log(reduce_sum(n.errors * n.weight)) + decay(n); },
+       "all-reduce 6"},
       {"trained weights",
        [](Net& n) {
          const Value w = sigmoid(reduce_mean(n.h, {1}));
          return reduce_sum(w * n.errors) / reduce_sum(w);
        },
-       ""},
-      {"clip by global norm", [](Net& n) { return reduce_mean(n.errors); }, "", clip_by_global_norm},
+       "all-reduce 6"},
+      {"clip by global norm", [](Net& n) { return reduce_mean(n.errors); }, "all-reduce 5", clip_by_global_norm},
       {"rows less their mean",
-       [](Net& n) { return reduce_mean(square(n.h - reduce_mean(n.h, {0})) * n.h) + reduce_mean(n.errors); }, ""},
+       [](Net& n) { return reduce_mean(square(n.h - reduce_mean(n.h, {0})) * n.h) + reduce_mean(n.errors); },
+       "all-reduce 7"},
       {"deviation",
        [](Net& n) {
          const Value distance = n.h - reduce_mean(n.h, {0});
          return reduce_mean(tanh(distance / sqrt(reduce_mean(square(distance), {0}) + 0.1)) * n.h) +
                 reduce_mean(n.errors);
        },
-       ""},
+       "all-reduce 9"},
       {"norm of the global batch",
-       [](Net& n) { return reduce_mean(square(global_batch_norm(n))) + reduce_mean(n.errors); }, ""},
+       [](Net& n) { return reduce_mean(square(global_batch_norm(n))) + reduce_mean(n.errors); }, "all-reduce 9"},
       {"norm of the global batch, clipped",
-       [](Net& n) { return reduce_mean(tanh(global_batch_norm(n))) + reduce_mean(n.errors); }, "", clip_by_global_norm},
-      {"largest example", [](Net& n) { return reduce_max(n.errors); }, ""},
+       [](Net& n) { return reduce_mean(tanh(global_batch_norm(n))) + reduce_mean(n.errors); }, "all-reduce 9",
+       clip_by_global_norm},
+      {"largest example", [](Net& n) { return reduce_max(n.errors); }, "all-reduce 6"},
       {"pairs",
        [](Net& n) {
          const Value pairs = matmul(n.h, n.h, {.transpose_b = true});
          return reduce_mean(reduce_logsumexp(pairs, {1})) + reduce_mean(n.errors);
        },
-       ""},
-      {"log of a sum of exponentials", [](Net& n) { return reduce_logsumexp(n.errors); }, ""},
-      {"mean by a number of Python", [](Net& n) { return reduce_sum(n.errors) / 10.0; }, ""},
+       "all-gather 1, all-reduce 5, reduce-scatter 1"},
+      {"log of a sum of exponentials", [](Net& n) { return reduce_logsumexp(n.errors); }, "all-reduce 6"},
+      {"mean by a number of Python", [](Net& n) { return reduce_sum(n.errors) / 10.0; }, "all-reduce 5"},
       // Refused by data parallelism today.
       {"softmax along the batch",
-       [](Net& n) { return reduce_sum(softmax(transpose(n.h)) * transpose(n.h)) + reduce_mean(n.errors); }, ""},
+       [](Net& n) { return reduce_sum(softmax(transpose(n.h)) * transpose(n.h)) + reduce_mean(n.errors); },
+       "all-gather 1, all-reduce 6"},
       {"cumulative sums along the batch",
-       [](Net& n) { return reduce_mean(square(cumsum(n.h, 0))) + reduce_mean(n.errors); }, ""},
+       [](Net& n) { return reduce_mean(square(cumsum(n.h, 0))) + reduce_mean(n.errors); },
+       "all-gather 1, all-reduce 5"},
       {"band part", [](Net& n) { return reduce_mean(square(matrix_band_part(n.h, 1, 2))) + reduce_mean(n.errors); },
-       ""},
-      {"permutation", [](Net& n) { return reduce_mean(square(n.h - gather(n.h, n.ids))) + reduce_mean(n.errors); }, ""},
+       "all-gather 1, all-reduce 5"},
+      {"permutation", [](Net& n) { return reduce_mean(square(n.h - gather(n.h, n.ids))) + reduce_mean(n.errors); },
+       "all-gather 1, all-reduce 5, reduce-scatter 1"},
       {"segment sums by fed ids",
        [](Net& n) {
          const Value sums = unsorted_segment_sum(n.h, n.ids, constant(*n.g, std::int32_t{64}));
          return reduce_sum(square(sums)) + reduce_mean(n.errors);
        },
-       ""},
+       "all-reduce 6"},
       {"largest divisor",
-       [](Net& n) { return reduce_mean(square(n.h / (2.0 + reduce_max(n.h)))) + reduce_mean(n.errors); }, ""},
+       [](Net& n) { return reduce_mean(square(n.h / (2.0 + reduce_max(n.h)))) + reduce_mean(n.errors); },
+       "all-reduce 8"},
       {"largest by sorting",
        [](Net& n) {
          const Value top = n.g->add("TopKV2", {n.errors, constant(*n.g, std::int32_t{1})});
          return reduce_sum(top) + reduce_mean(n.errors);
        },
-       ""},
+       "all-gather 1, all-reduce 5"},
       {"unique ids",
        [](Net& n) {
          const Value unique = n.g->add("Unique", {floor_div(n.ids, 2)});
          const Value sums = unsorted_segment_sum(n.h, unique.output(1), size(unique));
          return reduce_mean(square(sums)) + reduce_mean(n.errors);
        },
-       ""},
+       "all-gather 1, all-reduce 6"},
       {"reversed rows", [](Net& n) { return reduce_mean(square(n.h - reverse(n.h, {0}))) + reduce_mean(n.errors); },
-       ""},
+       "all-gather 1, all-reduce 5"},
   };
 }
 
@@ -193,6 +201,7 @@ TEST(ShardingLosses, EqualOneDevice) {
             << "lowered, " << devices << " devices";
       }
       if (devices != 4) continue;
+      EXPECT_EQ(collectives_text(result), c.collectives);
       std::printf("%-36s %s; %d values\n", c.name.c_str(), collectives_text(result).c_str(), result.compared);
     }
   }
@@ -207,6 +216,61 @@ TEST(ShardingLosses, UnequalShardsEqualOneDevice) {
     EXPECT_EQ(run_lowered(make(c), {.axis = {.name = "data", .size = 3, .weights = {1000, 500, 100}},
                                     .batches = {8, 10, 7, 3, 16}}),
               "");
+  }
+}
+
+// The comparison sees what is missing: without any one of its reshards, an assignment computes something else.
+TEST(ShardingLosses, EveryReshardIsNeeded) {
+  for (const LossCase& c : cases()) {
+    if (c.name != "several terms" && c.name != "deviation" && c.name != "pairs") continue;
+    SCOPED_TRACE(c.name);
+    const TrainingTrial t = make(c);
+    const TrialOptions options{.axis = {.name = "data", .size = 3}, .batches = {8, 7}};
+    const TrialResult right = run_trial(t, options);
+    ASSERT_EQ(right.wrong, "");
+    ASSERT_GE(right.reshards.size(), 5u);
+    for (std::size_t r = 0; r < right.reshards.size(); ++r) {
+      TrialOptions without = options;
+      without.change = [r](Assignment& a) { a.reshards.erase(a.reshards.begin() + static_cast<std::ptrdiff_t>(r)); };
+      EXPECT_NE(run_trial(t, without).wrong, "")
+          << "reshard " << r << " of '" << t.graph.node(right.reshards[r].value.node).name << "' to "
+          << to_string(right.reshards[r].to);
+    }
+  }
+}
+
+// One virtual device is the plain evaluator.
+TEST(ShardingLosses, OneVirtualDeviceIsOneDevice) {
+  const TrainingTrial t = make(cases()[5]);
+  const auto sizes = Sizes::find(t.graph, {.batch = {t.feeds[0].node()}, .exactly = 5});
+  ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
+  const auto rules = RuleTable::make(t.graph, *sizes);
+  ASSERT_TRUE(rules.ok());
+  const MeshAxis axis{.name = "data", .size = 1};
+  const Assignment a = all_replicated(t.graph);
+  VirtualDevices devices(t.graph, *sizes, *rules, axis, a);
+  ResourceManager resources;
+  std::unordered_map<Endpoint, Tensor> feeds;
+  std::vector<Endpoint> initializers, fetched;
+  for (const VariableNode& v : t.variables) initializers.push_back({v.initializer.node(), Value::kControl});
+  ASSERT_TRUE(evaluate(t.graph, {}, initializers, {.resources = &resources}).ok());
+  std::vector<NodeId> targets;
+  for (const Endpoint e : initializers) targets.push_back(e.node);
+  ASSERT_TRUE(devices.run({}, targets).ok());
+  for (std::size_t i = 0; i < t.feeds.size(); ++i) {
+    const Shape shape = i == 0 ? Shape{5, 6} : i == 1 ? Shape{5, 3} : Shape{5};
+    feeds[t.feeds[i].endpoint()] = i == 3 ? permutation(5, 1) : random_tensor(DType::kFloat64, shape, 40 + i, 0.1, 1);
+  }
+  ASSERT_TRUE(devices.run({feeds.begin(), feeds.end()}, {t.fetches[0].node(), t.train[0]}).ok());
+  const auto values = devices.values();
+  ASSERT_TRUE(values.ok()) << values.status().to_string();
+  for (const auto& [name, value] : *values) fetched.push_back(name.first);
+  fetched.push_back({t.train[0], Value::kControl});
+  const auto expected = evaluate(t.graph, feeds, fetched, {.resources = &resources});
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+  EXPECT_GT(values->size(), 50u);
+  for (std::size_t i = 0; i + 1 < fetched.size(); ++i) {
+    EXPECT_EQ(difference(values->at({fetched[i], ""}), (*expected)[i], 0), "") << t.graph.node(fetched[i].node).name;
   }
 }
 

@@ -247,7 +247,7 @@ TEST(Resolve, VariablesInShardsGatherReadsAndScatterGradients) {
       << s.reshards(g);
   EXPECT_NE(s.reshards(g).find(" S(0) > R\n"), std::string::npos) << s.reshards(g);
   const Solved refused = with(false);
-  EXPECT_EQ(refused.status.id(), "ARG-SHARD-005") << refused.status.to_string();
+  EXPECT_EQ(refused.status.id(), "ARG-SHARD-013") << refused.status.to_string();
 }
 
 // Columns on one axis, rows of the batch on the other.
@@ -284,7 +284,7 @@ TEST(Resolve, ASeedThatDoesNotFitIsAnError) {
   const Value x = placeholder(g, DType::kFloat32, {-1, 8}, "x");
   const VariableNode w = variable(g, random_tensor(DType::kFloat32, {8}, 1), "w");
   const Solved s = solve(g, data_mesh(2), {x}, {{w.ref.endpoint(), 0, Placement::shard(1)}});
-  EXPECT_EQ(s.status.id(), "ARG-SHARD-005");
+  EXPECT_EQ(s.status.id(), "ARG-SHARD-013");
   EXPECT_NE(s.status.to_string().find("'w'"), std::string::npos) << s.status.to_string();
 }
 
@@ -307,10 +307,11 @@ TEST(Resolve, IsTheSameOnEveryRun) {
 // Ten thousand nodes on eight devices; the times are printed. ARGOSY_LONG=1 holds them to 50 ms.
 TEST(Resolve, TenThousandNodes) {
   Graph g;
+  constexpr int kLayers = 600;
   const Value x = placeholder(g, DType::kFloat32, {-1, 64}, "x");
   Value h = x;
   std::vector<Value> of;
-  for (int layer = 0; layer < 520; ++layer) {
+  for (int layer = 0; layer < kLayers; ++layer) {
     const VariableNode w = variable(g, Tensor::zeros(DType::kFloat32, {64, 64}), "w");
     const VariableNode b = variable(g, Tensor::zeros(DType::kFloat32, {64}), "b");
     h = relu(bias_add(matmul(h, w.read), b.read));
@@ -346,7 +347,8 @@ TEST(Resolve, TenThousandNodes) {
       g.size(), sizes_ms, rules->distinct(), rules_ms, resolve_ms, verify_ms);
   int combined = 0;
   for (const Reshard& r : a.reshards) combined += r.from.is_partial() ? 1 : 0;
-  EXPECT_EQ(combined, 1040);
+  EXPECT_EQ(combined, 2 * kLayers);
+  EXPECT_GT(g.size(), 10000);
   if (std::getenv("ARGOSY_LONG") != nullptr) {
     EXPECT_LT(rules_ms + resolve_ms, 50);
   }

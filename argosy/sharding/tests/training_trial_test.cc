@@ -31,17 +31,21 @@ struct Plan {
   Assignment assignment;
 };
 
-Result<Plan> plan_for(const TrainingTrial& t, const Mesh& mesh, const std::vector<Seed>& seeds,
+Result<Plan> plan_for(const TrainingTrial& t, const Mesh& mesh, const TrialOptions& options,
                       std::optional<std::int64_t> exactly) {
   std::vector<NodeId> batch;
   for (const Value& v : t.feeds) batch.push_back(v.node());
   ARGOSY_ASSIGN_OR_RETURN(Sizes sizes, Sizes::find(t.graph, {.batch = batch, .exactly = exactly}));
   ARGOSY_ASSIGN_OR_RETURN(RuleTable rules, RuleTable::make(t.graph, sizes));
   ResolveRequest request{.seeds = shard_feeds(batch, 0)};
-  request.seeds.insert(request.seeds.end(), seeds.begin(), seeds.end());
+  request.seeds.insert(request.seeds.end(), options.seeds.begin(), options.seeds.end());
   for (const Value& v : t.fetches) request.fetches.push_back(v.endpoint());
   ARGOSY_ASSIGN_OR_RETURN(Assignment a, resolve(t.graph, sizes, rules, mesh, request));
-  ARGOSY_RETURN_IF_ERROR(verify(t.graph, sizes, rules, mesh, a, {.fetches = request.fetches}));
+  if (options.change) {
+    if (mesh.axes[0].size > 1) options.change(a);
+  } else {
+    ARGOSY_RETURN_IF_ERROR(verify(t.graph, sizes, rules, mesh, a, {.fetches = request.fetches}));
+  }
   return Plan{std::move(sizes), std::move(rules), std::move(a)};
 }
 
@@ -60,7 +64,7 @@ Result<Outcome> run_steps(const TrainingTrial& t, const TrialOptions& options, b
     mesh.axes = {options.axis};
     mesh.devices.assign(static_cast<std::size_t>(options.axis.size), "d");
   }
-  ARGOSY_ASSIGN_OR_RETURN(Plan any, plan_for(t, mesh, options.seeds, std::nullopt));
+  ARGOSY_ASSIGN_OR_RETURN(Plan any, plan_for(t, mesh, options, std::nullopt));
   if (!alone) {
     result.reshards = any.assignment.reshards;
     result.whole = any.assignment.whole;
@@ -80,7 +84,7 @@ Result<Outcome> run_steps(const TrainingTrial& t, const TrialOptions& options, b
     std::optional<Plan> exact;
     std::optional<VirtualDevices> own;
     if (!any.sizes.covers(batch)) {
-      ARGOSY_ASSIGN_OR_RETURN(exact, plan_for(t, mesh, options.seeds, batch));
+      ARGOSY_ASSIGN_OR_RETURN(exact, plan_for(t, mesh, options, batch));
       own.emplace(t.graph, exact->sizes, exact->rules, mesh.axes[0], alone ? replicated : exact->assignment);
       own->share_state(devices);
     }

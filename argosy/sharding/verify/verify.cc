@@ -49,7 +49,7 @@ class Check {
   }
 
  private:
-  static Status wrong(std::string_view what) { return internal_error(what).with_id("ARG-SHARD-006"); }
+  static Status wrong(std::string_view what) { return internal_error(what).with_id("ARG-SHARD-014"); }
   std::string called(NodeId id) const {
     return str_cat("'", graph_.node(id).name, "' (", graph_.node(id).op->name, ")");
   }

@@ -20,7 +20,7 @@ struct VerifyRequest {
   std::vector<Endpoint> fetches = {};  // whole at the end
 };
 
-// INTERNAL ARG-SHARD-006: the first node or reshard that does not hold, and why.
+// INTERNAL ARG-SHARD-014: the first node or reshard that does not hold, and why.
 Status verify(const Graph& graph, const Sizes& sizes, const RuleTable& rules, const Mesh& mesh, const Assignment& a,
               const VerifyRequest& request = {});
 

@@ -11,10 +11,12 @@ using Kind = OperandRule::Kind;
 bool is_varying(const Placement& p) { return p.kind == Placement::Kind::kVarying; }
 
 // What an input that holds no sharded factor and is no partial sum may be.
-std::string why_not_plain(const OperandRule& o, std::size_t i, const Placement& p, bool scratch_varies) {
+std::string why_not_plain(const ShardingRule& rule, std::size_t i, const Placement& p, bool scratch_varies) {
+  const OperandRule& o = rule.inputs[i];
   if (p.is_replicate() && !(o.kind == Kind::kScratch && scratch_varies)) return "";
   if (o.kind == Kind::kShapeOnly && (p.is_shard() || p.is_partial())) return "";
   if (o.kind == Kind::kScratch && scratch_varies && is_varying(p)) return "";
+  if (p.is_partial() && std::count(rule.unread.begin(), rule.unread.end(), static_cast<int>(i)) > 0) return "";
   return str_cat("input ", i, " must be replicated, not ", to_string(p));
 }
 
@@ -73,7 +75,7 @@ class Factors {
  private:
   std::string whole() const {
     for (std::size_t i = 0; i < in_.size(); ++i) {
-      if (std::string why = why_not_plain(rule_.inputs[i], i, in_[i], false); !why.empty()) return why;
+      if (std::string why = why_not_plain(rule_, i, in_[i], false); !why.empty()) return why;
     }
     for (std::size_t k = 0; k < out_.size(); ++k) {
       if (!out_[k].is_replicate()) return str_cat("output ", k, " is R, not ", to_string(out_[k]));
@@ -88,7 +90,7 @@ class Factors {
     for (std::size_t i = 0; i < in_.size(); ++i) {
       if (std::find(members.begin(), members.end(), static_cast<int>(i)) != members.end()) {
         if (in_[i] != p) return str_cat("input ", i, " is ", to_string(in_[i]), ", which would count on every device");
-      } else if (std::string why = why_not_plain(rule_.inputs[i], i, in_[i], false); !why.empty()) {
+      } else if (std::string why = why_not_plain(rule_, i, in_[i], false); !why.empty()) {
         return why;
       }
     }
@@ -112,7 +114,7 @@ class Factors {
       Placement want;
       if (std::string why = find(rule_.inputs[i], want); !why.empty()) return str_cat("input ", i, ": ", why);
       if (!want.is_shard()) {
-        if (std::string why = why_not_plain(rule_.inputs[i], i, in_[i], true); !why.empty()) return why;
+        if (std::string why = why_not_plain(rule_, i, in_[i], true); !why.empty()) return why;
       } else if (in_[i] != want) {
         return str_cat("input ", i, " must be ", to_string(want), ", not ", to_string(in_[i]));
       }

@@ -1,12 +1,21 @@
-#include "argosy/strategy/data_parallel/by_rules.h"
-
-#include <algorithm>
+// A replicated step from the sharding rules of ops, for what the analysis of losses and gradients refuses: maxima over
+// the batch, pairs of examples, softmax along it.
+//
+//   graph ─► Sizes ─► RuleTable ─► resolve ─► verify ─► lower (argosy/sharding)
+//
+// It knows neither losses nor gradients. Its results are one device's, statistics of batch normalisation included. What
+// no rule covers is gathered, and every device computes it.
+#include <map>
+#include <memory>
 
 #include "argosy/ops/constant/constant.h"
+#include "argosy/sharding/lower/lower.h"
 #include "argosy/sharding/resolve/resolve.h"
 #include "argosy/sharding/verify/verify.h"
 #include "argosy/strategy/batch_size/dynamic_batch.h"
+#include "argosy/strategy/data_parallel/planned_collectives.h"
 #include "argosy/strategy/data_parallel/replica_layout.h"
+#include "argosy/strategy/data_parallel/replicated_graph.h"
 
 namespace argosy {
 
@@ -31,23 +40,39 @@ Result<Sizes> find_sizes(const Graph& graph, SizesRequest request) {
   return any;
 }
 
-}  // namespace
+class ByRules final : public ReplicatedGraph {
+ public:
+  explicit ByRules(const Graph& graph) : base_(graph.clone()) {}
+  Status build(const DataParallelOptions& options);
 
-bool ReplicatedByRules::may_replace(const Status& refused) {
-  // No batch, or none that the loss depends on; micro-batches.
-  constexpr std::string_view kRequests[] = {"ARG-DP-001", "ARG-DP-004", "ARG-DP-013"};
-  return std::string_view(refused.id()).starts_with("ARG-DP-") &&
-         std::find(std::begin(kRequests), std::end(kRequests), refused.id()) == std::end(kRequests);
-}
+  Graph& replicated() override { return *graph_; }
+  Value target(Value v) override;
+  Result<Value> fetch(Endpoint e) override { return lowered_->global(e); }
+  Result<Value> refresh_mirrors() override;
+  PlacementKind loss_placement() const override;
+  int shards() const override { return mesh_.axes[0].size; }
+  bool can_shard(std::int64_t examples) const override { return sizes_->covers(examples); }
+  std::string summary() const override;
+  std::vector<ReplicationNote> notes() const override { return {}; }  // it is one device's step
+  std::vector<PlannedCollective> collectives() const override;
+  std::vector<PlannedWhole> whole() const override;
+  Result<PlannedNode> planned(std::string_view node) const override;
 
-Result<std::unique_ptr<ReplicatedByRules>> ReplicatedByRules::make(const Graph& graph,
-                                                                   const DataParallelOptions& options) {
-  std::unique_ptr<ReplicatedByRules> made(new ReplicatedByRules(graph));
-  ARGOSY_RETURN_IF_ERROR(made->build(options));
-  return made;
-}
+ private:
+  void run_everywhere(NodeId id);
 
-Status ReplicatedByRules::build(const DataParallelOptions& options) {
+  Graph base_;
+  Mesh mesh_;
+  std::unique_ptr<Sizes> sizes_;
+  std::unique_ptr<RuleTable> rules_;
+  Assignment assignment_;
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Lowered> lowered_;
+  std::vector<Endpoint> losses_;
+  std::map<NodeId, Value> everywhere_;  // by node whose copies cannot wait for each other: a node that runs all
+};
+
+Status ByRules::build(const DataParallelOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(const ReplicaLayout layout, make_layout(options));
   if (layout.has_turns() || options.shards > 0) return not_covered("several shards a device");
   if (options.zero > 0) return not_covered("shards of slots");
@@ -91,7 +116,7 @@ Status ReplicatedByRules::build(const DataParallelOptions& options) {
 }
 
 // Copies of the end of a conditional or loop have no control inputs from outside. Another node stands for all of them.
-void ReplicatedByRules::run_everywhere(NodeId id) {
+void ByRules::run_everywhere(NodeId id) {
   if (!lowered_->is_copied(id)) return;
   const bool waits = base_.node(id).op->flow == Flow::kNone;
   std::vector<Value> all;
@@ -105,12 +130,12 @@ void ReplicatedByRules::run_everywhere(NodeId id) {
   everywhere_[id] = group(*graph_, all, str_cat("data_parallel/", base_.node(id).name));
 }
 
-Value ReplicatedByRules::target(Value v) const {
+Value ByRules::target(Value v) {
   const auto found = everywhere_.find(v.node());
   return found != everywhere_.end() ? found->second : v;
 }
 
-Result<Value> ReplicatedByRules::refresh_mirrors() {
+Result<Value> ByRules::refresh_mirrors() {
   std::vector<Value> copies;
   for (int d = 1; d < shards(); ++d) {
     const auto on = graph_->device(mesh_.devices[static_cast<std::size_t>(d)]);
@@ -133,13 +158,13 @@ Result<Value> ReplicatedByRules::refresh_mirrors() {
   return all;
 }
 
-PlacementKind ReplicatedByRules::loss_placement() const {
+PlacementKind ByRules::loss_placement() const {
   if (losses_.empty()) return PlacementKind::kReplicate;
   const Placement& p = assignment_.layout(losses_[0])[0];
   return p.is_shard() ? PlacementKind::kShard : p.is_partial() ? PlacementKind::kPartialSum : PlacementKind::kReplicate;
 }
 
-std::vector<PlannedCollective> ReplicatedByRules::collectives() const {
+std::vector<PlannedCollective> ByRules::collectives() const {
   std::vector<PlannedCollective> all;
   for (const LoweredCollective& c : lowered_->collectives()) {
     all.push_back({.op = c.op,
@@ -151,7 +176,7 @@ std::vector<PlannedCollective> ReplicatedByRules::collectives() const {
   return all;
 }
 
-std::string ReplicatedByRules::summary() const {
+std::string ByRules::summary() const {
   std::string text = str_cat(shards(), shards() == 1 ? " device" : " devices", ", by sharding rules");
   if (shards() == 1) return text;
   const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
@@ -165,6 +190,37 @@ std::string ReplicatedByRules::summary() const {
   if (reduces > 0) text += str_cat(", ", count(sums, "sum"), " in ", count(reduces, "all-reduce"));
   if (gathers > 0) text += str_cat(", ", count(gathers, "value"), " gathered");
   return text;
+}
+
+std::vector<PlannedWhole> ByRules::whole() const {
+  std::vector<PlannedWhole> all;
+  for (const WholeNode& w : assignment_.whole) {
+    const Node& n = base_.node(w.node);
+    all.push_back({.node = std::string(n.name), .op = n.op->name, .why = w.why});
+  }
+  return all;
+}
+
+Result<PlannedNode> ByRules::planned(std::string_view node) const {
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId id, find_original(base_, base_.size(), node));
+  const Node& n = base_.node(id);
+  std::string layouts;
+  for (const Layout& l : assignment_.layouts[static_cast<std::size_t>(id.index)]) {
+    layouts += (layouts.empty() ? "" : ", ") + to_string(l);
+  }
+  return PlannedNode{.node = std::string(n.name),
+                     .op = n.op->name,
+                     .copies = lowered_->is_copied(id) ? str_cat("one on each of ", shards(), " devices") : "one",
+                     .why = str_cat("its rule: ", to_string(rules_->rule(id)),
+                                    layouts.empty() ? "" : "; it gives " + layouts)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ReplicatedGraph>> replicate_by_rules(const Graph& graph, const DataParallelOptions& options) {
+  auto made = std::make_unique<ByRules>(graph);
+  ARGOSY_RETURN_IF_ERROR(made->build(options));
+  return std::unique_ptr<ReplicatedGraph>(std::move(made));
 }
 
 }  // namespace argosy

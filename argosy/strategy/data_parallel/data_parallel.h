@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@
 
 namespace argosy {
 
-class ReplicatedByRules;  // argosy/strategy/data_parallel/by_rules.h
+class ReplicatedGraph;  // argosy/strategy/data_parallel/replicated_graph.h
 
 // Gradients that the caller built. They need no inference from node names then.
 struct GivenGradients {
@@ -91,6 +92,19 @@ struct PlannedCollective {
   std::string why;         // "gradients of variables that every device updates"
 };
 
+// A node of the original graph that every device repeats on global values, because its value is no sum over shards.
+struct PlannedWhole {
+  std::string node, op;  // of the original graph
+  std::string why;       // "an update takes it of the global batch, …"
+};
+
+// Where a node of the original graph is in the replicated one.
+struct PlannedNode {
+  std::string node, op;  // of the original graph
+  std::string copies;    // "one on each of 2 devices, of the device's examples"
+  std::string why;       // "its axis 0 counts examples", "the batch does not reach it"
+};
+
 class DataParallel {
  public:
   // The graph is copied, not changed. INVALID_ARGUMENT or UNIMPLEMENTED "ARG-DP-…" says why it cannot be replicated,
@@ -123,14 +137,16 @@ class DataParallel {
   std::string summary() const;
   // In the order of the graph's nodes, one per node and kind. Empty for one shard.
   std::vector<ReplicationNote> notes() const;
+  // What travels between devices in a step, in starting order. Empty for one shard.
+  std::vector<PlannedCollective> collectives() const;
+  // What is not sharded, though it depends on the batch. In the order of the graph's nodes.
+  std::vector<PlannedWhole> whole() const;
+  // NOT_FOUND ARG-SHARD-005: the original graph has no such node; the nearest name is the hint.
+  Result<PlannedNode> planned(std::string_view node) const;
 
  private:
-  struct Impl;
-  explicit DataParallel(std::unique_ptr<Impl> impl);
-  explicit DataParallel(std::unique_ptr<ReplicatedByRules> rules);
-  static Result<DataParallel> by_analysis(const Graph& graph, const DataParallelOptions& options);
-  std::unique_ptr<Impl> impl_;
-  std::unique_ptr<ReplicatedByRules> rules_;  // instead of impl_
+  explicit DataParallel(std::unique_ptr<ReplicatedGraph> replicated);
+  std::unique_ptr<ReplicatedGraph> replicated_;
 };
 
 }  // namespace argosy

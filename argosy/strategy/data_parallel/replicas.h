@@ -18,6 +18,7 @@ struct Replicas {
   std::vector<std::vector<Endpoint>> sums;  // [device][collective]; of joined rows as well
   int joined = 0;                           // number of collectives that join rows
   std::vector<std::size_t> bucket_bytes;    // of the gradients' all-reduces, in starting order
+  std::vector<std::vector<int>> buckets;    // their members: positions in ReplicationPlan::collectives
 };
 
 // Turns the graph, a clone of the original with equal ids, into the replicated graph.

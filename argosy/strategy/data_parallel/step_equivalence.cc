@@ -189,6 +189,27 @@ std::string other_than_on_one_device(const StepValue& v, DType computed_in) {
                  number(a->allowed));
 }
 
+double relative_difference(const StepValue& v) {
+  if (!v.one.valid() && !v.replicated.valid()) return 0;
+  if (!same_kind(v.one, v.replicated)) return HUGE_VAL;
+  const auto one = numbers(v.one), replicated = numbers(v.replicated);
+  if (!one) {
+    std::int64_t count = 0;
+    (void)dispatch<Exact>(v.one.dtype(), "compare", [&]<typename T>() {
+      count = unequal<T>(v.one, v.replicated, nullptr);
+      return ok_status();
+    });
+    return static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(v.one.elements(), 1));
+  }
+  for (std::size_t i = 0; i < one->size(); ++i) {
+    const double a = (*one)[i], b = (*replicated)[i];
+    const bool alike = a == b || (std::isnan(a) && std::isnan(b));
+    if (!alike && !(std::isfinite(a) && std::isfinite(b))) return HUGE_VAL;
+  }
+  const double distance = farthest(*one, *replicated), scale = largest(minus(*one, v.before));
+  return distance == 0 ? 0 : scale > 0 ? distance / scale : HUGE_VAL;
+}
+
 bool is_noise(const StepValue& v, DType computed_in) {
   const auto a = v.one.valid() ? allowance(v, computed_in) : std::nullopt;
   return a && a->scale > 0 && kNoise * v.noise >= a->scale;

@@ -45,6 +45,11 @@ void add_noise(StepValue& value, const Tensor& after, const Tensor& before = {})
 // device 0.531, …". Values that cannot be compared (handles, variants) count as equivalent.
 std::string other_than_on_one_device(const StepValue& value, DType computed_in);
 
+// The largest distance between the two, over the largest magnitude on one device (of a variable: of its update). Of
+// dtypes that must be equal: the part of the elements that differ. 0: the same bits. Infinite: of other kinds, or one of
+// them is not finite.
+double relative_difference(const StepValue& value);
+
 // True if rounding alone changes this value by as much as its size. other_than_on_one_device() could not see a
 // difference.
 bool is_noise(const StepValue& value, DType computed_in);

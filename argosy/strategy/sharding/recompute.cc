@@ -4,6 +4,19 @@
 
 namespace argosy {
 
+namespace {
+
+constexpr const char* kRecomputed = "/global_batch";  // ends the name of a copy
+
+}  // namespace
+
+bool is_recomputed(const Graph& graph, NodeId id, std::int32_t original) {
+  const std::string_view name = graph.node(id).name;
+  const std::size_t at = name.rfind(kRecomputed);
+  // Not a node that was added behind a copy.
+  return id.index >= original && at != std::string_view::npos && name.find('/', at + 1) == std::string_view::npos;
+}
+
 Endpoint GlobalRecompute::of(Endpoint e) const {
   const auto found = copies_.find(e);
   return found != copies_.end() ? found->second : e;
@@ -23,7 +36,7 @@ Status GlobalRecompute::add_collective(Endpoint e, PlacementKind kind) {
 Status GlobalRecompute::recompute(NodeId id) {
   if (has({id, 0})) return ok_status();
   const Node& n = graph_.node(id);
-  NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/global_batch")),
+  NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, kRecomputed)),
                 .op = n.op->name,
                 .attrs = n.attributes(),
                 .device = n.device};

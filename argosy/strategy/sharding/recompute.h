@@ -10,6 +10,9 @@
 
 namespace argosy {
 
+// True if recompute() made this node of a graph whose own nodes are the first `original`.
+bool is_recomputed(const Graph& graph, NodeId id, std::int32_t original);
+
 // Adds nodes and collectives. Both are borrowed.
 class GlobalRecompute {
  public:

@@ -13,7 +13,14 @@ constexpr int kLogicalShards = 8;  // of a reproducible run
 }  // namespace
 
 Status CompiledModels::open() {
+  const StrategySpec& strategy = options_.strategy;
+  if (strategy.automatic || !strategy.file.empty()) {
+    return invalid_argument("the strategy \"", strategy.to_string(), "\" is not resolved: a planner chooses it first")
+        .with_id("ARG-SHARD-001")
+        .with_hint("strategy = make_plan(…)->strategy (argosy/planner/planner.h), or dp");
+  }
   ARGOSY_ASSIGN_OR_RETURN(devices_, chosen_devices(options_.devices));
+  ARGOSY_RETURN_IF_ERROR(strategy.check(static_cast<int>(devices_.size()), options_.batch));
   ARGOSY_ASSIGN_OR_RETURN(device_set_, DeviceSet::make(options_.devices));
   ARGOSY_ASSIGN_OR_RETURN(training_, make(devices_, Purpose::kTraining, device_set_));
   return ok_status();

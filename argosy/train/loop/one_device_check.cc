@@ -107,6 +107,10 @@ void OneDeviceCheck::add_noise(std::vector<StepValue>& values, const AloneRun& r
 
 Status OneDeviceCheck::after_step(std::int64_t step, const std::vector<Tensor>& feeds, double loss) {
   ARGOSY_ASSIGN_OR_RETURN(std::vector<StepValue> values, this->values(loss));
+  for (const StepValue& v : values) {
+    const double relative = relative_difference(v);
+    if (relative > largest_difference_.relative) largest_difference_ = {.relative = relative, .value = v.name};
+  }
   std::vector<std::string> differences;
   const auto compare = [&](const AloneRun& nudged) {
     add_noise(values, nudged);

@@ -9,6 +9,7 @@
 
 #include "argosy/strategy/data_parallel/step_equivalence.h"
 #include "argosy/train/loop/compiled_model.h"
+#include "argosy/train/loop/step_difference.h"
 
 namespace argosy {
 
@@ -28,6 +29,8 @@ class OneDeviceCheck {
   // Compares the replicated step with the run of before_step(). INTERNAL "ARG-CHECK-001" names the value that differs.
   // REQUIRES: not_checked() is "".
   Status after_step(std::int64_t step, const std::vector<Tensor>& feeds, double loss);
+  // Of all steps that were compared.
+  const StepDifference& largest_difference() const { return largest_difference_; }
 
  private:
   // A run on one device: the variables before and after the step, in the model's order.
@@ -54,6 +57,7 @@ class OneDeviceCheck {
   std::string not_checked_;
   DType computed_in_ = DType::kInvalid;
   AloneRun one_, nudged_;
+  StepDifference largest_difference_;
 };
 
 }  // namespace argosy

@@ -6,6 +6,7 @@
 #include "argosy/base/threads/parallel.h"
 #include "argosy/train/report/measure_interleaved.h"
 #include "argosy/train/report/memory_check.h"
+#include "argosy/train/report/state_bytes.h"
 
 namespace argosy {
 
@@ -170,6 +171,7 @@ Result<Comparison> RunRecorder::measure(double ideal) {
 void RunRecorder::note_memory() {
   report_.peak_bytes.clear();
   const DeviceSet& device_set = models_.training().session().device_set();
+  report_.state_bytes = state_bytes(device_set);
   for (int d = 0; d < device_set.size(); ++d) {
     report_.peak_bytes.emplace_back(device_set.device(d).spec().name.short_string(),
                                     device_set.device(d).allocator().stats().peak_bytes);

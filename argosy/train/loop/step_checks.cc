@@ -33,7 +33,9 @@ Status StepChecks::after_step(std::int64_t step, const std::vector<Tensor>& feed
   if (!one_device_) return ok_status();
   report_.not_checked = one_device_->not_checked();
   if (report_.not_checked.empty()) {
-    ARGOSY_RETURN_IF_ERROR(one_device_->after_step(step, feeds, loss));
+    const Status same = one_device_->after_step(step, feeds, loss);
+    report_.largest_difference = one_device_->largest_difference();
+    if (!same.ok()) return same;
     ++report_.checked_steps;
     if (report_.checked_steps < options_.check_steps) return ok_status();
   }

@@ -20,6 +20,7 @@
 #include "argosy/device/device.h"
 #include "argosy/strategy/sharding/batch_placement.h"
 #include "argosy/strategy/strategy_spec.h"
+#include "argosy/train/loop/step_difference.h"
 #include "argosy/train/model/model.h"
 #include "argosy/train/model/optimizers.h"
 #include "argosy/train/report/verdict.h"
@@ -44,7 +45,8 @@ struct TrainerOptions {
   bool reproducible = false;                         // same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
   bool sync_batch_norm = false;                      // see DataParallelOptions
   std::optional<PlacementKind> loss_placement = {};  // unset: found from the graph
-  StrategySpec strategy = {};                        // how the devices share the work (argosy/strategy/strategy_spec.h)
+  // How the devices share the work. "auto" and "@FILE" are resolved before (argosy/planner/planner.h).
+  StrategySpec strategy = {};
 
   std::int64_t batch = 128;         // the global batch: examples per step over all devices
   std::int64_t steps = 0;           // in total, counted from the first run's start; 0: by epochs
@@ -89,8 +91,11 @@ struct TrainReport {
   double seconds = 0;                                                            // of training, in all
   std::vector<std::pair<std::string, double>> evaluation;                        // the last one, by metric
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device
-  ScalingVerdict verdict;                                                        // one device and all
-  std::int64_t checked_steps = 0;                                                // steps that equal one device's
+  // By device: variables and slots, counted in what the device holds at the end.
+  std::vector<std::pair<std::string, std::uint64_t>> state_bytes;
+  ScalingVerdict verdict;             // one device and all
+  std::int64_t checked_steps = 0;     // steps that equal one device's
+  StepDifference largest_difference;  // of these steps
   std::string not_checked;   // why others of check_steps were not compared; "": all were, or none was asked for
   std::string strategy;      // how the graph was replicated, in one line
   std::string placement;     // a summary, if options.log_device_placement

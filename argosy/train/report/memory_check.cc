@@ -21,11 +21,11 @@ Result<std::optional<Shortage>> shortage(const DeviceSet& device_set, const Fore
   for (const MemoryForecast& f : forecasts) {
     const int d = device_set.find(f.device);
     if (d < 0) continue;
-    // Leaves room for other steps' arenas and for rounding.
-    const std::uint64_t cap = device_set.device(d).spec().memory_limit_bytes, limit = cap / 100 * 95;
+    const DeviceSpec& spec = device_set.device(d).spec();
+    const std::uint64_t cap = spec.memory_limit_bytes, limit = usable_bytes(spec);
     if (limit == 0 || f.total_bytes() <= limit) continue;
     if (!worst || f.total_bytes() - limit > worst->forecast.total_bytes() - worst->limit)
-      worst = Shortage{f, limit, cap, device_set.device(d).spec()};
+      worst = Shortage{f, limit, cap, spec};
   }
   return worst;
 }
@@ -40,6 +40,8 @@ std::uint64_t working_bytes(const std::vector<MemoryForecast>& forecasts) {
 constexpr std::int64_t kEvaluationBatch = 128;  // beyond it kernels gain little
 
 }  // namespace
+
+std::uint64_t usable_bytes(const DeviceSpec& spec) { return spec.memory_limit_bytes / 100 * 95; }
 
 Result<std::int64_t> largest_batch(const DeviceSet& device_set, const ForecastOfBatch& forecast, std::int64_t limit) {
   std::int64_t fits = 0, too_large = limit + 1;

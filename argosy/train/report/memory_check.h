@@ -11,6 +11,9 @@ namespace argosy {
 // The memory that a step of `batch` examples needs on each device.
 using ForecastOfBatch = std::function<Result<std::vector<MemoryForecast>>(std::int64_t batch)>;
 
+// What a step may take of a device: its cap, less room for other steps' arenas and for rounding. 0: no limit.
+std::uint64_t usable_bytes(const DeviceSpec& spec);
+
 // Returns OK or RESOURCE_EXHAUSTED "ARG-MEM-002": the device, the missing bytes, their users, and the largest batch
 // that fits.
 Status check_memory(const DeviceSet& device_set, const ForecastOfBatch& forecast, std::int64_t batch);

@@ -5,8 +5,6 @@
 
 namespace argosy {
 
-namespace {
-
 Cost node_cost(const Graph& graph, const Node& n) {
   std::vector<DType> dtypes;
   std::vector<const PartialShape*> shapes;
@@ -20,8 +18,6 @@ Cost node_cost(const Graph& graph, const Node& n) {
   const ShapeContext context(*n.op, n.attrs, dtypes, shapes, ints, outputs);
   return n.op->cost(context);
 }
-
-}  // namespace
 
 Result<Cost> step_cost(CompiledModel& program, std::int64_t batch) {
   const auto signature = program.signature(batch);

@@ -6,6 +6,8 @@
 
 namespace argosy {
 
+// Of one node, at the shapes that the graph knows. An unknown size counts as one.
+Cost node_cost(const Graph& graph, const Node& n);
 // The cost over all devices, for a global batch of this size. An unknown size of a shape counts as one.
 Result<Cost> step_cost(CompiledModel& program, std::int64_t batch);
 

@@ -144,8 +144,13 @@ class CommandParser {
     for (const std::string& value : values) {
       Status status = option.set(value);
       if (status.ok() || !first_error_.ok()) continue;
-      first_error_ =
-          usage(command, str_cat(long_name(option), ": ", status.message()), good_use(command, option, status.hint()));
+      std::string use = good_use(command, option, status.hint());
+      // A value with a grammar of its own has an error of its own.
+      const bool own = status.id() != invalid_argument().id();
+      first_error_ = Status(Code::kInvalidArgument, str_cat(long_name(option), ": ", status.message()))
+                         .with_id(own ? std::string(status.id()) : kUsageId)
+                         .with_where(command.path())
+                         .with_hint(std::move(use));
     }
     return true;
   }

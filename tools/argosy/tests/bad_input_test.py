@@ -40,6 +40,32 @@ BAD = [
     ("run --replicate --check -1 -- true", 2, ["-1"]),
     ("train mlp --check -1", 2, ["-1"]),
     ("train mlp --check=some", 2, ["\"some\" is not a whole number"]),
+    ("train mlp --strategy", 2, ["--strategy wants a value"]),
+    ("train mlp --strategy pipeline=2", 2, ["ARG-SHARD-001", "\"pipeline\" is none of", "argosy train autoencoder --strategy dp"]),
+    ("train mlp --strategy dp,zro=1", 2, ["\"zro\" is none of", "--strategy dp,zero=1"]),
+    ("train mlp --strategy dp=two", 2, ["dp=\"two\" is no whole number"]),
+    ("train mlp --strategy dp=0", 2, ["dp=0 is not from 1"]),
+    ("train mlp --strategy dp,zero=2", 2, ["zero=2 is not from 0 to 1"]),
+    ("train mlp --strategy dp,dp=2", 2, ["dp is given twice"]),
+    ("train mlp --strategy auto,zero=1", 2, ["stands alone"]),
+    ("train mlp --emulate 2 --strategy dp=3", 2, ["ARG-SHARD-002", "is for 3 devices, and the step has 2", "--strategy dp=2"]),
+    ("train mlp --emulate 2 --batch 10 --strategy dp,accumulate=8", 2, ["16 micro-batches", "--strategy dp,accumulate=5"]),
+    ("train mlp --emulate 2 --strategy @{s}/none", 3, ["{s}/none", "argosy plan"]),
+    ("train mlp --emulate 2 --strategy @{s}/good.txt", 2, ["ARG-SHARD-004", "no strategy file"]),
+    ("train mlp --emulate 2 --strategy @{s}/other.plan", 2, ["ARG-SHARD-003", "is for lenet, this run has mlp"]),
+    ("train ensemble --strategy auto", 2, ["--strategy does nothing for ensemble"]),
+    ("train ensemble --check-strategy", 2, ["--check-strategy does nothing for ensemble"]),
+    ("plan", 2, ["MODEL is missing"]),
+    ("plan mlpp", 2, ["\"mlpp\" is none of", "argosy plan mlp"]),
+    ("plan ensemble", 2, ["\"ensemble\" is none of"]),
+    ("plan graph.pb", 2, ["is a graph", "argosy train"]),
+    ("plan mlp --depth 2", 2, ["--depth does nothing for mlp"]),
+    ("plan mlp --steps 2", 2, ["unknown flag --steps"]),
+    ("plan mlp --batch 0", 2, ["--batch", "0", "1"]),
+    ("plan mlp --devices gpu:0", 3, ["--emulate"]),
+    ("plan mlp --emulate 2 --strategy dp=3", 2, ["is for 3 devices, and the step has 2"]),
+    ("plan mlp --emulate 2 --strategy @{s}/none", 3, ["{s}/none"]),
+    ("plan mlp --emulate gpu:1MiB", 4, ["ARG-MEM-002", "does not fit"]),
     ("train ensemble --check", 2, ["--check does nothing for ensemble"]),
     ("train mlp --sync-batch-norm", 2, ["--sync-batch-norm does nothing for mlp"]),
     ("devices --emulate", 2, ["--emulate wants a value"]),
@@ -179,6 +205,7 @@ GOOD = [
     ("graph run {s}/both --signature b --feed question=2 --fetch answer", "answer = float[] {{-2}}"),
     ("help", "Exit codes"),
     ("help train", "Checkpoints"),
+    ("plan mlp --emulate 2 --image-size 8 --width 16", "plan        mlp, "),
     ("graph import {s}/good.pbtxt --report", "native"),
     ("graph show {s}/good.pbtxt", "y = Neg(x)"),
     ("graph show {s}/missing_op.pbtxt", "# not converted: y: Op type not registered 'Frobnicate'"),
@@ -312,6 +339,8 @@ class Harness:
 
 def make_files(harness, ckpt_tool):
     s = harness.scratch
+    saved = {"argosy_strategy": 1, "strategy": "dp=2", "devices": [], "for": {"model": "lenet"}, "batch": 128}
+    (s / "other.plan").write_text(json.dumps(saved))
     for name, text in {"good": GRAPH, "unknown_op": "y = Identit(x)\n", "cut": "x = Placeholder [dtype=fl",
                        "huge_shape": "x = Placeholder [dtype=float, shape=shape[99999999999999999999]]\n"}.items():
         (s / f"{name}.txt").write_text(text)

@@ -11,6 +11,7 @@
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/cli/interrupt.h"
 #include "tools/argosy/cli/progress.h"
+#include "tools/argosy/plan/plan_file.h"
 #include "tools/argosy/train/train_choices.h"
 #include "tools/argosy/train/train_determinism.h"
 
@@ -66,7 +67,8 @@ Json to_json(const ScalingVerdict& v) {
           {"predicted_gain", advises ? Json(v.predicted_gain) : Json(nullptr)}};
 }
 
-Json to_json(const TrainChoices& choices, const TrainReport& report, const std::string& other_bits) {
+Json to_json(const TrainChoices& choices, const StrategySpec& strategy, const TrainReport& report,
+             const std::string& other_bits) {
   Json accuracy = nullptr;
   for (const auto& [name, value] : report.evaluation) {
     if (name == "accuracy") accuracy = value;
@@ -76,6 +78,7 @@ Json to_json(const TrainChoices& choices, const TrainReport& report, const std::
   return {{"schema_version", 1},
           {"model", choices.model},
           {"devices", to_json(report.devices)},
+          {"strategy", strategy.to_string()},
           {"steps", report.steps},
           {"first_step", report.first_step},
           {"total_steps", report.total_steps},
@@ -86,8 +89,11 @@ Json to_json(const TrainChoices& choices, const TrainReport& report, const std::
           {"evaluation", evaluation},
           {"peak_bytes", by_device(report.peak_bytes)},
           {"planned_bytes", by_device(report.planned_bytes)},
+          {"state_bytes", by_device(report.state_bytes)},
           {"verdict", to_json(report.verdict)},
           {"checked_steps", report.checked_steps},
+          {"largest_difference",
+           report.checked_steps > 0 ? number_or_null(report.largest_difference.relative) : Json(nullptr)},
           {"not_checked", report.not_checked.empty() ? Json(nullptr) : Json(report.not_checked)},
           {"other_bits", other_bits.empty() ? Json(nullptr) : Json(other_bits)},
           {"checkpoint", report.checkpoint.empty() ? Json(nullptr) : Json(report.checkpoint)},
@@ -163,7 +169,12 @@ std::string results_text(const TrainReport& report) {
   for (const auto& [name, value] : report.evaluation)
     text += str_cat("test     ", name, " ", static_cast<float>(value), "\n");
   if (report.checked_steps > 0) {
-    text += str_cat("checked  ", count_of(report.checked_steps, "step"), ": loss and variables as on one device\n");
+    const StepDifference& d = report.largest_difference;
+    text += str_cat("checked  ", count_of(report.checked_steps, "step"), ": loss and variables as on one device, ",
+                    d.relative == 0
+                        ? std::string("to the bit")
+                        : str_cat("largest relative difference ", static_cast<float>(d.relative), " of ", d.value),
+                    "\n");
   }
   if (!report.not_checked.empty()) text += str_cat("not checked: ", report.not_checked, "\n");
   return text + memory_text(report.planned_bytes, report.peak_bytes);
@@ -197,12 +208,27 @@ void note_begin(const TrainReport& report, const TrainChoices& choices, Console&
   }
 }
 
+// Rounding was checked while it ran (ARG-CHECK-001). Where one device's bits are promised, no difference is allowed.
+Status check_promise(const TrainChoices& choices, const TrainReport& report, const std::string& other_bits) {
+  const StepDifference& d = report.largest_difference;
+  if (report.checked_steps == 0 || !other_bits.empty() || d.relative == 0) return ok_status();
+  return internal_error("the step differs from one device's by ", static_cast<float>(d.relative), " of ", d.value,
+                        "; on these devices ", choices.model, " promises one device's bits")
+      .with_id("ARG-CHECK-002")
+      .with_where("step 0")
+      .with_hint("report it; --devices 1 trains without it");
+}
+
 // What went wrong after the training, at the first of these: the checkpoint, event files, the picture.
 Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trainer, Status failed, int signal,
                  Console& console) {
   const TrainReport& report = trainer.report();
   if (!failed.ok() && report.losses.empty()) return failed;  // nothing was measured
   note_begin(report, choices, console);
+  if (report.devices.size() > 1 || !(job.options.strategy == StrategySpec{})) {
+    console.note(str_cat("strategy    ", job.options.strategy.to_string(), " on ",
+                         count_of(std::ssize(report.devices), "device")));
+  }
   if (report.devices.size() > 1 && !report.strategy.empty()) console.note(str_cat("replicated  ", report.strategy));
   const std::string other_bits =
       why_not_bit_identical(choices, report.devices,
@@ -234,7 +260,7 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
     }
   }
   if (console.json()) {
-    Json document = to_json(choices, report, other_bits);
+    Json document = to_json(choices, job.options.strategy, report, other_bits);
     if (!picture.empty()) document["picture"] = picture;
     if (!failed.ok()) document["error"] = error_json(failed, "argosy train");
     console.print(document.dump(2) + "\n");
@@ -242,6 +268,7 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
     console.print(str_cat("picture  ", picture, "\n"));
   }
   if (!failed.ok()) return failed;
+  if (choices.check_strategy) ARGOSY_RETURN_IF_ERROR(check_promise(choices, report, other_bits));
   if (!report.interrupted) return kDone;
   // "Run it again" is said only where it would go on.
   return report.checkpoint.empty() ? 128 + signal : kInterrupted;
@@ -266,6 +293,8 @@ Result<int> train_one(TrainChoices choices, Console& console) {
     }
     return !interrupt.requested();
   };
+  ARGOSY_ASSIGN_OR_RETURN(const std::string chosen, resolve_strategy(choices, job));
+  if (!chosen.empty()) console.note(str_cat("strategy  ", chosen));
   ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(job.model, job.options));
   announce(trainer->devices(), job, choices, console);
   const Status status = trainer->fit(*job.train, job.test.get()).status();

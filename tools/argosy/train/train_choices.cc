@@ -166,10 +166,30 @@ Result<ModelBuilder> make_model(const TrainChoices& c, const Defaults& d, const 
 
 }  // namespace
 
-void add_train_flags(Command& command, TrainChoices& c) {
-  Limits models;
-  for (const Defaults& d : kDefaults) models.one_of.emplace_back(d.model);
-  command.argument("MODEL", c.model, "what to train", models);
+Status parse_value(std::string_view text, const Limits&, StrategyChoice& to) {
+  auto parsed = StrategySpec::parse(text);
+  if (!parsed.ok()) {
+    // The frame writes the flag itself.
+    constexpr std::string_view kFlag = "--strategy ";
+    std::string hint = parsed.status().hint();
+    if (hint.starts_with(kFlag)) hint.erase(0, kFlag.size());
+    return invalid_argument(parsed.status().message()).with_id("ARG-SHARD-001").with_hint(std::move(hint));
+  }
+  static_cast<StrategySpec&>(to) = *std::move(parsed);
+  return ok_status();
+}
+
+std::vector<std::string> planned_models() {
+  std::vector<std::string> names;
+  for (const Defaults& d : kDefaults) {
+    if (std::string_view(d.model) != "ensemble") names.emplace_back(d.model);
+  }
+  return names;
+}
+
+std::string show_value(const StrategyChoice& value) { return value.to_string(); }
+
+void add_model_flags(Command& command, TrainChoices& c) {
   command.group("Data and model")
       .option("--data DIR", c.data, "a folder with MNIST, CIFAR, .npy files or images; or synthetic")
       .option("--image-size N", c.image_size, "height and width of images, resized to it; default: the data's own",
@@ -180,32 +200,50 @@ void add_train_flags(Command& command, TrainChoices& c) {
               {.least = 1, .most = 65536})
       .option("--layers N", c.layers, "resnet: 20, 32, 44, 56 or 50; transformer: blocks; default: the model's",
               {.least = 0, .most = 1000})
-      .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 64})
       .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
       .option("--seed N", c.seed, "of initial values, order of examples, dropout", {.least = 0})
-      .option("--input-threads N", c.input_threads, "threads that prepare batches", {.least = 1, .most = 256})
       .group("Training")
-      .option("--steps N", c.steps, "number of steps, a resumed run's first ones included; default: by --epochs",
-              {.least = 0})
-      .option("--epochs N", c.epochs, "passes over the data, without --steps; default: the model's", {.least = 0})
       .option("--batch N", c.batch, "examples per step, of all devices together; default: the model's",
               {.least = 1, .most = 1 << 20})
-      .option("--lr RATE", c.lr, "learning rate; default: the model's", {.least = 0})
       .option("--optimizer NAME", c.optimizer, "sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw, ftrl")
-      .option("--schedule NAME", c.schedule, "of the learning rate over the whole run",
-              {.one_of = {"constant", "cosine", "exponential", "warm-up"}})
-      .option("--clip-norm X", c.clip_norm, "bound on the common norm of all gradients; default: none", {.least = 0})
-      .group("Devices");
+      .option("--clip-norm X", c.clip_norm, "bound on the common norm of all gradients; default: none", {.least = 0});
+}
+
+void add_strategy_flags(Command& command, TrainChoices& c) {
+  command.group("Devices");
   add_device_flags(command, c.request);
-  command.option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
+  command
+      .option("--strategy S", c.strategy,
+              "how they share the work: dp, dp=2, dp,zero=1, dp,accumulate=4, auto, or @FILE of argosy plan")
+      .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
       .option("--sync-batch-norm", c.sync_batch_norm,
               "batch normalisation by the global batch: one GPU's numbers, slower")
       .option("--combine HOW", c.combine, "how the loss adds up over devices, where that cannot be told",
-              {.one_of = {"sum", "mean"}})
+              {.one_of = {"sum", "mean"}});
+}
+
+void add_train_flags(Command& command, TrainChoices& c) {
+  Limits models;
+  for (const Defaults& d : kDefaults) models.one_of.emplace_back(d.model);
+  command.argument("MODEL", c.model, "what to train", models);
+  add_model_flags(command, c);
+  command
+      .option("--steps N", c.steps, "number of steps, a resumed run's first ones included; default: by --epochs",
+              {.least = 0})
+      .option("--epochs N", c.epochs, "passes over the data, without --steps; default: the model's", {.least = 0})
+      .option("--lr RATE", c.lr, "learning rate; default: the model's", {.least = 0})
+      .option("--schedule NAME", c.schedule, "of the learning rate over the whole run",
+              {.one_of = {"constant", "cosine", "exponential", "warm-up"}})
+      .option("--input-threads N", c.input_threads, "threads that prepare batches", {.least = 1, .most = 256})
+      .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 64});
+  add_strategy_flags(command, c);
+  command
       .option("--check-replicas N", c.check_replicas,
               "steps between looks at the replicas' variables; 0: never; default: 100", {.least = -1})
       .option("--check N", c.check, "compare the first N steps with one device's",
               {.least = 0, .most = 1e9, .implied = "3"})
+      .option("--check-strategy", c.check_strategy,
+              "compare the first step with one device's; an error where it differs more than promised")
       .option("--no-verdict", c.no_verdict, "do not measure one device beside many")
       .option("--log-device-placement", c.log_device_placement, "print where everything runs")
       .group("Checkpoints")
@@ -244,6 +282,8 @@ Status refuse_foreign_flags(const TrainChoices& c) {
       {"--trace", c.trace != none.trace, kOne},
       {"--check-replicas", c.check_replicas != none.check_replicas, kOne},
       {"--check", c.check != none.check, kOne},
+      {"--check-strategy", c.check_strategy, kOne},
+      {"--strategy", !(c.strategy == none.strategy), kOne},
       {"--combine", c.combine != none.combine, kOne},
       {"--sync-batch-norm", c.sync_batch_norm, "resnet"},
       {"--no-verdict", c.no_verdict, kOne},
@@ -319,7 +359,8 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   o.checkpoint_dir = c.checkpoint_dir;
   o.checkpoint_every = c.checkpoint_every;
   o.check_replicas_every = c.check_replicas;
-  o.check_steps = c.check;
+  o.check_steps = std::max<std::int64_t>(c.check, c.check_strategy ? 1 : 0);
+  o.strategy = c.strategy;
   o.resume = c.resume;
   o.log_dir = c.log_dir;
   o.trace_path = c.trace;

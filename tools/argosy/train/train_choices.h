@@ -5,11 +5,18 @@
 #include <string>
 
 #include "argosy/data/dataset.h"
+#include "argosy/strategy/strategy_spec.h"
 #include "argosy/train/loop/ensemble.h"
 #include "argosy/train/loop/trainer.h"
 #include "tools/argosy/cli/command.h"
 
 namespace argosy::cli {
+
+// --strategy, as an option's value.
+struct StrategyChoice : StrategySpec {};
+// The error says what to type.
+Status parse_value(std::string_view text, const Limits& limits, StrategyChoice& to);
+std::string show_value(const StrategyChoice& value);
 
 // 0 and "" mean the model's own default where it has one.
 struct TrainChoices {
@@ -26,11 +33,20 @@ struct TrainChoices {
   std::string log_dir, checkpoint_dir, trace, picture;
   std::int64_t checkpoint_every = 0;
   std::int64_t check_replicas = -1, check = 0;
-  bool resume = false, reproducible = false, sync_batch_norm = false, log_device_placement = false, no_verdict = false;
+  StrategyChoice strategy;
+  bool check_strategy = false, resume = false, reproducible = false, sync_batch_norm = false,
+       log_device_placement = false, no_verdict = false;
   int image_size = 0, depth = 0, width = 0, layers = 0, members = 4;
 };
 
+// What says which graph a step has, and what it is fed with: flags of every command that takes a model.
+void add_model_flags(Command& command, TrainChoices& choices);
+// The devices, and how they share the work.
+void add_strategy_flags(Command& command, TrainChoices& choices);
+// All flags of `argosy train`, the ones above among them.
 void add_train_flags(Command& command, TrainChoices& choices);
+// The models whose step can be planned: all but ensembles.
+std::vector<std::string> planned_models();
 
 struct TrainJob {
   ModelBuilder model;

@@ -53,6 +53,40 @@ class Losses(unittest.TestCase):
             self.assertEqual(runs[0], other)
 
 
+class Strategy(unittest.TestCase):
+    def test_its_name_and_the_state_of_each_device(self):
+        ran = run(*MLP, "--steps", "2", "--emulate", "2", "--strategy", "dp=2")
+        self.assertEqual(ran["strategy"], "dp=2")
+        # Adam: each variable with two slots, on both devices; and a few scalars.
+        weights = 4 * (768 * 32 + 32 + 32 * 32 + 32 + 32 * 10 + 10)
+        self.assertEqual(ran["state_bytes"]["gpu:0"], ran["state_bytes"]["gpu:1"])
+        self.assertGreaterEqual(ran["state_bytes"]["gpu:0"], 3 * weights)
+        self.assertLess(ran["state_bytes"]["gpu:0"], 3 * weights + 64)
+        self.assertEqual(run(*MLP, "--steps", "2", "--emulate", "2")["strategy"], "dp")
+
+    def test_check_strategy_measures_the_first_step(self):
+        same = run(*MLP, "--steps", "2", "--emulate", "2", "--check-strategy")
+        self.assertEqual((same["checked_steps"], same["largest_difference"]), (1, 0))
+        rounded = run(*MLP, "--steps", "2", "--emulate", "3", "--check-strategy")
+        self.assertEqual(rounded["checked_steps"], 1)
+        self.assertGreater(rounded["largest_difference"], 0)
+        self.assertLess(rounded["largest_difference"], 1e-3)
+        self.assertIsNone(run(*MLP, "--steps", "2", "--emulate", "2")["largest_difference"])
+
+    def test_check_strategy_finds_a_wrong_bit(self):
+        # Where the flipped bit is of no kernel's result that counts, the step stays equal; of some it does not.
+        told = []
+        for at in range(20, 60, 5):
+            environment = dict(os.environ, ARGOSY_FAULTS=f"gpu:1:flip={at}")
+            done = subprocess.run([PROGRAM, "train", *MLP, "--steps", "1", "--emulate", "2", "--check-strategy"],
+                                  capture_output=True, text=True, timeout=120, env=environment)
+            told += [done.stderr] if done.returncode == 1 else []
+        self.assertTrue(told)
+        for error in told:
+            self.assertRegex(error, "ARG-(CHECK-00[12]|TRAIN-003)")
+        self.assertTrue(any("ARG-CHECK" in error for error in told), told)
+
+
 class OtherBits(unittest.TestCase):
     def why(self, *args):
         return run(*args, "--no-verdict", "--seed", "3")["other_bits"]

@@ -84,6 +84,7 @@ void add_all_reduces(ReplicaBuild& b) {
     if (open[key].empty()) return;
     sum_bucket(b, open[key], shards_per_sum(b.layout, std::get<DType>(key)));
     b.replicas.bucket_bytes.push_back(bytes[key]);
+    b.replicas.buckets.push_back(open[key]);
     open[key].clear();
     bytes[key] = 0;
   };

@@ -1,0 +1,125 @@
+#include "argosy/planner/machine_rates.h"
+
+#include <algorithm>
+
+#include "argosy/base/clock.h"
+#include "argosy/ops/collective/collective.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/runtime/session/session.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr std::int64_t kSizes[] = {4 << 10, 256 << 10, 2 << 20};  // bytes
+constexpr int kChain = 5;          // collectives in a row: more than one, so that a step's start can be told apart
+constexpr int kMostRounds = 9;     // of each graph
+constexpr double kSeconds = 0.03;  // of each graph, about
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Seconds of a step: the median of some.
+Result<double> time_of(Session::Callable& step) {
+  for (int i = 0; i < 2; ++i) ARGOSY_RETURN_IF_ERROR(step.run({}, {}));
+  std::vector<double> seconds;
+  const std::int64_t began = now_nanos();
+  while (seconds.empty() || (std::ssize(seconds) < kMostRounds && seconds_since(began) < kSeconds)) {
+    const std::int64_t start = now_nanos();
+    ARGOSY_RETURN_IF_ERROR(step.run({}, {}));
+    seconds.push_back(seconds_since(start));
+  }
+  return median(std::move(seconds));
+}
+
+// A step of `chain` all-reduces, one after another, of so many bytes.
+Result<double> chain_seconds(const std::shared_ptr<DeviceSet>& device_set, const std::vector<DeviceSpec>& devices,
+                             int size, std::int64_t bytes, int chain) {
+  Graph graph;
+  std::vector<Value> ends;
+  for (int r = 0; r < size; ++r) {
+    const auto on = graph.device(devices[static_cast<std::size_t>(r)].name.to_string());
+    Value value = constant(graph, Tensor::zeros(DType::kFloat32, {bytes / 4}));
+    for (int i = 0; i < chain; ++i) {
+      value =
+          all_reduce({value}, {.group = str_cat("rates_", i), .rank = r, .size = size, .shards = {r}, .total = size},
+                     str_cat("rates_", i))[0];
+    }
+    ends.push_back(value);
+  }
+  ARGOSY_RETURN_IF_ERROR(graph.status());
+  Session session(graph, {.device_set = device_set, .trace_path = ""});
+  ARGOSY_ASSIGN_OR_RETURN(const auto step, session.prepare({}, {}, ends));
+  return time_of(*step);
+}
+
+Result<Curve> measure_copies(DeviceSet& device_set, const DeviceSpec& spec) {
+  Device& device = device_set.device(device_set.find(spec.name));
+  std::vector<std::pair<double, double>> points;
+  for (const std::int64_t bytes : kSizes) {
+    const auto size = static_cast<std::size_t>(bytes);
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer from, device_set.device(0).allocator().allocate(size));
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer to, device.allocator().allocate(size));
+    std::vector<double> seconds;
+    const std::int64_t began = now_nanos();
+    for (int i = -1; i < kMostRounds && (i < 1 || seconds_since(began) < kSeconds / 2); ++i) {
+      const std::int64_t start = now_nanos();
+      device.copies().copy(to, from);
+      ARGOSY_RETURN_IF_ERROR(device.copies().synchronize());
+      if (i >= 0) seconds.push_back(seconds_since(start));
+    }
+    points.emplace_back(static_cast<double>(bytes), median(std::move(seconds)));
+  }
+  return Curve(std::move(points));
+}
+
+}  // namespace
+
+Result<MachineRates> MachineRates::measure(const std::shared_ptr<DeviceSet>& device_set,
+                                           const std::vector<DeviceSpec>& devices) {
+  MachineRates rates;
+  for (const DeviceSpec& spec : devices) {
+    if (!rates.copies_.empty() || !spec.is_gpu()) continue;
+    ARGOSY_ASSIGN_OR_RETURN(rates.copies_, measure_copies(*device_set, spec));
+  }
+  const int all = static_cast<int>(devices.size());
+  for (int size = 2; size <= all; size = size < all ? std::min(2 * size, all) : all + 1) {
+    Group group{.devices = size};
+    std::vector<std::pair<double, double>> points;
+    for (const std::int64_t bytes : kSizes) {
+      ARGOSY_ASSIGN_OR_RETURN(const double chain, chain_seconds(device_set, devices, size, bytes, kChain));
+      if (points.empty()) {
+        ARGOSY_ASSIGN_OR_RETURN(group.start, chain_seconds(device_set, devices, size, bytes, 1));
+        points.emplace_back(bytes, std::max(0.0, chain - group.start) / (kChain - 1));
+        group.start = std::max(0.0, group.start - points[0].second);
+      } else {
+        points.emplace_back(bytes, std::max(0.0, chain - group.start) / kChain);
+      }
+    }
+    group.all_reduce = Curve(std::move(points));
+    rates.groups_.push_back(std::move(group));
+  }
+  return rates;
+}
+
+const MachineRates::Group* MachineRates::group_of(int devices) const {
+  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.devices >= devices; });
+  return found != groups_.end() ? &*found : groups_.empty() ? nullptr : &groups_.back();
+}
+
+double MachineRates::collective_seconds(Travel travel, int devices, double bytes) const {
+  const Group* const group = devices > 1 ? group_of(devices) : nullptr;
+  if (group == nullptr) return 0;
+  if (travel == Travel::kAllReduce) return group->all_reduce.seconds(bytes);
+  const double latency = group->all_reduce.seconds(0);
+  return latency + (group->all_reduce.seconds(bytes) - latency) / 2;
+}
+
+double MachineRates::start_seconds(int devices) const {
+  const Group* const group = devices > 1 ? group_of(devices) : nullptr;
+  return group != nullptr ? group->start : 0;
+}
+
+}  // namespace argosy

@@ -1,0 +1,48 @@
+// OpTimes: how long an op takes on a kind of device. Measured on steps of the model itself (probe.h), at a few batch
+// sizes; other sizes follow from the op's cost (OpDef::cost).
+//
+//   a node of a plan ──► a node of the same name and op was measured: its seconds at the cost of the node
+//                    ├─► nodes of the same op were measured: their seconds per unit of cost
+//                    └─► else: seconds per byte of all that was measured, and a launch
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/op/definition/op_def.h"
+#include "argosy/planner/curve.h"
+
+namespace argosy {
+
+class OpTimes {
+ public:
+  // One run of a node, or the median of several.
+  void add(std::string_view name, std::string_view op, const Cost& cost, double seconds);
+
+  // Of a node on this device. Copies of a node are named after it: "dense/MatMul/replica_1".
+  double seconds(std::string_view name, std::string_view op, const Cost& cost) const;
+  // How many of the nodes asked for so far were measured under their own names, of 1.
+  double measured_share() const {
+    return asked_ > 0 ? static_cast<double>(measured_) / static_cast<double>(asked_) : 1;
+  }
+
+ private:
+  struct Key {
+    std::string name, op;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Sum {
+    double work = 0, seconds = 0;
+    double runs = 0;
+  };
+  const std::vector<std::pair<double, double>>* find(std::string_view name, std::string_view op) const;
+
+  std::map<Key, std::vector<std::pair<double, double>>> nodes_;  // (work, seconds)
+  std::map<std::string, Sum, std::less<>> ops_;
+  Sum all_;
+  mutable std::int64_t asked_ = 0, measured_ = 0;
+};
+
+}  // namespace argosy

@@ -1,0 +1,245 @@
+#include "argosy/planner/planner.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "argosy/base/clock.h"
+#include "argosy/base/threads/parallel.h"
+#include "argosy/planner/candidates.h"
+#include "argosy/planner/compiled_step.h"
+#include "argosy/planner/machine_rates.h"
+#include "argosy/planner/probe.h"
+#include "argosy/planner/runners_up.h"
+#include "argosy/planner/step_simulator.h"
+#include "argosy/train/report/memory_check.h"
+#include "argosy/train/report/step_cost.h"
+
+namespace argosy {
+
+namespace {
+
+constexpr double kAlike = 0.02;  // of two steps no further apart, the simpler strategy is taken
+
+// A candidate that was compiled.
+struct Evaluated {
+  Candidate candidate;
+  std::unique_ptr<CompiledModel> program;
+  Tried tried;
+};
+
+class Planner {
+ public:
+  Planner(const ModelBuilder& model, const TrainerOptions& options, const data::Dataset& data, const PlanOptions& how)
+      : model_(model), options_(options), data_(data), how_(how) {
+    batch_ = std::min(options.batch, std::max<std::int64_t>(data.size(), 1));
+  }
+
+  Result<Plan> run() {
+    if (!options_.strategy.file.empty()) {
+      return invalid_argument("the strategy's file was not read").with_id("ARG-SHARD-001");
+    }
+    ARGOSY_ASSIGN_OR_RETURN(devices_, chosen_devices(options_.devices));
+    std::optional<Candidate> given;
+    if (!options_.strategy.automatic) {
+      ARGOSY_ASSIGN_OR_RETURN(given, candidate_of(options_.strategy, devices_, batch_));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(device_set_, DeviceSet::make(options_.devices));
+    ARGOSY_ASSIGN_OR_RETURN(
+        probes_,
+        Probes::run({.model = model_, .options = options_, .data = data_, .devices = devices_, .batch = batch_},
+                    how_.probe_seconds));
+    ARGOSY_ASSIGN_OR_RETURN(rates_, MachineRates::measure(device_set_, devices_));
+    ARGOSY_RETURN_IF_ERROR(try_all(given));
+    const std::optional<std::size_t> chosen = given ? std::optional<std::size_t>(0) : fastest();
+    if (!chosen || !all_[*chosen].tried.impossible.empty()) return does_not_fit(chosen.value_or(largest()));
+    return plan_of(all_[*chosen]);
+  }
+
+ private:
+  // The given one, then the plain ones, then others while there is time or nothing fits.
+  Status try_all(const std::optional<Candidate>& given) {
+    const std::int64_t began = now_nanos();
+    if (given) ARGOSY_RETURN_IF_ERROR(try_one(*given));
+    for (const Candidate& c : candidates(devices_, batch_)) {
+      if (given && c.strategy == given->strategy) continue;
+      const bool plain = c.strategy.accumulate == 1 && c.strategy.zero == 0;
+      if (!plain && fastest() && seconds_since(began) > how_.search_seconds) {
+        ++not_tried_;
+        continue;
+      }
+      // One that this model or these options rule out does not keep the others from being chosen.
+      const Status status = try_one(c);
+      if (status.ok()) continue;
+      Tried refused{.strategy = c.strategy,
+                    .devices = static_cast<int>(c.devices.size()),
+                    .predicted = {},
+                    .bytes = 0,
+                    .impossible = str_cat("is refused: ", status.message())};
+      all_.push_back({.candidate = c, .program = nullptr, .tried = std::move(refused)});
+    }
+    // Not even one device: the error is the model's own.
+    const bool none = std::all_of(all_.begin(), all_.end(), [](const Evaluated& e) { return e.program == nullptr; });
+    return none ? try_one(candidates(devices_, batch_).front()) : ok_status();
+  }
+
+  Status try_one(const Candidate& c) {
+    Evaluated e{.candidate = c, .program = nullptr, .tried = {}};
+    e.tried.strategy = c.strategy;
+    e.tried.devices = static_cast<int>(c.devices.size());
+    TrainerOptions options = options_;
+    options.strategy = c.strategy;
+    ARGOSY_ASSIGN_OR_RETURN(e.program, CompiledModels(model_, options).make_measured(c.devices, device_set_));
+    ARGOSY_ASSIGN_OR_RETURN(const auto step, compile_to_look(*e.program, device_set_, options, batch_));
+    for (const MemoryForecast& f : step->info.forecast) note_memory(f, e.tried);
+    if (e.tried.impossible.empty()) {
+      ARGOSY_ASSIGN_OR_RETURN(e.tried.predicted, predict(*step, e.tried.devices, c.devices[0]));
+    }
+    all_.push_back(std::move(e));
+    return ok_status();
+  }
+
+  void note_memory(const MemoryForecast& f, Tried& tried) const {
+    const int d = device_set_->find(f.device);
+    if (d < 0) return;
+    const DeviceSpec& spec = device_set_->device(d).spec();
+    if (spec.is_gpu() || device_set_->num_gpus() == 0) tried.bytes = std::max(tried.bytes, f.total_bytes());
+    const std::uint64_t limit = usable_bytes(spec);
+    if (limit == 0 || f.total_bytes() <= limit) return;
+    tried.impossible = str_cat("does not fit: ", spec.said_name(), " needs ", format_bytes(f.total_bytes()),
+                               " and may take ", format_bytes(limit));
+  }
+
+  Result<Prediction> predict(const Step& step, int devices, const DeviceSpec& first) const {
+    const double slowdown = probes_.slowdown(devices);
+    SimulatorOptions how{.kernel =
+                             [&](const Node& n, const Graph& graph, int device) {
+                               const Probed& probed = probes_.of(step.device_set->device(device).spec());
+                               return slowdown * probed.ops.seconds(n.name, n.op->name, node_cost(graph, n));
+                             },
+                         .rates = &rates_,
+                         .cores = available_cores()};
+    ARGOSY_ASSIGN_OR_RETURN(const SimulatedStep all, simulate_step(step, how));
+    how.free_collectives = true;
+    ARGOSY_ASSIGN_OR_RETURN(const SimulatedStep no_collectives, simulate_step(step, how));
+    how.free_collectives = false;
+    how.free_copies = true;
+    ARGOSY_ASSIGN_OR_RETURN(const SimulatedStep no_copies, simulate_step(step, how));
+    Prediction p{.step_seconds = all.seconds + probes_.of(first).overhead + rates_.start_seconds(devices),
+                 .spread = probes_.spread(),
+                 .exposed_collectives = std::max(0.0, all.seconds - no_collectives.seconds),
+                 .exposed_copies = std::max(0.0, all.seconds - no_copies.seconds),
+                 .collectives = all.collective_seconds,
+                 .compute = *std::max_element(all.busy_seconds.begin(), all.busy_seconds.end())};
+    p.samples_per_second = static_cast<double>(batch_) / p.step_seconds;
+    return p;
+  }
+
+  // Position of the one to take; none fits: nothing.
+  std::optional<std::size_t> fastest() const {
+    double least = -1;
+    for (const Evaluated& e : all_) {
+      const double seconds = e.tried.predicted.step_seconds;
+      if (e.tried.impossible.empty() && (least < 0 || seconds < least)) least = seconds;
+    }
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const bool fits = all_[i].tried.impossible.empty();
+      if (fits && all_[i].tried.predicted.step_seconds <= least * (1 + kAlike)) return i;
+    }
+    return std::nullopt;
+  }
+
+  // Plain data parallelism over all devices.
+  std::size_t largest() const {
+    const auto found = std::find_if(all_.begin(), all_.end(), [&](const Evaluated& e) {
+      return e.candidate.devices.size() == devices_.size() && e.candidate.strategy.accumulate == 1;
+    });
+    return static_cast<std::size_t>(found - all_.begin());
+  }
+
+  Status does_not_fit(std::size_t position) const {
+    Status status = all_[position].program != nullptr ? check_memory(*all_[position].program, batch_) : ok_status();
+    if (status.ok()) {
+      status = resource_exhausted("batch ", batch_, " cannot be trained: ", all_[position].tried.impossible)
+                   .with_id("ARG-MEM-002");
+    }
+    const auto other = fastest();
+    if (!other) return status;
+    return Status(status.code(), status.message())
+        .with_id(std::string(status.id()))
+        .with_hint(str_cat("--strategy auto (it takes ", all_[*other].tried.strategy.to_string(), ", which fits)"));
+  }
+
+  Result<Plan> plan_of(Evaluated& chosen) const {
+    const DataParallel& parallel = chosen.program->parallel();
+    Plan plan{.strategy = chosen.candidate.strategy,
+              .devices = chosen.candidate.devices,
+              .devices_asked = static_cast<int>(devices_.size()),
+              .batch = batch_,
+              .replication = parallel.summary(),
+              .predicted = chosen.tried.predicted,
+              .collectives = {},
+              .whole = parallel.whole(),
+              .asked = {},
+              .notes = parallel.notes(),
+              .memory = {},
+              .alternatives = {},
+              .not_tried = not_tried_};
+    for (const std::string& node : how_.nodes) {
+      ARGOSY_ASSIGN_OR_RETURN(PlannedNode told, parallel.planned(node));
+      plan.asked.push_back(std::move(told));
+    }
+    for (const PlannedCollective& c : parallel.collectives()) {
+      PlannedTransfer transfer{c};
+      const Travel travel = c.op == "reduce-scatter" ? Travel::kReduceScatter
+                            : c.op == "all-gather"   ? Travel::kAllGather
+                                                     : Travel::kAllReduce;
+      if (c.bytes >= 0) {
+        transfer.seconds = rates_.collective_seconds(travel, chosen.tried.devices, static_cast<double>(c.bytes));
+      }
+      plan.collectives.push_back(std::move(transfer));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, chosen.program->forecast(batch_));
+    for (const MemoryForecast& f : forecasts) {
+      const int d = device_set_->find(f.device);
+      plan.memory.push_back({.device = f.device.to_string(),
+                             .bytes = f.total_bytes(),
+                             .variables = f.variable_bytes,
+                             .limit = d < 0 ? 0 : usable_bytes(device_set_->device(d).spec()),
+                             .exact = f.exact});
+    }
+    std::vector<Tried> tried;
+    for (const Evaluated& e : all_) tried.push_back(e.tried);
+    plan.alternatives = runners_up(tried, chosen.tried);
+    return plan;
+  }
+
+  const ModelBuilder& model_;
+  const TrainerOptions& options_;
+  const data::Dataset& data_;
+  const PlanOptions how_;
+  std::int64_t batch_ = 0;
+  std::vector<DeviceSpec> devices_;
+  std::shared_ptr<DeviceSet> device_set_;
+  Probes probes_;
+  MachineRates rates_;
+  std::vector<Evaluated> all_;
+  int not_tried_ = 0;
+};
+
+}  // namespace
+
+Result<Plan> make_plan(const ModelBuilder& model, const TrainerOptions& options, const data::Dataset& data,
+                       const PlanOptions& how) {
+  return Planner(model, options, data, how).run();
+}
+
+DeviceRequest request_of(const Plan& plan, const DeviceRequest& asked) {
+  DeviceRequest request = asked;
+  request.devices.clear();
+  for (const DeviceSpec& spec : plan.devices) {
+    request.devices += (request.devices.empty() ? "" : ",") + spec.request_name();
+  }
+  return request;
+}
+
+}  // namespace argosy
