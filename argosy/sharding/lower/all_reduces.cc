@@ -53,14 +53,31 @@ class Depths {
   std::set<std::pair<NodeId, int>> sums_;
 };
 
+// By node: what a step runs needs it. All of them, where nothing is run.
+std::vector<char> needed_by_run(const LowerState& s) {
+  std::vector<char> needed(static_cast<std::size_t>(s.base.size()), s.request.run.empty() ? 1 : 0);
+  std::vector<NodeId> open = s.request.run;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    char& seen = needed[static_cast<std::size_t>(id.index)];
+    if (seen != 0) continue;
+    seen = 1;
+    for (const Endpoint e : s.base.node(id).inputs) open.push_back(e.node);
+    for (const NodeId c : s.base.node(id).controls) open.push_back(c);
+  }
+  return needed;
+}
+
 class Buckets {
  public:
   explicit Buckets(LowerState& s) : s_(s), limit_(s.request.first_bucket_bytes) {}
 
-  void add(std::size_t reshard, int depth) {
+  // `run`: a step needs it. Other sums are for fetches, and no member of a bucket: it would be computed in every step.
+  void add(std::size_t reshard, int depth, bool run) {
     const Reshard& r = s_.assignment.reshards[reshard];
     const DType dtype = s_.base.dtype(r.value);
-    if (!s_.regions.always(r.value.node)) return close({reshard}, 0);
+    if (!run || !s_.regions.always(r.value.node)) return close({reshard}, 0, run);
     Bucket& open = open_[{depth, dtype}];
     open.members.push_back(reshard);
     open.bytes += static_cast<std::size_t>(s_.sizes.bytes(r.value, s_.sizes.nominal()));
@@ -81,7 +98,7 @@ class Buckets {
     std::size_t bytes = 0;
   };
 
-  void close(const std::vector<std::size_t>& members, std::size_t bytes) {
+  void close(const std::vector<std::size_t>& members, std::size_t bytes, bool run = true) {
     const std::string group = s_.graph.unique_name("data_parallel/all_reduce");
     for (const std::size_t m : members) s_.summed[m].resize(s_.devices.size());
     for (int d = 0; d < s_.size(); ++d) {
@@ -94,6 +111,7 @@ class Buckets {
         s_.summed[members[m]][static_cast<std::size_t>(d)] = sums[m].endpoint();
       }
     }
+    if (!run) return;
     const Reshard& first = s_.assignment.reshards[members[0]];
     s_.collectives.push_back({.op = "all-reduce",
                               .value = first.value,
@@ -112,11 +130,15 @@ class Buckets {
 Status add_all_reduces(LowerState& s) {
   if (s.size() == 1) return ok_status();
   const Depths depths(s);
+  const std::vector<char> runs = needed_by_run(s);
   Buckets buckets(s);
   for (std::size_t i = 0; i < s.assignment.reshards.size(); ++i) {
     const Reshard& r = s.assignment.reshards[i];
     if (!is_sum(r) || s.in_step[static_cast<std::size_t>(r.value.node.index)] == 0) continue;
-    buckets.add(i, depths.of(r.value.node));
+    const bool run = std::any_of(r.users.begin(), r.users.end(), [&](const Graph::Use& use) {
+      return use.node == kFetch || runs[static_cast<std::size_t>(use.node.index)] != 0;
+    });
+    buckets.add(i, depths.of(r.value.node), run);
   }
   buckets.close_all();
   return s.graph.status();

@@ -64,7 +64,7 @@ class Connect {
     if (o.kind == Kind::kShapeOnly && s_.arrives(use).is_shard() && !gives_known_sizes(s_, use.node)) {
       return whole_shape(d, use);
     }
-    if (o.kind == Kind::kSizes) return local_sizes(d, use, from, o.of);
+    if (o.kind == Kind::kSizes) return local_sizes(d, use, from);
     return from;
   }
 
@@ -78,44 +78,86 @@ class Connect {
     return joined.valid() ? Result<Endpoint>(joined.endpoint()) : s_.graph.status();
   }
 
-  // `from` has the global sizes of an output. The sizes of the device's shard of it.
-  Result<Endpoint> local_sizes(int d, Graph::Use use, Endpoint from, int of) {
-    const Endpoint sized{use.node, of};
-    const Placement& p = s_.layout(sized);
-    if (!p.is_shard() || s_.size() == 1) return from;
+  // `from` counts elements of an output of the global value. What the device's shard has of them.
+  Result<Endpoint> local_sizes(int d, Graph::Use use, Endpoint from) {
     const Node& n = s_.base.node(use.node);
-    const Endpoint given = n.inputs[static_cast<std::size_t>(use.input)];
-    const int rank = s_.sizes.shape(sized).rank();
-    if (rank < 0) return cannot_lower(n, "the rank of what it gives is not known");
+    const Way& way = s_.way(use.node);
+    const OperandRule& o = s_.rule(use.node).inputs[static_cast<std::size_t>(use.input)];
+    if (way.kind != Way::Kind::kFactor || s_.size() == 1) return from;
+    const Endpoint sized{use.node, o.of}, given = n.inputs[static_cast<std::size_t>(use.input)];
+    const PartialShape& shape = s_.sizes.shape(given);
+    const PartialInts* const ints = s_.sizes.ints(given);
+    std::int64_t count = std::ssize(o.dims);
+    if (ints != nullptr) count = std::ssize(*ints);
+    if (ints == nullptr && shape.rank() == 1 && shape[0] >= 0) count = shape[0];
+    const bool of_dim = s_.sizes.shape(sized).has_rank() && s_.sizes.shape(sized).rank() == count;
+    const bool sharded = s_.layout(sized).is_shard();
     std::vector<Value> sizes;
-    for (int k = 0; k < rank; ++k) {
-      auto f = s_.sizes.dim(sized, k);
-      if (!f && s_.sizes.element(given, k)) f = s_.sizes.element(given, k);
-      if (f && (f->times != 0 || f->plus >= 0)) {
-        sizes.push_back(k == p.dim ? s_.host->local(*f, p, d) : s_.host->global(*f));
-        continue;
+    bool changed = false;
+    for (int k = 0; k < count; ++k) {
+      const auto part = k < std::ssize(o.dims) ? part_of(use.node, o.dims[static_cast<std::size_t>(k)]) : std::nullopt;
+      auto f = s_.sizes.element(given, k);
+      // -1 beside a shard without rows says nothing.
+      if (f && f->times == 0 && f->plus < 0 && of_dim && (part || sharded)) f = s_.sizes.dim(sized, k).value_or(*f);
+      changed = changed || part || (f && sharded);
+      if (f && f->times == 0 && f->plus < 0) {
+        if (part) return cannot_lower(n, str_cat("size ", k, " of its output is left open, and is a shard's"));
+        sizes.push_back(s_.host->number(f->plus));
+      } else if (f) {
+        sizes.push_back(part ? s_.host->local(*f, *part, d) : s_.host->global(*f));
+      } else {
+        ARGOSY_ASSIGN_OR_RETURN(const Value size, element(use.node, from, k, shape.rank() == 0));
+        sizes.push_back(part ? local_or_open(size, *part, d) : size);
       }
-      if (f) {  // -1: what is left of the shard
-        sizes.push_back(s_.host->number(-1));
-        continue;
-      }
-      if (s_.in_loop(use.node)) return cannot_lower(n, str_cat("size ", k, " of its output is not known, in a loop"));
-      const auto on = s_.graph.device(kHost);
-      const auto at = [&](std::int64_t i) {
-        return constant(s_.graph, Tensor::vector<std::int64_t>({i}), "sharding/at");
-      };
-      Value size = s_.graph.add("Slice", {s_.graph.value(from), at(k), at(1)}, {}, "sharding/element");
-      size = s_.graph.add("Cast", {size}, {{"DstT", DType::kInt64}}, "sharding/element");
-      size = s_.graph.add("Reshape", {size, constant(s_.graph, Tensor::vector<std::int32_t>({}))}, {},
-                          "sharding/element");
-      if (k == p.dim) {
-        const Value open = s_.graph.add("Less", {size, s_.host->number(0)}, {}, "sharding/open");
-        size = s_.graph.add("Select", {open, size, s_.host->local(size, p, d)}, {}, "sharding/element");
-      }
-      sizes.push_back(size);
     }
-    const Value all = s_.near(s_.host->pack(sizes, s_.base.dtype(given)), use.node, d);
-    return all.valid() ? Result<Endpoint>(all.endpoint()) : s_.graph.status();
+    if (!changed) return from;
+    Value all = s_.host->pack(sizes, s_.base.dtype(given));
+    if (shape.rank() == 0) {
+      const auto on = s_.graph.device(kHost);
+      all = s_.graph.add("Reshape", {all, constant(s_.graph, Tensor::vector<std::int32_t>({}))}, {}, "sharding/size");
+    }
+    const Value near = s_.near(all, use.node, d);
+    return near.valid() ? Result<Endpoint>(near.endpoint()) : s_.graph.status();
+  }
+
+  // How an element that is a multiple of these factors is cut, if the node is sharded along one of them.
+  std::optional<Placement> part_of(NodeId id, const FactorsOfDim& dim) const {
+    const Way& way = s_.way(id);
+    std::int64_t outer = 1, inner = 1;
+    bool found = false;
+    for (const std::int8_t f : dim) {
+      if (f == way.index) {
+        found = true;
+        continue;
+      }
+      (found ? inner : outer) *= s_.rule(id).factors[static_cast<std::size_t>(f)].size;
+    }
+    if (!found) return std::nullopt;
+    return Placement::shard(0, outer * way.rounds, inner * way.unit);
+  }
+
+  // Element k of a vector that only the step knows.
+  Result<Value> element(NodeId id, Endpoint from, int k, bool scalar) {
+    if (s_.in_loop(id)) {
+      return cannot_lower(s_.base.node(id), str_cat("size ", k, " of its output is not known, in a loop"));
+    }
+    const auto on = s_.graph.device(kHost);
+    const auto at = [&](std::int64_t i) {
+      return constant(s_.graph, Tensor::vector<std::int64_t>({i}), "sharding/at");
+    };
+    Value size = s_.graph.value(from);
+    if (!scalar) size = s_.graph.add("Slice", {size, at(k), at(1)}, {}, "sharding/element");
+    size = s_.graph.add("Cast", {size}, {{"DstT", DType::kInt64}}, "sharding/element");
+    return s_.graph.add("Reshape", {size, constant(s_.graph, Tensor::vector<std::int32_t>({}))}, {},
+                        "sharding/element");
+  }
+
+  // -1 stays -1: what is left of the shard.
+  Value local_or_open(Value size, const Placement& part, int d) {
+    const Value local = s_.host->local(size, part, d);
+    const auto on = s_.graph.device(kHost);
+    const Value open = s_.graph.add("Less", {size, s_.host->number(0)}, {}, "sharding/open");
+    return s_.graph.add("Select", {open, size, local}, {}, "sharding/element");
   }
 
   LowerState& s_;
