@@ -105,8 +105,8 @@ class Buckets {
       std::vector<Value> values;
       for (const std::size_t m : members) values.push_back(s_.value(d, s_.assignment.reshards[m].value));
       const auto on = s_.graph.device(s_.devices[static_cast<std::size_t>(d)]);
-      const auto sums = all_reduce(
-          values, {.group = group, .rank = d, .size = s_.size(), .shards = {d}, .total = s_.size()}, group);
+      const auto sums =
+          all_reduce(values, {.group = group, .rank = d, .size = s_.size(), .shards = {d}, .total = s_.size()}, group);
       for (std::size_t m = 0; m < sums.size(); ++m) {
         s_.summed[members[m]][static_cast<std::size_t>(d)] = sums[m].endpoint();
       }

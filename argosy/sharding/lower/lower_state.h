@@ -32,11 +32,11 @@ struct LowerState {
   const Graph::Uses uses;
 
   // --- built
-  std::vector<char> in_step;                   // by node
-  std::vector<char> copied;                    // by node: each device has one
-  std::vector<std::vector<NodeId>> copies;     // [device][node]
-  std::vector<std::vector<Endpoint>> outputs;  // [device][output of the base]: what has its layout
-  std::vector<std::vector<Endpoint>> changed;  // [reshard][device]; empty: not built yet
+  std::vector<char> in_step;                                 // by node
+  std::vector<char> copied;                                  // by node: each device has one
+  std::vector<std::vector<NodeId>> copies;                   // [device][node]
+  std::vector<std::vector<Endpoint>> outputs;                // [device][output of the base]: what has its layout
+  std::vector<std::vector<Endpoint>> changed;                // [reshard][device]; empty: not built yet
   std::map<std::size_t, std::vector<Endpoint>> summed;       // [reshard][device]: all-reduces of partial sums
   std::map<std::pair<NodeId, int>, std::size_t> reshard_of;  // by use: the last reshard that it goes through
   std::vector<LoweredCollective> collectives;
@@ -76,12 +76,12 @@ struct LowerState {
 };
 
 // The steps of make(), in their order.
-Status find_copied(LowerState& s);       // step_nodes.cc
-Status copy_nodes(LowerState& s);        // node_copies.cc
-Status add_outputs(LowerState& s);       // shard_outputs.cc: feeds, draws, means, shapes
-Status add_all_reduces(LowerState& s);   // all_reduces.cc
-Status add_reshards(LowerState& s);      // reshard_nodes.cc
-Status connect_copies(LowerState& s);    // copy_inputs.cc
-Status write_mirrors(LowerState& s);     // mirrors.cc
+Status find_copied(LowerState& s);      // step_nodes.cc
+Status copy_nodes(LowerState& s);       // node_copies.cc
+Status add_outputs(LowerState& s);      // shard_outputs.cc: feeds, draws, means, shapes
+Status add_all_reduces(LowerState& s);  // all_reduces.cc
+Status add_reshards(LowerState& s);     // reshard_nodes.cc
+Status connect_copies(LowerState& s);   // copy_inputs.cc
+Status write_mirrors(LowerState& s);    // mirrors.cc
 
 }  // namespace argosy

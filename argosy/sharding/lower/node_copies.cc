@@ -65,7 +65,8 @@ void mark_chunks(LowerState& s, NodeId id) {
 }
 
 void settle(LowerState& s, NodeId id, NodeId made, int device) {
-  if (pinned(s.base.node(id).device).type != "CPU") s.graph.set_device(made, s.devices[static_cast<std::size_t>(device)]);
+  if (pinned(s.base.node(id).device).type != "CPU")
+    s.graph.set_device(made, s.devices[static_cast<std::size_t>(device)]);
   // The device is enough; a colocation group that reaches out of the copy would contradict it.
   s.graph.set_colocation(made, {});
   open_shapes(s, id, made);
@@ -80,7 +81,7 @@ Result<NodeId> copy_node(LowerState& s, NodeId id, int device) {
                 .device = std::string(n.device)};
   const auto* shared = n.attrs.find_as<std::string>("shared_name");
   if (shared != nullptr && !shared->empty()) spec.attrs.set("shared_name", str_cat(*shared, "/replica_", device));
-  // Every device goes round its loops by itself.
+  // Every copy of a loop iterates by itself.
   if (const auto* frame = n.attrs.find_as<std::string>("frame_name"); frame != nullptr) {
     spec.attrs.set("frame_name", str_cat(*frame, "/replica_", device));
   }

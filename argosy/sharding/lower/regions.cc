@@ -28,8 +28,8 @@ LoopRegions find_regions(const Graph& graph, const std::vector<NodeId>& order) {
       int f = r.frame[static_cast<std::size_t>(from.index)];
       if (source.op->flow == Flow::kExit) f = r.frames[static_cast<std::size_t>(f)].around;
       if (depth[static_cast<std::size_t>(f)] > depth[static_cast<std::size_t>(frame)]) frame = f;
-      branch = std::max(branch, branches[static_cast<std::size_t>(from.index)] +
-                                    (source.op->flow == Flow::kSwitch ? 1 : 0));
+      branch =
+          std::max(branch, branches[static_cast<std::size_t>(from.index)] + (source.op->flow == Flow::kSwitch ? 1 : 0));
     };
     for (const Endpoint e : n.inputs) follow(e.node);
     for (const NodeId c : n.controls) follow(c);

@@ -16,8 +16,8 @@ struct LoopFrame {
 };
 
 struct LoopRegions {
-  std::vector<int> frame;          // by node: its innermost loop, of an Enter the loop that it starts; 0: none
-  std::vector<LoopFrame> frames;       // [0]: no loop
+  std::vector<int> frame;         // by node: its innermost loop, of an Enter the loop that it starts; 0: none
+  std::vector<LoopFrame> frames;  // [0]: no loop
   std::vector<char> conditional;  // by node: runs in one branch of a conditional only
 
   bool always(NodeId id) const {

@@ -96,8 +96,8 @@ Result<Value> slice_shard(LowerState& s, Value whole, Endpoint e, const Placemen
   const Value step = s.host->global(of_round(*size, p.rounds));
   const std::string& device = s.devices[static_cast<std::size_t>(d)];
   const Value split = reshaped(s, whole, e.node, d, device, split_shape(s, sizes, p, step));
-  const Value own = slice_dim(s, split, e.node, d, rank + 1, p.dim + 1, s.host->begin(step, one, d),
-                              s.host->local(step, one, d));
+  const Value own =
+      slice_dim(s, split, e.node, d, rank + 1, p.dim + 1, s.host->begin(step, one, d), s.host->local(step, one, d));
   return reshaped(s, own, e.node, d, device, joined_shape(s, sizes, p.dim, s.host->local(*size, p, d)));
 }
 
@@ -105,7 +105,7 @@ Result<Value> join_shards(LowerState& s, const std::vector<Value>& shards, Endpo
                           std::string_view device) {
   if (shards.size() == 1) return shards[0];
   const Node& n = s.base.node(e.node);
-  if (s.in_loop(e.node)) return cannot_lower(n, "its shards are joined in a loop, which each device goes round by itself");
+  if (s.in_loop(e.node)) return cannot_lower(n, "its shards are joined in a loop, of which each device has its own");
   std::vector<Value> parts = shards;
   if (p.rounds == 1) {
     const auto on = s.graph.device(device);
@@ -117,8 +117,8 @@ Result<Value> join_shards(LowerState& s, const std::vector<Value>& shards, Endpo
   const Placement one = Placement::shard(p.dim, 1, p.unit);
   for (int d = 0; d < s.size(); ++d) {
     const auto shape = split_shape(s, sizes, p, s.host->local(step, one, d));
-    parts[static_cast<std::size_t>(d)] = reshaped(s, parts[static_cast<std::size_t>(d)], e.node, d,
-                                                  s.devices[static_cast<std::size_t>(d)], shape);
+    parts[static_cast<std::size_t>(d)] =
+        reshaped(s, parts[static_cast<std::size_t>(d)], e.node, d, s.devices[static_cast<std::size_t>(d)], shape);
   }
   {
     const auto on = s.graph.device(device);
@@ -191,7 +191,8 @@ class Reshards {
     const Reshard& r = s_.assignment.reshards[at];
     const Node& n = s_.base.node(r.value.node);
     if (r.from.is_replicate() || r.from.kind == Placement::Kind::kOnce || s_.size() == 1) return ok_status();
-    if (r.from.kind == Placement::Kind::kVarying) return cannot_lower(n, "each device has its own, and there is no global one");
+    if (r.from.kind == Placement::Kind::kVarying)
+      return cannot_lower(n, "each device has its own, and there is no global one");
     if (const auto sums = s_.summed.find(at); sums != s_.summed.end()) {
       for (int d = 0; d < s_.size(); ++d) {
         in[static_cast<std::size_t>(d)] = s_.graph.value(sums->second[static_cast<std::size_t>(d)]);
@@ -199,7 +200,7 @@ class Reshards {
       return ok_status();
     }
     if (r.from.is_partial() && r.from.combine != Combine::kSum && s_.in_loop(r.value.node)) {
-      return cannot_lower(n, str_cat("it is ", to_string(r.from), " in a loop, which each device goes round by itself"));
+      return cannot_lower(n, str_cat("it is ", to_string(r.from), " in a loop, of which each device has its own"));
     }
     const std::vector<Value> parts = in;
     if (r.from.is_shard() && s_.in_loop(r.value.node)) return gather_in_loop(r, in);

@@ -20,9 +20,8 @@ Status shard_feeds(LowerState& s) {
       return cannot_lower(s.base.node(x), str_cat("a feed that is ", to_string(s.layout({x, 0}))));
     }
     for (int d = 0; d < s.size(); ++d) {
-      s.output(d, {x, 0}) = shard_batch(Value(&s.graph, x, 0), s.weights, d,
-                                        str_cat(s.base.node(x).name, "/shard_", d))
-                                .endpoint();
+      s.output(d, {x, 0}) =
+          shard_batch(Value(&s.graph, x, 0), s.weights, d, str_cat(s.base.node(x).name, "/shard_", d)).endpoint();
     }
   }
   return ok_status();

@@ -78,7 +78,8 @@ class Copied {
     if (once || hidden || drawn || draws_whole(s_, id) || (of_single && !of_variable)) {
       return single(id, of_variable);
     }
-    if (of_single && of_variable) return cannot_lower(n, "it works on variables, which devices mirror, and other state");
+    if (of_single && of_variable)
+      return cannot_lower(n, "it works on variables, which devices mirror, and other state");
     if (n.op->calls != Calls::kNothing && (n.op->stateful || of_variable)) {
       return cannot_lower(n, "it calls functions that may keep state");
     }
@@ -87,7 +88,8 @@ class Copied {
 
   Result<bool> single(NodeId id, bool of_variable) const {
     const Node& n = s_.base.node(id);
-    if (s_.in_loop(id)) return cannot_lower(n, "it runs once for all devices, and is in a loop, which each device goes round");
+    if (s_.in_loop(id))
+      return cannot_lower(n, "it runs once for all devices, and is in a loop, of which each device has its own");
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       const Placement& p = s_.layout({id, k});
       if (!p.is_replicate() && p.kind != Placement::Kind::kOnce && !draws_whole(s_, id)) {

@@ -1,37 +1,30 @@
 // A training graph as its assignment builds it, in a session on emulated devices, beside the graph on one device.
 #include <algorithm>
 
-#include "argosy/runtime/session/session.h"
 #include "argosy/sharding/lower/lower.h"
 #include "argosy/sharding/tests/training_trial_test.h"
 #include "argosy/testing/op_case.h"
+#include "argosy/testing/session_steps.h"
 
 namespace argosy {
 
 namespace {
 
 // Fetches of all steps, then the variables.
-Result<std::vector<Tensor>> run_steps(const TrainingTrial& t, const std::vector<std::int64_t>& batches, Session& session,
-                                      const std::vector<Value>& fetches, Graph& graph) {
-  std::vector<Value> initializers, targets, reads;
+Result<std::vector<Tensor>> run_steps(const TrainingTrial& t, const std::vector<std::int64_t>& batches, int devices,
+                                      std::vector<Value> fetches, Graph& graph) {
+  SessionSteps steps{.graph = &graph, .devices = devices, .fetches = std::move(fetches)};
   for (const VariableNode& v : t.variables) {
-    initializers.push_back(Value(&graph, v.initializer.node(), Value::kControl));
-    reads.push_back(Value(&graph, v.ref.node(), 0));
-    const bool handle = v.ref.dtype() == DType::kResource;
-    if (handle) reads.back() = Value(&graph, v.read.node(), v.read.index());
+    steps.initializers.push_back(Value(&graph, v.initializer.node(), Value::kControl));
+    const Value& read = v.ref.dtype() == DType::kResource ? v.read : v.ref;
+    steps.reads.push_back(Value(&graph, read.node(), read.index()));
   }
-  for (const NodeId id : t.train) targets.push_back(Value(&graph, id, Value::kControl));
-  ARGOSY_RETURN_IF_ERROR(session.run_targets(initializers));
-  std::vector<Tensor> values;
+  for (const NodeId id : t.train) steps.targets.push_back(Value(&graph, id, Value::kControl));
   for (std::size_t step = 0; step < batches.size(); ++step) {
-    Feeds feeds;
+    auto& feeds = steps.feeds.emplace_back();
     for (const auto& [e, tensor] : feeds_for(t, batches[step], step)) feeds.emplace_back(graph.value(e), tensor);
-    ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(feeds, fetches, targets));
-    values.insert(values.end(), got.begin(), got.end());
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(reads));
-  values.insert(values.end(), got.begin(), got.end());
-  return values;
+  return run_in_session(steps);
 }
 
 Result<std::string> compare(const TrainingTrial& t, const TrialOptions& options) {
@@ -66,13 +59,11 @@ Result<std::string> compare(const TrainingTrial& t, const TrialOptions& options)
   std::vector<std::int64_t> batches;
   std::copy_if(options.batches.begin(), options.batches.end(), std::back_inserter(batches),
                [&](std::int64_t b) { return sizes.covers(b); });
-  Session many(graph, {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
-  ARGOSY_ASSIGN_OR_RETURN(const auto got, run_steps(t, batches, many, fetches, graph));
+  ARGOSY_ASSIGN_OR_RETURN(const auto got, run_steps(t, batches, devices, fetches, graph));
   Graph plain = t.graph.clone();
   std::vector<Value> plain_fetches;
   for (const Value& v : t.fetches) plain_fetches.push_back(plain.value(v.endpoint()));
-  Session one(plain, {.devices = {.devices = "cpu:0"}});
-  ARGOSY_ASSIGN_OR_RETURN(const auto expected, run_steps(t, batches, one, plain_fetches, plain));
+  ARGOSY_ASSIGN_OR_RETURN(const auto expected, run_steps(t, batches, 0, plain_fetches, plain));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const std::string wrong = difference(got[i], expected[i], options.tolerance);
     if (!wrong.empty()) return str_cat("value ", i, ": ", wrong);

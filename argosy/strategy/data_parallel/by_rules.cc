@@ -145,8 +145,8 @@ Result<Value> ByRules::refresh_mirrors() {
       const Value mirror = graph_->value(Endpoint{lowered_->copy(d, id), 0});
       const DType dtype = base_.node(id).attrs.get<DType>("dtype");
       if (first.dtype() == DType::kResource) {
-        copies.push_back(graph_->add("AssignVariableOp",
-                                     {mirror, graph_->add("ReadVariableOp", {first}, {{"dtype", dtype}})}));
+        copies.push_back(
+            graph_->add("AssignVariableOp", {mirror, graph_->add("ReadVariableOp", {first}, {{"dtype", dtype}})}));
       } else {
         const Value read = graph_->add("Identity", {first});
         copies.push_back(graph_->add("Assign", {mirror, read}, {{"validate_shape", false}}).control());
@@ -208,11 +208,11 @@ Result<PlannedNode> ByRules::planned(std::string_view node) const {
   for (const Layout& l : assignment_.layouts[static_cast<std::size_t>(id.index)]) {
     layouts += (layouts.empty() ? "" : ", ") + to_string(l);
   }
-  return PlannedNode{.node = std::string(n.name),
-                     .op = n.op->name,
-                     .copies = lowered_->is_copied(id) ? str_cat("one on each of ", shards(), " devices") : "one",
-                     .why = str_cat("its rule: ", to_string(rules_->rule(id)),
-                                    layouts.empty() ? "" : "; it gives " + layouts)};
+  return PlannedNode{
+      .node = std::string(n.name),
+      .op = n.op->name,
+      .copies = lowered_->is_copied(id) ? str_cat("one on each of ", shards(), " devices") : "one",
+      .why = str_cat("its rule: ", to_string(rules_->rule(id)), layouts.empty() ? "" : "; it gives " + layouts)};
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/state/state.h"
-#include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/testing/op_case.h"
+#include "argosy/testing/session_steps.h"
 
 namespace argosy {
 namespace {
@@ -47,15 +47,13 @@ struct OneDeviceByName : testing::Test {
     }
     const auto in = [&](Value v) { return dp ? dp->input(v) : v; };
     const auto run = [&](Value v) { return dp ? dp->target(v) : v.control(); };
-    SessionOptions options{.devices = {.devices = "cpu:0"}};
-    if (devices > 0) options = {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}};
-    Session session(*graph, options);
-    ARGOSY_RETURN_IF_ERROR(session.run_targets({run(w.initializer)}));
-    Feeds feeds = {{in(x), random_tensor(DType::kFloat32, {batch, 4}, 7)}};
-    ARGOSY_ASSIGN_OR_RETURN(auto values, session.run(feeds, {fetched}, {run(update)}));
-    ARGOSY_ASSIGN_OR_RETURN(const auto weights, session.run({in(w.read)}));
-    values.push_back(weights[0]);
-    return values;
+    return run_in_session({.graph = graph,
+                           .devices = devices,
+                           .initializers = {run(w.initializer)},
+                           .feeds = {{{in(x), random_tensor(DType::kFloat32, {batch, 4}, 7)}}},
+                           .fetches = {fetched},
+                           .targets = {run(update)},
+                           .reads = {in(w.read)}});
   }
   void is_one_devices(Value loss) {
     ASSERT_TRUE(loss.valid()) << g.status().to_string();

@@ -123,7 +123,8 @@ TEST(DataParallelRules, ModelsMoveAsLittleAsByAnalysis) {
     return end == std::string::npos ? std::string("none") : summary.substr(from + 4, end - from - 4);
   };
   for (const auto& [name, model] : models) {
-    const auto alone = run_model(model, 1, false), known = run_model(model, 2, false), rules = run_model(model, 2, true);
+    const auto alone = run_model(model, 1, false), known = run_model(model, 2, false),
+               rules = run_model(model, 2, true);
     ASSERT_TRUE(alone.ok() && known.ok()) << name << ": " << known.status().to_string();
     ASSERT_TRUE(rules.ok()) << name << ": " << rules.status().to_string();
     EXPECT_EQ(sums(rules->summary), sums(known->summary)) << name << ": " << rules->summary << "; " << known->summary;
@@ -185,8 +186,8 @@ Result<std::vector<Tensor>> train(const MakeLoss& make_loss, int devices, std::i
   Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
   ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(w.initializer)}));
   for (std::uint64_t i = 0; i < kSteps; ++i) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto got, session.run(fed([&](Value v) { return dp.input(v); }, i), {global},
-                                                        {dp.target(train)}));
+    ARGOSY_ASSIGN_OR_RETURN(const auto got,
+                            session.run(fed([&](Value v) { return dp.input(v); }, i), {global}, {dp.target(train)}));
     out.push_back(got[0]);
   }
   std::vector<Value> mirrors = {dp.input(w.ref)};
