@@ -42,15 +42,20 @@ class Depths {
         if (deepest == depth_[static_cast<std::size_t>(id.index)]) continue;
         depth_[static_cast<std::size_t>(id.index)] = deepest;
         again = true;
+        if (deepest <= std::ssize(s.assignment.reshards)) continue;
+        status_ = cannot_lower(n, "what leaves a loop is summed over devices and enters it");
+        return;
       }
     }
   }
+  const Status& status() const { return status_; }
   int of(NodeId id) const { return depth_[static_cast<std::size_t>(id.index)]; }
 
  private:
   const LowerState& s_;
   std::vector<int> depth_;
   std::set<std::pair<NodeId, int>> sums_;
+  Status status_;
 };
 
 // By node: what a step runs needs it. All of them, where nothing is run.
@@ -130,6 +135,7 @@ class Buckets {
 Status add_all_reduces(LowerState& s) {
   if (s.size() == 1) return ok_status();
   const Depths depths(s);
+  ARGOSY_RETURN_IF_ERROR(Status(depths.status()));
   const std::vector<char> runs = needed_by_run(s);
   Buckets buckets(s);
   for (std::size_t i = 0; i < s.assignment.reshards.size(); ++i) {
