@@ -40,8 +40,12 @@ void with_sharding(OpRegistry& ops, void (*define)(OpRegistry&), const std::vect
   define(own);
   for (const auto& op : own.all()) {
     OpSpec spec = *op;
-    if (spec.sharding.empty() && spec.sharding_rule == nullptr) {
-      const auto row = std::find_if(rows.begin(), rows.end(), [&](const ShardingRow& r) { return r.op == spec.name; });
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ShardingRow& r) { return r.op == spec.name; });
+    const bool says = !spec.sharding.empty() || spec.sharding_rule != nullptr;
+    const bool alike = row == rows.end() || (spec.sharding == row->text && spec.sharding_rule == row->rule);
+    if (says && !alike) std::fprintf(stderr, "op %s says in two ways how it is sharded\n", spec.name.c_str());
+    ARGOSY_CHECK(!says || alike);
+    if (!says) {
       if (row != rows.end()) {
         spec.sharding = row->text;
         spec.sharding_rule = row->rule;

@@ -38,7 +38,7 @@ struct ShardingRow {
   ShardingRuleFn rule = nullptr;
 };
 // Defines what `define` defines. An op that says nothing itself takes what its row says, or else `otherwise`.
-// REQUIRES: every row names an op that `define` defines.
+// REQUIRES: every row names an op that `define` defines and that says nothing else itself.
 void with_sharding(OpRegistry& ops, void (*define)(OpRegistry&), const std::vector<ShardingRow>& rows,
                    std::string_view otherwise = {});
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/clock.h"
+#include "argosy/device/emulated/emulated_gpu.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/runtime/session/session.h"
@@ -12,9 +13,10 @@ namespace argosy {
 namespace {
 
 constexpr std::int64_t kSizes[] = {4 << 10, 256 << 10, 2 << 20};  // bytes
-constexpr int kChain = 5;          // collectives in a row: more than one, so that a step's start can be told apart
-constexpr int kMostRounds = 9;     // of each graph
-constexpr double kSeconds = 0.03;  // of each graph, about
+constexpr int kChain = 5;       // collectives in a row: more than one, so that a step's start can be told apart
+constexpr int kShortChain = 2;  // of large ones
+constexpr int kLeastRounds = 3, kMostRounds = 9;  // of each graph
+constexpr double kSeconds = 0.03;                 // of each graph, about
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -26,7 +28,7 @@ Result<double> time_of(Session::Callable& step) {
   for (int i = 0; i < 2; ++i) ARGOSY_RETURN_IF_ERROR(step.run({}, {}));
   std::vector<double> seconds;
   const std::int64_t began = now_nanos();
-  while (seconds.empty() || (std::ssize(seconds) < kMostRounds && seconds_since(began) < kSeconds)) {
+  while (std::ssize(seconds) < kLeastRounds || (std::ssize(seconds) < kMostRounds && seconds_since(began) < kSeconds)) {
     const std::int64_t start = now_nanos();
     ARGOSY_RETURN_IF_ERROR(step.run({}, {}));
     seconds.push_back(seconds_since(start));
@@ -75,6 +77,52 @@ Result<Curve> measure_copies(DeviceSet& device_set, const DeviceSpec& spec) {
   return Curve(std::move(points));
 }
 
+// The same emulated GPUs with links as fast as memory; null where they have none that is slower.
+Result<std::shared_ptr<DeviceSet>> without_links(const std::vector<DeviceSpec>& devices) {
+  const bool linked = std::any_of(devices.begin(), devices.end(), [](const DeviceSpec& d) {
+    return d.kind == DeviceKind::kEmulated && d.link_bytes_per_second > 0;
+  });
+  if (!linked) return std::shared_ptr<DeviceSet>();
+  ARGOSY_ASSIGN_OR_RETURN(auto made, make_devices({.devices = "cpu:0"}));
+  made.resize(1);
+  const auto shutdown = std::make_shared<ShutdownSignal>();
+  for (DeviceSpec spec : devices) {
+    spec.link_bytes_per_second = 0;
+    made.push_back(make_emulated_gpu(std::move(spec), {}, shutdown));
+  }
+  return std::make_shared<DeviceSet>(std::move(made));
+}
+
+Result<std::vector<MachineRates::Group>> measure_groups(const std::shared_ptr<DeviceSet>& device_set,
+                                                        const std::vector<DeviceSpec>& devices) {
+  const int all = static_cast<int>(devices.size());
+  std::vector<MachineRates::Group> groups;
+  for (int size = 2; size <= all; size = size < all ? std::min(2 * size, all) : all + 1) {
+    MachineRates::Group group{.devices = size};
+    std::vector<std::pair<double, double>> points;
+    for (const std::int64_t bytes : kSizes) {
+      const int length = points.empty() ? kChain : kShortChain;
+      ARGOSY_ASSIGN_OR_RETURN(const double chain, chain_seconds(device_set, devices, size, bytes, length));
+      if (points.empty()) {
+        ARGOSY_ASSIGN_OR_RETURN(group.start, chain_seconds(device_set, devices, size, bytes, 1));
+        points.emplace_back(bytes, std::max(0.0, chain - group.start) / (length - 1));
+        group.start = std::max(0.0, group.start - points[0].second);
+      } else {
+        points.emplace_back(bytes, std::max(0.0, chain - group.start) / length);
+      }
+    }
+    group.all_reduce = group.work = Curve(std::move(points));
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+double part_of(const Curve& all_reduce, Travel travel, double bytes) {
+  if (travel == Travel::kAllReduce) return all_reduce.seconds(bytes);
+  const double latency = all_reduce.seconds(0);
+  return latency + (all_reduce.seconds(bytes) - latency) / 2;
+}
+
 }  // namespace
 
 Result<MachineRates> MachineRates::measure(const std::shared_ptr<DeviceSet>& device_set,
@@ -84,23 +132,12 @@ Result<MachineRates> MachineRates::measure(const std::shared_ptr<DeviceSet>& dev
     if (!rates.copies_.empty() || !spec.is_gpu()) continue;
     ARGOSY_ASSIGN_OR_RETURN(rates.copies_, measure_copies(*device_set, spec));
   }
-  const int all = static_cast<int>(devices.size());
-  for (int size = 2; size <= all; size = size < all ? std::min(2 * size, all) : all + 1) {
-    Group group{.devices = size};
-    std::vector<std::pair<double, double>> points;
-    for (const std::int64_t bytes : kSizes) {
-      ARGOSY_ASSIGN_OR_RETURN(const double chain, chain_seconds(device_set, devices, size, bytes, kChain));
-      if (points.empty()) {
-        ARGOSY_ASSIGN_OR_RETURN(group.start, chain_seconds(device_set, devices, size, bytes, 1));
-        points.emplace_back(bytes, std::max(0.0, chain - group.start) / (kChain - 1));
-        group.start = std::max(0.0, group.start - points[0].second);
-      } else {
-        points.emplace_back(bytes, std::max(0.0, chain - group.start) / kChain);
-      }
-    }
-    group.all_reduce = Curve(std::move(points));
-    rates.groups_.push_back(std::move(group));
-  }
+  if (devices.size() < 2) return rates;
+  ARGOSY_ASSIGN_OR_RETURN(rates.groups_, measure_groups(device_set, devices));
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<DeviceSet> plain, without_links(devices));
+  if (plain == nullptr) return rates;
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Group> work, measure_groups(plain, devices));
+  for (std::size_t i = 0; i < work.size(); ++i) rates.groups_[i].work = work[i].all_reduce;
   return rates;
 }
 
@@ -111,10 +148,13 @@ const MachineRates::Group* MachineRates::group_of(int devices) const {
 
 double MachineRates::collective_seconds(Travel travel, int devices, double bytes) const {
   const Group* const group = devices > 1 ? group_of(devices) : nullptr;
-  if (group == nullptr) return 0;
-  if (travel == Travel::kAllReduce) return group->all_reduce.seconds(bytes);
-  const double latency = group->all_reduce.seconds(0);
-  return latency + (group->all_reduce.seconds(bytes) - latency) / 2;
+  return group != nullptr ? part_of(group->all_reduce, travel, bytes) : 0;
+}
+
+double MachineRates::collective_work_seconds(Travel travel, int devices, double bytes) const {
+  const Group* const group = devices > 1 ? group_of(devices) : nullptr;
+  return group != nullptr ? std::min(part_of(group->work, travel, bytes), collective_seconds(travel, devices, bytes))
+                          : 0;
 }
 
 double MachineRates::start_seconds(int devices) const {

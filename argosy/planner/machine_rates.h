@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "argosy/planner/curve.h"
@@ -20,27 +21,33 @@ enum class Travel : char {
 
 class MachineRates {
  public:
+  // The collectives of so many devices.
+  struct Group {
+    int devices = 2;
+    double start = 0;  // seconds that a step takes to start on them, beyond one device
+    Curve all_reduce;  // from the last device's arrival to the end, by bytes of the global value
+    Curve work;        // the part that takes cores: links of emulated GPUs only make it wait
+  };
+
+  MachineRates() = default;  // nothing takes time
+  // `groups`: by number of devices, rising.
+  MachineRates(Curve copies, std::vector<Group> groups) : copies_(std::move(copies)), groups_(std::move(groups)) {}
   // Of the first 2, 4, … and all of `devices`, which are in `device_set`. Takes some 0.1 s, more with slow links.
   static Result<MachineRates> measure(const std::shared_ptr<DeviceSet>& device_set,
                                       const std::vector<DeviceSpec>& devices);
 
   // Between the host and a device, one way.
   double copy_seconds(double bytes) const { return copies_.seconds(bytes); }
-  // From the last device's arrival to the end. `bytes`: the global value.
+  // `bytes`: the global value.
   double collective_seconds(Travel travel, int devices, double bytes) const;
-  // A step's start on so many devices, beyond that on one.
+  double collective_work_seconds(Travel travel, int devices, double bytes) const;
   double start_seconds(int devices) const;
 
  private:
-  struct Group {
-    int devices = 2;
-    double start = 0;  // seconds of a step with nothing but one small collective
-    Curve all_reduce;
-  };
   const Group* group_of(int devices) const;
 
   Curve copies_;
-  std::vector<Group> groups_;  // by number of devices, rising
+  std::vector<Group> groups_;
 };
 
 }  // namespace argosy

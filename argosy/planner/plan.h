@@ -15,13 +15,15 @@ namespace argosy {
 
 // Of a step. Seconds are those of the machine's present devices, measured when the plan was made.
 struct Prediction {
-  double step_seconds = 0;         // from a batch's feed to its loss
+  double step_seconds = 0;         // from one step's loss to the next one's
   double samples_per_second = 0;   // of the global batch
   double spread = 0;               // of step_seconds, of 1: how far the measured steps lay apart
+  double input = 0;                // the part in which devices wait for the next batch
   double exposed_collectives = 0;  // seconds that the step would take less if collectives took no time
   double exposed_copies = 0;       // likewise for copies between host and devices
   double collectives = 0;          // seconds of all collectives together
   double compute = 0;              // seconds of kernels and copies on the busiest device
+  std::string disturbed = {};      // "other programs took 1.3 of 2 cores": while it was measured; "": they did not
 };
 
 // A collective, and what it takes.

@@ -11,6 +11,7 @@
 #include "argosy/planner/probe.h"
 #include "argosy/planner/runners_up.h"
 #include "argosy/planner/step_simulator.h"
+#include "argosy/train/report/interleaved_rates.h"
 #include "argosy/train/report/memory_check.h"
 #include "argosy/train/report/step_cost.h"
 
@@ -44,11 +45,14 @@ class Planner {
       ARGOSY_ASSIGN_OR_RETURN(given, candidate_of(options_.strategy, devices_, batch_));
     }
     ARGOSY_ASSIGN_OR_RETURN(device_set_, DeviceSet::make(options_.devices));
+    CoreUseMeter cores;
+    const std::int64_t began = now_nanos();
     ARGOSY_ASSIGN_OR_RETURN(
         probes_,
         Probes::run({.model = model_, .options = options_, .data = data_, .devices = devices_, .batch = batch_},
                     how_.probe_seconds));
     ARGOSY_ASSIGN_OR_RETURN(rates_, MachineRates::measure(device_set_, devices_));
+    disturbed_ = disturbed(cores.read(), available_cores(), seconds_since(began));
     ARGOSY_RETURN_IF_ERROR(try_all(given));
     const std::optional<std::size_t> chosen = given ? std::optional<std::size_t>(0) : fastest();
     if (!chosen || !all_[*chosen].tried.impossible.empty()) return does_not_fit(chosen.value_or(largest()));
@@ -130,6 +134,8 @@ class Planner {
                  .exposed_copies = std::max(0.0, all.seconds - no_copies.seconds),
                  .collectives = all.collective_seconds,
                  .compute = *std::max_element(all.busy_seconds.begin(), all.busy_seconds.end())};
+    p.input = std::max(0.0, probes_.input_seconds() - p.step_seconds);
+    p.step_seconds += p.input;
     p.samples_per_second = static_cast<double>(batch_) / p.step_seconds;
     return p;
   }
@@ -184,6 +190,7 @@ class Planner {
               .memory = {},
               .alternatives = {},
               .not_tried = not_tried_};
+    plan.predicted.disturbed = disturbed_;
     for (const std::string& node : how_.nodes) {
       ARGOSY_ASSIGN_OR_RETURN(PlannedNode told, parallel.planned(node));
       plan.asked.push_back(std::move(told));
@@ -224,6 +231,7 @@ class Planner {
   MachineRates rates_;
   std::vector<Evaluated> all_;
   int not_tried_ = 0;
+  std::string disturbed_;
 };
 
 }  // namespace

@@ -35,6 +35,27 @@ std::string kind_of(const DeviceSpec& spec) {
   return str_cat(device_kind_name(spec.kind), " ", spec.cores, " cores at ", spec.speed);
 }
 
+Result<std::unique_ptr<data::Loader>> open_loader(const ProbeRequest& request, std::int64_t batch) {
+  return data::Loader::open(request.data, {.batch = std::min(batch, request.data.size()),
+                                           .shuffle = false,
+                                           .drop_last = true,
+                                           .threads = request.options.input_threads});
+}
+
+// Seconds in which the loader makes a batch, when it does nothing else.
+Result<double> measure_input(const ProbeRequest& request, double seconds) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto loader, open_loader(request, request.batch));
+  const int ahead = loader->options().prefetch + 1;
+  for (int i = 0; i < ahead; ++i) ARGOSY_RETURN_IF_ERROR(loader->next().status());  // made before they were asked for
+  const std::int64_t began = now_nanos();
+  int made = 0;
+  while (made < 2 || (made < kMostRounds && seconds_since(began) < seconds)) {
+    ARGOSY_RETURN_IF_ERROR(loader->next().status());
+    ++made;
+  }
+  return seconds_since(began) / made;
+}
+
 // The model on one device, with variables of its own.
 class OneDevice {
  public:
@@ -60,15 +81,18 @@ class OneDevice {
   Status prepare(std::int64_t batch) {
     if (!initialized_) ARGOSY_RETURN_IF_ERROR(program_->initialize());
     initialized_ = true;
-    data::LoaderOptions options{.batch = batch, .shuffle = false, .prefetch = 1};
-    ARGOSY_ASSIGN_OR_RETURN(const auto loader, data::Loader::open(request_.data, options));
-    ARGOSY_ASSIGN_OR_RETURN(const data::Batch examples, loader->next());
-    feeds_ = feeds_of(examples, components_);
-    for (int i = 0; i < 2; ++i) ARGOSY_RETURN_IF_ERROR(program_->step(feeds_).status());  // compiles, records
+    loader_.reset();
+    ARGOSY_ASSIGN_OR_RETURN(loader_, open_loader(request_, batch));
+    for (int i = 0; i < 2; ++i) {  // compiles, records
+      ARGOSY_RETURN_IF_ERROR(next_batch());
+      ARGOSY_RETURN_IF_ERROR(program_->step(feeds_).status());
+    }
     return ok_status();
   }
 
+  // Of a fresh batch, as in training: meanwhile the loader makes the next one.
   Result<double> step_seconds() {
+    ARGOSY_RETURN_IF_ERROR(next_batch());
     const std::int64_t start = now_nanos();
     ARGOSY_RETURN_IF_ERROR(program_->step(feeds_).status());
     return seconds_since(start);
@@ -84,6 +108,7 @@ class OneDevice {
       ARGOSY_ASSIGN_OR_RETURN(const double plain, step_seconds());
       wall.push_back(plain);
       StepStats stats{.keep_ops = true};
+      ARGOSY_RETURN_IF_ERROR(next_batch());
       ARGOSY_RETURN_IF_ERROR(program_->step(feeds_, &stats).status());
       for (const OpRecord& op : stats.ops) {
         by_node[{op.node, op.op}].push_back(static_cast<double>(op.end_nanos - op.start_nanos) * 1e-9);
@@ -98,6 +123,12 @@ class OneDevice {
 
  private:
   OneDevice(const ProbeRequest& request, const DeviceSpec& spec) : request_(request), spec_(spec) {}
+
+  Status next_batch() {
+    ARGOSY_ASSIGN_OR_RETURN(const data::Batch examples, loader_->next());
+    feeds_ = feeds_of(examples, components_);
+    return ok_status();
+  }
 
   // An asynchronous device only enqueues: there the step's time is spread over its ops by a roofline of their costs.
   void add_ops(const Graph& graph, std::map<std::pair<std::string, std::string>, std::vector<double>>& by_node,
@@ -134,6 +165,7 @@ class OneDevice {
   std::shared_ptr<DeviceSet> device_set_;
   std::unique_ptr<CompiledModel> program_;
   std::vector<std::size_t> components_;
+  std::unique_ptr<data::Loader> loader_;
   std::vector<Tensor> feeds_;
   bool initialized_ = false, measured_ = false;
 };
@@ -244,6 +276,7 @@ Result<Probes> Probes::run(const ProbeRequest& request, double seconds) {
     }
   }
   const double parts = static_cast<double>(kinds.size()) + (probes.devices_ > 1 ? 0.5 : 0);
+  ARGOSY_ASSIGN_OR_RETURN(probes.input_seconds_, measure_input(request, seconds / 20));
   for (const DeviceSpec& spec : kinds) {
     ARGOSY_ASSIGN_OR_RETURN(probes.by_kind_[kind_of(spec)], probe_kind(request, spec, seconds / parts));
   }

@@ -38,12 +38,14 @@ class Probes {
   // RESOURCE_EXHAUSTED ARG-MEM-002: not one example fits a device.
   static Result<Probes> run(const ProbeRequest& request, double seconds);
   const Probed& of(const DeviceSpec& spec) const;
-  double slowdown(int devices) const;  // of so many that run at once
-  double spread() const;               // the worst
+  double slowdown(int devices) const;                      // of so many that run at once
+  double spread() const;                                   // the worst
+  double input_seconds() const { return input_seconds_; }  // in which the loader makes a global batch
 
  private:
   std::map<std::string, Probed> by_kind_;
   double slowdown_ = 1;  // of all devices
+  double input_seconds_ = 0;
   int devices_ = 1;
 };
 

@@ -11,14 +11,18 @@ namespace argosy {
 namespace {
 
 constexpr double kForwardSeconds = 5e-8;  // of what the executor does itself
+constexpr double kNothing = 1e-12;        // seconds: rounding of sums
 
 // A collective of the step: its members, and how long it takes once all have started.
 struct Round {
   std::vector<std::int32_t> members;  // instructions
   int started = 0;
-  double seconds = 0;
+  double seconds = 0;       // alone on the machine
+  double work = 0;          // the part of them that takes cores; the rest waits for links
+  double left = 0;          // of the work
   bool on_streams = false;  // beside the devices' own work; else the last member's device does it
-  double end = -1;          // when it is done; negative: not known yet
+  double earliest = 0;      // its end, once it runs
+  enum class State : char { kWaits, kQueued, kRuns, kDone } state = State::kWaits;
 };
 
 // What a device does now.
@@ -118,6 +122,7 @@ class Simulation {
     const double bytes = std::max(in, out);
     const int members = static_cast<int>(round.members.size());
     round.seconds = options_.rates->collective_seconds(travel, members, bytes);
+    round.work = options_.rates->collective_work_seconds(travel, members, bytes);
     const HostPlaces places{
         .cores = cores, .link_bytes_per_second = link, .own_devices = true, .bytes = static_cast<std::size_t>(bytes)};
     const auto d = static_cast<std::size_t>(step_.instructions[static_cast<std::size_t>(round.members[0])].device);
@@ -145,12 +150,13 @@ class Simulation {
       Round& round = rounds_[static_cast<std::size_t>(r)];
       ++walk.at;
       if (++round.started < static_cast<int>(round.members.size())) continue;
+      round.left = round.work;
       if (round.on_streams || round.seconds == 0) {
-        // One collective after another on the communication streams.
-        round.end = std::max(now_, streams_free_) + round.seconds;
-        streams_free_ = round.end;
+        round.state = Round::State::kQueued;
+        queue_.push_back(r);
         continue;
       }
+      round.state = Round::State::kRuns;
       walk.running = i;
       walk.round = r;
       walk.left = round.seconds;
@@ -158,21 +164,51 @@ class Simulation {
     }
   }
 
+  // One collective after another on the communication streams. True: one has ended, or has begun.
+  bool run_queue() {
+    bool any = false;
+    while (next_in_queue_ < queue_.size()) {
+      Round& round = rounds_[static_cast<std::size_t>(queue_[next_in_queue_])];
+      if (round.state == Round::State::kQueued) {
+        round.state = Round::State::kRuns;
+        round.earliest = now_ + round.seconds;  // links are paced from its start
+        any = true;
+      }
+      if (round.left > kNothing || round.earliest > now_ + kNothing) break;
+      end(round);
+      ++next_in_queue_;
+      any = true;
+    }
+    return any;
+  }
+
+  void end(Round& round) {
+    round.state = Round::State::kDone;
+    for (const std::int32_t i : round.members) done_[static_cast<std::size_t>(i)] = 1;
+  }
+
+  Round* running_round() {
+    return next_in_queue_ < queue_.size() ? &rounds_[static_cast<std::size_t>(queue_[next_in_queue_])] : nullptr;
+  }
+
   // To the next end of an instruction or a collective. False: nothing runs any more.
   bool advance() {
-    bool again = true;
-    while (again) {  // ends at this very time let others start
+    for (bool again = true; again;) {  // ends at this very time let others start
       again = false;
       for (std::size_t d = 0; d < walks_.size(); ++d) {
         const std::size_t before = walks_[d].at;
         start(d);
         again = again || walks_[d].at != before;
       }
-      again = end_rounds() || again;
+      again = run_queue() || again;
     }
     double demand = 0;
-    for (std::size_t d = 0; d < walks_.size(); ++d) {
-      if (walks_[d].running >= 0 && shares_cores(d) && d > 0) demand += spec(d).cores * spec(d).speed;
+    for (std::size_t d = 1; d < walks_.size(); ++d) {
+      if (walks_[d].running >= 0 && shares_cores(d)) demand += spec(d).cores * spec(d).speed;
+    }
+    Round* const round = running_round();
+    if (round != nullptr && round->left > 0) {
+      demand += std::min(static_cast<double>(round->members.size()), static_cast<double>(options_.cores));
     }
     const double rate = std::min(1.0, options_.cores / std::max(demand, 1e-9));
     double step = -1;
@@ -180,37 +216,25 @@ class Simulation {
     for (std::size_t d = 0; d < walks_.size(); ++d) {
       if (walks_[d].running >= 0) consider(walks_[d].left / (shares_cores(d) ? rate : 1));
     }
-    for (const Round& round : rounds_) {
-      if (round.end > now_) consider(round.end - now_);
-    }
+    if (round != nullptr) consider(round->left > kNothing ? round->left / rate : round->earliest - now_);
     if (step < 0) return false;
     now_ += step;
-    for (std::size_t d = 0; d < walks_.size(); ++d) {
-      Walk& walk = walks_[d];
-      if (walk.running < 0) continue;
-      walk.left -= step * (shares_cores(d) ? rate : 1);
-      if (walk.left > 1e-12) continue;
-      if (walk.round < 0) {
-        done_[static_cast<std::size_t>(walk.running)] = 1;
-        ++walk.at;
-      } else {
-        rounds_[static_cast<std::size_t>(walk.round)].end = now_;  // `at` is past it already
-      }
-      walk.running = walk.round = -1;
-    }
-    end_rounds();
+    if (round != nullptr && round->left > 0) round->left -= step * rate;
+    for (std::size_t d = 0; d < walks_.size(); ++d) step_walk(walks_[d], step * (shares_cores(d) ? rate : 1));
     return true;
   }
 
-  bool end_rounds() {
-    bool any = false;
-    for (Round& round : rounds_) {
-      if (round.end < 0 || round.end > now_ + 1e-12) continue;
-      round.end = -2;
-      for (const std::int32_t i : round.members) done_[static_cast<std::size_t>(i)] = 1;
-      any = true;
+  void step_walk(Walk& walk, double seconds) {
+    if (walk.running < 0) return;
+    walk.left -= seconds;
+    if (walk.left > kNothing) return;
+    if (walk.round < 0) {
+      done_[static_cast<std::size_t>(walk.running)] = 1;
+      ++walk.at;
+    } else {
+      end(rounds_[static_cast<std::size_t>(walk.round)]);  // `at` is past it already
     }
-    return any;
+    walk.running = walk.round = -1;
   }
 
   bool finished() const {
@@ -225,9 +249,11 @@ class Simulation {
   std::vector<double> durations_;       // by instruction
   std::vector<std::int32_t> round_of_;  // by instruction; -1: no collective
   std::vector<Round> rounds_;
-  std::vector<Walk> walks_;  // by device
-  std::vector<char> done_;   // by instruction
-  double now_ = 0, streams_free_ = 0;
+  std::vector<Walk> walks_;          // by device
+  std::vector<char> done_;           // by instruction
+  std::vector<std::int32_t> queue_;  // rounds on streams, in starting order
+  std::size_t next_in_queue_ = 0;
+  double now_ = 0;
 };
 
 }  // namespace

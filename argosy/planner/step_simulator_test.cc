@@ -58,6 +58,10 @@ class Chains {
   std::shared_ptr<DeviceSet> set_;
 };
 
+Value all_reduce_of(Value part, int d) {
+  return all_reduce({part}, {.group = "g", .rank = d, .size = 2}, str_cat("sum", d))[0];
+}
+
 constexpr double kNear = 1e-5;  // the executor's own instructions
 
 TEST(StepSimulator, AChainTakesTheSum) {
@@ -107,6 +111,46 @@ TEST(StepSimulator, ACollectiveStartsWithItsLastMember) {
   const SimulatedStep step = c.run({x, y}, ends, 64);
   EXPECT_NEAR(step.seconds, 3.5, kNear);
   EXPECT_NEAR(step.collective_seconds, 0, kNear);  // no rates: nothing travels
+}
+
+// Two devices work for 1 s, sum 64 KiB (which takes 4 s) and meanwhile work for `beside` seconds, then end.
+double with_a_sum(const std::string& emulate, double beside, double all_reduce, double work, int cores) {
+  Chains c(emulate);
+  std::vector<Value> ends;
+  const Value feeds[] = {c.source(0), c.source(1)};
+  for (int d = 0; d < 2; ++d) {
+    const Value part = c.op(d, str_cat("part", d), {feeds[d]}, 1.0);
+    const auto on = c.graph.device(str_cat("/device:GPU:", d));
+    const Value sum = all_reduce_of(part, d);
+    const Value other = c.op(d, str_cat("other", d), {part}, beside);
+    c.seconds[str_cat("end", d)] = 0.5;
+    ends.push_back(c.graph.add("Add", {sum, other}, {}, str_cat("end", d)));
+  }
+  const MachineRates rates(
+      Curve(), {{.devices = 2, .start = 0, .all_reduce = Curve({{1, all_reduce}}), .work = Curve({{1, work}})}});
+  return c.run({feeds[0], feeds[1]}, ends, cores, &rates).seconds;
+}
+
+TEST(StepSimulator, ACollectiveOverLinksIsHiddenBehindWork) {
+  const char* const kLinks = "gpu:1GiB,gpu:1GiB;link=1GB/s";
+  EXPECT_NEAR(with_a_sum(kLinks, 0, 4, 0, 64), 5.5, kNear);
+  EXPECT_NEAR(with_a_sum(kLinks, 3, 4, 0, 64), 5.5, kNear);
+  EXPECT_NEAR(with_a_sum(kLinks, 6, 4, 0, 64), 7.5, kNear);
+}
+
+TEST(StepSimulator, ItsWorkTakesCoresFromTheDevices) {
+  const char* const kLinks = "gpu:1GiB,gpu:1GiB;link=1GB/s";
+  const int each = DeviceSet::make({.emulate = kLinks}).value()->device(1).spec().cores;
+  // 1 s of its work on two threads beside two devices, on the devices' cores alone.
+  const double beside = with_a_sum(kLinks, 6, 4, 1, 2 * each);
+  EXPECT_GT(beside, 7.5 + 0.1);
+  EXPECT_LT(beside, 7.5 + 1.5);
+  EXPECT_NEAR(with_a_sum(kLinks, 6, 4, 1, 64), 7.5, kNear);
+}
+
+TEST(StepSimulator, ASmallCollectiveWithoutLinksHoldsUpTheLastDevice) {
+  EXPECT_NEAR(with_a_sum("2", 0, 4, 4, 64), 5.5, kNear);
+  EXPECT_NEAR(with_a_sum("2", 3, 4, 4, 64), 8.5, kNear);  // done by a device in between
 }
 
 }  // namespace

@@ -5,11 +5,13 @@
 #include <optional>
 #include <vector>
 
+#include "argosy/strategy/data_parallel/data_parallel.h"
+
 namespace argosy {
 
 namespace {
 
-constexpr int kMostDevices = 1024;  // of one box, and of micro-batches
+constexpr int kMostDevices = 1024;  // of one box
 
 // A key with a number.
 struct Key {
@@ -20,8 +22,9 @@ struct Key {
   const char* meaning;  // of the number
 };
 constexpr Key kKeys[] = {
-    {"dp", &StrategySpec::dp, 1, kMostDevices, "dp=2", "the number of devices"},
-    {"accumulate", &StrategySpec::accumulate, 1, kMostDevices, "dp,accumulate=4", "micro-batches per device and step"},
+    {"dp", &StrategySpec::dp, 1, kMostDevices, "dp", "the number of devices"},
+    {"accumulate", &StrategySpec::accumulate, 1, kMostMicroBatches, "dp,accumulate=4",
+     "micro-batches per device and step"},
     {"zero", &StrategySpec::zero, 0, 1, "dp,zero=1", "0 or 1: whether the optimizer's slots are sharded"},
 };
 

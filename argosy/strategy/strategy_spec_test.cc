@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "argosy/strategy/data_parallel/data_parallel.h"
+
 namespace argosy {
 namespace {
 
@@ -24,7 +26,7 @@ TEST(StrategySpec, ReadsEveryKeyInAnyOrder) {
 
 TEST(StrategySpec, ItsTextReadsBackAsItself) {
   for (const int dp : {0, 1, 3, 1024}) {
-    for (const int accumulate : {1, 2, 1024}) {
+    for (const int accumulate : {1, 2, kMostMicroBatches}) {
       for (const int zero : {0, 1}) {
         const StrategySpec spec{.dp = dp, .accumulate = accumulate, .zero = zero};
         EXPECT_EQ(parsed(spec.to_string()), spec) << spec.to_string();
@@ -71,22 +73,22 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"pipeline=4", "\"pipeline\" is none of", "--strategy dp"}, Bad{"=2", "\"\" is none of", "--strategy dp"},
         Bad{"auto,zero=1", "stands alone", "--strategy auto"},
         Bad{"dp,@plan.json", "stands alone", "--strategy @plan.json"},
-        Bad{"dp=", "dp=\"\" is no whole number", "--strategy dp=2"},
-        Bad{"dp=two", "dp=\"two\" is no whole number", "--strategy dp=2"},
-        Bad{"dp=2.0", "is no whole number", "--strategy dp=2"}, Bad{"dp=+2", "is no whole number", "--strategy dp=2"},
-        Bad{"dp=0x2", "is no whole number", "--strategy dp=2"}, Bad{"dp=2=2", "is no whole number", "--strategy dp=2"},
-        Bad{"dp=99999999999999999999", "is no whole number", "--strategy dp=2"},
-        Bad{"dp=0", "dp=0 is not from 1 to 1024", "--strategy dp=2"},
-        Bad{"dp=-1", "dp=-1 is not from 1", "--strategy dp=2"},
-        Bad{"dp=1025", "dp=1025 is not from 1", "--strategy dp=2"},
-        Bad{"dp=4294967297", "is not from 1", "--strategy dp=2"},
+        Bad{"dp=", "dp=\"\" is no whole number", "--strategy dp"},
+        Bad{"dp=two", "dp=\"two\" is no whole number", "--strategy dp"},
+        Bad{"dp=2.0", "is no whole number", "--strategy dp"}, Bad{"dp=+2", "is no whole number", "--strategy dp"},
+        Bad{"dp=0x2", "is no whole number", "--strategy dp"}, Bad{"dp=2=2", "is no whole number", "--strategy dp"},
+        Bad{"dp=99999999999999999999", "is no whole number", "--strategy dp"},
+        Bad{"dp=0", "dp=0 is not from 1 to 1024", "--strategy dp"},
+        Bad{"dp=-1", "dp=-1 is not from 1", "--strategy dp"}, Bad{"dp=1025", "dp=1025 is not from 1", "--strategy dp"},
+        Bad{"dp=4294967297", "is not from 1", "--strategy dp"},
         Bad{"accumulate", "accumulate wants a number", "--strategy dp,accumulate=4"},
+        Bad{"dp,accumulate=65", "accumulate=65 is not from 1 to 64", "--strategy dp,accumulate=4"},
         Bad{"dp,accumulate=0", "accumulate=0 is not from 1", "--strategy dp,accumulate=4"},
         Bad{"zero", "zero wants a number", "--strategy dp,zero=1"},
         Bad{"dp,zero=2", "zero=2 is not from 0 to 1", "--strategy dp,zero=1"},
         Bad{"dp,zero=-1", "zero=-1 is not from 0 to 1", "--strategy dp,zero=1"},
-        Bad{"dp,dp", "dp is given twice", "--strategy dp=2"},
-        Bad{"dp=2,zero=1,dp=2", "dp is given twice", "--strategy dp=2"},
+        Bad{"dp,dp", "dp is given twice", "--strategy dp"},
+        Bad{"dp=2,zero=1,dp=2", "dp is given twice", "--strategy dp"},
         Bad{"zero=1,zero=0", "zero is given twice", "--strategy dp,zero=1"}));
 
 TEST(StrategySpec, CheckComparesWithDevicesAndBatch) {

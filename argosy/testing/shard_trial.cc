@@ -86,17 +86,19 @@ double tolerance_of(const Tensor& output, const RandomCase& c) {
 Tensor with_local_size(const Tensor& sizes, const LocalSize& s, std::int64_t size, std::int64_t own,
                        const Shape& output) {
   Tensor local = Tensor::zeros(sizes.dtype(), sizes.shape());
-  for (std::int64_t i = 0; i < sizes.elements(); ++i) {
-    const auto scaled = [&](std::int64_t v) {
-      if (v == -1 && own == 0 && i < output.rank()) v = output[static_cast<int>(i)];
-      return i == s.element && v >= 0 ? v / size * own : v;
-    };
-    if (sizes.dtype() == DType::kInt32) {
-      local.data<std::int32_t>()[i] = static_cast<std::int32_t>(scaled(sizes.data<std::int32_t>()[i]));
-    } else {
-      local.data<std::int64_t>()[i] = scaled(sizes.data<std::int64_t>()[i]);
+  const auto scaled = [&](std::int64_t i, std::int64_t v) {
+    if (v == -1 && own == 0 && i < output.rank()) v = output[static_cast<int>(i)];
+    return i == s.element && v >= 0 ? v / size * own : v;
+  };
+  const Status done = dispatch<NumberTypes>(sizes.dtype(), "size", [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      for (std::int64_t i = 0; i < sizes.elements(); ++i) {
+        local.data<T>()[i] = static_cast<T>(scaled(i, static_cast<std::int64_t>(sizes.data<T>()[i])));
+      }
     }
-  }
+    return ok_status();
+  });
+  static_cast<void>(done);
   return local;
 }
 
@@ -151,7 +153,30 @@ Result<CaseResult> run_case(const RandomCase& c) {
   return result;
 }
 
-Result<ShardingRule> rule_of_case(const RandomCase& c, const CaseResult& result) {
+std::int64_t size_of_factor(const RandomCase& c, const CaseResult& result, const ShardingRule& rule,
+                            const Candidate& candidate) {
+  const std::int64_t known = rule.factors[static_cast<std::size_t>(candidate.factor)].size;
+  if (known >= 0) return known;
+  const auto size = [](const Placement& p, const Tensor& t) {
+    return p.is_shard() && t.valid() ? t.shape()[p.dim] / (p.rounds * p.unit) : 0;
+  };
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    if (const std::int64_t n = size(candidate.inputs[i], data_of(c.inputs[i])); n > 0) return n;
+  }
+  for (std::size_t k = 0; k < result.outputs.size(); ++k) {
+    if (const std::int64_t n = size(candidate.outputs[k], result.outputs[k]); n > 0) return n;
+  }
+  return 0;
+}
+
+Result<ShardingRule> rule_of_case(const RandomCase& c, const CaseResult& result, int hidden) {
+  int count = 0;
+  const auto is_hidden = [&] { return hidden > 0 && ++count % hidden == 0; };
+  const auto seen = [&](const Shape& shape) {
+    std::vector<std::int64_t> sizes(shape.sizes().begin(), shape.sizes().end());
+    for (std::int64_t& s : sizes) s = is_hidden() ? PartialShape::kUnknown : s;
+    return PartialShape(std::move(sizes));
+  };
   AttrMap attrs = c.attrs;
   ARGOSY_ASSIGN_OR_RETURN(const auto dtypes, arg_dtypes(c.op->input_args, attrs));
   ARGOSY_RETURN_IF_ERROR(complete_attrs(*c.op, dtypes, attrs));
@@ -161,15 +186,18 @@ Result<ShardingRule> rule_of_case(const RandomCase& c, const CaseResult& result)
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     const Tensor data = data_of(c.inputs[i]);
     const bool by_handle = dtypes[i] == DType::kResource;
-    shapes.push_back(by_handle ? PartialShape::scalar() : data.valid() ? PartialShape(data.shape()) : PartialShape());
-    facts.push_back(data.valid() ? HandleFact{data.dtype(), PartialShape(data.shape())} : HandleFact{});
+    shapes.push_back(by_handle ? PartialShape::scalar() : data.valid() ? seen(data.shape()) : PartialShape());
+    facts.push_back(data.valid() ? HandleFact{data.dtype(), by_handle ? seen(data.shape()) : shapes.back()}
+                                 : HandleFact{});
     if ((dtypes[i] != DType::kInt32 && dtypes[i] != DType::kInt64) || !data.valid() || data.elements() > 1024) continue;
     ints[i].emplace();
     for (std::int64_t k = 0; k < data.elements(); ++k) {
-      ints[i]->push_back(data.dtype() == DType::kInt32 ? data.data<std::int32_t>()[k] : data.data<std::int64_t>()[k]);
+      const std::int64_t v =
+          data.dtype() == DType::kInt32 ? data.data<std::int32_t>()[k] : data.data<std::int64_t>()[k];
+      ints[i]->push_back(is_hidden() ? std::nullopt : std::optional(v));
     }
   }
-  for (const Tensor& t : result.outputs) outputs.push_back(t.valid() ? PartialShape(t.shape()) : PartialShape());
+  for (const Tensor& t : result.outputs) outputs.push_back(t.valid() ? seen(t.shape()) : PartialShape());
   std::vector<const PartialShape*> shape_pointers;
   std::vector<const PartialInts*> int_pointers;
   std::vector<const HandleFact*> handles;
@@ -198,7 +226,7 @@ std::string misfit(const RandomCase& c, const CaseResult& result, const Sharding
         const std::int64_t size = rule.factors[static_cast<std::size_t>(f)].size;
         product = size < 0 || product < 0 ? -1 : product * size;
       }
-      if (!o.dims[d].empty() && product != t.shape()[static_cast<int>(d)]) {
+      if (!o.dims[d].empty() && product >= 0 && product != t.shape()[static_cast<int>(d)]) {
         return str_cat(what, " ", at, " has ", t.shape()[static_cast<int>(d)], " along dimension ", d, ", in the rule ",
                        product);
       }

@@ -24,8 +24,13 @@ Tensor variable_case(const Tensor& value);
 // Runs the case on its first CPU kernel. The case's own variables keep their values.
 Result<CaseResult> run_case(const RandomCase& c);
 
-// The rule of the case's node; shapes of outputs are those of `result`.
-Result<ShardingRule> rule_of_case(const RandomCase& c, const CaseResult& result);
+// The rule of the case's node; shapes of outputs are those of `result`. Every `hidden`-th size and integer is not known
+// (0: all are).
+Result<ShardingRule> rule_of_case(const RandomCase& c, const CaseResult& result, int hidden = 0);
+
+// The elements of the factor that the candidate shards, also where the rule does not know them; 0: there are none.
+std::int64_t size_of_factor(const RandomCase& c, const CaseResult& result, const ShardingRule& rule,
+                            const Candidate& candidate);
 
 struct TrialOutcome {
   enum class Kind : char {

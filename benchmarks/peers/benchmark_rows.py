@@ -6,7 +6,8 @@ CORES = len(os.sched_getaffinity(0))
 
 class Row:
     """One kind of work. `ours` is (arguments of argosy, name of its row); a peer's value is its script's arguments, its
-    name the script's and, behind a blank, how it is run ("torch graph").
+    name the script's and, behind a blank, how it is run ("torch graph"). `variants` are others of ours on the same work
+    ("argosy dp"): commands, with "{program}" and "{python}" in them; they are no peers.
 
     `targets`: what is wanted, each (kind, value): "peers": as many times as good as the best peer; the name of a peer:
     than it; "limit": this share of the limit; "most", "least": the figure itself; "above limit": so much more than the
@@ -14,12 +15,23 @@ class Row:
     """
 
     of_memory = False
+    rounds = None  # at most so many; None: as many as asked for
 
-    def __init__(self, name, ours, target=None, cores=CORES, targets=(), peer_row=None, limit_of=None, **peers):
+    def __init__(self, name, ours, target=None, cores=CORES, targets=(), peer_row=None, limit_of=None, variants=None,
+                 limit_from=None, **peers):
         self.name, self.ours, self.cores, self.peers = name, ours, cores, peers
+        self.variants = dict(variants or {})
         self.targets = list(targets) or ([("peers", target)] if target is not None else [])
         self.peer_row = peer_row  # the name of a peer's row, where its process has several
         self.limit_of = limit_of  # a contestant that is no peer but the limit
+        self.limit_from = limit_from  # (contestant, n): the limit is n times its figure
+
+    def ours_by_name(self):
+        """Contestant: command, of ours."""
+        return {"argosy": ["{program}", *self.ours[0]]} | self.variants
+
+    def script(self, peer):
+        return f"peer_{peer}.py"
 
     def memory(self):
         """The same processes, by their peak resident memory: at most three quarters of the leanest peer's."""

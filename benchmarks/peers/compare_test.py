@@ -6,9 +6,11 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,6 +34,22 @@ def compare(*words, code=0, **environment):
     if done.returncode != code:
         raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done
+
+
+def until(holds, seconds=60):
+    began = time.monotonic()
+    while not holds():
+        if time.monotonic() - began > seconds:
+            raise AssertionError("it did not come true in time")
+        time.sleep(0.02)
+
+
+def runs(pid):
+    """Whether the process is alive; one that nobody has waited for is not."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 class Rows(unittest.TestCase):
@@ -66,6 +84,97 @@ class Rows(unittest.TestCase):
                     for kind, _ in row.targets:
                         known = {"peers", "limit", "most", "least", "above limit"} | set(row.peers) | set(names)
                         self.assertIn(kind, known, row.name)
+
+
+class Strategies(unittest.TestCase):
+    # What this build may not know yet, or what a busy machine does not say; nothing else may be missing.
+    LATER = ("does not know argosy", "there is no sharding_test", "sharding_test does not know", "not measured: ")
+
+    def test_every_row_runs_or_names_what_it_lacks(self):
+        done = compare("strategies", "--sizes", "tiny", "--quick", "--seconds", "0.01", "--json")
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual({row["row"].split()[0] for row in rows},
+                         {"S01", "S02", "S04", "S08", "S09", "S11", "S13", "S14"})
+        for row in rows:
+            if "argosy" in row["missing"]:
+                self.assertTrue(any(text in row["missing"]["argosy"] for text in self.LATER), row)
+                self.assertNotIn("S01", row["row"])
+                continue
+            self.assertEqual(set(row["figures"]["argosy"]), {"unit", "best", "median", "spread", "limit"})
+            self.assertFalse([name for name in row["figures"] if not name.startswith("argosy")])
+            for name, why in row["missing"].items():
+                if not name.startswith("argosy"):
+                    self.assertIn("not set up", why)
+        plain = {row["row"]: row for row in rows}["S09 batches of 1 to 11, 2 devices, dp"]
+        self.assertEqual(plain["figures"]["argosy"]["best"], 11, plain)
+
+    def test_lines_a_table_and_json(self):
+        done = compare("S01 mlp", "S13", "--sizes", "tiny", "--quick", "--seconds", "0.01", "--before", PROGRAM)
+        lines = done.stdout.splitlines()
+        rows = [json.loads(line) for line in lines if line.startswith("{")]
+        self.assertEqual([row["row"].split()[0] for row in rows], ["S01", "S01", "S13", "S13"])
+        self.assertEqual(len([line for line in lines if line.startswith("| S")]), len(rows))
+        for row in rows[:2]:  # another build runs in the same turns
+            self.assertIn("argosy before", row["ratios"])
+            self.assertEqual([v["wanted"] for v in row["targets"]], ["1.2 x the best peer", "0.98 x argosy before"])
+
+    def test_a_build_that_knows_no_strategies(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "argosy")
+            program.write_text("#!/bin/sh\n[ $1 = plan ] && exit 2\necho Usage\n")
+            program.chmod(0o755)
+            done = compare("S02", "S11", "--sizes", "tiny", "--quick", "--json", "--program", str(program))
+        for row in json.loads(done.stdout)["rows"]:
+            self.assertEqual((row["figures"], row["targets"]), ({}, []))
+            self.assertIn("sharding_test" if "propagate" in row["row"] else
+                          "argosy plan" if "plan" in row["row"] else "argosy train --strategy",
+                          row["missing"]["argosy"])
+
+    def test_contestants_end_with_compare(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, started = pathlib.Path(folder, "argosy"), pathlib.Path(folder, "started")
+            program.write_text(f"#!/bin/sh\necho $$ > {started}.part\nmv {started}.part {started}\nexec sleep 300\n")
+            program.chmod(0o755)
+            for signal_number in (signal.SIGTERM, signal.SIGKILL):
+                started.unlink(missing_ok=True)
+                running = subprocess.Popen([sys.executable, str(HERE / "compare"), "--program", str(program), "S01"],
+                                           env={**os.environ, "ARGOSY_PEERS": folder}, stderr=subprocess.DEVNULL)
+                until(started.exists)
+                contestant = int(started.read_text())
+                running.send_signal(signal_number)
+                running.wait(timeout=60)
+                until(lambda: not runs(contestant))
+
+    def test_names_are_unique_and_targets_point_at_contestants(self):
+        from strategy_rows import SIZES, strategy_rows
+
+        for sizes in SIZES:
+            rows = strategy_rows(sizes, before=True)
+            self.assertEqual(len(rows), len({row.name for row in rows}))
+            for row in rows:
+                for kind, _ in row.targets:
+                    self.assertIn(kind, {"peers", "most", "least"} | set(row.variants), row.name)
+
+    def test_peers_are_not_other_builds_of_ours(self):
+        compare_module = load()
+        from benchmark_rows import Row
+
+        row = Row("row", None, targets=[("peers", 1.2), ("argosy before", 0.98)], variants={"argosy before": []},
+                  torch=[])
+        figure = {"unit": "samples/s", "best": 3.0, "median": 2.0, "spread": 0.0, "limit": None}
+        ratios = compare_module.ratios_of({"argosy": figure, "argosy before": figure | {"best": 3.1},
+                                           "torch": figure | {"best": 2.0}})
+        self.assertEqual(list(ratios), ["torch", "argosy before"])
+        self.assertEqual([v["met"] for v in compare_module.judge(row, figure, ratios, {})], [True, False])
+
+    def test_differences_of_checkpoints(self):
+        from train_runs import largest_of
+
+        apart = largest_of({"name": "v", "what": "1 of 3 values differ, most by 2e-3 at [0,1]"}, {"v": 4.0}.get)
+        self.assertAlmostEqual(apart, 5e-4)
+        self.assertEqual(largest_of({"name": "v", "what": "only in runs/b"}, {"v": 4.0}.get), float("inf"))
+        self.assertEqual(largest_of({"name": "v", "what": "1 of 3 values differ, most by 1 at [0]"}, {"v": 0.0}.get),
+                         float("inf"))
 
 
 class Verdicts(unittest.TestCase):

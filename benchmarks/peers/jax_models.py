@@ -13,8 +13,8 @@ PRECISION = {"fp32": "float32", "tf32": "tensorfloat32", "bf16": "default"}
 class Net:
     """Makes its variables on the first pass, reads them on later ones."""
 
-    def __init__(self, values=None, dtype=jnp.float32):
-        self.values, self.made, self.dtype = values, {}, dtype
+    def __init__(self, values=None, dtype=jnp.float32, key=None):
+        self.values, self.made, self.dtype, self.key = values, {}, dtype, key
         self.random = np.random.RandomState(1)
 
     def variable(self, name, shape, value=None):
@@ -27,6 +27,12 @@ class Net:
         else:
             self.made[name] = np.full(shape, value, np.float32)
         return jnp.zeros(shape, self.dtype)
+
+    def drop(self, x, rate):
+        if not rate or self.key is None:
+            return x
+        self.key, mine = jax.random.split(self.key)
+        return jnp.where(jax.random.bernoulli(mine, 1 - rate, x.shape), x / (1 - rate), 0)
 
     def dense(self, x, units, name, activation=jax.nn.relu):
         y = x @ self.variable(name + "/kernel", (x.shape[-1], units)) + self.variable(name + "/bias", (units,), 0)
@@ -80,23 +86,43 @@ def transformer(net, tokens, choices):
     return net.dense(net.layer_norm(x, "norm"), work.VOCABULARY, "out", None)
 
 
+def resnet20(net, x):
+    def conv_norm(h, window, filters, stride, name):
+        return net.batch_norm(net.conv(h, window, filters, name, stride, None, False), name + "/norm")
+
+    h = jax.nn.relu(conv_norm(x, 3, 16, 1, "stem"))
+    for stage in range(3):
+        for block in range(3):
+            name, stride, short = f"s{stage}b{block}", 2 if block == 0 and stage > 0 else 1, h
+            if stride != 1:
+                short = conv_norm(h, 1, 16 << stage, stride, name + "/p")
+            g = jax.nn.relu(conv_norm(h, 3, 16 << stage, stride, name + "/1"))
+            h = jax.nn.relu(conv_norm(g, 3, 16 << stage, 1, name + "/2") + short)
+    return net.dense(h.mean((1, 2)), 1000, "head", None)
+
+
 def forward(net, model, x, choices=work.Choices()):
     if model == "transformer":
         return transformer(net, x, choices)
     if model == "mlp":
-        return net.dense(net.dense(net.dense(x, 256, "d1"), 256, "d2"), 10, "d3", None)
+        for name in ("d1", "d2"):
+            x = net.drop(net.dense(x, choices.hidden, name), choices.dropout)
+        return net.dense(x, 10, "d3", None)
     if model == "lenet":
         h = x.reshape(-1, 28, 28, 1)
         h = max_pool(net.conv(h, 5, 32, "conv1"), 2, 2)
         h = max_pool(net.conv(h, 5, 64, "conv2"), 2, 2)
-        return net.dense(net.dense(h.reshape(-1, 3136), 1024, "dense1"), 10, "dense2", None)
+        return net.dense(net.drop(net.dense(h.reshape(-1, 3136), 1024, "dense1"), choices.dropout), 10, "dense2", None)
     if model == "autoencoder":
         h = x
         for i, width in enumerate(work.encoder(choices)):
             h = max_pool(net.conv(h, 3, width, f"down{i}"), 2, 2)
+        h = net.drop(h, choices.dropout)
         for i, width in enumerate(reversed(work.encoder(choices))):
             h = net.up(h, width, f"up{i}")
         return net.conv(h, 3, 1, "out", activation=None)
+    if choices.layers == 20:
+        return resnet20(net, x)
     h = max_pool(jax.nn.relu(net.batch_norm(net.conv(x, 7, 64, "stem", 2, None, False), "stem/norm")), 3, 2)
     for stage, (width, blocks) in enumerate(work.RESNET50):
         for block in range(blocks):
@@ -114,16 +140,18 @@ def cast(x, dtype):
     return x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x
 
 
-def training_step(model, optimizer, example, choices=work.Choices()):
-    """step(x, y) of NumPy arrays: the loss. bfloat16 is mixed precision: variables and their updates stay float32."""
+def update_of(model, optimizer, example, choices=work.Choices()):
+    """update(state, x, y): the next state and the loss; and the first state, of NumPy arrays. bfloat16 is mixed
+    precision: variables and their updates stay float32."""
     compute = jnp.bfloat16 if choices.precision == "bf16" else jnp.float32
     maker = Net(dtype=compute)
     jax.eval_shape(lambda x: forward(maker, model, cast(x, compute), choices), example)
-    rate = work.LEARNING_RATE[optimizer]
+    rate = choices.rate or work.LEARNING_RATE[optimizer]
 
-    def loss_of(values, x, y):
+    def loss_of(values, x, y, t):
         values = {k: v.astype(compute) for k, v in values.items()}
-        out = forward(Net(values, compute), model, cast(x, compute), choices).astype(jnp.float32)
+        key = jax.random.fold_in(jax.random.key(1), t.astype(int)) if choices.dropout else None
+        out = forward(Net(values, compute, key), model, cast(x, compute), choices).astype(jnp.float32)
         if model == "autoencoder":
             return jnp.mean((out - y) ** 2)
         if model == "transformer":
@@ -132,18 +160,23 @@ def training_step(model, optimizer, example, choices=work.Choices()):
 
     def update(state, x, y):
         values, m, v, t = state
-        loss, g = jax.value_and_grad(loss_of)(values, x, y)
+        loss, g = jax.value_and_grad(loss_of)(values, x, y, t)
+        t = t + 1
         if optimizer == "sgd":
             return ({k: values[k] - rate * g[k] for k in values}, m, v, t), loss
-        t = t + 1
         alpha = rate * jnp.sqrt(1 - 0.999**t) / (1 - 0.9**t)
         m = {k: 0.9 * m[k] + 0.1 * g[k] for k in values}
         v = {k: 0.999 * v[k] + 0.001 * g[k] ** 2 for k in values}
         return ({k: values[k] - alpha * m[k] / (jnp.sqrt(v[k]) + 1e-8) for k in values}, m, v, t), loss
 
-    values = {k: jnp.asarray(a) for k, a in maker.made.items()}
-    slots = [{k: jnp.zeros_like(a) for k, a in values.items()} if optimizer == "adam" else {} for _ in range(2)]
-    state = [(values, *slots, jnp.float32(0))]
+    slots = [{k: np.zeros_like(a) for k, a in maker.made.items()} if optimizer == "adam" else {} for _ in range(2)]
+    return update, (maker.made, *slots, np.float32(0))
+
+
+def training_step(model, optimizer, example, choices=work.Choices()):
+    """step(x, y) of NumPy arrays: the loss."""
+    update, first = update_of(model, optimizer, example, choices)
+    state = [jax.tree.map(jnp.asarray, first)]
     jitted = jax.jit(update, donate_argnums=0)
 
     def step(x, y):

@@ -26,6 +26,7 @@ def autoencoder(choices):
     for width in work.encoder(choices):
         layers += [nn.Conv2d(channels, width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
         channels = width
+    layers += drop(choices)
     for width in reversed(work.encoder(choices)):
         layers += [nn.ConvTranspose2d(channels, width, 3, 2, 1, output_padding=1), nn.ReLU()]
         channels = width
@@ -42,15 +43,50 @@ def resnet50(choices):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
 
 
+class Basic(nn.Module):
+    """A block of ResNet-20; where the shape changes, the short way is a convolution, too."""
+
+    def __init__(self, inputs, width, stride):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(inputs, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+            nn.Conv2d(width, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width))
+        self.short = nn.Identity()
+        if inputs != width or stride != 1:
+            self.short = nn.Sequential(nn.Conv2d(inputs, width, 1, stride, bias=False), nn.BatchNorm2d(width))
+
+    def forward(self, x):
+        return F.relu(self.layers(x) + self.short(x))
+
+
+def resnet20():
+    layers, channels = [nn.Conv2d(3, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU()], 16
+    for stage in range(3):
+        for block in range(3):
+            layers.append(Basic(channels, 16 << stage, 2 if stage > 0 and block == 0 else 1))
+            channels = 16 << stage
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 1000))
+
+
+def resnet(choices):
+    return resnet20() if choices.layers == 20 else resnet50(choices)
+
+
+def drop(choices):
+    return [nn.Dropout(choices.dropout)] if choices.dropout else []
+
+
 def lenet(choices):
     return nn.Sequential(
         nn.Unflatten(1, (1, 28, 28)), nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-        nn.Linear(3136, 1024), nn.ReLU(), nn.Linear(1024, 10))
+        nn.Linear(3136, 1024), nn.ReLU(), *drop(choices), nn.Linear(1024, 10))
 
 
 def mlp(choices):
-    return nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
+    hidden = choices.hidden
+    return nn.Sequential(nn.Linear(784, hidden), nn.ReLU(), *drop(choices), nn.Linear(hidden, hidden), nn.ReLU(),
+                         *drop(choices), nn.Linear(hidden, 10))
 
 
 class Block(nn.Module):
@@ -84,7 +120,7 @@ class Transformer(nn.Module):
         return self.out(self.norm(self.blocks(self.tokens(tokens) + self.places))).flatten(0, 1)
 
 
-MODELS = {"mlp": mlp, "lenet": lenet, "autoencoder": autoencoder, "resnet": resnet50, "transformer": Transformer}
+MODELS = {"mlp": mlp, "lenet": lenet, "autoencoder": autoencoder, "resnet": resnet, "transformer": Transformer}
 
 
 def loss_of(model, out, y):

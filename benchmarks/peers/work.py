@@ -19,6 +19,9 @@ class Choices:
     def __init__(self, words=()):
         self.device, self.mode, self.precision, self.unit, self.sum = "cpu", "eager", "fp32", "", "cpu"
         self.image, self.depth, self.width, self.layers, self.length, self.heads = 0, 6, 64, 0, 16, 4
+        self.hidden, self.dropout = 256, 0.0  # of the perceptron; of elements
+        # Of strategies: ranks or devices, micro-batches of a step, the sharded state (wrap: ddp, zero, fsdp2).
+        self.ranks, self.accumulate, self.wrap, self.rate = 1, 1, "ddp", 0.0
         for word in words:
             key, value = word.split("=", 1)
             setattr(self, key, type(getattr(self, key))(value))  # an unknown key is an error here
@@ -50,6 +53,8 @@ def batches(model, size, channels_first=False, one_hot=True, choices=Choices()):
             x, classes = random.rand(size, 784), 10
         elif model == "autoencoder":
             x, classes = random.rand(size, choices.image or 64, choices.image or 64, 1), 0
+        elif choices.layers == 20:
+            x, classes = random.rand(size, choices.image or 32, choices.image or 32, 3), 1000
         else:
             x, classes = random.rand(size, choices.image or 224, choices.image or 224, 3), 1000
         x = x.astype(np.float32)
@@ -63,9 +68,10 @@ def batches(model, size, channels_first=False, one_hot=True, choices=Choices()):
     return made
 
 
-def tell(row, unit, values, best=min):
+def tell(row, unit, values, best=min, detail=""):
     values = sorted(values)
-    print(json.dumps({"row": row, "unit": unit, "best": best(values), "median": values[len(values) // 2]}), flush=True)
+    print(json.dumps({"row": row, "unit": unit, "best": best(values), "median": values[len(values) // 2]}
+                     | ({"detail": detail} if detail else {})), flush=True)
 
 
 def seconds_of(work, seconds, warm=3):
@@ -82,6 +88,54 @@ def seconds_of(work, seconds, warm=3):
             work()
         times.append((time.perf_counter() - start) / calls)
     return times
+
+
+def step_times(step, feeds, seconds, agreed=lambda steps: steps):
+    """Seconds of each step, one by one, as many as last for `seconds`; `agreed`: of all ranks."""
+
+    def times_of(steps):
+        times = []
+        for i in range(steps):
+            start = time.perf_counter()
+            step(*feeds[i % len(feeds)])
+            times.append(time.perf_counter() - start)
+        return times
+
+    times_of(1)  # compiles, and touches memory
+    each = times_of(1)[0]
+    each = min(times_of(agreed(1 if each > seconds / 4 else 3)) + [each])
+    return times_of(agreed(max(3, min(int(seconds / max(each, 1e-9)), 20_000))))
+
+
+def tell_steps(batch, times):
+    """By the best and the median step, and by the mean of all, as `argosy train` has it."""
+    tell("step", "samples/s", [batch / t for t in times], best=max)
+    tell("rate", "samples/s", [batch * len(times) / sum(times)])
+
+
+def resident(which):
+    """Of this process, in MB: VmRSS now, VmHWM at most since reset_resident()."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(which + ":")) * 1024e-6
+
+
+def reset_resident():
+    """VmHWM starts anew; returns what is resident now."""
+    with open("/proc/self/clear_refs", "w") as out:
+        out.write("5")
+    return resident("VmRSS")
+
+
+def relative_difference(one, other):
+    """Of two dictionaries of arrays: the largest difference of any, by the largest value of that array."""
+    worst = 0.0
+    for name, value in one.items():
+        apart, base = float(np.max(np.abs(value - other[name]), initial=0)), float(np.max(np.abs(value), initial=0))
+        if apart > 0:
+            worst = max(worst, apart / base if base > 0 else float("inf"))
+        if not np.all(np.isfinite(other[name])):
+            return float("inf")
+    return worst
 
 
 def tell_training(model, batch, step, feeds, seconds, unit=""):

@@ -14,10 +14,10 @@ namespace argosy::op_calls {
 namespace {
 
 // In this order: an op about several things is about the first.
-constexpr std::array kSubjects = {
-    "multideviceiterator", "iterator", "optional", "dataset",     "tensorlist", "tensormap", "tensorarray",
-    "hashtable",           "queue",    "barrier",  "accumulator", "reader",     "stack",     "cache",
-    "seedgenerator",       "ragged",   "sparse"};
+constexpr std::array kSubjects = {"multideviceiterator", "iterator",     "optional",  "dataset", "tensorlist",
+                                  "tensormap",           "tensorarray",  "hashtable", "queue",   "barrier",
+                                  "accumulator",         "reader",       "stack",     "cache",   "seedgenerator",
+                                  "composite",           "sparsematrix", "ragged",    "sparse"};
 
 std::string lower(std::string_view text) {
   std::string s(text);

@@ -8,6 +8,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/queue/queue.h"
 #include "tests/session/pipeline_test.h"
 
 namespace argosy {
@@ -50,6 +51,25 @@ TEST(Iterators, OfOneShotMakeTheirDatasetThemselves) {
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
   Session session(graph);
   EXPECT_THAT(run_to_end(session, iterator).values, ElementsAre("0", "1", "4"));
+}
+
+// The step that asked ran out of time before the factory had its dataset: the iterator kept that error for ever.
+TEST(Iterators, OfOneShotDoNotKeepTheErrorOfAStepThatEnded) {
+  Graph graph;
+  const QueueSpec gate{.dtypes = {DType::kInt64}, .shapes = {PartialShape::scalar()}, .shared_name = "gate"};
+  const IteratorValue iterator = one_shot_iterator(
+      graph, [&](Graph& g) { return tensor_dataset({dequeue(fifo_queue(g, gate), {DType::kInt64})[0]}); });
+  const Value open = enqueue(fifo_queue(graph, gate), {constant(graph, std::int64_t{7})});
+  ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+  Session session(graph);
+  for (int i = 0; i < 2; ++i) {
+    const Status early = session.run({}, iterator.next, {}, {.timeout = 50ms}).status();
+    EXPECT_EQ(early.code(), Code::kDeadlineExceeded) << early.to_string();
+  }
+  ASSERT_TRUE(session.run_targets({open}).ok());
+  const auto next = session.run(iterator.next);
+  ASSERT_TRUE(next.ok()) << next.status().to_string();
+  EXPECT_EQ(values_of((*next)[0]), "7");
 }
 
 TEST(Iterators, DoNotDragEachOtherAlong) {

@@ -8,7 +8,7 @@ namespace argosy {
 
 namespace {
 
-constexpr const char* kNames[kHostUses] = {"strings", "files", "graphs", "functions", "images"};
+constexpr const char* kNames[kHostUses] = {"strings", "files", "graphs", "functions", "images", "buffers"};
 
 std::string bytes_text(std::int64_t bytes) {
   return format_bytes(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)));

@@ -1,6 +1,6 @@
 // HostBudget: a budget for host memory outside the devices' allocators: strings, files being read, imported graphs,
-// inlined functions, decoded images. Code that holds such memory longer than one call reserves it. A reservation
-// returns its bytes when it is destroyed. One budget for the process, as there is one heap.
+// inlined functions, decoded images, buffers of datasets and queues. Code that holds such memory longer than one call
+// reserves it. A reservation returns its bytes when it is destroyed. One budget for the process, as there is one heap.
 //
 // A reservation is an estimate of the heap memory. Pieces of a few KiB may go without one.
 #pragma once
@@ -19,8 +19,8 @@
 
 namespace argosy {
 
-enum class HostUse : std::uint8_t { kStrings, kFiles, kGraphs, kFunctions, kImages };
-inline constexpr int kHostUses = 5;
+enum class HostUse : std::uint8_t { kStrings, kFiles, kGraphs, kFunctions, kImages, kBuffers };
+inline constexpr int kHostUses = 6;
 
 // Thread-safe.
 class HostBudget {

@@ -1,6 +1,5 @@
 // Checks the notation of OpSpec::sharding against an op's arguments, when the registry is filled.
 #include <algorithm>
-#include <set>
 
 #include "argosy/op/definition/sharding_syntax.h"
 #include "argosy/op/definition/sharding_text.h"
@@ -11,14 +10,25 @@ namespace {
 
 using Kind = OperandRule::Kind;
 
-std::string key(const std::string& name, bool rest) { return rest ? name + ".." : name; }
+// A factor by name, or all factors of a letter.
+struct Name {
+  std::string_view name;
+  bool rest = false;
+  friend bool operator==(const Name&, const Name&) = default;
+};
+using Names = std::vector<Name>;
 
-std::set<std::string> names_in(const TextOperand& o) {
-  std::set<std::string> names;
+std::string text_of(const Name& n) { return str_cat(n.name, n.rest ? ".." : ""); }
+Name name_of(const TextFactor& f) { return {f.name, f.rest}; }
+bool contains(const Names& names, const Name& n) { return std::find(names.begin(), names.end(), n) != names.end(); }
+
+void add_names(const TextOperand& o, Names& names) {
   for (const TextDim& d : o.dims) {
-    for (const std::string& n : d.names) names.insert(key(n, d.kind == TextDim::Kind::kRest));
+    for (const std::string& name : d.names) {
+      const Name n{name, d.kind == TextDim::Kind::kRest};
+      if (!contains(names, n)) names.push_back(n);
+    }
   }
-  return names;
 }
 
 Status check_arguments(const std::vector<TextOperand>& said, const std::vector<ArgDef>& args, const char* what,
@@ -45,8 +55,8 @@ Status check_arguments(const std::vector<TextOperand>& said, const std::vector<A
 class Check {
  public:
   Check(const OpDef& op, const ShardingText& text) : op_(op), text_(text) {
-    for (const TextOperand& o : text.inputs) in_inputs_.merge(names_in(o));
-    for (const TextOperand& o : text.outputs) in_outputs_.merge(names_in(o));
+    for (const TextOperand& o : text.inputs) add_names(o, in_inputs_);
+    for (const TextOperand& o : text.outputs) add_names(o, in_outputs_);
   }
 
   Status run() const {
@@ -68,32 +78,34 @@ class Check {
     const bool makes = text_.draws || text_.inputs.empty() ||
                        std::any_of(text_.inputs.begin(), text_.inputs.end(),
                                    [](const TextOperand& o) { return o.kind == Kind::kSizes; });
-    for (const std::string& name : in_outputs_) {
-      if (!in_inputs_.contains(name) && !makes && !has_role(name)) {
-        return invalid_argument("factor ", name, " is in no input");
+    for (const Name& n : in_outputs_) {
+      if (!contains(in_inputs_, n) && !makes && !has_role(n)) {
+        return invalid_argument("factor ", text_of(n), " is in no input");
       }
     }
-    std::set<std::string> all = in_inputs_;
-    all.insert(in_outputs_.begin(), in_outputs_.end());
-    for (const std::string& name : all) {
-      if (has_role(name)) continue;
-      for (std::size_t k = 0; k < text_.outputs.size(); ++k) {
-        if (text_.outputs[k].kind == Kind::kDims && !names_in(text_.outputs[k]).contains(name)) {
-          return invalid_argument("output ", k, " lacks factor ", name, ", which has no role");
-        }
+    Names all = in_inputs_;
+    for (const Name& n : in_outputs_) {
+      if (!contains(all, n)) all.push_back(n);
+    }
+    for (std::size_t k = 0; k < text_.outputs.size(); ++k) {
+      if (text_.outputs[k].kind != Kind::kDims) continue;
+      Names own;
+      add_names(text_.outputs[k], own);
+      for (const Name& n : all) {
+        if (contains(own, n) || has_role(n)) continue;
+        return invalid_argument("output ", k, " lacks factor ", text_of(n), ", which has no role");
       }
     }
     return ok_status();
   }
 
-  bool has_role(const std::string& name) const {
-    return std::any_of(text_.roles.begin(), text_.roles.end(),
-                       [&](const auto& r) { return key(r.first.name, r.first.rest) == name; });
+  bool has_role(const Name& n) const {
+    return std::any_of(text_.roles.begin(), text_.roles.end(), [&](const auto& r) { return name_of(r.first) == n; });
   }
   Status check_known(const TextFactor& f) const {
-    const std::string name = key(f.name, f.rest);
-    if (in_inputs_.contains(name) || in_outputs_.contains(name)) return ok_status();
-    return invalid_argument("there is no factor ", name);
+    const Name n = name_of(f);
+    if (contains(in_inputs_, n) || contains(in_outputs_, n)) return ok_status();
+    return invalid_argument("there is no factor ", text_of(n));
   }
 
   Status check_inputs(const std::vector<int>& inputs) const {
@@ -124,7 +136,7 @@ class Check {
 
   const OpDef& op_;
   const ShardingText& text_;
-  std::set<std::string> in_inputs_, in_outputs_;
+  Names in_inputs_, in_outputs_;
 };
 
 }  // namespace

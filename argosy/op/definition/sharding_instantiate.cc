@@ -200,10 +200,8 @@ class Instance {
         if (p.dims[d].size() != 1 || p.open) continue;
         Sizes& s = sizes_[p.dims[d][0]];
         const std::int64_t size = (*p.shape)[static_cast<int>(d)];
-        if (p.input) {
-          ++s.inputs;
-          s.unknown = s.unknown || size < 0;
-        }
+        if (p.input) ++s.inputs;
+        if (p.input || has_sizes()) s.unknown = s.unknown || size < 0;
         if (size < 0 || size == s.size) continue;
         if (s.size < 0 || (s.size == 1 && text_.broadcasts)) {
           s.size = size;

@@ -127,7 +127,8 @@ void define_loops(OpRegistry& ops) {
                    .cost = free_cost,
                    .forwards = true,
                    .closes_loop = flow == Flow::kNextIteration,
-                   .flow = flow});
+                   .flow = flow,
+                   .sharding = "i.. -> i..; linear 0; monotone 0"});
   };
   one_to_one("Exit", "data, out of its frame.", Flow::kExit);
   one_to_one("NextIteration", "data, in the next iteration of its frame.", Flow::kNextIteration);
@@ -170,15 +171,7 @@ static void add_control_flow_ops(OpRegistry& ops) {
 }
 
 void define_control_flow(OpRegistry& ops) {
-  with_sharding(ops, add_control_flow_ops,
-                {{"RefSwitch", "i.., . -> i.., i..; linear 0; monotone 0"},
-                 {"RefMerge", "i.. * -> i.., =; linear 0"},
-                 {"RefEnter", "i.. -> i..; linear 0; monotone 0"},
-                 {"Exit", "i.. -> i..; linear 0; monotone 0"},
-                 {"RefExit", "i.. -> i..; linear 0; monotone 0"},
-                 {"NextIteration", "i.. -> i..; linear 0; monotone 0"},
-                 {"RefNextIteration", "i.. -> i..; linear 0; monotone 0"}},
-                "whole: its functions are put in its place before it is sharded");
+  with_sharding(ops, add_control_flow_ops, {}, "whole: its functions are put in its place before it is sharded");
 }
 
 std::pair<Value, Value> switch_value(Value data, Value pred, std::string_view name) {

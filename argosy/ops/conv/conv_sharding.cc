@@ -17,10 +17,15 @@ bool has_groups(const PartialShape& filter, std::int64_t channels) {
   return filter.rank() < 3 || channels < 0 || filter[filter.rank() - 2] != channels;
 }
 
-// Sizes of images that leave the batch out speak of nothing that is sharded.
+// The operand of `input`, sizes of images of this rank. Sizes that leave the batch out speak of nothing that is sharded.
+// Empty: how many sizes there are is not known.
 std::string sizes(const ShapeContext& c, int input, int rank) {
-  return c.input(input).rank() == 1 && c.input(input)[0] == rank ? "size(0)" : ".";
+  const PartialShape& given = c.input(input);
+  if (given.rank() != 1 || given[0] < 0) return "";
+  return given[0] == rank ? "size(0)" : ".";
 }
+
+ShardingRule unknown_sizes() { return whole_because("how many sizes it is given is not known"); }
 
 }  // namespace
 
@@ -33,11 +38,13 @@ Result<ShardingRule> conv_sharding(const ShapeContext& c) {
 }
 
 Result<ShardingRule> conv_backprop_input_sharding(const ShapeContext& c) {
+  const std::string given = sizes(c, 0, c.output(0).rank());
+  if (given.empty()) return unknown_sizes();
   const bool groups = has_groups(c.input(1), channels(c, c.output(0)));
-  return sharding_rule_from_text(str_cat(sizes(c, 0, c.output(0).rank()), ", k.. ", groups ? "q" : "c",
-                                         " o, n t.. o -> n s.. c; halo t..; whole k.. s..; ",
-                                         groups ? "whole c q o" : "sum o", "; linear 1 | 2; layout data_format"),
-                                 c);
+  return sharding_rule_from_text(
+      str_cat(given, ", k.. ", groups ? "q" : "c", " o, n t.. o -> n s.. c; halo t..; whole k.. s..; ",
+              groups ? "whole c q o" : "sum o", "; linear 1 | 2; layout data_format"),
+      c);
 }
 
 Result<ShardingRule> conv_backprop_filter_sharding(const ShapeContext& c) {
@@ -49,7 +56,9 @@ Result<ShardingRule> conv_backprop_filter_sharding(const ShapeContext& c) {
 }
 
 Result<ShardingRule> depthwise_backprop_input_sharding(const ShapeContext& c) {
-  return sharding_rule_from_text(sizes(c, 0, c.output(0).rank()) +
+  const std::string given = sizes(c, 0, c.output(0).rank());
+  if (given.empty()) return unknown_sizes();
+  return sharding_rule_from_text(given +
                                      ", k.. c m, n t.. (c m) -> n s.. c; sum m; halo t..; whole k.. s..; linear 1 | 2; "
                                      "layout data_format",
                                  c);

@@ -59,6 +59,10 @@ Result<BatchSize> batch_size_of(const DatasetArgs& a) {
 Result<DatasetPtr> make_batch(const DatasetArgs& a) {
   ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
   ARGOSY_ASSIGN_OR_RETURN(const BatchSize b, batch_size_of(a));
+  if (a.has("num_parallel_calls")) {  // of ParallelBatchDataset: a hint, which must be right all the same
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t calls, a.integer("num_parallel_calls"));
+    if (calls <= 0 && calls != -1) return invalid_argument("num_parallel_calls must be greater than zero.");
+  }
   return batch_dataset(a, std::move(input), b.size, b.drop);
 }
 

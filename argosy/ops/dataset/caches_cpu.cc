@@ -2,6 +2,7 @@
 #include "argosy/base/system/file.h"
 #include "argosy/formats/checkpoint/checkpoint.h"
 #include "argosy/op/kernel/file_policy.h"
+#include "argosy/ops/dataset/held_elements.h"
 #include "argosy/ops/dataset/memory_cache.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 
@@ -19,12 +20,13 @@ std::vector<DType> types_of(const Element& element) {
 // A pass that also writes down what it gives; complete at its end.
 class CachingIterator : public DatasetIterator {
  public:
-  explicit CachingIterator(IteratorPtr input) : input_(std::move(input)) {}
+  CachingIterator(IteratorPtr input, std::size_t components)
+      : input_(std::move(input)), elements_(std::make_shared<ElementList>(components, "a dataset's cache")) {}
   Result<bool> next(Element& out) override {
     if (input_ == nullptr) return false;
     ARGOSY_ASSIGN_OR_RETURN(const bool some, input_->next(out));
     if (some) {
-      elements_->push_back(out);
+      ARGOSY_RETURN_IF_ERROR(elements_->add(out));
       return true;
     }
     input_ = nullptr;
@@ -33,11 +35,11 @@ class CachingIterator : public DatasetIterator {
   }
 
  protected:
-  virtual Status complete(std::shared_ptr<std::vector<Element>> elements) = 0;
+  virtual Status complete(std::shared_ptr<ElementList> elements) = 0;
 
  private:
   IteratorPtr input_;
-  std::shared_ptr<std::vector<Element>> elements_ = std::make_shared<std::vector<Element>>();
+  std::shared_ptr<ElementList> elements_;
 };
 
 class InMemory final : public UnaryDataset {
@@ -51,16 +53,16 @@ class InMemory final : public UnaryDataset {
       return list_dataset(op(), types(), shapes(), std::move(elements))->iterate(context);
     }
     ARGOSY_ASSIGN_OR_RETURN(IteratorPtr inner, input().iterate(context));
-    return IteratorPtr(std::make_unique<Iterator>(std::move(inner), cache_));
+    return IteratorPtr(std::make_unique<Iterator>(std::move(inner), types().size(), cache_));
   }
 
  private:
   class Iterator final : public CachingIterator {
    public:
-    Iterator(IteratorPtr input, std::shared_ptr<MemoryCache> cache)
-        : CachingIterator(std::move(input)), cache_(std::move(cache)) {}
-    Status complete(std::shared_ptr<std::vector<Element>> elements) override {
-      cache_->set(std::move(elements));
+    Iterator(IteratorPtr input, std::size_t components, std::shared_ptr<MemoryCache> cache)
+        : CachingIterator(std::move(input), components), cache_(std::move(cache)) {}
+    Status complete(std::shared_ptr<ElementList> elements) override {
+      cache_->set(ElementList::shared(std::move(elements)));
       return ok_status();
     }
 
@@ -96,12 +98,13 @@ class InFile final : public UnaryDataset {
   class FileCacheWriter final : public CachingIterator {
    public:
     FileCacheWriter(IteratorPtr input, std::string prefix, std::size_t components)
-        : CachingIterator(std::move(input)), prefix_(std::move(prefix)), components_(components) {}
-    Status complete(std::shared_ptr<std::vector<Element>> elements) override {
+        : CachingIterator(std::move(input), components), prefix_(std::move(prefix)), components_(components) {}
+    Status complete(std::shared_ptr<ElementList> list) override {
+      std::vector<Element>& elements = list->elements();
       std::vector<tf::NamedTensor> tensors;
-      for (std::size_t i = 0; i < elements->size(); ++i) {
+      for (std::size_t i = 0; i < elements.size(); ++i) {
         for (std::size_t k = 0; k < components_; ++k) {
-          tensors.push_back({key(i, k, components_), std::move((*elements)[i][k])});
+          tensors.push_back({key(i, k, components_), std::move(elements[i][k])});
         }
       }
       return tf::write_checkpoint(prefix_, tensors, {.durable = false});

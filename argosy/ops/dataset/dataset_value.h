@@ -17,6 +17,14 @@ using Element = std::vector<Tensor>;
 inline constexpr std::int64_t kInfinite = -1;
 inline constexpr std::int64_t kUnknownCardinality = -2;
 
+// Of a dataset of `n` elements, which comes `count` times. Too many for an integer: unknown.
+inline std::int64_t repeated_cardinality(std::int64_t n, std::int64_t count) {
+  if (n == 0 || count == 0) return 0;
+  std::int64_t product = 0;
+  if (n < 0) return n;
+  return __builtin_mul_overflow(n, count, &product) ? kUnknownCardinality : product;
+}
+
 class SeedLog;
 
 // What iterators run with. Borrowed by all iterators of one pipeline, which end before it.

@@ -15,9 +15,8 @@ class Repeat final : public UnaryDataset {
       : UnaryDataset(a, std::move(input)), count_(count) {}
   std::int64_t cardinality() const override {
     const std::int64_t n = input().cardinality();
-    if (n == 0 || count_ == 0) return 0;
-    if (count_ < 0) return n == kUnknownCardinality ? kUnknownCardinality : kInfinite;
-    return n < 0 ? n : n * count_;
+    if (count_ < 0 && n != 0) return n == kUnknownCardinality ? kUnknownCardinality : kInfinite;
+    return repeated_cardinality(n, count_);
   }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     if (context.repeats_shuffles && count_ != 0) {
@@ -175,7 +174,8 @@ class Concatenate final : public DatasetValue {
   std::int64_t cardinality() const override {
     const std::int64_t n = first_->cardinality(), m = second_->cardinality();
     if (n == kInfinite || m == kInfinite) return kInfinite;
-    return n == kUnknownCardinality || m == kUnknownCardinality ? kUnknownCardinality : n + m;
+    if (n == kUnknownCardinality || m == kUnknownCardinality || n > INT64_MAX - m) return kUnknownCardinality;
+    return n + m;
   }
   std::int64_t batch_size() const override {
     return first_->batch_size() == second_->batch_size() ? first_->batch_size() : -1;

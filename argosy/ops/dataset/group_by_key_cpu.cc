@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "argosy/ops/dataset/held_elements.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
@@ -48,7 +49,7 @@ class GroupByWindow final : public UnaryDataset {
    private:
     struct Group {
       std::int64_t size = 0;
-      std::shared_ptr<std::vector<Element>> elements = std::make_shared<std::vector<Element>>();
+      std::shared_ptr<ElementList> elements;
     };
     Status add(Element element) {
       ARGOSY_ASSIGN_OR_RETURN(const Element answer, d_->key_(element, context_));
@@ -58,16 +59,17 @@ class GroupByWindow final : public UnaryDataset {
         ARGOSY_ASSIGN_OR_RETURN(const Element sized, d_->size_({Tensor::scalar(key)}, context_));
         ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, int_of(sized, "`window_size_func`"));
         if (size <= 0) return invalid_argument("Window size must be greater than zero, but got ", size, ".");
-        found = groups_.emplace(key, Group{size}).first;
+        auto elements = std::make_shared<ElementList>(d_->input().types().size(), "elements grouped by key");
+        found = groups_.emplace(key, Group{size, std::move(elements)}).first;
       }
-      found->second.elements->push_back(std::move(element));
-      if (static_cast<std::int64_t>(found->second.elements->size()) < found->second.size) return ok_status();
+      ARGOSY_RETURN_IF_ERROR(found->second.elements->add(std::move(element)));
+      if (found->second.elements->size() < found->second.size) return ok_status();
       return flush(key);
     }
     Status flush(std::int64_t key) {
       auto group = groups_.extract(key);
       DatasetPtr window = list_dataset("GroupByWindowDataset", d_->input().types(), d_->input().shapes(),
-                                       std::move(group.mapped().elements));
+                                       ElementList::shared(std::move(group.mapped().elements)));
       ARGOSY_ASSIGN_OR_RETURN(const Element returned,
                               d_->reduce_({Tensor::scalar(key), dataset_handle(std::move(window))}, context_));
       ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr reduced, dataset_of(returned));
@@ -116,6 +118,7 @@ class GroupByReducer final : public UnaryDataset {
         auto found = states_.find(key);
         if (found == states_.end()) {
           ARGOSY_ASSIGN_OR_RETURN(Element fresh, d_->init_({Tensor::scalar(key)}, context_));
+          ARGOSY_RETURN_IF_ERROR(held_.hold(std::ssize(states_) + 1));
           found = states_.emplace(key, std::move(fresh)).first;
         }
         Element arguments = found->second;
@@ -129,6 +132,7 @@ class GroupByReducer final : public UnaryDataset {
     }
 
    private:
+    HeldItems held_ = held_tuples(d_->types().size() + 1, "states reduced by key");
     std::map<std::int64_t, Element> states_;
   };
   const Captured key_, init_, reduce_, finalize_;
@@ -158,7 +162,11 @@ class Unique final : public UnaryDataset {
       while (true) {
         ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(out));
         if (!some) return false;
-        if (seen_.insert(content(out)).second) return true;
+        auto [at, fresh] = seen_.insert(content(out));
+        if (!fresh) continue;
+        seen_bytes_ += kEntry + static_cast<std::int64_t>(at->capacity());
+        ARGOSY_RETURN_IF_ERROR(held_.hold(seen_bytes_));
+        return true;
       }
     }
 
@@ -175,7 +183,10 @@ class Unique final : public UnaryDataset {
       }
       return all;
     }
+    static constexpr std::int64_t kEntry = 80;  // of the set
     std::set<std::string> seen_;
+    std::int64_t seen_bytes_ = 0;
+    HeldItems held_{HostUse::kBuffers, 1, "elements that were met"};
   };
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/ops/dataset/held_elements.h"
 #include "argosy/ops/dataset/prefetch_iterator.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 
@@ -134,6 +135,7 @@ class Interleave final : public UnaryDataset {
 
     // The dataset of the input's next element, if there is one.
     Status open(IteratorPtr& to) {
+      ARGOSY_RETURN_IF_ERROR(held_.hold(opened_ + 1));
       Element element;
       ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(element));
       if (!some) {
@@ -147,7 +149,7 @@ class Interleave final : public UnaryDataset {
         return dataset->iterate(c);
       };
       if (turns_.prefetch) {
-        PrefetchIterator::Options options{turns_.buffer, 0, {}};
+        PrefetchIterator::Options options{turns_.buffer, 0, {}, d_->types().size()};
         if (!turns_.in_order) options.on_news = [this] { news_.tell(); };
         auto prefetch = std::make_unique<PrefetchIterator>(context_, std::move(options));
         ARGOSY_RETURN_IF_ERROR(prefetch->start_opening(make));
@@ -171,6 +173,7 @@ class Interleave final : public UnaryDataset {
 
     const Turns turns_;
     News news_;  // outlives the threads of open_
+    HeldItems held_{HostUse::kBuffers, 1024, "the open datasets of an interleave"};
     std::vector<IteratorPtr> open_;
     std::size_t at_ = 0;
     std::int64_t in_block_ = 0, opened_ = 0;

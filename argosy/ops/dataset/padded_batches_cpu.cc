@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "argosy/ops/dataset/held_elements.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
@@ -30,11 +31,13 @@ class PaddedBatch final : public UnaryDataset {
    public:
     using UnaryIterator::UnaryIterator;
     Result<bool> next(Element& out) override {
+      HeldItems held = held_tuples(d_->types().size(), "the elements of a padded batch");
       std::vector<Element> elements;
       while (static_cast<std::int64_t>(elements.size()) < d_->size_) {
         Element element;
         ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(element));
         if (!some) break;
+        ARGOSY_RETURN_IF_ERROR(held.hold(std::ssize(elements) + 1));
         elements.push_back(std::move(element));
       }
       if (elements.empty() || (d_->drop_ && static_cast<std::int64_t>(elements.size()) < d_->size_)) return false;

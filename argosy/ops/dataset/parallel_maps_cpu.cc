@@ -16,6 +16,8 @@ namespace {
 
 // Elements under way and elements that wait for the caller, at least: with fewer, threads wait for each other.
 constexpr std::size_t kRoom = 16;
+// At most: more calls at once than this keep no machine busier, and fill its memory.
+constexpr std::size_t kMostRoom = 1 << 14;
 
 class ParallelMap final : public UnaryDataset {
  public:
@@ -24,7 +26,7 @@ class ParallelMap final : public UnaryDataset {
       : UnaryDataset(a.op(), a.types(), std::move(shapes), std::move(input)),
         f_(std::move(f)),
         calls_(static_cast<std::size_t>(calls)),
-        room_(std::max(calls_, kRoom)),
+        room_(std::clamp(calls_, kRoom, kMostRoom)),
         in_order_(in_order),
         preserve_(a.attrs().get_or<bool>("preserve_cardinality", true)) {}
   std::int64_t cardinality() const override { return preserve_ ? input().cardinality() : kUnknownCardinality; }

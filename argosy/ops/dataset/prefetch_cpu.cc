@@ -16,8 +16,8 @@ class Prefetch final : public UnaryDataset {
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     const auto open = [&](const IteratorContext& inner) { return input().iterate(inner); };
     if (length_ == 0) return open(context);  // as the caller needs them
-    PrefetchIterator::Options options{static_cast<std::size_t>(length_), 0, {}};
-    if (length_ < 0) options = {kFirstLength, kLongest, {}};
+    PrefetchIterator::Options options{static_cast<std::size_t>(length_), 0, {}, types().size()};
+    if (length_ < 0) options = {kFirstLength, kLongest, {}, types().size()};
     auto iterator = std::make_unique<PrefetchIterator>(context, std::move(options));
     ARGOSY_RETURN_IF_ERROR(iterator->open(open));
     return IteratorPtr(std::move(iterator));

@@ -1,10 +1,11 @@
-// PrefetchIterator: a thread that runs ahead of its caller, into a buffer of bounded length. Internal to the family.
+// PrefetchIterator: a thread that runs ahead of its caller, into a buffer of bounded length, as far as the budget of
+// host memory allows. Internal to the family.
 #pragma once
 
 #include <deque>
 #include <functional>
 
-#include "argosy/ops/dataset/dataset_value.h"
+#include "argosy/ops/dataset/held_elements.h"
 
 namespace argosy::datasets {
 
@@ -14,6 +15,7 @@ class PrefetchIterator final : public ThreadedIterator {
     std::size_t length = 2;         // of the buffer
     std::size_t longest = 0;        // above `length`: it doubles up to this whenever the caller finds it empty
     std::function<void()> on_news;  // called by the thread after every element and at the end
+    std::size_t components = 1;     // of an element
   };
   using Open = std::function<Result<IteratorPtr>(const IteratorContext&)>;
 
@@ -33,12 +35,15 @@ class PrefetchIterator final : public ThreadedIterator {
     Element element;
   };
   void run_prefetch();
+  // There is host memory for one more element.
+  bool may_grow() ARGOSY_REQUIRES(mutex_);
   void broke() override {
     if (options_.on_news) options_.on_news();
   }
 
   const Options options_;
   IteratorPtr input_;  // the thread's, once it runs
+  HeldItems held_ ARGOSY_GUARDED_BY(mutex_);
   std::deque<Slot> buffer_ ARGOSY_GUARDED_BY(mutex_);
   std::size_t length_ ARGOSY_GUARDED_BY(mutex_);
   bool started_ ARGOSY_GUARDED_BY(mutex_) = false;

@@ -1,13 +1,17 @@
 #include "argosy/ops/dataset/prefetch_iterator.h"
 
 #include <algorithm>
+#include <new>
 
 #include "argosy/base/guard.h"
 
 namespace argosy::datasets {
 
 PrefetchIterator::PrefetchIterator(const IteratorContext& context, Options options)
-    : ThreadedIterator(context), options_(std::move(options)), length_(std::max<std::size_t>(options_.length, 1)) {}
+    : ThreadedIterator(context),
+      options_(std::move(options)),
+      held_(held_tuples(options_.components, "elements read ahead")),
+      length_(std::max<std::size_t>(options_.length, 1)) {}
 
 Status PrefetchIterator::open(const Open& open) {
   ARGOSY_ASSIGN_OR_RETURN(input_, open(inner()));
@@ -25,7 +29,8 @@ Status PrefetchIterator::start_opening(Open open) {
     }
     {
       MutexLock inner_lock(mutex_);
-      buffer_.push_back({std::move(input).status(), {}});
+      Slot failed{std::move(input).status(), {}};
+      once_there_is_memory([&] { buffer_.push_back(std::move(failed)); });
       ended_ = true;
       changed_.notify_all();
     }
@@ -65,10 +70,19 @@ bool PrefetchIterator::ready() {
   return started_ && (!buffer_.empty() || ended_ || stopping_);
 }
 
+bool PrefetchIterator::may_grow() {
+  if (buffer_.empty()) return true;
+  try {
+    return held_.hold(std::ssize(buffer_) + 1).ok();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 void PrefetchIterator::run_prefetch() {
   for (bool more = true; more;) {
     Slot slot;
-    const Result<bool> some = guarded([&] { return input_->next(slot.element); });
+    Result<bool> some = guarded([&] { return input_->next(slot.element); });
     {
       MutexLock lock(mutex_);
       if (some.ok() && !*some) {
@@ -76,14 +90,15 @@ void PrefetchIterator::run_prefetch() {
         changed_.notify_all();
         more = false;
       } else {
-        if (!some.ok()) slot.status = some.status();
+        if (!some.ok()) slot.status = std::move(some).status();  // a copy may find no memory, which would end all
         once_there_is_memory([&] { buffer_.push_back(std::move(slot)); });
         if (waiting_) changed_.notify_all();
       }
     }
     if (options_.on_news) options_.on_news();
     MutexLock lock(mutex_);
-    full_ = more && buffer_.size() >= length_;
+    // No room for one more is no error: it runs no further ahead.
+    full_ = more && (buffer_.size() >= length_ || !may_grow());
     while (full_ && !stopping_) changed_.wait(mutex_);
     if (stopping_) return;
   }

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "argosy/base/threads/cancel_link.h"
+#include "argosy/ops/dataset/held_elements.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 #include "argosy/ops/file/matching.h"
 
@@ -42,6 +43,7 @@ class SlidingWindow final : public UnaryDataset {
       while (static_cast<std::int64_t>(held_.size()) < span) {
         ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(element));
         if (!some) break;
+        ARGOSY_RETURN_IF_ERROR(counted_.hold(std::ssize(held_) + 1));
         held_.push_back(std::move(element));
       }
       const auto held = static_cast<std::int64_t>(held_.size());
@@ -57,6 +59,7 @@ class SlidingWindow final : public UnaryDataset {
     }
 
    private:
+    HeldItems counted_ = held_tuples(d_->types().size(), "a sliding window");
     std::deque<Element> held_;
     std::int64_t skip_ = 0;
   };
@@ -155,8 +158,7 @@ class SplitBatches final : public UnaryDataset {
       : UnaryDataset(a, std::move(input)), parts_(parts) {}
   std::int64_t cardinality() const override {
     const std::int64_t n = input().cardinality();
-    if (n < 0) return n;
-    return n > INT64_MAX / parts_ ? kUnknownCardinality : n * parts_;
+    return repeated_cardinality(n, parts_);
   }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     return iterate_as<Iterator>(self<SplitBatches>(), context);

@@ -2,6 +2,7 @@
 // seeds. Elements of one epoch all leave before those of the next: the buffer is a ring whose slices are epochs.
 #include <deque>
 
+#include "argosy/ops/dataset/held_elements.h"
 #include "argosy/ops/dataset/seeds.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 
@@ -27,9 +28,7 @@ class Shuffle final : public UnaryDataset {
   bool capturable() const { return op() == "ShuffleDataset" && seeds_->anew() && buffer_ != kWholeInput; }
   std::int64_t cardinality() const override {
     const std::int64_t n = input().cardinality();
-    if (n == 0) return 0;
-    if (count_ == -1 || n == kInfinite) return kInfinite;
-    return n == kUnknownCardinality ? n : n * count_;
+    return count_ == -1 && n != 0 ? kInfinite : repeated_cardinality(n, count_);
   }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
     if (context.repeats_shuffles && op() == "ShuffleAndRepeatDataset" && seeds_->anew()) {
@@ -42,7 +41,10 @@ class Shuffle final : public UnaryDataset {
   class Iterator final : public DatasetIterator {
    public:
     Iterator(std::shared_ptr<const Shuffle> d, const IteratorContext& context)
-        : d_(std::move(d)), context_(context), words_(philox_of(next_seeds(*d_->seeds_, context))) {}
+        : d_(std::move(d)),
+          context_(context),
+          words_(philox_of(next_seeds(*d_->seeds_, context))),
+          held_(held_tuples(d_->types().size(), "a shuffle's buffer")) {}
 
     Result<bool> next(Element& out) override {
       ARGOSY_RETURN_IF_ERROR(fill());
@@ -92,7 +94,7 @@ class Shuffle final : public UnaryDataset {
         Element element;
         ARGOSY_ASSIGN_OR_RETURN(const bool some, input_->next(element));
         if (some) {
-          add(std::move(element));
+          ARGOSY_RETURN_IF_ERROR(add(std::move(element)));
           continue;
         }
         input_ = nullptr;
@@ -102,7 +104,8 @@ class Shuffle final : public UnaryDataset {
     }
 
     // The ring grows as far as it is filled: the size asked for may be far more than there is.
-    void add(Element element) {
+    Status add(Element element) {
+      ARGOSY_RETURN_IF_ERROR(held_.hold(elements_ + 1));
       if (elements_ == static_cast<std::int64_t>(ring_.size())) {
         const std::size_t most = d_->buffer_ == kWholeInput ? SIZE_MAX : static_cast<std::size_t>(d_->buffer_);
         std::vector<Element> larger(std::min(most, std::max<std::size_t>(16, 2 * ring_.size())));
@@ -116,12 +119,14 @@ class Shuffle final : public UnaryDataset {
       gave_ = true;
       at(slices_.back().end++) = std::move(element);
       ++elements_;
+      return ok_status();
     }
 
     const std::shared_ptr<const Shuffle> d_;
     const IteratorContext context_;
     IteratorPtr input_;
     PhiloxWords words_;
+    HeldItems held_;
     std::vector<Element> ring_;
     std::deque<Slice> slices_;
     std::int64_t elements_ = 0, epoch_ = 0;

@@ -1,4 +1,5 @@
 // DenseToSparseBatchDataset.
+#include "argosy/ops/dataset/held_elements.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
@@ -26,11 +27,13 @@ class SparseBatch final : public UnaryDataset {
    public:
     using UnaryIterator::UnaryIterator;
     Result<bool> next(Element& out) override {
+      HeldItems held = held_tuples(1, "the elements of a sparse batch");
       std::vector<Tensor> rows;
       Element element;
       while (static_cast<std::int64_t>(rows.size()) < d_->size_) {
         ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(element));
         if (!some) break;
+        ARGOSY_RETURN_IF_ERROR(held.hold(std::ssize(rows) + 1));
         rows.push_back(std::move(element[0]));
       }
       if (rows.empty()) return false;
@@ -57,9 +60,11 @@ class SparseBatch final : public UnaryDataset {
     Result<bool> serialize(const std::vector<Tensor>& rows, const std::vector<std::int64_t>& largest,
                            std::int64_t count, Element& out) const {
       const std::size_t rank = largest.size();
-      Tensor indices = Tensor::zeros(DType::kInt64, {count, static_cast<std::int64_t>(rank) + 1});
-      Tensor values = Tensor::zeros(rows[0].dtype(), {count});
-      Tensor shape = Tensor::zeros(DType::kInt64, {static_cast<std::int64_t>(rank) + 1});
+      const auto columns = static_cast<std::int64_t>(rank) + 1;
+      ARGOSY_ASSIGN_OR_RETURN(const Shape places, Shape::make(std::vector<std::int64_t>{count, columns}));
+      ARGOSY_ASSIGN_OR_RETURN(const Tensor indices, Tensor::allocate(DType::kInt64, places, *context_.memory));
+      ARGOSY_ASSIGN_OR_RETURN(const Tensor values, Tensor::allocate(rows[0].dtype(), {count}, *context_.memory));
+      const Tensor shape = Tensor::zeros(DType::kInt64, {columns});
       std::int64_t* index = indices.data<std::int64_t>();
       std::int64_t at = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -1,6 +1,7 @@
 // WindowDataset: every element is a dataset of consecutive input elements, per component.
 #include <deque>
 
+#include "argosy/ops/dataset/held_elements.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
@@ -41,13 +42,14 @@ class Window final : public UnaryDataset {
         Element element;
         const Result<bool> some = next_input(element);
         if (some.ok() && !*some) break;
+        ARGOSY_RETURN_IF_ERROR(held_.hold(std::ssize(buffer_) + 1));
         buffer_.emplace_back(some.status(), std::move(element));
       }
       const auto held = static_cast<std::int64_t>(buffer_.size());
       if (held == 0 || (w.drop && held < w.span())) return false;
       const std::size_t components = d_->input().types().size();
-      std::vector<std::shared_ptr<std::vector<Element>>> parts(components);
-      for (auto& part : parts) part = std::make_shared<std::vector<Element>>();
+      std::vector<std::shared_ptr<ElementList>> parts(components);
+      for (auto& part : parts) part = std::make_shared<ElementList>(1, "a window");
       Status failed;
       for (std::int64_t i = 0; i < held; i += w.stride) {
         const auto& [status, element] = buffer_[static_cast<std::size_t>(i)];
@@ -55,14 +57,14 @@ class Window final : public UnaryDataset {
           failed = status;
           break;
         }
-        for (std::size_t k = 0; k < components; ++k) parts[k]->push_back({element[k]});
+        for (std::size_t k = 0; k < components; ++k) ARGOSY_RETURN_IF_ERROR(parts[k]->add({element[k]}));
       }
       ARGOSY_RETURN_IF_ERROR(shift());
       if (!failed.ok()) return failed;
       out.clear();
       for (std::size_t k = 0; k < components; ++k) {
-        out.push_back(dataset_handle(
-            list_dataset("WindowDataset", {d_->input().types()[k]}, {d_->input().shapes()[k]}, std::move(parts[k]))));
+        out.push_back(dataset_handle(list_dataset("WindowDataset", {d_->input().types()[k]}, {d_->input().shapes()[k]},
+                                                  ElementList::shared(std::move(parts[k])))));
       }
       return true;
     }
@@ -77,6 +79,7 @@ class Window final : public UnaryDataset {
       }
       return ok_status();
     }
+    HeldItems held_ = held_tuples(d_->input().types().size(), "the elements of windows");
     std::deque<std::pair<Status, Element>> buffer_;
   };
   const WindowSize window_;

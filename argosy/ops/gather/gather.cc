@@ -48,8 +48,11 @@ Status gather_v2_shape(ShapeContext& c) {
   const int params = c.input(0).rank();
   const int indices = c.input(1).rank();
   if (params < 0 || indices < 0) return ok_status();
-  const std::int64_t rank = params - 1 + indices - (batch < 0 ? batch + indices : batch);
-  if (rank >= 0) c.set_output(0, PartialShape::unknown_of_rank(static_cast<int>(rank)));
+  const std::int64_t together = batch < 0 ? batch + indices : batch;
+  if (together < 0 || together > indices || together >= params) {  // too many for any axis
+    return invalid_argument("GatherV2: batch_dims ", batch, " for params ", c.input(0), " and indices ", c.input(1));
+  }
+  c.set_output(0, PartialShape::unknown_of_rank(static_cast<int>(params - 1 + indices - together)));
   return ok_status();
 }
 
@@ -58,7 +61,10 @@ std::optional<PartialInts> gathered_ints(const ShapeContext& c, int) {
   const PartialInts* const indices = c.ints(1);
   if (params == nullptr || indices == nullptr || c.input(0).rank() != 1) return std::nullopt;
   PartialInts y;
-  for (const auto& i : *indices) y.push_back(i ? c.int_at(0, static_cast<int>(*i)) : std::nullopt);
+  for (const auto& i : *indices) {
+    const bool in_range = i && *i >= 0 && *i < static_cast<std::int64_t>(params->size());
+    y.push_back(in_range ? c.int_at(0, static_cast<int>(*i)) : std::nullopt);
+  }
   return y;
 }
 

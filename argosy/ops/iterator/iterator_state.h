@@ -82,7 +82,8 @@ class IteratorState final : public Resource {
 
   // From the beginning of this dataset, whose elements must be what the iterator was declared to give.
   Status initialize(DatasetPtr dataset);
-  // The same with the dataset that `make` gives, unless it was initialized before; an error of the first time stays.
+  // The same with the dataset that `make` gives, unless it was initialized before. An error of the first time stays, but
+  // not that of a step that ended early (memory, time, cancellation).
   Status initialize_once(const std::function<Result<DatasetPtr>()>& make);
   // Where it is and of what; and to there, in a pass of its own over its dataset. FAILED_PRECONDITION before
   // initialization. The state of another dataset is INVALID_ARGUMENT.

@@ -10,6 +10,11 @@ namespace argosy::datasets {
 
 namespace {
 
+// An error of the step that asked, not of the dataset: memory, or time, may be there for the next step.
+bool is_of_one_step(Code code) {
+  return code == Code::kResourceExhausted || code == Code::kCancelled || code == Code::kDeadlineExceeded;
+}
+
 // Never throws: iterators end in destructors.
 Status ended() {
   return guarded(
@@ -217,8 +222,7 @@ Status IteratorState::initialize_once(const std::function<Result<DatasetPtr>()>&
   if (!once_) {
     auto dataset = make();
     Status status = dataset.ok() ? initialize(*std::move(dataset)) : std::move(dataset).status();
-    // Memory may be there the next time.
-    if (status.code() == Code::kResourceExhausted) return status;
+    if (is_of_one_step(status.code())) return status;
     once_ = std::move(status);
   }
   return *once_;

@@ -14,6 +14,7 @@
 #include "argosy/base/threads/cancellation.h"
 #include "argosy/op/state/restorable.h"
 #include "argosy/ops/queue/queue_items.h"
+#include "argosy/tensor/held_tuples.h"
 #include "argosy/tensor/resource.h"
 
 namespace argosy {
@@ -102,6 +103,7 @@ class QueueState final : public Resource, public Restorable, public std::enable_
   const QueueOptions options_;
   mutable Mutex mutex_;
   std::unique_ptr<QueueItems> items_ ARGOSY_GUARDED_BY(mutex_);
+  HeldItems held_ ARGOSY_GUARDED_BY(mutex_);  // counts them
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
   Attempts enqueues_ ARGOSY_GUARDED_BY(mutex_), dequeues_ ARGOSY_GUARDED_BY(mutex_);
 };

@@ -40,7 +40,10 @@ std::string dtypes_to_string(const std::vector<DType>& dtypes) {
 }  // namespace
 
 QueueState::QueueState(std::string name, QueueOptions options)
-    : name_(std::move(name)), options_(std::move(options)), items_(items_of(options_)) {}
+    : name_(std::move(name)),
+      options_(std::move(options)),
+      items_(items_of(options_)),
+      held_(held_tuples(options_.dtypes.size(), "the elements of a queue")) {}
 
 std::string_view QueueState::kind_name() const {
   switch (options_.kind) {
@@ -241,6 +244,10 @@ QueueState::Progress QueueState::advance_enqueue(Attempt& attempt) {
   Progress progress = Progress::kNone;
   while (items_->size() < options_.capacity) {
     progress = Progress::kSome;
+    if (Status fits = held_.hold(items_->size() + 1); !fits.ok()) {
+      attempt.status = std::move(fits);
+      return Progress::kComplete;
+    }
     Tuple element;
     if (attempt.action == Action::kEnqueue) {
       element = std::move(attempt.rows);

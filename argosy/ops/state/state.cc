@@ -5,6 +5,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/gather/gather_sharding.h"
 #include "argosy/ops/sharding_parts.h"
+#include "argosy/ops/state/state_sharding.h"
 #include "argosy/ops/state/variable_scatter.h"
 
 namespace argosy {
@@ -172,7 +173,7 @@ void define_reference(OpRegistry& ops) {
            .shape = assign_shape,
            .gradient = kNotDifferentiable,
            .accepts_uninitialized = true,
-           .sharding = "i.., i.. -> i..; updates 0"});
+           .sharding_rule = assign_sharding});
   for (const char* name : {"AssignAdd", "AssignSub"}) {
     ops.add({.name = name,
              .doc = name[6] == 'A' ? "ref += value" : "ref -= value",
@@ -237,7 +238,7 @@ void define_resource(OpRegistry& ops) {
            .shape = assign_handle_shape,
            .gradient = kNotDifferentiable,
            .stateful = true,
-           .sharding = "i.., i.. ->; updates 0"});
+           .sharding_rule = assign_sharding});
   for (const char* name : {"AssignAddVariableOp", "AssignSubVariableOp"}) {
     ops.add({.name = name,
              .doc = name[6] == 'A' ? "resource += value" : "resource -= value",

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "argosy/base/threads/interrupt.h"
+#include "argosy/ops/collective/turns.h"
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
 #include "argosy/passes/prune/known_values.h"
@@ -46,7 +47,7 @@ class ConstantFolder {
       check_interrupted();
       if (!known.visit(id) || !may_fold(id) || !stays_dead(id)) continue;
       const auto values = known.compute(id);
-      if (!values) continue;
+      if (!values || outlives_turn(id, *values)) continue;
       ARGOSY_RETURN_IF_ERROR(replace(id, *values));
       known.set_constant(id);
       ++folded;
@@ -84,6 +85,13 @@ class ConstantFolder {
            !n.output_dtypes.empty() && !n.op->has_ref_input() &&
            std::none_of(n.output_dtypes.begin(), n.output_dtypes.end(),
                         [](DType d) { return d == DType::kResource || d == DType::kVariant; });
+  }
+
+  // A constant stays for good, one of each turn. What a turn computes goes when the turn ends.
+  bool outlives_turn(NodeId id, const std::vector<Tensor>& values) const {
+    constexpr std::size_t kSmall = 4096;
+    if (Turn::of(graph_.node(id).attrs).number < 0) return false;
+    return std::any_of(values.begin(), values.end(), [](const Tensor& t) { return t.bytes() > kSmall; });
   }
 
   // What the node's constants wait for, it waits for: a constant may be all that ties an effect to a result. Pivots of

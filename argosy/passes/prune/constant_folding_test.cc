@@ -55,5 +55,22 @@ TEST(ConstantFolding, NodesThatWaitAreLeftAlone) {
     -> y)");
 }
 
+// A constant of each turn would stay for good; what a turn computes goes when it ends.
+TEST(ConstantFolding, WhatIsLargeAndOfATurnIsComputed) {
+  expect_left_alone(fold_constants, R"(
+    n = Const [dtype=int32, value=int32[1] {2000}]
+    one = Const [dtype=float, value=float[] {1}]
+    y = Fill(n, one) [_turn=1]
+    -> y)");
+  expect_rewrite(fold_constants, R"(
+    n = Const [dtype=int32, value=int32[1] {2}]
+    one = Const [dtype=float, value=float[] {1}]
+    y = Fill(n, one) [_turn=1]
+    -> y)",
+                 R"(
+    y = Const [dtype=float, value=float[2] {1, 1}]
+    -> y)");
+}
+
 }  // namespace
 }  // namespace argosy

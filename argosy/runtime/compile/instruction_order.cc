@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "argosy/base/memory/huge_pages.h"
-#include "argosy/ops/collective/turns.h"
 #include "argosy/runtime/compile/schedule.h"
+#include "argosy/runtime/compile/turn_marks.h"
 
 namespace argosy {
 
@@ -37,14 +37,10 @@ class OrderFinder {
                                        [](const ArgDef& a) { return a.dtype == DType::kResource; });
   }
 
-  Turn turn(std::size_t i) const {
-    return instructions_.nodes[i] == nullptr ? Turn() : Turn::of(instructions_.nodes[i]->attrs);
-  }
-
-  // What it gives is read by nobody, or small, or takes the place of what it reads.
+  // What it gives is read by nobody, or small, or lets more go than it takes.
   bool light(std::size_t i) const {
     constexpr std::size_t kSmall = 256;
-    if (turn(i).sum) return true;
+    if (ends_lifetimes(step_, instructions_, static_cast<std::int32_t>(i))) return true;
     const Instruction& instruction = step_.instructions[i];
     for (int o = 0; o < instruction.num_outputs; ++o) {
       const SlotSpec& slot = step_.slots[instruction.first_output + o];
@@ -97,7 +93,7 @@ class OrderFinder {
                  .last = is_fetched_copy(i),
                  .after = instructions_.after[i],
                  .group = groups_[i],
-                 .turn = turn(i).number};
+                 .turn = turn_of(instructions_, static_cast<std::int32_t>(i)).number};
     }
     return schedule(list, step_.device_set->size());
   }

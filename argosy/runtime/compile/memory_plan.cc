@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <queue>
 #include <set>
 
@@ -72,37 +73,72 @@ class Holes {
   std::set<std::pair<std::size_t, std::int64_t>> by_size_;
 };
 
-}  // namespace
+std::size_t rounded(std::size_t bytes) {
+  return (std::max<std::size_t>(bytes, 1) + kBufferAlignment - 1) & ~(kBufferAlignment - 1);
+}
 
-ArenaPlan plan_arena(std::vector<Lifetime>& lifetimes) {
-  ArenaPlan plan;
+struct Packed {
+  std::size_t bytes = 0, live_bytes = 0;
+  std::int32_t peak_at = 0;  // where most is alive
+};
+
+// Best fit of those lifetimes, from `base` on. They are sorted by birth.
+Packed pack(std::vector<Lifetime>& lifetimes, const std::vector<std::size_t>& which, std::size_t base) {
+  Packed packed;
   Holes holes;
   using Death = std::pair<std::int32_t, std::size_t>;  // (position, lifetime)
   std::priority_queue<Death, std::vector<Death>, std::greater<>> alive;
   std::size_t live = 0;
-  std::int32_t peak_at = 0;
-  const auto rounded = [](std::size_t bytes) {
-    return (std::max<std::size_t>(bytes, 1) + kBufferAlignment - 1) & ~(kBufferAlignment - 1);
-  };
-  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+  for (const std::size_t i : which) {
     Lifetime& life = lifetimes[i];
     while (!alive.empty() && alive.top().first < life.birth) {
       const Lifetime& dead = lifetimes[alive.top().second];
-      holes.give_back(dead.offset, rounded(dead.bytes));
+      holes.give_back(dead.offset - static_cast<std::int64_t>(base), rounded(dead.bytes));
       live -= rounded(dead.bytes);
       alive.pop();
     }
-    life.offset = holes.take(rounded(life.bytes));
+    life.offset = holes.take(rounded(life.bytes)) + static_cast<std::int64_t>(base);
     alive.push({life.death, i});
     live += rounded(life.bytes);
-    if (live > plan.live_bytes) {
-      plan.live_bytes = live;
-      peak_at = life.birth;
+    if (live > packed.live_bytes) {
+      packed.live_bytes = live;
+      packed.peak_at = life.birth;
     }
   }
-  plan.bytes = holes.end();
+  packed.bytes = holes.end();
+  return packed;
+}
+
+// Those that live for more than `longest` positions lie first, apart from the others.
+std::size_t pack_apart(std::vector<Lifetime>& lifetimes, std::int32_t longest) {
+  std::vector<std::size_t> some, others;
   for (std::size_t i = 0; i < lifetimes.size(); ++i) {
-    if (lifetimes[i].birth <= peak_at && lifetimes[i].death >= peak_at) plan.at_peak.push_back(i);
+    const auto length = std::int64_t{lifetimes[i].death} - lifetimes[i].birth;
+    (length > longest ? some : others).push_back(i);
+  }
+  const std::size_t first = pack(lifetimes, some, 0).bytes;
+  return first + pack(lifetimes, others, first).bytes;
+}
+
+}  // namespace
+
+ArenaPlan plan_arena(std::vector<Lifetime>& lifetimes) {
+  std::vector<std::size_t> all(lifetimes.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const Packed packed = pack(lifetimes, all, 0);
+  ArenaPlan plan{.bytes = packed.bytes, .live_bytes = packed.live_bytes};
+  constexpr std::size_t kMostWaste = 64;  // one part in so many
+  const bool wastes = packed.bytes - packed.live_bytes > packed.live_bytes / kMostWaste;
+  const std::int32_t positions = lifetimes.empty() ? 0 : lifetimes.back().birth - lifetimes.front().birth;
+  for (int parts = 2; wastes && parts <= 32; parts *= 2) {
+    std::vector<Lifetime> tried = lifetimes;
+    const std::size_t bytes = pack_apart(tried, positions / parts);
+    if (bytes >= plan.bytes) continue;
+    plan.bytes = bytes;
+    lifetimes = std::move(tried);
+  }
+  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+    if (lifetimes[i].birth <= packed.peak_at && lifetimes[i].death >= packed.peak_at) plan.at_peak.push_back(i);
   }
   return plan;
 }

@@ -1,6 +1,10 @@
 // Offsets in one arena for tensors that live over intervals of a device's order. Best fit along the order. At its birth
 // a tensor takes the smallest hole that holds it. At its death its place becomes a hole again, joined with its
 // neighbours. O(n log n). A steady run then allocates nothing.
+//
+// A tensor that stays long parts the holes around it: the sums of gradients of earlier turns lie where later turns want
+// their activations. Where that costs memory, tensors that stay long get a part of the arena to themselves. How long is
+// long is tried out.
 #pragma once
 
 #include <cstddef>

@@ -157,17 +157,22 @@ class Scheduler {
   std::unordered_map<std::int32_t, std::vector<std::int32_t>> group_ready_;
 };
 
-// By instruction: the earliest turn that needs it, its own or that of an instruction after it; -1: none does. `order`: any
-// that is valid. Members of a group leave together, so all of them belong to the earliest of their turns.
+// By instruction: its turn, or the earliest turn that needs it, if that is earlier; -1: none. Without a mark it belongs to
+// the latest turn of what it reads, so that it does not keep that alive. `order`: any that is valid. Members of a group
+// leave together, so all of them belong to the earliest of their turns.
 std::vector<std::int32_t> inherited_turns(const std::vector<ScheduledInstruction>& instructions,
                                           const std::vector<std::int32_t>& order) {
   constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
-  std::vector<std::int32_t> turns(instructions.size(), kNone);
+  std::vector<std::int32_t> turns(instructions.size(), -1);
   std::unordered_map<std::int32_t, std::vector<std::int32_t>> groups;
-  for (std::size_t i = 0; i < instructions.size(); ++i) {
-    if (instructions[i].turn >= 0) turns[i] = instructions[i].turn;
-    if (instructions[i].group != 0) groups[instructions[i].group].push_back(static_cast<std::int32_t>(i));
+  for (const std::int32_t i : order) {
+    turns[i] = instructions[i].turn;
+    for (const std::int32_t before : instructions[i].after) {
+      if (instructions[i].turn < 0) turns[i] = std::max(turns[i], turns[before]);
+    }
+    if (instructions[i].group != 0) groups[instructions[i].group].push_back(i);
   }
+  std::replace(turns.begin(), turns.end(), -1, kNone);
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     // Members lie together in the order: all that comes after any of them has been seen.
     if (const auto group = groups.find(instructions[*at].group); group != groups.end()) {

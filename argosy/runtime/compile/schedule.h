@@ -14,6 +14,7 @@
 //
 // Turns (argosy/ops/collective/turns.h) come before all of that: a device is offered nothing of a turn before it has
 // done all earlier ones. What an instruction of a turn needs belongs to that turn or an earlier one, on whichever device.
+// What has no mark belongs to the latest turn of what it reads, or to the turn that needs it.
 // So the turns of one device interleave exactly where one of them waits for another, and nothing waits for ever.
 //
 // Members of a collective group leave together. So every rank starts its groups in the same order, and none waits for
@@ -38,7 +39,7 @@ struct ScheduledInstruction {
   bool last = false;                         // behind all else that is ready, be it a writer
   std::span<const std::int32_t> after = {};  // instructions that must come before
   std::int32_t group = 0;                    // the number of its collective group; 0: none
-  std::int32_t turn = -1;                    // of its device; -1: as soon as others need it
+  std::int32_t turn = -1;                    // of its device; -1: no mark
 };
 
 // Positions to instructions: the global order. INTERNAL when there is a cycle.

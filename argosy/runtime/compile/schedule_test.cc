@@ -63,6 +63,19 @@ TEST(Schedule, WhatATurnNeedsWaitsForIt) {
   EXPECT_THAT(*order, ElementsAre(0, 2, 4, 1, 3));
 }
 
+// A pass took the mark of the backward pass of turn 0, which a sum of turn 1 reads: it is of turn 0 none the less.
+TEST(Schedule, WithoutAMarkItIsOfTheTurnOfWhatItReads) {
+  const std::int32_t a[] = {0}, b[] = {1}, both[] = {2, 3};
+  const std::vector<ScheduledInstruction> instructions = {{.device = 0, .turn = 0},
+                                                          {.device = 0, .turn = 1},
+                                                          {.device = 0, .after = a},
+                                                          {.device = 0, .after = b},
+                                                          {.device = 0, .after = both, .turn = 1}};
+  const auto order = schedule(instructions, 1);
+  ASSERT_TRUE(order.ok()) << order.status().to_string();
+  EXPECT_THAT(*order, ElementsAre(0, 2, 1, 3, 4));
+}
+
 // A sum over all turns of both devices, in the midst of each: what it needs comes first, and no more.
 TEST(Schedule, TurnsInterleaveWhereOneWaitsForAnother) {
   std::vector<std::vector<std::int32_t>> after = {{},     {},     {},  {},   // 0-3: weights of device 0, 0, 1, 1

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "argosy/ops/collective/turns.h"
 #include "argosy/runtime/compile/schedule.h"
+#include "argosy/runtime/compile/turn_marks.h"
 
 namespace argosy {
 
@@ -222,8 +222,7 @@ std::string StaticSchedule::check_blocking() {
 std::vector<std::int32_t> StaticSchedule::turns() const {
   std::vector<std::int32_t> turns(step_.instructions.size() + step_.dataflow.frames.size(), -1);
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(step_.instructions.size()); ++i) {
-    if (instructions_.nodes[i] == nullptr) continue;
-    const std::int32_t turn = turns[i] = Turn::of(instructions_.nodes[i]->attrs).number;
+    const std::int32_t turn = turns[i] = turn_of(instructions_, i).number;
     for (int f = home_[i]; f != 0 && turn >= 0; f = step_.dataflow.frames[f].parent) {
       std::int32_t& loop = turns[step_.instructions.size() + static_cast<std::size_t>(f)];
       loop = loop < 0 ? turn : std::min(loop, turn);
@@ -250,7 +249,7 @@ Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const
     list[m].turn = turns[node];
     if (node < instructions) {
       list[m].async = step_.instructions[node].async;
-      list[m].light = instructions_.nodes[node] != nullptr && Turn::of(instructions_.nodes[node]->attrs).sum;
+      list[m].light = ends_lifetimes(step_, instructions_, node);
       list[m].late = !late.empty() && late[node] != 0;
       list[m].group = groups_[node];
     }

@@ -103,6 +103,26 @@ TEST_F(HostBudgetTest, StringsInAQueue) {
   }
 }
 
+// Rows without an element take no memory of a tensor, and a queue as many as there are.
+TEST_F(HostBudgetTest, RowsWithoutElementsInAQueue) {
+  constexpr std::size_t kComponents = 16;
+  Graph g;
+  const std::vector<DType> types(kComponents, DType::kFloat32);
+  const Value queue = g.add("FIFOQueueV2", {}, {{"component_types", types}});
+  const Value rows = placeholder(g, DType::kFloat32, {-1, 0}, "rows");
+  std::vector<Value> inputs(1 + kComponents, rows);
+  inputs[0] = queue;
+  const Value put = g.add("QueueEnqueueManyV2", inputs).control();
+  {
+    Session session(g);
+    const auto many = session.run({{rows, Tensor::zeros(DType::kFloat32, {std::int64_t{1} << 40, 0})}}, {}, {put});
+    expect_refused(many.status(), "the elements of a queue");
+  }
+  Session session(g);  // the queue went with its session
+  EXPECT_TRUE(session.run({{rows, Tensor::zeros(DType::kFloat32, {1000, 0})}}, {}, {put}).ok());
+  expect_works(session, g);
+}
+
 // A few hundred bytes that say how large they are.
 TEST_F(HostBudgetTest, AnImageAboveTheLimit) {
   Graph g;

@@ -1,6 +1,7 @@
 #include "argosy/runtime/session/function_calls.h"
 
 #include "argosy/base/threads/cancel_link.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/graph/function_body.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/runtime/compile/compile.h"
@@ -9,6 +10,13 @@
 namespace argosy {
 
 namespace {
+
+// What ends a call whose kernel has no step: the factory of a one-shot iterator runs while its step is compiled. The
+// scope only reads its cancellation; whoever made the scope owns it, and it is not const there.
+Cancellation* cancellation_of_thread() {
+  const InterruptScope* const scope = InterruptScope::current();
+  return scope != nullptr ? const_cast<Cancellation*>(scope->cancellation()) : nullptr;
+}
 
 class CompiledCall final : public FunctionCall {
  public:
@@ -31,6 +39,7 @@ class CompiledCall final : public FunctionCall {
                               ", was given ", dtype_name(arguments[i].dtype()), arguments[i].shape())
           .with_id("ARG-FN-006");
     }
+    if (cancellation == nullptr) cancellation = cancellation_of_thread();
     RunContext context(0, nullptr, true);  // handles stay handles
     context.keep_thread_budget();
     const CancelLink link(cancellation, [&] { context.cancellation().cancel(cancellation->status()); });

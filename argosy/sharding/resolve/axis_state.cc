@@ -23,6 +23,20 @@ std::vector<int> loop_depths(const Graph& graph, const std::vector<NodeId>& orde
   return depth;
 }
 
+// Hidden state, as of random numbers, which no two devices share.
+bool gives_by_chance(const Graph& graph, const RuleTable& rules, NodeId id) {
+  const Node& n = graph.node(id);
+  const ShardingRule& rule = rules.rule(id);
+  // Without inputs it is fed, or a rule says "once".
+  if (!n.op->stateful || passes_on(*n.op) || n.output_dtypes.empty() || n.inputs.empty()) return false;
+  if (rule.kind != ShardingRule::Kind::kWhole && !rule.draws) return false;
+  const auto state = [&](Endpoint e) { return holds_state(graph, e) || graph.node(e.node).output_is_ref(e.index); };
+  for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+    if (state({id, k})) return false;
+  }
+  return std::none_of(n.inputs.begin(), n.inputs.end(), state);
+}
+
 // State that others refer to: every device has its own, unless a seed says otherwise.
 bool is_variable(const Graph& graph, const Sizes& sizes, NodeId id) {
   const Node& n = graph.node(id);
@@ -49,6 +63,7 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
   const std::size_t outputs = s.index().size();
   seed.assign(outputs, nullptr);
   given.assign(nodes, 0);
+  by_chance.assign(nodes, 0);
   bytes.resize(outputs);
   way.resize(nodes);
   need.resize(inputs());
@@ -70,6 +85,7 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
       b = s.bytes({NodeId{i}, k}, q.batch);
       for (int d = 0; d < depth[static_cast<std::size_t>(i)]; ++d) b *= kLoop;
     }
+    by_chance[static_cast<std::size_t>(i)] = gives_by_chance(g, r, NodeId{i}) ? 1 : 0;
     const bool source = n.inputs.empty() && n.output_dtypes.size() == 1;
     if (source && (seed[at(Endpoint{NodeId{i}, 0})] != nullptr || is_variable(g, s, NodeId{i}))) {
       given[static_cast<std::size_t>(i)] = 1;

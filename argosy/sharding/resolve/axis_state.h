@@ -28,6 +28,7 @@ struct AxisState {
   std::vector<std::size_t> first_input;  // by node: of its inputs in one array of all
   std::vector<const Seed*> seed;         // by output; null: none
   std::vector<char> given;               // by node: its outputs are seeds, its rule is not asked
+  std::vector<char> by_chance;           // by node: its whole value is another on every device, so one computes it
   std::vector<double> bytes;             // by output, times 8 for each loop around it
   Graph::Uses uses;
 

@@ -11,7 +11,9 @@ bool combine_for_all(AxisState& s) {
   bool fresh = false;
   const auto combine = [&](Endpoint e, Graph::Use by) {
     const std::size_t at = s.at(e);
-    if (!s.base[at].is_partial() || s.seed[at] != nullptr || s.combined[at].yes()) return;
+    const bool open = s.base[at].is_partial() ||
+                      (s.base[at].kind == Placement::Kind::kOnce && !holds_state(s.graph, e) && by.node != kFetch);
+    if (!open || s.seed[at] != nullptr || s.combined[at].yes()) return;
     s.combined[at].why = why_needed(s, by, s.base[at], Placement::replicate());
     fresh = true;
   };

@@ -11,7 +11,8 @@
 
 namespace argosy {
 
-// Marks partial values that some user needs combined. Returns true if there are new ones.
+// Marks partial values that some user needs combined, and values of one device that some user needs on every device.
+// Returns true if there are new ones.
 bool combine_for_all(AxisState& state);
 // Marks partial values whose combination replaces larger ones, or several, further down. Returns true if there are any.
 bool move_combinations_up(AxisState& state);

@@ -49,6 +49,7 @@ class Sweep {
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) wishes_.push_back(s_.wish[s_.at(Endpoint{id, k})]);
     list_ways({.op = n.op,
                .rule = &s_.rules.rule(id),
+               .by_chance = s_.by_chance[node] != 0,
                .inputs = in_,
                .known = known_,
                .wishes = wishes_,
@@ -135,10 +136,11 @@ class Sweep {
 
   void set_output(Endpoint e, const Placement& made) {
     const std::size_t at = s_.at(e);
+    const bool open = made.is_partial() || made.kind == Placement::Kind::kOnce;
     s_.made[at] = made;
-    s_.base[at] = s_.seed[at] != nullptr                       ? s_.seed[at]->placement
-                  : made.is_partial() && s_.combined[at].yes() ? Placement::replicate()
-                                                               : made;
+    s_.base[at] = made;
+    if (open && s_.combined[at].yes()) s_.base[at] = Placement::replicate();
+    if (s_.seed[at] != nullptr) s_.base[at] = s_.seed[at]->placement;
   }
 
   Status no_way(NodeId id) const {

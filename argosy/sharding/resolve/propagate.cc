@@ -60,9 +60,10 @@ class Spread {
     const auto node = static_cast<std::size_t>(id.index);
     if (take_back(id)) return true;
     const ShardingRule& rule = s_.rules.rule(id);
-    const bool open = s_.given[node] == 0 && s_.whole[node] == 0 && s_.no_wish[node] == 0 &&
-                      s_.way[node].kind == Way::Kind::kWhole && rule.kind == ShardingRule::Kind::kFactors &&
-                      rule.updates.empty();
+    const Way::Kind kind = s_.way[node].kind;
+    const bool whole = kind == Way::Kind::kWhole || (kind == Way::Kind::kOnce && s_.by_chance[node] != 0);
+    const bool open = whole && s_.given[node] == 0 && s_.whole[node] == 0 && s_.no_wish[node] == 0 &&
+                      rule.kind == ShardingRule::Kind::kFactors && rule.updates.empty();
     if (!open) return false;
     std::vector<Placement> wishes, in;
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
@@ -79,6 +80,7 @@ class Spread {
     std::vector<Choice> ways;
     list_ways({.op = n.op,
                .rule = &rule,
+               .by_chance = s_.by_chance[node] != 0,
                .inputs = in,
                .known = known,
                .wishes = wishes,

@@ -68,7 +68,7 @@ class Lister {
   }
 
   void whole() {
-    const bool once = rule_.kind == ShardingRule::Kind::kOnce;
+    const bool once = rule_.kind == ShardingRule::Kind::kOnce || r_.by_chance;
     Choice& c = ways_.emplace_back(Choice{.way = {once ? Way::Kind::kOnce : Way::Kind::kWhole}});
     for (int i = 0; i < inputs(); ++i) {
       c.inputs.push_back(once && in(i).kind == Placement::Kind::kOnce ? in(i) : plain(i));

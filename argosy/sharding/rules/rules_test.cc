@@ -27,9 +27,9 @@
 namespace argosy {
 namespace {
 
-constexpr int kSeeds = 64;
-constexpr int kTriesOfLike = 2;  // cases with one rule
-constexpr int kTriesOfOp = 24;
+constexpr int kSeeds = 1000;
+constexpr int kTriesOfLike = 6;  // cases with one rule
+constexpr int kTriesOfOp = 200;
 constexpr std::size_t kMostFailures = 4;  // that are told of one op
 using Outcome = TrialOutcome::Kind;
 
@@ -50,22 +50,8 @@ class OpTrial {
     if (!is_tensor_case(c)) return;
     const auto global = run_case(c);
     if (!global.ok()) return;
-    const auto rule = rule_of_case(c, *global);
-    if (!rule.ok()) return fail(c, from, rule.status().to_string());
-    if (const std::string wrong = misfit(c, *global, *rule); !wrong.empty()) {
-      return fail(c, from, str_cat(to_string(*rule), ": ", wrong));
-    }
-    if (rule->kind != ShardingRule::Kind::kFactors) return;
-    if (++like_[to_string(*rule)] > kTriesOfLike) return;
-    const int before = claims;
-    for (const Candidate& candidate : candidates(*rule)) {
-      if (!rule->draws) try_candidate(c, from, *global, *rule, candidate);
-    }
-    if (claims > before) ++tries;
-    if (std::getenv("ARGOSY_RULE_OP") != nullptr) {
-      std::printf("%s %d claims\n  %s\n", to_string(*rule).c_str(), claims - before, c.describe().c_str());
-    }
-    if (std::getenv("ARGOSY_RULE_UNCLAIMED") != nullptr) try_unclaimed(c, *global, *rule);
+    // With all that is known, and with sizes and integers that are not.
+    for (const int hidden : {0, 1, 2, 3}) try_rule(c, from, *global, hidden);
   }
 
   int tries = 0, claims = 0, refuses_empty = 0;
@@ -74,6 +60,25 @@ class OpTrial {
   std::map<std::string, int> unclaimed;  // held so often; less than 0: failed once
 
  private:
+  void try_rule(const RandomCase& c, const std::string& from, const CaseResult& global, int hidden) {
+    const auto rule = rule_of_case(c, global, hidden);
+    if (!rule.ok()) return fail(c, from, rule.status().to_string());
+    if (const std::string wrong = misfit(c, global, *rule); !wrong.empty()) {
+      return fail(c, from, str_cat(to_string(*rule), ": ", wrong));
+    }
+    if (rule->kind != ShardingRule::Kind::kFactors) return;
+    if (++like_[str_cat(hidden, to_string(*rule))] > (hidden == 0 ? kTriesOfLike : 1)) return;
+    const int before = claims;
+    for (const Candidate& candidate : candidates(*rule)) {
+      if (!rule->draws) try_candidate(c, from, global, *rule, candidate);
+    }
+    if (claims > before) ++tries;
+    if (std::getenv("ARGOSY_RULE_OP") != nullptr) {
+      std::printf("%s %d claims\n  %s\n", to_string(*rule).c_str(), claims - before, c.describe().c_str());
+    }
+    if (std::getenv("ARGOSY_RULE_UNCLAIMED") != nullptr) try_unclaimed(c, global, *rule);
+  }
+
   void fail(const RandomCase& c, const std::string& from, const std::string& why, const std::string& kind = "") {
     if (!failed_.insert(kind).second) return;
     failures.push_back(str_cat(op_.name, " (", from, "): ", why, "\n  ", c.describe()));
@@ -94,7 +99,7 @@ class OpTrial {
   void try_candidate(const RandomCase& c, const std::string& from, const CaseResult& global, const ShardingRule& rule,
                      const Candidate& candidate) {
     if (candidate.factor >= 0) {
-      const std::int64_t n = rule.factors[static_cast<std::size_t>(candidate.factor)].size;
+      const std::int64_t n = size_of_factor(c, global, rule, candidate);
       if (n <= 0) return;
       for (const auto& ends : splits(n)) {
         const std::string how = str_cat(" in shards that end at ", str_join(ends));

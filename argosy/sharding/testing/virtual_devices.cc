@@ -49,6 +49,8 @@ Result<Tensor> VirtualDevices::fetch(int number, Endpoint e) const {
       p = r->to;
     }
   }
+  const bool whole = p.is_replicate() || p.kind == Placement::Kind::kOnce;
+  if (!whole) return invalid_argument("fetch ", number, " is ", to_string(p), " at the end");
   return join_value(shards, p, axis_);
 }
 

@@ -35,10 +35,7 @@ void VirtualStep::need(NodeId id) {
 Status VirtualStep::run(const std::vector<NodeId>& targets) {
   for (const NodeId id : targets) need(id);
   for (std::int32_t i = 0; i < d_.graph_.size(); ++i) {
-    const Node& n = d_.graph_.node(NodeId{i});
-    const bool source = (n.inputs.empty() && n.controls.empty()) || feeds_.contains({NodeId{i}, 0});
-    if (needed_[static_cast<std::size_t>(i)] != 0 && source)
-      ready_.insert({position_[static_cast<std::size_t>(i)], {}, NodeId{i}});
+    if (needed_[static_cast<std::size_t>(i)] != 0 && is_source(NodeId{i})) ready_.insert({-1, {}, NodeId{i}});
   }
   while (!ready_.empty()) {
     const auto [at, tag, id] = *ready_.begin();
@@ -50,6 +47,11 @@ Status VirtualStep::run(const std::vector<NodeId>& targets) {
     }
   }
   return ok_status();
+}
+
+bool VirtualStep::is_source(NodeId id) const {
+  const Node& n = d_.graph_.node(id);
+  return (n.inputs.empty() && n.controls.empty()) || feeds_.contains({id, 0});
 }
 
 std::string VirtualStep::path(Tag tag) const {
@@ -152,6 +154,12 @@ void VirtualStep::arrive(Graph::Use use, Tag tag, const Shards* value) {
     ++instance.controls;
   } else {
     instance.inputs[use.input] = *value;
+  }
+  for (std::size_t i = 0; tag.frame != 0 && i < n.inputs.size(); ++i) {
+    if (!is_source(n.inputs[i].node)) continue;
+    if (const auto made = d_.values_.find({n.inputs[i], ""}); made != d_.values_.end()) {
+      instance.inputs.try_emplace(static_cast<int>(i), made->second);
+    }
   }
   const bool merge = n.op->flow == Flow::kMerge;
   const std::size_t wanted = merge ? 1 : n.inputs.size();

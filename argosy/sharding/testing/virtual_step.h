@@ -35,6 +35,7 @@ class VirtualStep {
   void deliver(NodeId from, Tag tag, const std::vector<Shards>& outputs, const std::vector<char>& alive);
   void arrive(Graph::Use use, Tag tag, const Shards* value);
   std::string path(Tag tag) const;
+  bool is_source(NodeId id) const;  // reads and waits for nothing: it runs first, and every frame sees its values
 
   // --- one node (virtual_node.cc)
   Result<Shards> input(const Node& n, Graph::Use use, const Shards& made) const;

@@ -7,14 +7,17 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/conv/conv.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/pool/pool.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/scan/scan.h"
 #include "argosy/ops/segment/segment.h"
+#include "argosy/ops/select/select.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/softmax/softmax.h"
 #include "argosy/sharding/tests/training_trial_test.h"
@@ -272,6 +275,74 @@ TEST(ShardingLosses, OneVirtualDeviceIsOneDevice) {
   for (std::size_t i = 0; i + 1 < fetched.size(); ++i) {
     EXPECT_EQ(difference(values->at({fetched[i], ""}), (*expected)[i], 0), "") << t.graph.node(fetched[i].node).name;
   }
+}
+
+// Networks of other kinds of layers, for four devices and fewer examples than devices.
+TrainingTrial network(const PartialShape& input, const std::vector<Shape>& variables,
+                      const std::function<Value(Graph&, Value x, Value ids, const std::vector<Value>& v)>& loss_of) {
+  TrainingTrial t;
+  Graph& g = t.graph;
+  const Value x = placeholder(g, DType::kFloat64, input, "x"), ids = placeholder(g, DType::kInt32, {-1}, "ids");
+  std::vector<Value> reads, of, updates;
+  for (const Shape& shape : variables) {
+    t.variables.push_back(variable(g, random_tensor(DType::kFloat64, shape, 7 + reads.size(), -0.6, 0.6), "v"));
+    reads.push_back(t.variables.back().read);
+    of.push_back(t.variables.back().ref);
+  }
+  const Value loss = loss_of(g, x, ids, reads);
+  const std::vector<Value> grads = gradients(g, {loss}, of);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    updates.push_back(g.add("ApplyGradientDescent", {of[i], constant(g, 0.1), grads[i]}));
+  }
+  t.feeds = {x, ids};
+  t.fetches = {loss};
+  t.train = {group(g, updates, "train").node()};
+  t.feed_value = [](std::size_t feed, std::int64_t batch, std::uint64_t seed) {
+    return feed == 1 ? std::optional(permutation(batch, seed)) : std::nullopt;
+  };
+  return t;
+}
+
+void expect_equal(const std::string& name, const TrainingTrial& t, const std::string& collectives) {
+  for (const int devices : {2, 3, 4}) {
+    const TrialResult result = run_trial(t, {.axis = {.name = "data", .size = devices}, .batches = kBatches});
+    EXPECT_EQ(result.wrong, "") << name << ", " << devices << " devices";
+    EXPECT_EQ(collectives_text(result), collectives) << name;
+    for (const WholeNode& w : result.whole) ADD_FAILURE() << name << " gathers: " << w.why;
+  }
+}
+
+TEST(ShardingLosses, OtherLayersEqualOneDevice) {
+  const auto convolution =
+      network({-1, 4, 4, 2}, {{3, 3, 2, 3}, {3}, {12, 2}}, [](Graph&, Value x, Value, const std::vector<Value>& v) {
+        const Value y = relu(bias_add(conv2d(x, v[0]), v[1]));
+        const Value pooled = max_pool(y);
+        return reduce_mean(square(matmul(reshape(pooled, {-1, 12}), v[2])));
+      });
+  expect_equal("convolution", convolution, "all-reduce 4");
+  const auto lookup = network({-1, 3}, {{64, 3}}, [](Graph&, Value x, Value ids, const std::vector<Value>& v) {
+    return reduce_mean(square(gather(v[0], ids) * x));
+  });
+  expect_equal("look-up", lookup, "all-reduce 2");
+  const auto classes = network({-1, 3}, {{3, 4}}, [](Graph& g, Value x, Value ids, const std::vector<Value>& v) {
+    const Value labels = floor_mod(ids, constant(g, std::int32_t{4}));
+    return reduce_mean(sparse_softmax_cross_entropy_with_logits(labels, matmul(x, v[0])));
+  });
+  expect_equal("classes", classes, "all-reduce 2");
+  // Time is outside of the batch in the middle, and inside before and after.
+  const auto time = network({-1, 3, 2}, {{2, 4}, {4, 2}}, [](Graph&, Value x, Value, const std::vector<Value>& v) {
+    const Value inside = tanh(matmul(reshape(x, {-1, 2}), v[0]));
+    const Value outside = reshape(transpose(reshape(inside, {-1, 3, 4}), {1, 0, 2}), {-1, 4});
+    const Value y = reshape(tanh(matmul(outside, v[1])), {3, -1, 2});
+    return reduce_mean(square(reduce_sum(y, {0})));
+  });
+  expect_equal("time", time, "all-reduce 3");
+  const auto dropout = network({-1, 3}, {{3, 4}}, [](Graph& g, Value x, Value, const std::vector<Value>& v) {
+    const Value h = matmul(x, v[0]);
+    const Value noise = g.add("RandomUniform", {shape(h)}, {{"dtype", DType::kFloat64}, {"seed", 3}, {"seed2", 4}});
+    return reduce_mean(square(where(greater(noise, 0.5), h, zeros_like(h))));
+  });
+  expect_equal("dropout", dropout, "all-reduce 2");
 }
 
 // Variables and slots in shards: reads are gathered, gradients scattered, updates stay where they are.

@@ -17,6 +17,7 @@
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/softmax/softmax.h"
 #include "argosy/ops/state/state.h"
+#include "argosy/sharding/reshard/cost.h"
 #include "argosy/sharding/verify/verify.h"
 #include "argosy/testing/loop.h"
 #include "argosy/testing/op_case.h"
@@ -184,10 +185,28 @@ TEST(Resolve, ShardsSpreadBackwardsWhereThatCostsNothing) {
   EXPECT_EQ(s.layout(y), "S(0)");
   EXPECT_EQ(s.layout(scaled), "S(0)");
   EXPECT_EQ(s.layout(noise), "S(0)");
-  // Read whole by somebody: a slice is free, a gather is not.
-  EXPECT_EQ(s.layout(kept), "R");
+  // Read whole by somebody: one device draws for all, and rows are cut of that.
+  EXPECT_EQ(s.layout(kept), "once");
+  EXPECT_NE(s.reshards(g).find(str_cat(g.node(kept.node()).name, " once > R\n")), std::string::npos) << s.reshards(g);
+  EXPECT_NE(s.reshards(g).find(str_cat(g.node(kept.node()).name, " R > S(0)\n")), std::string::npos) << s.reshards(g);
   EXPECT_EQ(s.layout(z), "S(0)");
   EXPECT_EQ(s.layout(all), "R");
+}
+
+// Left to chance, devices would draw different numbers: mirrors of variables would differ.
+TEST(Resolve, WhatIsDrawnForAllIsDrawnOnce) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
+  const Value noise = g.add("RandomStandardNormal", {constant(g, Tensor::vector<std::int32_t>({4}))},
+                            {{"dtype", DType::kFloat32}, {"seed", 0}, {"seed2", 0}});
+  const Value order = g.add("RandomShuffle", {noise}, {{"seed", 0}, {"seed2", 0}});
+  const Value y = x + order;
+  const Solved s = solve(g, data_mesh(4), {x});
+  ASSERT_TRUE(s.status.ok()) << s.status.to_string();
+  EXPECT_EQ(s.layout(noise), "once");
+  EXPECT_EQ(s.layout(order), "once");
+  EXPECT_EQ(s.layout(y), "S(0)");
+  EXPECT_EQ(s.reshards(g), str_cat(g.node(order.node()).name, " once > R\n"));
 }
 
 TEST(Resolve, TimeOutsideOfTheBatchComesInRounds) {
@@ -264,6 +283,16 @@ TEST(Resolve, TwoMeshAxes) {
   EXPECT_EQ(s.layout(x), "S(0) R");
   EXPECT_EQ(s.layout(h), "S(0) S(1)");
   EXPECT_EQ(s.layout(y), "S(0) P(sum)");
+  // y [batch, 2] is added up over the model axis, half of it on each row of devices, and fetched from all.
+  double summed = 0, all = 0;
+  for (const Reshard& r : s.a.reshards) {
+    const ReshardCost cost = cost_of(r, s.a, *s.sizes, mesh, 16);
+    all += cost.bytes;
+    if (cost.how == Redistribution::kAllReduce) summed += cost.bytes;
+  }
+  EXPECT_EQ(summed, 16 * 2 * 4 / 2);
+  EXPECT_EQ(all, bytes_moved(s.a, *s.sizes, mesh, 16));
+  EXPECT_EQ(all, 16 * 2 * 4 / 2 + 16 * 2 * 4 / 2);
 }
 
 TEST(Resolve, TurnsAreAnAxisAsWell) {

@@ -95,6 +95,18 @@ class Check {
     return ok_status();
   }
 
+  bool touches_state(NodeId id) const {
+    const Node& n = graph_.node(id);
+    const auto state = [&](Endpoint e) {
+      const DType d = graph_.dtype(e);
+      return d == DType::kResource || d == DType::kVariant || graph_.node(e.node).output_is_ref(e.index);
+    };
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+      if (state({id, k})) return true;
+    }
+    return std::any_of(n.inputs.begin(), n.inputs.end(), state);
+  }
+
   // The user takes a handle, or a reference itself.
   bool carries_state(Graph::Use use) const {
     const Node& n = graph_.node(use.node);
@@ -155,7 +167,7 @@ class Check {
     if (way.kind == Way::Kind::kGiven) {
       if (!n.inputs.empty()) why = "it has inputs, so that its layout cannot be given";
     } else {
-      why = why_not(*n.op, rule, way, in, out);
+      why = why_not(*n.op, !touches_state(id), rule, way, in, out);
     }
     if (why.empty()) return ok_status();
     std::string text;

@@ -172,8 +172,8 @@ class Factors {
 
 }  // namespace
 
-std::string why_not(const OpDef& op, const ShardingRule& rule, const Way& way, const std::vector<Placement>& in,
-                    const std::vector<Placement>& out) {
+std::string why_not(const OpDef& op, bool hidden_state, const ShardingRule& rule, const Way& way,
+                    const std::vector<Placement>& in, const std::vector<Placement>& out) {
   switch (op.flow) {
     case Flow::kSwitch:
     case Flow::kMerge:
@@ -182,6 +182,11 @@ std::string why_not(const OpDef& op, const ShardingRule& rule, const Way& way, c
     case Flow::kNextIteration: return way.kind == Way::Kind::kPass ? flow(op, in, out) : "control flow passes on";
     default: break;
   }
+  // Random numbers: what every device draws for itself is not one value.
+  const bool drawn = op.stateful && hidden_state && (rule.draws || rule.kind == ShardingRule::Kind::kWhole);
+  if (drawn && way.kind == Way::Kind::kWhole && !in.empty() && !out.empty())
+    return "every device would draw other numbers";
+  if (drawn && way.kind == Way::Kind::kOnce) return all_alike(in, out, true);
   if (rule.kind == ShardingRule::Kind::kFactors) return Factors(rule, way, in, out).why_not();
   const bool once = rule.kind == ShardingRule::Kind::kOnce;
   if (way.kind != (once ? Way::Kind::kOnce : Way::Kind::kWhole)) return "its rule knows no such way";

@@ -10,8 +10,8 @@
 
 namespace argosy {
 
-// "": it holds. Else the reason, for a message.
-std::string why_not(const OpDef& op, const ShardingRule& rule, const Way& way, const std::vector<Placement>& in,
-                    const std::vector<Placement>& out);
+// "": it holds. Else the reason, for a message. `hidden_state`: the node neither reads nor gives a handle of its state.
+std::string why_not(const OpDef& op, bool hidden_state, const ShardingRule& rule, const Way& way,
+                    const std::vector<Placement>& in, const std::vector<Placement>& out);
 
 }  // namespace argosy

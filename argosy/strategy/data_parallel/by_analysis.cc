@@ -323,7 +323,7 @@ Result<Value> ByAnalysis::recompute(Endpoint e, const std::string& why) {
 }
 
 std::vector<PlannedCollective> ByAnalysis::collectives() const {
-  if (layout.shards() == 1) return {};
+  if (layout.devices.size() == 1) return {};  // turns of one device add up where they are
   return planned_collectives(base, original_size, plan, replicas);
 }
 std::vector<PlannedWhole> ByAnalysis::whole() const {

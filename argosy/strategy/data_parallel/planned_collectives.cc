@@ -115,7 +115,7 @@ PlannedNode planned_node(const Graph& graph, const ReplicationPlan& plan, const 
   const Node& n = graph.node(id);
   PlannedNode told{.node = std::string(n.name), .op = n.op->name, .copies = {}, .why = {}};
   const std::size_t devices = layout.devices.size();
-  const auto each = [&] { return str_cat("one on each of ", devices, " devices"); };
+  const auto each = [&] { return devices == 1 ? std::string("one") : str_cat("one on each of ", devices, " devices"); };
   const auto point = std::find_if(plan.collectives.begin(), plan.collectives.end(),
                                   [&](const CollectivePoint& c) { return c.value.node == id; });
   switch (plan.replica_kinds[static_cast<std::size_t>(id.index)]) {
@@ -126,7 +126,7 @@ PlannedNode planned_node(const Graph& graph, const ReplicationPlan& plan, const 
                      : "no step of training computes it from the batch, and no device needs its own";
       return told;
     case ReplicaKind::kReplicated:
-      told.copies = str_cat(each(), ", all equal");
+      told.copies = devices == 1 ? each() : str_cat(each(), ", all equal");
       told.why = "every device needs it, and the batch does not reach it but through collectives";
       return told;
     case ReplicaKind::kSharded: break;

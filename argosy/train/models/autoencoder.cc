@@ -30,6 +30,7 @@ ModelBuilder autoencoder(const AutoencoderOptions& options) {
           x, filters(level),
           {.activation = [](Value v) { return relu(v); }, .kernel = he_normal(), .name = str_cat("encode_", level)}));
     }
+    x = net.dropout(x, options.dropout);
     for (int level = options.depth; level-- > 0;) {
       x = net.conv2d_transpose(x, filters(level),
                                {.strides = {2, 2},

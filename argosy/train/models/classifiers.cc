@@ -19,8 +19,8 @@ Model classify(Layers& net, Value logits) {
 ModelBuilder mlp(const ClassifierOptions& options, int hidden, int last) {
   return [=](Layers& net) {
     const DenseOptions layer{.activation = [](Value v) { return relu(v); }};
-    Value x = net.dense(flatten(image_input(net, options)), hidden, layer);
-    x = net.dense(x, last > 0 ? last : hidden, layer);
+    Value x = net.dropout(net.dense(flatten(image_input(net, options)), hidden, layer), options.dropout);
+    x = net.dropout(net.dense(x, last > 0 ? last : hidden, layer), options.dropout);
     return classify(net, net.dense(x, options.classes));
   };
 }
@@ -31,7 +31,7 @@ ModelBuilder lenet(const ClassifierOptions& options) {
     const ConvOptions conv{.window = {5, 5}, .activation = with_relu};
     Value x = max_pool(net.conv2d(image_input(net, options), 32, conv), {.padding = "SAME"});
     x = max_pool(net.conv2d(x, 64, conv), {.padding = "SAME"});
-    x = net.dense(flatten(x), 1024, {.activation = with_relu});
+    x = net.dropout(net.dense(flatten(x), 1024, {.activation = with_relu}), options.dropout);
     return classify(net, net.dense(x, options.classes));
   };
 }

@@ -18,6 +18,7 @@ struct AutoencoderOptions {
   int channels = 3;     // of the images
   int depth = 6;        // layers down, and as many up
   int width = 64;       // channels of the first layer
+  double dropout = 0;   // of the code between encoder and decoder
 };
 // Convolutional; its loss is a sum of squares over the batch. Images in [0, 1].
 ModelBuilder autoencoder(const AutoencoderOptions& options);
@@ -27,6 +28,7 @@ struct ClassifierOptions {
   int image_size = 28;  // pixels on a side
   int channels = 1;     // of the images
   int classes = 10;     // labels are 0 to classes - 1
+  double dropout = 0;   // mlp, lenet: of the units of hidden layers
 };
 // Layers of `hidden`, `last` and `classes` units with ReLU between. last = 0: as hidden.
 ModelBuilder mlp(const ClassifierOptions& options, int hidden = 256, int last = 0);

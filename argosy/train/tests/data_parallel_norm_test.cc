@@ -4,6 +4,7 @@
 // - Empty shards change nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "argosy/ops/constant/constant.h"
@@ -165,9 +166,11 @@ TEST(DataParallelBatchNorm, MicroBatchesHaveStatisticsOfTheirOwn) {
   const auto dp = DataParallel::make(
       n.graph, {.devices = {"/device:GPU:0"}, .losses = {n.loss}, .train = {n.step.run}, .accumulate = 2});
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
-  ASSERT_EQ(dp->notes().size(), 1u);
-  EXPECT_EQ(dp->notes()[0].kind, ReplicationNote::Kind::kStatistics);
-  EXPECT_NE(dp->notes()[0].text.find("each micro-batch"), std::string::npos) << dp->notes()[0].text;
+  ASSERT_FALSE(dp->notes().empty());
+  for (const ReplicationNote& note : dp->notes()) {
+    EXPECT_EQ(note.kind, ReplicationNote::Kind::kStatistics);
+    EXPECT_NE(note.text.find("each micro-batch"), std::string::npos) << note.text;
+  }
 }
 
 // All turns go forward before one goes back: each waits for the others' statistics.
@@ -187,8 +190,10 @@ TEST(DataParallelBatchNorm, SynchronisedMicroBatchesRunSideBySide) {
                                                .sync_batch_norm = true,
                                                .accumulate = 2});
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
-  ASSERT_FALSE(dp->notes().empty());
-  for (const ReplicationNote& note : dp->notes()) EXPECT_EQ(note.kind, ReplicationNote::Kind::kMemory) << note.text;
+  const auto notes = dp->notes();
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const ReplicationNote& note) {
+    return note.kind == ReplicationNote::Kind::kMemory;
+  })) << dp->summary();
 }
 
 }  // namespace

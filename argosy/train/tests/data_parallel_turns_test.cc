@@ -154,7 +154,9 @@ TEST(DataParallelTurns, HalfPrecisionAddsUpTheSame) {
       ASSERT_TRUE(dp.ok()) << dp.status().to_string();
       Session session(dp->graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
       std::vector<Value> reads;
-      for (const VariableNode& v : net.variables()) {
+      std::vector<VariableNode> variables = net.variables();
+      variables.insert(variables.end(), step.slots.begin(), step.slots.end());
+      for (const VariableNode& v : variables) {
         ASSERT_TRUE(session.run_targets({dp->target(v.initializer)}).ok());
         reads.push_back(dp->input(v.read));
       }
@@ -203,8 +205,9 @@ TEST(DataParallelTurns, ALossAloneTrainsNothing) {
 // Activations take memory for one micro-batch; beside them lie at most two sums of gradients, as the tree has them.
 class MemoryOfTurns : public testing::TestWithParam<const char*> {};
 
+// Bytes of the neediest device, without workspaces: these go by the algorithm of a layer, which the global batch selects.
 struct Needs {
-  std::uint64_t total = 0, gradients = 0;  // bytes of the first device; of all gradients
+  std::uint64_t planned = 0, gradients = 0;
   std::string largest;
 };
 
@@ -228,8 +231,10 @@ Result<Needs> needs(const std::string& name, int devices, std::int64_t batch, in
   ARGOSY_RETURN_IF_ERROR(program->initialize());
   ARGOSY_ASSIGN_OR_RETURN(const auto forecast, program->forecast(batch));
   for (const MemoryForecast& f : forecast) {
-    if (f.device.type != "GPU" || f.device.id != 0) continue;
-    needs.total = f.total_bytes();
+    const std::uint64_t planned = f.total_bytes() - f.dynamic_bytes;
+    if (f.device.type != "GPU" || planned < needs.planned) continue;
+    needs.planned = planned;
+    needs.largest.clear();
     for (const auto& t : f.largest) needs.largest += str_cat(t.node, ": ", t.bytes, "; ");
   }
   return needs;
@@ -237,17 +242,17 @@ Result<Needs> needs(const std::string& name, int devices, std::int64_t batch, in
 
 TEST_P(MemoryOfTurns, IsThatOfOneMicroBatch) {
   for (const int devices : {1, 2}) {
-    const std::int64_t batch = 256 * devices;
+    const std::int64_t batch = (std::string(GetParam()) == "mlp" ? 8192 : 256) * devices;
     const auto whole = needs(GetParam(), devices, batch, 1), quarter = needs(GetParam(), devices, batch / 4, 1),
                turns = needs(GetParam(), devices, batch, 4);
     ASSERT_TRUE(whole.ok() && quarter.ok() && turns.ok()) << turns.status().to_string();
     std::printf("%s on %d: batch %lld %.2f MiB, in 4 turns %.2f MiB, batch / 4 %.2f MiB, gradients %.2f MiB\n",
-                GetParam(), devices, static_cast<long long>(batch), whole->total / 1048576.0, turns->total / 1048576.0,
-                quarter->total / 1048576.0, quarter->gradients / 1048576.0);
-    EXPECT_LE(static_cast<double>(turns->total),
-              1.1 * static_cast<double>(quarter->total) + 2.0 * static_cast<double>(quarter->gradients))
+                GetParam(), devices, static_cast<long long>(batch), whole->planned / 1048576.0,
+                turns->planned / 1048576.0, quarter->planned / 1048576.0, quarter->gradients / 1048576.0);
+    EXPECT_LE(static_cast<double>(turns->planned),
+              1.1 * static_cast<double>(quarter->planned) + 2.0 * static_cast<double>(quarter->gradients))
         << turns->largest;
-    EXPECT_LT(turns->total, whole->total);
+    EXPECT_LT(turns->planned, whole->planned);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <utility>
 
 #include "argosy/sharding/reshard/redistribution.h"
 #include "argosy/sharding/resolve/resolve.h"
@@ -33,6 +34,21 @@ Result<Names> combined_today(const BuiltModel& built) {
   return names;
 }
 
+// Nodes that a training step runs: initialisers are steps of their own.
+std::vector<char> nodes_of_step(const BuiltModel& built) {
+  std::vector<char> runs(static_cast<std::size_t>(built.graph->size()), 0);
+  std::vector<NodeId> open = {built.train.run.node(), built.model.loss.node()};
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (std::exchange(runs[static_cast<std::size_t>(id.index)], 1) != 0) continue;
+    const Node& n = built.graph->node(id);
+    for (const Endpoint e : n.inputs) open.push_back(e.node);
+    open.insert(open.end(), n.controls.begin(), n.controls.end());
+  }
+  return runs;
+}
+
 struct Core {
   Names combined;                   // partial values that become replicated
   std::vector<std::string> others;  // everything else that moves data
@@ -49,7 +65,9 @@ Result<Core> combined_by_core(const BuiltModel& built) {
   ARGOSY_ASSIGN_OR_RETURN(const Assignment a, resolve(g, sizes, rules, mesh, {.seeds = shard_feeds(sized.batch, 0)}));
   ARGOSY_RETURN_IF_ERROR(verify(g, sizes, rules, mesh, a));
   Core core;
+  const std::vector<char> runs = nodes_of_step(built);
   for (const Reshard& r : a.reshards) {
+    if (runs[static_cast<std::size_t>(r.value.node.index)] == 0) continue;
     const Redistribution how = redistribution(r.from, r.to);
     if (bytes_moved(how, mesh.axes[0], 1) == 0) continue;
     if (how == Redistribution::kAllReduce) {

@@ -1,5 +1,4 @@
 #include "argosy/planner/planner.h"
-
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/plan/plan_file.h"
@@ -8,35 +7,31 @@
 
 namespace argosy::cli {
 
+// The MODEL of a plan. A graph's file is none: the error says what there is.
+struct PlannedModelName {
+  std::string* name = nullptr;
+};
+
+Status parse_value(std::string_view text, const Limits& limits, PlannedModelName& to) {
+  for (const char* const end : {".pb", ".pbtxt", ".meta", ".txt"}) {
+    if (!text.ends_with(end)) continue;
+    return invalid_argument("\"", text, "\" is a graph: argosy plan takes the models of argosy train, whose steps it ",
+                            "can try out (", str_join(limits.one_of), ")");
+  }
+  return parse_value(text, limits, *to.name);
+}
+std::string show_value(const PlannedModelName&) { return ""; }
+
 namespace {
 
 struct PlanChoices {
   TrainChoices train;
+  PlannedModelName model;
   std::vector<std::string> why;
   std::string save;
 };
 
-// A graph's file is no model of `argosy train`.
-Status refuse_graph(const std::string& model) {
-  for (const char* const end : {".pb", ".pbtxt", ".meta", ".txt"}) {
-    if (!model.ends_with(end)) continue;
-    return invalid_argument("\"", model, "\" is a graph: argosy plan takes the models of argosy train, whose steps it ",
-                            "can try out (", str_join(planned_models()), ")")
-        .with_id(kUsageId)
-        .with_where("argosy plan")
-        .with_hint("argosy plan mlp; for a script's graph, argosy run --replicate reports how it was replicated");
-  }
-  const std::vector<std::string> known = planned_models();
-  if (std::find(known.begin(), known.end(), model) != known.end()) return ok_status();
-  const std::string near = nearest_word(model, known);
-  return invalid_argument("MODEL: \"", model, "\" is none of ", str_join(known))
-      .with_id(kUsageId)
-      .with_where("argosy plan")
-      .with_hint(str_cat("argosy plan ", near.empty() ? "mlp" : near));
-}
-
 Result<int> run_plan(const PlanChoices& choices, Console& console) {
-  ARGOSY_RETURN_IF_ERROR(refuse_graph(choices.train.model));
   ARGOSY_ASSIGN_OR_RETURN(TrainJob job, make_job(choices.train));
   if (!choices.train.strategy.file.empty()) ARGOSY_RETURN_IF_ERROR(resolve_strategy(choices.train, job).status());
   PlanOptions how;
@@ -58,11 +53,12 @@ void define_plan(Command& program) {
   Command& plan = program.add("plan", "Choose how devices share the training of a model, and say why");
   auto& choices = plan.own<PlanChoices>();
   choices.train.strategy.automatic = true;
-  plan.argument("MODEL", choices.train.model, str_cat("what would be trained: ", str_join(planned_models())));
+  choices.model.name = &choices.train.model;
+  plan.argument("MODEL", choices.model, "what would be trained", {.one_of = planned_models()});
   add_model_flags(plan, choices.train);
   add_strategy_flags(plan, choices.train);
   plan.group("Output")
-      .option("--why NODE", choices.why, "say where this node of the model is, and why; may be given again")
+      .option("--why NODE", choices.why, "say where this node of the model is, and why")
       .option("--save FILE", choices.save, "write the strategy there, for --strategy @FILE");
   plan.json()
       .example("argosy plan autoencoder --emulate 2", "the fastest strategy that fits two emulated GPUs")
@@ -72,7 +68,9 @@ void define_plan(Command& program) {
       .about(
           "Runs a few steps of the model on single devices and a few tiny sums over all of them, about half a second. "
           "From these it predicts the step of every strategy by simulating the compiled step. Memory is what the "
-          "compiled step takes, exactly. Nothing is trained.")
+          "compiled step takes, exactly. Nothing is trained. A graph of a script has no plan: argosy run --replicate "
+          "says "
+          "how it was replicated.")
       .runs([&choices](Console& console) { return run_plan(choices, console); });
 }
 

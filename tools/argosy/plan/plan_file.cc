@@ -55,7 +55,7 @@ Status damaged(const std::string& path, const std::string& why) {
   return invalid_argument(path, " is no strategy file: ", why)
       .with_id("ARG-SHARD-004")
       .with_where("--strategy @" + path)
-      .with_hint("argosy plan mlp --save FILE (it writes one)");
+      .with_hint("argosy plan mlp --save mlp.plan (it writes one)");
 }
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
@@ -147,7 +147,7 @@ Result<SavedStrategy> load_strategy(const std::string& path, const TrainChoices&
     return not_found("cannot read ", path, ": ", std::strerror(errno))
         .with_id("ARG-FILE-001")
         .with_where("--strategy @" + path)
-        .with_hint("argosy plan mlp --save FILE (it writes one)");
+        .with_hint("argosy plan mlp --save mlp.plan (it writes one)");
   }
   try {
     return read_strategy(path, Json::parse(text.str()), choices, batch);

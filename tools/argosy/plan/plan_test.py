@@ -98,6 +98,18 @@ class Choice(unittest.TestCase):
         self.assertIsNone(lost["dp=1"]["step_seconds"])
         self.assertIn("does not fit: gpu:0 needs", lost["dp=1"]["why"])
 
+    def test_micro_batches_make_it_fit(self):
+        lenet = ["lenet", "--image-size", "16", "--batch", "512", "--emulate", "2", "--devices", "gpu:0"]
+        plain = plan(*lenet, "--strategy", "dp")["memory"]["gpu:0"]
+        turns = plan(*lenet, "--strategy", "dp,accumulate=4")["memory"]["gpu:0"]
+        self.assertLess(turns, 0.75 * plain)
+        cap = int((plain + turns) / 2 / 0.95)
+        told = plan(*lenet[:5], "--emulate", f"gpu:{cap}")
+        self.assertIn("accumulate=", told["strategy"])
+        self.assertFalse(next(a for a in told["alternatives"] if a["strategy"] == "dp=1")["fits"])
+        done = program("plan", *lenet[:5], "--emulate", f"gpu:{cap}", "--strategy", "dp", code=4)
+        self.assertIn("--strategy auto (it takes dp=1,accumulate=", done.stderr)
+
     def test_small_models_are_planned_quickly(self):
         start = time.monotonic()
         plan(*MLP, "--emulate", "2")

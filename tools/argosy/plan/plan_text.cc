@@ -134,6 +134,14 @@ std::string plan_text(const Plan& plan, const TrainChoices& choices) {
       "plan        ", choices.model, ", ", count_of(std::ssize(plan.devices), "device"), ", batch ", plan.batch, ": ",
       plan.strategy.to_string(), "   ", format_rate(plan.predicted.samples_per_second), " samples/s, ",
       format_seconds(plan.predicted.step_seconds), " a step (predicted, +-", percent(plan.predicted.spread), ")\n");
+  if (!plan.predicted.disturbed.empty()) {
+    text += block("measured", {str_cat("while ", plan.predicted.disturbed, ": without them the figures are others")});
+  }
+  if (plan.predicted.input > 0) {
+    text += block("input",
+                  {str_cat(format_seconds(plan.predicted.input),
+                           " of each step wait for the next batch (try: ", "argosy train with more --input-threads)")});
+  }
   text += block("traffic", traffic(plan));
   text += block("memory", memory(plan));
   text += block("whole", not_sharded(plan));

@@ -160,6 +160,8 @@ BAD = [
     ("train mlp --batch 0x10", 2, ["\"0x10\" is not a whole number"]),
     ("train mlp --batch 0", 2, ["--batch", "0", "1"]),
     ("train mlp --width 0", 2, ["--width", "0", "1"]),
+    ("train mlp --dropout 1", 2, ["--dropout", "0.999"]),
+    ("train resnet --dropout 0.5", 2, ["--dropout does nothing for resnet"]),
     ("train autoencoder --depth 0", 2, ["--depth", "0", "1"]),
     ("train mlp --lr nan", 2, ["\"nan\" is not a number"]),
     ("train mlp --optimizer adma", 2, ["\"adma\"", "--optimizer adam"]),

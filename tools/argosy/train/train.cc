@@ -230,9 +230,11 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
                          count_of(std::ssize(report.devices), "device")));
   }
   if (report.devices.size() > 1 && !report.strategy.empty()) console.note(str_cat("replicated  ", report.strategy));
-  const std::string other_bits =
-      why_not_bit_identical(choices, report.devices,
-                            {.batch = job.options.batch, .examples = job.train->size(), .steps = report.total_steps});
+  const std::string other_bits = why_not_bit_identical(choices, report.devices,
+                                                       {.batch = job.options.batch,
+                                                        .examples = job.train->size(),
+                                                        .steps = report.total_steps,
+                                                        .accumulate = job.options.strategy.accumulate});
   if (!other_bits.empty()) {
     console.note(str_cat("bits        the last digits may differ from one device's: ", other_bits,
                          choices.reproducible ? "" : " (--reproducible makes them equal on 2, 4 and 8)"));

@@ -128,8 +128,10 @@ Result<models::ClassifierOptions> classifier(const TrainChoices& c, const data::
         .with_where("--data")
         .with_hint("argosy train autoencoder learns without them");
   }
-  return models::ClassifierOptions{
-      .image_size = static_cast<int>(image[0]), .channels = static_cast<int>(image[2]), .classes = data.classes()};
+  return models::ClassifierOptions{.image_size = static_cast<int>(image[0]),
+                                   .channels = static_cast<int>(image[2]),
+                                   .classes = data.classes(),
+                                   .dropout = c.dropout.value_or(0)};
 }
 
 Result<ModelBuilder> make_autoencoder(const TrainChoices& c, const Defaults& d, const data::Dataset& data,
@@ -152,7 +154,8 @@ Result<ModelBuilder> make_autoencoder(const TrainChoices& c, const Defaults& d, 
   return models::autoencoder({.image_size = static_cast<int>(size),
                               .channels = static_cast<int>(image[2]),
                               .depth = depth,
-                              .width = pick(c.width, d.width)});
+                              .width = pick(c.width, d.width),
+                              .dropout = c.dropout.value_or(0)});
 }
 
 Result<ModelBuilder> make_model(const TrainChoices& c, const Defaults& d, const data::Dataset& data,
@@ -200,6 +203,9 @@ void add_model_flags(Command& command, TrainChoices& c) {
               {.least = 1, .most = 65536})
       .option("--layers N", c.layers, "resnet: 20, 32, 44, 56 or 50; transformer: blocks; default: the model's",
               {.least = 0, .most = 1000})
+      .option("--dropout RATE", c.dropout,
+              "of the units of hidden layers, or of the code of the autoencoder; default: 0, transformer 0.1",
+              {.least = 0, .most = 0.999})
       .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
       .option("--seed N", c.seed, "of initial values, order of examples, dropout", {.least = 0})
       .group("Training")
@@ -273,6 +279,7 @@ Status refuse_foreign_flags(const TrainChoices& c) {
       {"--depth", c.depth != none.depth, "autoencoder"},
       {"--width", c.width != none.width, "autoencoder mlp transformer ensemble"},
       {"--layers", c.layers != none.layers, "resnet transformer"},
+      {"--dropout", c.dropout.has_value(), "autoencoder mlp lenet transformer"},
       {"--members", c.members != none.members, "ensemble"},
       {"--picture", c.picture != none.picture, "autoencoder"},
       {"--checkpoint-dir", c.checkpoint_dir != none.checkpoint_dir, kOne},
@@ -335,7 +342,8 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   }
   TrainJob job;
   if (c.model == "transformer") {
-    const models::TransformerOptions options{.width = pick(c.width, d.width), .layers = pick(c.layers, d.layers)};
+    models::TransformerOptions options{.width = pick(c.width, d.width), .layers = pick(c.layers, d.layers)};
+    options.dropout = c.dropout.value_or(options.dropout);
     job.model = models::transformer(options);
     ARGOSY_ASSIGN_OR_RETURN(
         job.train, models::sorting_task(options.length, options.vocabulary, 20000, static_cast<std::uint64_t>(c.seed)));

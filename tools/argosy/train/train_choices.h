@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "argosy/data/dataset.h"
@@ -27,6 +28,7 @@ struct TrainChoices {
   double lr = 0;
   std::string optimizer, schedule, combine;
   double clip_norm = 0;
+  std::optional<double> dropout;
   int input_threads = 1;
   std::int64_t seed = 1;
   std::string precision = "fp32";

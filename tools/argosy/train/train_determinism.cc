@@ -12,9 +12,13 @@ namespace {
 
 constexpr std::int64_t kMostExamples = 512;
 
-std::string of_devices(std::span<const DeviceSpec> devices) {
-  const std::size_t n = devices.size();
-  if (n != 2 && n != 4 && n != 8) return str_cat("it has ", n, " devices, not 2, 4 or 8");
+// `accumulate`: micro-batches on each.
+std::string of_devices(std::span<const DeviceSpec> devices, int accumulate) {
+  const std::size_t n = devices.size(), parts = n * static_cast<std::size_t>(accumulate);
+  if (accumulate == 1 && n != 2 && n != 4 && n != 8) return str_cat("it has ", n, " devices, not 2, 4 or 8");
+  if (parts != 2 && parts != 4 && parts != 8) {
+    return str_cat("it has ", parts, " micro-batches on all devices together, not 2, 4 or 8");
+  }
   for (const DeviceSpec& d : devices) {
     if (d.kind == DeviceKind::kCuda) return "CUDA GPUs add up in orders of their own";
     if (d.kind != devices[0].kind) return "its devices are of several kinds";
@@ -34,8 +38,9 @@ std::string of_batch(std::int64_t batch, bool even) {
 
 std::string why_not_bit_identical(const TrainChoices& choices, std::span<const DeviceSpec> devices,
                                   const StepSizes& sizes) {
-  if (devices.size() < 2) return "";
-  if (std::string why = of_devices(devices); !why.empty()) return why;
+  const int accumulate = sizes.accumulate;
+  if (devices.size() < 2 && accumulate < 2) return "";
+  if (std::string why = of_devices(devices, accumulate); !why.empty()) return why;
   if (choices.reproducible) return "";
   const bool even = choices.model == "autoencoder";
   if (!even && choices.model != "mlp" && choices.model != "lenet") {

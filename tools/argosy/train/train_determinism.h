@@ -14,6 +14,7 @@ namespace argosy::cli {
 // The sizes of a run's steps.
 struct StepSizes {
   std::int64_t batch = 0, examples = 0, steps = 0;  // of the data, an epoch's last batch has what is left
+  int accumulate = 1;                               // micro-batches on each device
 };
 
 // Why the last digits may differ from one device's; "" where they do not, and on one device.

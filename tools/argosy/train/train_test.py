@@ -47,6 +47,23 @@ class Losses(unittest.TestCase):
             picture = ["--picture", os.path.join(folder, "p.png")]
             self.check(AUTOENCODER + picture + ["--steps", "10", "--batch", "3"], 1e-5)
 
+    def test_dropout_drops_the_same_on_any_number_of_devices(self):
+        lenet = ["lenet", "--data", "synthetic", "--image-size", "12", "--no-verdict"]
+        with tempfile.TemporaryDirectory() as folder:
+            picture = ["--picture", os.path.join(folder, "p.png")]
+            for model in (MLP, lenet, AUTOENCODER + picture):
+                def train(name, *args):
+                    run(*model, "--steps", "6", "--batch", "32", *args, "--checkpoint-dir", f"{folder}/{model[0]}_{name}")
+
+                def differ(a, b):
+                    prefix = f"{folder}/{model[0]}_"
+                    return subprocess.run([PROGRAM, "ckpt", "diff", prefix + a, prefix + b], capture_output=True).returncode
+
+                train("none", "--emulate", "1")
+                for n in "124":
+                    train(n, "--dropout", "0.5", "--emulate", n)
+                self.assertEqual([differ("1", "2"), differ("1", "4"), differ("1", "none")], [0, 0, 1], model[0])
+
     def test_reproducible_means_equal_bits(self):
         runs = [run(*MLP, "--steps", "10", "--batch", "37", "--reproducible", "--emulate", n)["losses"] for n in "1248"]
         for other in runs[1:]:
@@ -67,6 +84,12 @@ class Strategy(unittest.TestCase):
     def test_check_strategy_measures_the_first_step(self):
         same = run(*MLP, "--steps", "2", "--emulate", "2", "--check-strategy")
         self.assertEqual((same["checked_steps"], same["largest_difference"]), (1, 0))
+        for devices, strategy in (("2", "dp,accumulate=2"), ("1", "dp,accumulate=4")):
+            turns = run(*MLP, "--steps", "2", "--emulate", devices, "--strategy", strategy, "--check-strategy")
+            self.assertEqual((turns["strategy"], turns["checked_steps"], turns["largest_difference"]), (strategy, 1, 0))
+        thirds = run(*MLP, "--steps", "2", "--emulate", "2", "--strategy", "dp,accumulate=3", "--check-strategy")
+        self.assertEqual(thirds["checked_steps"], 1)
+        self.assertIn("6 micro-batches", thirds["other_bits"])
         rounded = run(*MLP, "--steps", "2", "--emulate", "3", "--check-strategy")
         self.assertEqual(rounded["checked_steps"], 1)
         self.assertGreater(rounded["largest_difference"], 0)

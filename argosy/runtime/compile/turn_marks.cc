@@ -1,0 +1,45 @@
+#include "argosy/runtime/compile/turn_marks.h"
+
+#include <algorithm>
+
+namespace argosy {
+
+namespace {
+
+template <typename Accepts>
+bool all_readers(const Step& step, const InstructionGraph& instructions, std::int32_t i, const Accepts& accepts) {
+  const Instruction& instruction = step.instructions[i];
+  bool any = false;
+  for (int o = 0; o < instruction.num_outputs; ++o) {
+    for (const std::int32_t reader : instructions.readers[instruction.first_output + o]) {
+      if (!accepts(reader)) return false;
+      any = true;
+    }
+  }
+  return any;
+}
+
+}  // namespace
+
+Turn turn_of(const InstructionGraph& instructions, std::int32_t instruction) {
+  const Node* const node = instructions.nodes[instruction];
+  return node == nullptr ? Turn() : Turn::of(node->attrs);
+}
+
+bool ends_lifetimes(const Step& step, const InstructionGraph& instructions, std::int32_t instruction) {
+  const Turn turn = turn_of(instructions, instruction);
+  if (turn.sum) return true;
+  if (turn.number < 0) return false;
+  const auto adds = [&](std::int32_t reader) {
+    const OpDef* const op = instructions.ops[reader];
+    return turn_of(instructions, reader).sum || (op != nullptr && op->collective);
+  };
+  // Or what scales it in its place.
+  const auto scales = [&](std::int32_t reader) {
+    const OpDef* const op = instructions.ops[reader];
+    return op != nullptr && !op->in_place.empty() && all_readers(step, instructions, reader, adds);
+  };
+  return all_readers(step, instructions, instruction, [&](std::int32_t r) { return adds(r) || scales(r); });
+}
+
+}  // namespace argosy
