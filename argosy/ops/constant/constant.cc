@@ -116,7 +116,7 @@ static void add_constant_ops(OpRegistry& ops) {
            .cost = free_cost,
            .forwards = true,
            .batch_rule = BatchRule::kPerExample,
-           .sharding = "whole: it is fed"});
+           .sharding = "once: it is fed"});
   ops.add({.name = "_Arg",
            .doc = "Parameter `index` of a function.",
            .outputs = {"output: T"},
@@ -125,7 +125,7 @@ static void add_constant_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .sharding = "whole: an argument of a function, whose body is put in its place first"});
+           .sharding = "once: it is given by the caller"});
   ops.add(
       {.name = "_Missing",
        .doc =
@@ -213,8 +213,8 @@ static void add_constant_ops(OpRegistry& ops) {
 
 void define_constant(OpRegistry& ops) {
   with_sharding(ops, add_constant_ops,
-                {{"Placeholder", "whole: it is fed"},
-                 {"PlaceholderV2", "whole: it is fed"},
+                {{"Placeholder", "once: it is fed"},
+                 {"PlaceholderV2", "once: it is fed"},
                  {"Identity", "i.. -> i..; linear 0; monotone 0"},
                  {"Snapshot", "i.. -> i..; linear 0; monotone 0"},
                  {"StopGradient", "i.. -> i..; linear 0; monotone 0"},

@@ -199,6 +199,10 @@ TEST(ShardingLosses, EqualOneDevice) {
       const TrialResult result = run_trial(trial, {.axis = {.name = "data", .size = devices}, .batches = kBatches});
       EXPECT_EQ(result.wrong, "") << devices << " devices";
       EXPECT_GT(result.compared, 100);
+      if (devices < 8) {
+        EXPECT_EQ(run_lowered(trial, {.axis = {.name = "data", .size = devices}, .batches = kBatches}), "")
+            << "lowered, " << devices << " devices";
+      }
       if (devices != 4) continue;
       EXPECT_EQ(collectives_text(result), c.collectives);
       std::printf("%-36s %s; %d values\n", c.name.c_str(), collectives_text(result).c_str(), result.compared);
@@ -212,6 +216,9 @@ TEST(ShardingLosses, UnequalShardsEqualOneDevice) {
     const TrialResult result = run_trial(
         make(c), {.axis = {.name = "data", .size = 3, .weights = {1000, 500, 100}}, .batches = {8, 10, 7, 3, 16}});
     EXPECT_EQ(result.wrong, "");
+    EXPECT_EQ(run_lowered(make(c), {.axis = {.name = "data", .size = 3, .weights = {1000, 500, 100}},
+                                    .batches = {8, 10, 7, 3, 16}}),
+              "");
   }
 }
 

@@ -8,6 +8,21 @@
 
 namespace argosy {
 
+std::map<Endpoint, Tensor> feeds_for(const TrainingTrial& t, std::int64_t batch, std::uint64_t step) {
+  std::map<Endpoint, Tensor> feeds;
+  for (std::size_t i = 0; i < t.feeds.size(); ++i) {
+    const std::uint64_t seed = 100 * step + i + 1;
+    std::optional<Tensor> own = t.feed_value ? t.feed_value(i, batch, seed) : std::nullopt;
+    if (!own) {
+      std::vector<std::int64_t> sizes(t.feeds[i].shape().sizes().begin(), t.feeds[i].shape().sizes().end());
+      sizes[0] = batch;
+      own = random_tensor(t.feeds[i].dtype(), Shape(std::span<const std::int64_t>(sizes)), seed, 0.1, 1);
+    }
+    feeds[t.feeds[i].endpoint()] = *own;
+  }
+  return feeds;
+}
+
 namespace {
 
 struct Plan {
@@ -40,21 +55,6 @@ struct Outcome {
   std::vector<std::vector<Tensor>> fetches;
   std::vector<Tensor> variables;
 };
-
-std::map<Endpoint, Tensor> feeds_for(const TrainingTrial& t, std::int64_t batch, std::uint64_t step) {
-  std::map<Endpoint, Tensor> feeds;
-  for (std::size_t i = 0; i < t.feeds.size(); ++i) {
-    const std::uint64_t seed = 100 * step + i + 1;
-    std::optional<Tensor> own = t.feed_value ? t.feed_value(i, batch, seed) : std::nullopt;
-    if (!own) {
-      std::vector<std::int64_t> sizes(t.feeds[i].shape().sizes().begin(), t.feeds[i].shape().sizes().end());
-      sizes[0] = batch;
-      own = random_tensor(t.feeds[i].dtype(), Shape(std::span<const std::int64_t>(sizes)), seed, 0.1, 1);
-    }
-    feeds[t.feeds[i].endpoint()] = *own;
-  }
-  return feeds;
-}
 
 // The same variables through all batches, whose plans may differ: state is moved from step to step by hand.
 Result<Outcome> run_steps(const TrainingTrial& t, const TrialOptions& options, bool alone, TrialResult& result) {

@@ -47,6 +47,13 @@ struct TrialResult {
 
 TrialResult run_trial(const TrainingTrial& trial, const TrialOptions& options);
 
+// What a step of the trial is fed.
+std::map<Endpoint, Tensor> feeds_for(const TrainingTrial& t, std::int64_t batch, std::uint64_t step);
+
+// Builds the graph of the assignment and runs it in a session on emulated devices. Compares fetches and variables with
+// those of the graph on one device, for the batches that the plan covers. "": equal.
+std::string run_lowered(const TrainingTrial& trial, const TrialOptions& options);
+
 // "all-reduce 4, slice 2": what moves data comes first.
 std::string collectives_text(const TrialResult& result);
 

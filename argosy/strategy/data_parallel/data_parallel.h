@@ -30,6 +30,8 @@
 
 namespace argosy {
 
+class ReplicatedGraph;  // argosy/strategy/data_parallel/replicated_graph.h
+
 // Gradients that the caller built. They need no inference from node names then.
 struct GivenGradients {
   Value seed = {};                       // gradient of the loss with respect to itself; not valid(): not given
@@ -60,6 +62,9 @@ struct DataParallelOptions {
   int zero = 0;
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
+  // By the sharding rules of ops (argosy/sharding), which other steps are replicated by only where the analysis of losses
+  // and gradients refuses. For tests.
+  bool by_rules = false;
 };
 
 inline constexpr int kMostMicroBatches = 64;
@@ -144,9 +149,8 @@ class DataParallel {
   Result<PlannedNode> planned(std::string_view node) const;
 
  private:
-  struct Impl;
-  explicit DataParallel(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit DataParallel(std::unique_ptr<ReplicatedGraph> replicated);
+  std::unique_ptr<ReplicatedGraph> replicated_;
 };
 
 }  // namespace argosy

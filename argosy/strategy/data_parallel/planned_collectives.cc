@@ -35,6 +35,29 @@ class Teller {
     return told;
   }
 
+  PlannedCollective scattered(const std::vector<int>& members) const {
+    PlannedCollective told = bucket(members);
+    told.op = "reduce-scatter";
+    told.why = str_cat(members.size() == 1 ? "gradient of a variable" : "gradients of variables",
+                       " of which each device updates its shard");
+    return told;
+  }
+
+  PlannedCollective gathered(const std::vector<NodeId>& variables) const {
+    PlannedCollective told{.op = "all-gather",
+                           .value = std::string(origin(variables[0]).name),
+                           .values = static_cast<int>(variables.size()),
+                           .why = "each device has updated its shard, and the next step reads all of it"};
+    for (const NodeId id : variables) {
+      const HandleFact* behind = graph_.handle({id, 0});
+      const PartialShape& shape = behind != nullptr ? behind->shape : graph_.shape({id, 0});
+      const DType dtype = behind != nullptr ? behind->dtype : graph_.dtype({id, 0});
+      const bool known = shape.is_full() && told.bytes >= 0;
+      told.bytes = known ? told.bytes + shape.elements() * static_cast<std::int64_t>(element_bytes(dtype)) : -1;
+    }
+    return told;
+  }
+
   PlannedCollective joined(int k) const {
     PlannedCollective told{.op = "all-gather",
                            .value = name_of(k),
@@ -71,10 +94,15 @@ class Teller {
 }  // namespace
 
 std::vector<PlannedCollective> planned_collectives(const Graph& graph, std::int32_t original,
-                                                   const ReplicationPlan& plan, const Replicas& replicas) {
+                                                   const ReplicationPlan& plan, const Replicas& replicas,
+                                                   const ShardedUpdates* zero) {
   const Teller teller(graph, original, plan);
   std::vector<PlannedCollective> told;
   for (const std::vector<int>& members : replicas.buckets) told.push_back(teller.bucket(members));
+  for (const std::vector<int>& members : zero != nullptr ? zero->scatters : std::vector<std::vector<int>>())
+    told.push_back(teller.scattered(members));
+  for (const std::vector<NodeId>& variables : zero != nullptr ? zero->gathers : std::vector<std::vector<NodeId>>())
+    told.push_back(teller.gathered(variables));
   for (std::size_t k = 0; k < plan.collectives.size(); ++k) {
     if (plan.collectives[k].kind == PlacementKind::kShard) told.push_back(teller.joined(static_cast<int>(k)));
   }

@@ -48,7 +48,7 @@ class UpdateSharder {
         for (const NodeId read : update.reads) read_before(id, read, d);
       }
     }
-    gather_variables();
+    gather_variables(done);
     ARGOSY_RETURN_IF_ERROR(graph_.status());
     ARGOSY_RETURN_IF_ERROR(graph_.topological_order().status());
     return done;
@@ -89,6 +89,7 @@ class UpdateSharder {
       if (graph_.node(node).op->collective) buckets[node].push_back(static_cast<int>(k));
     }
     std::vector<std::size_t> left;
+    std::vector<std::vector<int>> left_members;
     std::size_t at = 0;
     for (const auto& [node, members] : buckets) {
       const std::size_t all = at < replicas_.bucket_bytes.size() ? replicas_.bucket_bytes[at++] : 0;
@@ -102,12 +103,16 @@ class UpdateSharder {
       if (!scattered.empty()) {
         scatter(scattered);
         done.scatter_bytes.push_back(bytes);
+        done.scatters.push_back(scattered);
         done.sums += static_cast<int>(scattered.size());
         if (!whole.empty()) sum_anew(whole);
       }
-      if (!whole.empty()) left.push_back(scattered.empty() ? all : all - std::min(all, bytes));
+      if (whole.empty()) continue;
+      left.push_back(scattered.empty() ? all : all - std::min(all, bytes));
+      left_members.push_back(std::move(whole));
     }
     replicas_.bucket_bytes = std::move(left);
+    replicas_.buckets = std::move(left_members);
   }
 
   std::size_t bytes_of(Endpoint e) const {
@@ -202,10 +207,12 @@ class UpdateSharder {
     return groups;
   }
 
-  void gather_variables() {
+  void gather_variables(ShardedUpdates& done) {
     const auto uses = graph_.consumers();
     for (const auto& updates : together()) {
       const std::string group = graph_.unique_name("data_parallel/all_gather");
+      std::vector<NodeId>& gathered_here = done.gathers.emplace_back();
+      for (const ShardedUpdate* const update : updates) gathered_here.push_back(update->variable);
       for (int d = 0; d < devices(); ++d) {
         const auto on = graph_.device(layout_.devices[d]);
         std::vector<Value> variables;

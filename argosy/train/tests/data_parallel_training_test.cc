@@ -160,19 +160,28 @@ TEST(DataParallelTraining, ValuesPerSampleAreJoined) {
   EXPECT_EQ(difference((*got)[0], (*expected)[0], 1e-6), "");
 }
 
-TEST(DataParallelTraining, ALossThatCannotBeToldIsAnError) {
+// The analysis cannot tell what the largest is over shards. Sharding rules give one device's numbers
+// (data_parallel_rules_test.cc), unless the user says how the loss combines.
+TEST(DataParallelTraining, ALossThatCannotBeToldIsReplicatedByRules) {
   Graph g;
   Layers net(g);
   const Value x = net.input("x", DType::kFloat32, {2});
   const Value loss = reduce_max(square(net.dense(x, 1)));
   const TrainStep step = sgd(0.1).minimize(loss, net.trainable());
   DataParallelOptions options{.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}};
-  const auto unknown = DataParallel::make(g, options);
-  EXPECT_EQ(unknown.status().id(), "ARG-DP-002");
-  EXPECT_NE(unknown.status().hint().find("--combine"), std::string::npos);
+  const auto by_rules = DataParallel::make(g, options);
+  ASSERT_TRUE(by_rules.ok()) << by_rules.status().to_string();
+  EXPECT_NE(by_rules->summary().find("by sharding rules"), std::string::npos) << by_rules->summary();
   options.loss_placement = PlacementKind::kPartialMean;
   const auto told = DataParallel::make(g, options);
-  EXPECT_TRUE(told.ok()) << told.status().to_string();
+  ASSERT_TRUE(told.ok()) << told.status().to_string();
+  EXPECT_NE(told->summary().find("a mean over the batch"), std::string::npos) << told->summary();
+  // Several shards a device are the analysis's alone: then it is refused, with what to do.
+  options.loss_placement.reset();
+  options.accumulate = 2;
+  const auto refused = DataParallel::make(g, options);
+  EXPECT_EQ(refused.status().id(), "ARG-DP-002");
+  EXPECT_NE(refused.status().hint().find("--combine"), std::string::npos);
 }
 
 TEST(DataParallelTraining, DevicesPinnedByHandAreNotReplicated) {

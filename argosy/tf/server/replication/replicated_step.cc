@@ -187,6 +187,25 @@ bool brings_one(const std::vector<int>& batch, int least) {
   return std::any_of(batch.begin(), batch.end(), [&](int axis) { return axis >= least; });
 }
 
+// The step on many devices, and the global values of its fetches. A fetch that the analysis cannot tell makes it a step
+// by sharding rules.
+Result<DataParallel> replicate(StepGraph& step, DataParallelOptions options, std::vector<Value>& fetched) {
+  ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::make(step.graph, options));
+  fetched.clear();
+  for (const Endpoint e : step.fetches) {
+    auto global = parallel.fetch(step.graph.value(e));
+    if (global.ok()) {
+      fetched.push_back(*global);
+      continue;
+    }
+    if (options.by_rules) return std::move(global).status();
+    options.by_rules = true;
+    auto by_rules = replicate(step, std::move(options), fetched);
+    return by_rules.ok() ? std::move(by_rules) : std::move(global).status();
+  }
+  return parallel;
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<int>>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
@@ -301,17 +320,17 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
   }
   for (const NodeId id : step.targets) options.train.push_back(Value(&step.graph, id, Value::kControl));
   for (const Endpoint e : step.fetches) options.train.push_back(Value(&step.graph, e.node, Value::kControl));
-  ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::make(step.graph, options));
+  std::vector<Value> fetched;
+  ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, replicate(step, options, fetched));
 
   std::unique_ptr<ReplicatedStep> made(new ReplicatedStep(std::move(parallel)));
   made->axes_ = batch;
   made->sizes_ = sizes;
   DataParallel& p = made->parallel_;
-  std::vector<Value> fed, fetched, targets;
+  std::vector<Value> fed, targets;
   for (const NodeId id : step.feeds) fed.push_back(p.input(Value(&step.graph, id, 0)));
   for (const NodeId id : step.targets) targets.push_back(p.target(Value(&step.graph, id, Value::kControl)));
   for (const Endpoint e : step.fetches) {
-    ARGOSY_ASSIGN_OR_RETURN(fetched.emplace_back(), p.fetch(step.graph.value(e)));
     const Value run = p.target(Value(&step.graph, e.node, Value::kControl));
     if (run.node() != e.node) targets.push_back(run);
   }

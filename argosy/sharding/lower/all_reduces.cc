@@ -1,0 +1,153 @@
+// Sums over devices, in buckets. No member of a bucket waits for another one: all have waited for equally many sums.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "argosy/ops/collective/collective.h"
+#include "argosy/sharding/lower/lower_state.h"
+
+namespace argosy {
+
+namespace {
+
+bool is_sum(const Reshard& r) { return r.from == Placement::partial(Combine::kSum); }
+
+// By node: the longest chain of sums that it waits for. A loop starts when all is there that enters it; what comes round
+// it has waited for that, too.
+class Depths {
+ public:
+  explicit Depths(const LowerState& s) : s_(s), depth_(static_cast<std::size_t>(s.base.size()), 0) {
+    for (std::size_t i = 0; i < s.assignment.reshards.size(); ++i) {
+      if (!is_sum(s.assignment.reshards[i])) continue;
+      for (const Graph::Use& use : s.assignment.reshards[i].users) sums_.insert({use.node, use.input});
+    }
+    std::vector<int> entered(s.regions.frames.size(), 0);
+    for (bool again = true; again;) {
+      again = false;
+      for (const NodeId id : s.sizes.order()) {
+        const Node& n = s.base.node(id);
+        int deepest = depth_[static_cast<std::size_t>(id.index)];
+        for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+          const NodeId from = n.inputs[i].node;
+          // Sums in loops have buckets of their own. Counting them would never end.
+          const bool counts = sums_.contains({id, static_cast<int>(i)}) && !s.in_loop(from);
+          deepest = std::max(deepest, depth_[static_cast<std::size_t>(from.index)] + (counts ? 1 : 0));
+        }
+        for (const NodeId c : n.controls) deepest = std::max(deepest, depth_[static_cast<std::size_t>(c.index)]);
+        int& loop = entered[static_cast<std::size_t>(s.regions.frame[static_cast<std::size_t>(id.index)])];
+        if (s.in_loop(id)) {
+          if (n.op->flow == Flow::kEnter && deepest > loop) loop = deepest, again = true;
+          deepest = std::max(deepest, loop);
+        }
+        if (deepest == depth_[static_cast<std::size_t>(id.index)]) continue;
+        depth_[static_cast<std::size_t>(id.index)] = deepest;
+        again = true;
+        if (deepest <= std::ssize(s.assignment.reshards)) continue;
+        status_ = cannot_lower(n, "what leaves a loop is summed over devices and enters it");
+        return;
+      }
+    }
+  }
+  const Status& status() const { return status_; }
+  int of(NodeId id) const { return depth_[static_cast<std::size_t>(id.index)]; }
+
+ private:
+  const LowerState& s_;
+  std::vector<int> depth_;
+  std::set<std::pair<NodeId, int>> sums_;
+  Status status_;
+};
+
+// By node: what a step runs needs it. All of them, where nothing is run.
+std::vector<char> needed_by_run(const LowerState& s) {
+  std::vector<char> needed(static_cast<std::size_t>(s.base.size()), s.request.run.empty() ? 1 : 0);
+  std::vector<NodeId> open = s.request.run;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    char& seen = needed[static_cast<std::size_t>(id.index)];
+    if (seen != 0) continue;
+    seen = 1;
+    for (const Endpoint e : s.base.node(id).inputs) open.push_back(e.node);
+    for (const NodeId c : s.base.node(id).controls) open.push_back(c);
+  }
+  return needed;
+}
+
+class Buckets {
+ public:
+  explicit Buckets(LowerState& s) : s_(s), limit_(s.request.first_bucket_bytes) {}
+
+  // `run`: a step needs it. Other sums are for fetches, and no member of a bucket: it would be computed in every step.
+  void add(std::size_t reshard, int depth, bool run) {
+    const Reshard& r = s_.assignment.reshards[reshard];
+    const DType dtype = s_.base.dtype(r.value);
+    if (!run || !s_.regions.always(r.value.node)) return close({reshard}, 0, run);
+    Bucket& open = open_[{depth, dtype}];
+    open.members.push_back(reshard);
+    open.bytes += static_cast<std::size_t>(s_.sizes.bytes(r.value, s_.sizes.nominal()));
+    if (open.bytes < limit_) return;
+    close(open.members, open.bytes);
+    open = {};
+    limit_ = s_.request.bucket_bytes;
+  }
+  void close_all() {
+    for (auto& [key, open] : open_) {
+      if (!open.members.empty()) close(open.members, open.bytes);
+    }
+  }
+
+ private:
+  struct Bucket {
+    std::vector<std::size_t> members;
+    std::size_t bytes = 0;
+  };
+
+  void close(const std::vector<std::size_t>& members, std::size_t bytes, bool run = true) {
+    const std::string group = s_.graph.unique_name("data_parallel/all_reduce");
+    for (const std::size_t m : members) s_.summed[m].resize(s_.devices.size());
+    for (int d = 0; d < s_.size(); ++d) {
+      std::vector<Value> values;
+      for (const std::size_t m : members) values.push_back(s_.value(d, s_.assignment.reshards[m].value));
+      const auto on = s_.graph.device(s_.devices[static_cast<std::size_t>(d)]);
+      const auto sums =
+          all_reduce(values, {.group = group, .rank = d, .size = s_.size(), .shards = {d}, .total = s_.size()}, group);
+      for (std::size_t m = 0; m < sums.size(); ++m) {
+        s_.summed[members[m]][static_cast<std::size_t>(d)] = sums[m].endpoint();
+      }
+    }
+    if (!run) return;
+    const Reshard& first = s_.assignment.reshards[members[0]];
+    s_.collectives.push_back({.op = "all-reduce",
+                              .value = first.value,
+                              .values = static_cast<int>(members.size()),
+                              .bytes = bytes > 0 ? static_cast<std::int64_t>(bytes) : -1,
+                              .why = first.why});
+  }
+
+  LowerState& s_;
+  std::size_t limit_;
+  std::map<std::pair<int, DType>, Bucket> open_;
+};
+
+}  // namespace
+
+Status add_all_reduces(LowerState& s) {
+  if (s.size() == 1) return ok_status();
+  const Depths depths(s);
+  ARGOSY_RETURN_IF_ERROR(Status(depths.status()));
+  const std::vector<char> runs = needed_by_run(s);
+  Buckets buckets(s);
+  for (std::size_t i = 0; i < s.assignment.reshards.size(); ++i) {
+    const Reshard& r = s.assignment.reshards[i];
+    if (!is_sum(r) || s.in_step[static_cast<std::size_t>(r.value.node.index)] == 0) continue;
+    const bool run = std::any_of(r.users.begin(), r.users.end(), [&](const Graph::Use& use) {
+      return use.node == kFetch || runs[static_cast<std::size_t>(use.node.index)] != 0;
+    });
+    buckets.add(i, depths.of(r.value.node), run);
+  }
+  buckets.close_all();
+  return s.graph.status();
+}
+
+}  // namespace argosy

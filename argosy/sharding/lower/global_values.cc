@@ -1,0 +1,61 @@
+#include "argosy/sharding/lower/global_values.h"
+
+#include "argosy/sharding/lower/reshard_nodes.h"
+#include "argosy/sharding/resolve/axis_state.h"
+
+namespace argosy {
+
+namespace {
+
+// A reshard after which every device has the value.
+std::optional<Endpoint> combined(const LowerState& s, Endpoint e) {
+  for (std::size_t i = 0; i < s.assignment.reshards.size(); ++i) {
+    const Reshard& r = s.assignment.reshards[i];
+    if (r.value == e && r.to.is_replicate() && !s.changed[i].empty()) return s.changed[i][0];
+  }
+  return std::nullopt;
+}
+
+Result<Value> again(LowerState& s, Endpoint e) {
+  const Node& n = s.base.node(e.node);
+  if (n.op->stateful || n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.inputs.empty()) {
+    return invalid_argument("'", n.name, "' (", n.op->name, ") has a value of its own on each device")
+        .with_id("ARG-SHARD-008")
+        .with_hint("fetch what is computed from it");
+  }
+  NodeSpec spec{.name = s.graph.unique_name(str_cat(n.name, "/global_batch")),
+                .op = n.op->name,
+                .attrs = n.attributes(),
+                .device = kHost};
+  for (const Endpoint from : n.inputs) {
+    ARGOSY_ASSIGN_OR_RETURN(const Value input, global_value(s, from));
+    spec.inputs.push_back(input.endpoint());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId made, s.graph.add_node(std::move(spec)));
+  return s.graph.value(Endpoint{made, e.index});
+}
+
+}  // namespace
+
+Result<Value> global_value(LowerState& s, Endpoint e) {
+  if (s.is_batch(e.node)) return s.graph.value(e);
+  const Placement& p = s.layout(e);
+  const bool plain = p.is_replicate() || p.kind == Placement::Kind::kOnce || holds_state(s.base, e);
+  if (plain || s.in_step[static_cast<std::size_t>(e.node.index)] == 0) return s.value(0, e);
+  if (const auto known = s.fetched.find(e); known != s.fetched.end()) return known->second;
+  if (const auto whole = combined(s, e)) return s.graph.value(*whole);
+  const Node& n = s.base.node(e.node);
+  if (s.in_loop(e.node)) {
+    return invalid_argument("'", n.name, "' (", n.op->name, ") is in a loop").with_id("ARG-SHARD-008");
+  }
+  std::vector<Value> parts;
+  for (int d = 0; d < s.size(); ++d) parts.push_back(s.value(d, e));
+  Result<Value> made = p.is_shard()     ? join_shards(s, parts, e, p, kHost)
+                       : p.is_partial() ? combine_partial(s, parts, p.combine, kHost)
+                                        : again(s, e);
+  if (made.ok() && !made->valid()) return s.graph.status();
+  if (made.ok()) s.fetched[e] = *made;
+  return made;
+}
+
+}  // namespace argosy

@@ -1,0 +1,51 @@
+// Sizes of shards and of global values, as integers on the host. They follow from the batch that is fed. Internal to
+// lower/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+#include "argosy/sharding/placement.h"
+#include "argosy/sharding/sizes/sizes.h"
+
+namespace argosy {
+
+inline constexpr const char* kHost = "/device:CPU:0";
+
+class HostSizes {
+ public:
+  // `batch`: a fed value whose dimension 0 is the batch.
+  HostSizes(Graph& graph, Endpoint batch, std::vector<std::int64_t> weights);
+
+  // All are int64 scalars.
+  Value batch();
+  Value global(BatchSize size);
+  // Of a dimension sharded as `p`: the rows that device d has of it.
+  Value local(BatchSize size, const Placement& p, int d);
+  Value local(Value size, const Placement& p, int d);
+  // Of a dimension of `size` items: the first row that device d has in each round.
+  Value begin(Value size, const Placement& p, int d);
+
+  // A vector of these scalars.
+  Value pack(const std::vector<Value>& sizes, DType dtype);
+  Value number(std::int64_t n);  // a constant
+  // local / global as a scalar of a floating dtype.
+  Value part(Value local, Value global, DType dtype);
+
+ private:
+  Value items(Value size, const Placement& p);
+  Value times(Value v, std::int64_t by);
+
+  Graph& graph_;
+  const Endpoint batch_node_;
+  const std::vector<std::int64_t> weights_;
+  Value batch_;
+  std::map<std::int64_t, Value> numbers_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Value> globals_;
+  std::map<std::tuple<Endpoint, std::int64_t, int>, Value> shards_;  // by size, rows that stay together, device
+};
+
+}  // namespace argosy

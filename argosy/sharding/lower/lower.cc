@@ -1,0 +1,50 @@
+#include "argosy/sharding/lower/lower.h"
+
+#include <algorithm>
+
+#include "argosy/sharding/lower/global_values.h"
+#include "argosy/sharding/lower/lower_state.h"
+#include "argosy/sharding/lower/shard_outputs.h"
+
+namespace argosy {
+
+Lowered::Lowered(std::unique_ptr<LowerState> state) : state_(std::move(state)) {}
+Lowered::~Lowered() = default;
+
+Result<std::unique_ptr<Lowered>> Lowered::make(Graph& graph, const LowerRequest& request) {
+  const Mesh& mesh = *request.mesh;
+  ARGOSY_RETURN_IF_ERROR(mesh.check());
+  if (mesh.axes.size() != 1 || mesh.axes[0].over != MeshAxis::Over::kDevices) {
+    return unimplemented("a graph is built for one mesh axis over devices, so far").with_id("ARG-SHARD-007");
+  }
+  auto state = std::make_unique<LowerState>(graph, request);
+  LowerState& s = *state;
+  ARGOSY_RETURN_IF_ERROR(find_copied(s));
+  ARGOSY_RETURN_IF_ERROR(copy_nodes(s));
+  ARGOSY_RETURN_IF_ERROR(add_outputs(s));
+  ARGOSY_RETURN_IF_ERROR(add_all_reduces(s));
+  ARGOSY_RETURN_IF_ERROR(add_reshards(s));
+  ARGOSY_RETURN_IF_ERROR(connect_copies(s));
+  ARGOSY_RETURN_IF_ERROR(write_mirrors(s));
+  ARGOSY_RETURN_IF_ERROR(graph.status());
+  // A sum that another member of its bucket is computed from would wait for itself.
+  ARGOSY_RETURN_IF_ERROR(graph.topological_order().status());
+  return std::unique_ptr<Lowered>(new Lowered(std::move(state)));
+}
+
+Result<Value> Lowered::global(Endpoint e) { return global_value(*state_, e); }
+bool Lowered::is_copied(NodeId id) const { return state_->is_copied(id); }
+NodeId Lowered::copy(int device, NodeId id) const {
+  return state_->copies[static_cast<std::size_t>(device)][static_cast<std::size_t>(id.index)];
+}
+const std::vector<LoweredCollective>& Lowered::collectives() const { return state_->collectives; }
+
+std::vector<NodeId> Lowered::variables() const {
+  std::vector<NodeId> found;
+  for (std::int32_t i = 0; i < state_->base.size(); ++i) {
+    if (state_->is_variable(NodeId{i})) found.push_back(NodeId{i});
+  }
+  return found;
+}
+
+}  // namespace argosy

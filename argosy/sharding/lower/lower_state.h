@@ -1,0 +1,87 @@
+// What the files of this folder share while one graph is built. Internal to lower/.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "argosy/sharding/lower/host_sizes.h"
+#include "argosy/sharding/lower/lower.h"
+#include "argosy/sharding/lower/regions.h"
+
+namespace argosy {
+
+// The error of this folder, at a node.
+Status cannot_lower(const Node& n, std::string_view why);
+
+struct LowerState {
+  LowerState(Graph& g, const LowerRequest& request);
+
+  // --- given
+  const Graph& base;
+  Graph& graph;
+  const LowerRequest request;
+  const Sizes& sizes;
+  const Assignment& assignment;
+  const MeshAxis& axis;
+  const std::vector<std::string>& devices;
+  const std::vector<std::int64_t> weights;  // of the shards
+  const LoopRegions regions;
+  const Graph::Uses uses;
+
+  // --- built
+  std::vector<char> in_step;                                 // by node
+  std::vector<char> copied;                                  // by node: each device has one
+  std::vector<std::vector<NodeId>> copies;                   // [device][node]
+  std::vector<std::vector<Endpoint>> outputs;                // [device][output of the base]: what has its layout
+  std::vector<std::vector<Endpoint>> changed;                // [reshard][device]; empty: not built yet
+  std::map<std::size_t, std::vector<Endpoint>> summed;       // [reshard][device]: all-reduces of partial sums
+  std::map<std::pair<NodeId, int>, std::size_t> reshard_of;  // by use: the last reshard that it goes through
+  std::vector<LoweredCollective> collectives;
+  std::map<Endpoint, Value> fetched;
+  // Nodes that read an input of a copy, which is set last: { node, its input, device, whose, which }.
+  struct Late {
+    NodeId node;
+    int input;
+    int device;
+    Graph::Use use;
+  };
+  std::vector<Late> late;
+  std::optional<HostSizes> host;
+
+  int size() const { return static_cast<int>(devices.size()); }
+  bool is_copied(NodeId id) const { return copied[static_cast<std::size_t>(id.index)] != 0; }
+  bool is_batch(NodeId id) const;
+  bool is_variable(NodeId id) const;  // of which every device has one
+  const Way& way(NodeId id) const { return assignment.ways[static_cast<std::size_t>(id.index)][0]; }
+  const Placement& layout(Endpoint e) const { return assignment.layout(e)[0]; }
+  const ShardingRule& rule(NodeId id) const { return request.rules->rule(id); }
+  Endpoint& output(int d, Endpoint e) { return outputs[static_cast<std::size_t>(d)][sizes.index()(e)]; }
+  Endpoint output(int d, Endpoint e) const { return outputs[static_cast<std::size_t>(d)][sizes.index()(e)]; }
+  Value value(int d, Endpoint e) { return graph.value(output(d, e)); }
+  // What input `use` of a node reads on a device, after its reshards.
+  Endpoint source(int d, Graph::Use use) const;
+  // The placement in which it arrives there.
+  const Placement& arrives(Graph::Use use) const;
+  // The variable behind a reference or handle, if every device has one.
+  std::optional<NodeId> variable_behind(Endpoint e) const;
+  // A value from outside of loops, for nodes near `id` on device d: it enters the loops around them.
+  Value near(Value v, NodeId id, int d);
+  bool in_loop(NodeId id) const { return regions.frame[static_cast<std::size_t>(id.index)] != 0; }
+
+ private:
+  std::map<std::tuple<Endpoint, int, int>, Value> entered_;
+};
+
+// The steps of make(), in their order.
+Status find_copied(LowerState& s);      // step_nodes.cc
+Status copy_nodes(LowerState& s);       // node_copies.cc
+Status add_outputs(LowerState& s);      // shard_outputs.cc: feeds, draws, means, shapes
+Status add_all_reduces(LowerState& s);  // all_reduces.cc
+Status add_reshards(LowerState& s);     // reshard_nodes.cc
+Status connect_copies(LowerState& s);   // copy_inputs.cc
+Status write_mirrors(LowerState& s);    // mirrors.cc
+
+}  // namespace argosy

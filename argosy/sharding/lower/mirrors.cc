@@ -1,0 +1,41 @@
+// Writes of variables from outside the step reach every device.
+#include "argosy/sharding/lower/lower_state.h"
+
+namespace argosy {
+
+namespace {
+
+// Takes a reference or handle, and changes what is behind it.
+bool writes(const Graph& g, const Node& n) {
+  if (n.inputs.empty() || n.op->flow != Flow::kNone || n.op->input_args.empty()) return false;
+  if (n.op->input_args[0].is_ref) return n.output_is_ref(0);
+  return g.dtype(n.inputs[0]) == DType::kResource && n.op->stateful && n.output_dtypes.empty();
+}
+
+}  // namespace
+
+Status write_mirrors(LowerState& s) {
+  for (std::int32_t i = 0; i < s.base.size(); ++i) {
+    const NodeId id{i};
+    if (s.is_copied(id) || !writes(s.base, s.base.node(id))) continue;
+    const auto variable = s.variable_behind(s.base.node(id).inputs[0]);
+    if (!variable || !s.is_copied(*variable)) continue;
+    std::vector<NodeId> made;
+    for (int d = 1; d < s.size(); ++d) {
+      const Node& n = s.graph.node(id);
+      NodeSpec spec{.name = s.graph.unique_name(str_cat(n.name, "/replica_", d)),
+                    .op = n.op->name,
+                    .inputs = {n.inputs.begin(), n.inputs.end()},
+                    .controls = {n.controls.begin(), n.controls.end()},
+                    .attrs = n.attributes(),
+                    .device = s.devices[static_cast<std::size_t>(d)]};
+      spec.inputs[0] = {s.copies[static_cast<std::size_t>(d)][static_cast<std::size_t>(variable->index)], 0};
+      ARGOSY_ASSIGN_OR_RETURN(made.emplace_back(), s.graph.add_node(std::move(spec)));
+      s.graph.set_colocation(made.back(), {});
+    }
+    for (const NodeId copy : made) s.graph.add_control_input(id, copy);
+  }
+  return ok_status();
+}
+
+}  // namespace argosy

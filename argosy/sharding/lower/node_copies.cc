@@ -1,0 +1,118 @@
+// A copy per device of what the step computes.
+#include <algorithm>
+
+#include "argosy/device/name.h"
+#include "argosy/ops/collective/reduction_chunks.h"
+#include "argosy/sharding/lower/lower_state.h"
+#include "argosy/sharding/lower/shard_outputs.h"
+
+namespace argosy {
+
+namespace {
+
+DeviceName pinned(std::string_view device) {
+  DeviceName found;
+  for (const std::string& part : str_split(std::string(device), ';')) {
+    auto name = DeviceName::parse(part);
+    if (name.ok()) found = name->filled_from(found);
+  }
+  return found;
+}
+
+Status check_pins(const LowerState& s) {
+  std::optional<int> first;
+  for (std::int32_t i = 0; i < s.base.size(); ++i) {
+    const Node& n = s.base.node(NodeId{i});
+    if (!s.is_copied(NodeId{i})) continue;
+    const DeviceName pin = pinned(n.device);
+    if (pin.type != "GPU" || !pin.id) continue;
+    if (first.value_or(*pin.id) != *pin.id) {
+      return cannot_lower(n, str_cat("the graph is split over devices by hand: it is pinned to gpu:", *pin.id,
+                                     ", others to gpu:", *first));
+    }
+    first = pin.id;
+  }
+  return ok_status();
+}
+
+// What is known of a copy's outputs: the sizes of shards are open.
+void open_shapes(LowerState& s, NodeId id, NodeId made) {
+  const Node& n = s.base.node(id);
+  for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+    const Placement& p = s.layout({id, k});
+    PartialShape shape = n.output_shapes[static_cast<std::size_t>(k)];
+    if (p.kind == Placement::Kind::kVarying) shape = PartialShape::unknown();
+    if (p.is_shard() && shape.has_rank()) {
+      PartialShape::Sizes open = shape.sizes();
+      open[static_cast<std::size_t>(p.dim)] = PartialShape::kUnknown;
+      shape = PartialShape(std::move(open));
+    }
+    if (p.is_shard() || p.kind == Placement::Kind::kVarying) s.graph.refine_shape({made, k}, std::move(shape));
+  }
+}
+
+// Ops that sum over the batch add up as they would on one device (ops/collective/reduction_chunks.h).
+void mark_chunks(LowerState& s, NodeId id) {
+  const Node& n = s.base.node(id);
+  const bool even = s.axis.weights.empty() ||
+                    std::count(s.axis.weights.begin(), s.axis.weights.end(), s.axis.weights[0]) == s.axis.size;
+  if (!even || kReductionChunks % s.axis.size != 0 || n.op->linear != Linear::kEach || n.op->elementwise) return;
+  if (s.way(id).kind != Way::Kind::kFactor || n.output_dtypes.empty()) return;
+  const Placement& p = s.layout({id, 0});
+  const std::int64_t chunks = kReductionChunks / s.axis.size;
+  if (p.is_partial()) s.graph.set_attr(id, kReduceChunksAttr, chunks);
+  if (p.is_shard()) s.graph.set_attr(id, kRowChunksAttr, chunks);
+}
+
+void settle(LowerState& s, NodeId id, NodeId made, int device) {
+  if (pinned(s.base.node(id).device).type != "CPU")
+    s.graph.set_device(made, s.devices[static_cast<std::size_t>(device)]);
+  // The device is enough; a colocation group that reaches out of the copy would contradict it.
+  s.graph.set_colocation(made, {});
+  open_shapes(s, id, made);
+}
+
+Result<NodeId> copy_node(LowerState& s, NodeId id, int device) {
+  const Node& n = s.graph.node(id);
+  NodeSpec spec{.name = s.graph.unique_name(str_cat(n.name, "/replica_", device)),
+                .op = n.op->name,
+                .inputs = {n.inputs.begin(), n.inputs.end()},
+                .attrs = n.attributes(),
+                .device = std::string(n.device)};
+  const auto* shared = n.attrs.find_as<std::string>("shared_name");
+  if (shared != nullptr && !shared->empty()) spec.attrs.set("shared_name", str_cat(*shared, "/replica_", device));
+  // Every copy of a loop iterates by itself.
+  if (const auto* frame = n.attrs.find_as<std::string>("frame_name"); frame != nullptr) {
+    spec.attrs.set("frame_name", str_cat(*frame, "/replica_", device));
+  }
+  return s.graph.add_node(std::move(spec));
+}
+
+}  // namespace
+
+Status copy_nodes(LowerState& s) {
+  ARGOSY_RETURN_IF_ERROR(check_pins(s));
+  s.copies.assign(s.devices.size(), std::vector<NodeId>(static_cast<std::size_t>(s.base.size())));
+  s.outputs.assign(s.devices.size(), std::vector<Endpoint>(s.sizes.index().size()));
+  for (const NodeId id : s.sizes.order()) {
+    const auto i = static_cast<std::size_t>(id.index);
+    if (s.is_copied(id)) mark_chunks(s, id);
+    for (int d = 0; d < s.size(); ++d) {
+      NodeId& made = s.copies[static_cast<std::size_t>(d)][i];
+      made = id;
+      if (s.is_copied(id) && draws_blocks(s, id)) {
+        ARGOSY_ASSIGN_OR_RETURN(made, block_of_draws(s, id, d));
+      } else if (s.is_copied(id) && d > 0) {
+        ARGOSY_ASSIGN_OR_RETURN(made, copy_node(s, id, d));
+      }
+      for (std::int32_t k = 0; k < std::ssize(s.base.node(id).output_dtypes); ++k) s.output(d, {id, k}) = {made, k};
+    }
+    if (!s.is_copied(id)) continue;
+    for (int d = 0; d < s.size(); ++d) {
+      settle(s, id, s.copies[static_cast<std::size_t>(d)][i], d);
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace argosy

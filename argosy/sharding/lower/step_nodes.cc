@@ -1,0 +1,112 @@
+// Which nodes each device has a copy of.
+#include <algorithm>
+
+#include "argosy/sharding/lower/lower_state.h"
+#include "argosy/sharding/lower/shard_outputs.h"
+#include "argosy/sharding/resolve/axis_state.h"
+
+namespace argosy {
+
+namespace {
+
+bool refers(const Graph& g, Endpoint e) { return holds_state(g, e) || g.node(e.node).output_is_ref(e.index); }
+
+// What sees the batch, and all that it and the step's targets need.
+std::vector<char> find_step(const LowerState& s) {
+  std::vector<char> in(static_cast<std::size_t>(s.base.size()), 0);
+  std::vector<NodeId> open = s.request.batch;
+  const auto take = [&](NodeId id) {
+    if (in[static_cast<std::size_t>(id.index)] != 0) return;
+    in[static_cast<std::size_t>(id.index)] = 1;
+    open.push_back(id);
+  };
+  for (const NodeId id : s.request.batch) in[static_cast<std::size_t>(id.index)] = 1;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    for (const Graph::Use& use : s.uses[id.index]) {
+      if (use.input >= 0) take(use.node);
+    }
+  }
+  for (const NodeId id : s.request.run) in[static_cast<std::size_t>(id.index)] = 1;
+  for (std::int32_t i = 0; i < s.base.size(); ++i) {
+    if (in[static_cast<std::size_t>(i)] != 0) open.push_back(NodeId{i});
+  }
+  while (!open.empty()) {
+    const Node& n = s.base.node(open.back());
+    open.pop_back();
+    for (const Endpoint e : n.inputs) take(e.node);
+    for (const NodeId c : n.controls) take(c);
+  }
+  return in;
+}
+
+class Copied {
+ public:
+  explicit Copied(LowerState& s) : s_(s) {}
+
+  Status run() {
+    s_.in_step = find_step(s_);
+    s_.copied.assign(s_.in_step.size(), 0);
+    for (const NodeId id : s_.sizes.order()) {
+      if (s_.in_step[static_cast<std::size_t>(id.index)] == 0) continue;
+      ARGOSY_ASSIGN_OR_RETURN(const bool copy, is_copied(id));
+      s_.copied[static_cast<std::size_t>(id.index)] = copy ? 1 : 0;
+    }
+    return ok_status();
+  }
+
+ private:
+  Result<bool> is_copied(NodeId id) const {
+    const Node& n = s_.base.node(id);
+    if (s_.is_batch(id)) return false;
+    if (s_.way(id).kind == Way::Kind::kGiven) {
+      if (s_.layout({id, 0}).is_replicate()) return true;
+      return cannot_lower(n, str_cat("a variable that is ", to_string(s_.layout({id, 0}))));
+    }
+    bool of_variable = false, of_single = false;
+    for (const Endpoint e : n.inputs) {
+      if (!refers(s_.base, e)) continue;
+      if (s_.variable_behind(e)) of_variable = true;
+      if (!s_.variable_behind(e) && !s_.is_copied(e.node)) of_single = true;
+    }
+    const bool once = s_.way(id).kind == Way::Kind::kOnce;
+    // Nobody said what copies of it would do.
+    const bool hidden = n.op->stateful && !of_variable && s_.rule(id).kind != ShardingRule::Kind::kFactors;
+    // What devices drew for themselves would differ.
+    const bool drawn = s_.rule(id).draws && n.op->stateful && s_.way(id).kind != Way::Kind::kFactor;
+    if (once || hidden || drawn || draws_whole(s_, id) || (of_single && !of_variable)) {
+      return single(id, of_variable);
+    }
+    if (of_single && of_variable)
+      return cannot_lower(n, "it works on variables, which devices mirror, and other state");
+    if (n.op->calls != Calls::kNothing && (n.op->stateful || of_variable)) {
+      return cannot_lower(n, "it calls functions that may keep state");
+    }
+    return true;
+  }
+
+  Result<bool> single(NodeId id, bool of_variable) const {
+    const Node& n = s_.base.node(id);
+    if (s_.in_loop(id))
+      return cannot_lower(n, "it runs once for all devices, and is in a loop, of which each device has its own");
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+      const Placement& p = s_.layout({id, k});
+      if (!p.is_replicate() && p.kind != Placement::Kind::kOnce && !draws_whole(s_, id)) {
+        return cannot_lower(n, str_cat("one device computes it, and its output ", k, " is to be ", to_string(p)));
+      }
+    }
+    if (!of_variable) return false;
+    const bool reads = n.op->stateful && !n.output_dtypes.empty() && !n.op->has_ref_input() && !s_.rule(id).draws;
+    if (reads && s_.rule(id).updates.empty()) return false;
+    return cannot_lower(n, "one device computes it, and it may write a variable that every device has");
+  }
+
+  LowerState& s_;
+};
+
+}  // namespace
+
+Status find_copied(LowerState& s) { return Copied(s).run(); }
+
+}  // namespace argosy

@@ -1,0 +1,40 @@
+// What is behind DataParallel: a graph for many devices, replicated in one of two ways. Internal to strategy/.
+//
+//   by_analysis   finds losses, means and gradients; the fewest collectives; turns, logical shards
+//   by_rules      knows ops by their sharding rules alone; anything that can be gathered
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/strategy/data_parallel/data_parallel.h"
+
+namespace argosy {
+
+// Methods are DataParallel's; there is what they say. Values are those of replicated().
+class ReplicatedGraph {
+ public:
+  virtual ~ReplicatedGraph() = default;
+
+  virtual Graph& replicated() = 0;
+  virtual Value target(Value v) = 0;
+  virtual Result<Value> fetch(Endpoint e) = 0;
+  virtual Result<Value> refresh_mirrors() = 0;
+  virtual PlacementKind loss_placement() const = 0;
+  virtual int shards() const = 0;
+  virtual bool is_sharded(NodeId original) const = 0;
+  virtual bool can_shard(std::int64_t examples) const = 0;
+  virtual std::string summary() const = 0;
+  virtual std::vector<ReplicationNote> notes() const = 0;
+  virtual std::vector<PlannedCollective> collectives() const = 0;
+  virtual std::vector<PlannedWhole> whole() const = 0;
+  virtual Result<PlannedNode> planned(std::string_view node) const = 0;
+};
+
+// Errors: DataParallel::make's.
+Result<std::unique_ptr<ReplicatedGraph>> replicate_by_analysis(const Graph& graph, const DataParallelOptions& options);
+// The options' shards, accumulate and zero are not covered: UNIMPLEMENTED ARG-SHARD-007.
+Result<std::unique_ptr<ReplicatedGraph>> replicate_by_rules(const Graph& graph, const DataParallelOptions& options);
+
+}  // namespace argosy
