@@ -107,9 +107,13 @@ void OneDeviceCheck::add_noise(std::vector<StepValue>& values, const AloneRun& r
 
 Status OneDeviceCheck::after_step(std::int64_t step, const std::vector<Tensor>& feeds, double loss) {
   ARGOSY_ASSIGN_OR_RETURN(std::vector<StepValue> values, this->values(loss));
-  for (const StepValue& v : values) {
-    const double relative = relative_difference(v);
-    if (relative > largest_difference_.relative) largest_difference_ = {.relative = relative, .value = v.name};
+  StepDifference& largest = largest_difference_;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double relative = relative_difference(values[i]);
+    if (i > 0) largest.variables = std::max(largest.variables, relative);
+    if (relative <= largest.relative) continue;
+    largest.relative = relative;
+    largest.value = values[i].name;
   }
   std::vector<std::string> differences;
   const auto compare = [&](const AloneRun& nudged) {

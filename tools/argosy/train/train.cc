@@ -211,8 +211,8 @@ void note_begin(const TrainReport& report, const TrainChoices& choices, Console&
 // Rounding was checked while it ran (ARG-CHECK-001). Where one device's bits are promised, no difference is allowed.
 Status check_promise(const TrainChoices& choices, const TrainReport& report, const std::string& other_bits) {
   const StepDifference& d = report.largest_difference;
-  if (report.checked_steps == 0 || !other_bits.empty() || d.relative == 0) return ok_status();
-  return internal_error("the step differs from one device's by ", static_cast<float>(d.relative), " of ", d.value,
+  if (report.checked_steps == 0 || !other_bits.empty() || d.variables == 0) return ok_status();
+  return internal_error("variables after the step differ from one device's by ", static_cast<float>(d.variables),
                         "; on these devices ", choices.model, " promises one device's bits")
       .with_id("ARG-CHECK-002")
       .with_where("step 0")

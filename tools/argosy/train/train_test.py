@@ -83,10 +83,12 @@ class Strategy(unittest.TestCase):
 
     def test_check_strategy_measures_the_first_step(self):
         same = run(*MLP, "--steps", "2", "--emulate", "2", "--check-strategy")
-        self.assertEqual((same["checked_steps"], same["largest_difference"]), (1, 0))
+        # Variables have one device's bits, or it had failed; the loss is added up from the shards.
+        self.assertEqual((same["checked_steps"], same["other_bits"]), (1, None))
+        self.assertLess(same["largest_difference"], 1e-6)
         for devices, strategy in (("2", "dp,accumulate=2"), ("1", "dp,accumulate=4")):
             turns = run(*MLP, "--steps", "2", "--emulate", devices, "--strategy", strategy, "--check-strategy")
-            self.assertEqual((turns["strategy"], turns["checked_steps"], turns["largest_difference"]), (strategy, 1, 0))
+            self.assertEqual((turns["strategy"], turns["checked_steps"], turns["other_bits"]), (strategy, 1, None))
         thirds = run(*MLP, "--steps", "2", "--emulate", "2", "--strategy", "dp,accumulate=3", "--check-strategy")
         self.assertEqual(thirds["checked_steps"], 1)
         self.assertIn("6 micro-batches", thirds["other_bits"])
