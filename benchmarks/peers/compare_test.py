@@ -130,6 +130,16 @@ class Strategies(unittest.TestCase):
                           "argosy plan" if "plan" in row["row"] else "argosy train --strategy",
                           row["missing"]["argosy"])
 
+    def test_a_contestant_that_says_nonsense_is_named(self):
+        for said in ("", "{", "{\\n", "{\\n}", "no figures"):
+            with tempfile.TemporaryDirectory() as folder:
+                program = pathlib.Path(folder, "argosy")
+                program.write_text(f"#!/bin/sh\nprintf '{said}'\n")
+                program.chmod(0o755)
+                done = compare("S01 mlp", "--sizes", "tiny", "--quick", "--json", "--program", str(program))
+            for row in json.loads(done.stdout)["rows"]:
+                self.assertTrue(row["missing"]["argosy"], said)
+
     def test_contestants_end_with_compare(self):
         with tempfile.TemporaryDirectory() as folder:
             program, started = pathlib.Path(folder, "argosy"), pathlib.Path(folder, "started")

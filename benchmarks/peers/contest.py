@@ -113,8 +113,8 @@ class Contest:
                 continue
             try:
                 figure = self.measure(name, command, turn)
-            except RuntimeError as error:
-                self.missing[name] = str(error)
+            except (RuntimeError, LookupError, ValueError) as error:  # the others go on
+                self.missing[name] = str(error) or type(error).__name__
                 continue
             self.figures.setdefault(name, []).append(figure)
 
@@ -129,10 +129,10 @@ class Contest:
                 gpus = self.options.gpus if is_ours(name) else self.options.peers_gpus
                 try:
                     self.runs[key] = Run(filled, self.row.cores, gpus)
-                except RuntimeError as error:
+                except (RuntimeError, LookupError, ValueError) as error:
                     self.runs[key] = error
         run = self.runs[key]
-        if isinstance(run, RuntimeError):
+        if isinstance(run, Exception):
             raise run
         if self.row.of_memory:
             return (run.peak, run.peak, None, "MB")
@@ -140,7 +140,7 @@ class Contest:
             return (run.seconds, run.seconds, None, "s")
         wanted = self.row.ours[1]
         if not is_ours(name):
-            wanted = self.row.peer_row or (wanted if len(run.rows) > 1 else next(iter(run.rows)))
+            wanted = self.row.peer_row or (wanted if len(run.rows) != 1 else next(iter(run.rows)))
         found = wanted if wanted in run.rows else next((row for row in run.rows if row.startswith(wanted)), None)
         if found is None:
             raise RuntimeError(f"{' '.join(command)} gave no row {wanted}: {', '.join(run.rows)}")

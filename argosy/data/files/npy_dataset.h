@@ -1,5 +1,6 @@
 // A folder of .npy files: one component each, all with the same number of examples on their first axis.
-// `x_train.npy`, `y_train.npy`, `x_test.npy` … give the splits; without such names every file belongs to both.
+// `image_train.npy`, `label_train.npy`, `image_test.npy` … give the splits; without such names every file belongs to
+// both.
 // Components whose name is y, label(s) or target(s) come last.
 #pragma once
 

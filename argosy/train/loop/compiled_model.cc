@@ -251,7 +251,8 @@ Result<std::vector<std::size_t>> match_inputs(const std::vector<Layers::Input>& 
     if (at == names.end()) {
       return invalid_argument("the model asks for \"", input.name, "\", the data has ", str_join(names), " (",
                               dataset.describe(), ")")
-          .with_id("ARG-DATA-020");
+          .with_id("ARG-DATA-020")
+          .with_hint(str_cat("give the component that name: as .npy, the file ", input.name, "_train.npy"));
     }
     const data::Component& c = dataset.components()[static_cast<std::size_t>(at - names.begin())];
     std::vector<std::int64_t> sizes = {PartialShape::kUnknown};

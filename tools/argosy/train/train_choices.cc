@@ -61,9 +61,9 @@ Status no_images(const data::Component& first) {
                           "; an image is float32[height,width,channels]")
       .with_id(kUsageId)
       .with_where("--data")
-      .with_hint(
-          pixels ? "in Python: numpy.save('x_train.npy', x.reshape(n, height, width, channels).astype('float32') / 255)"
-                 : "give --data a folder of images, or --data synthetic");
+      .with_hint(pixels ? "in Python: numpy.save('image_train.npy', x.reshape(n, height, width, "
+                          "channels).astype('float32') / 255)"
+                        : "give --data a folder of images, or --data synthetic");
 }
 
 // How often images of that size can be halved, at most `most` times.

@@ -293,6 +293,27 @@ class Resume(unittest.TestCase):
         self.assertEqual((diff.returncode, diff.stdout), (0, ""), diff.stderr)
 
 
+class Arrays(unittest.TestCase):
+    def write(self, folder, name, kind, shape, raw):
+        header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+        with open(os.path.join(folder, name), "wb") as out:
+            out.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + raw)
+
+    def test_what_the_hints_say_to_name_files_trains(self):
+        train = ["mlp", "--width", "8", "--steps", "2", "--batch", "4", "--no-verdict"]
+        images, labels = ((8, 4, 4, 1), bytes(8 * 16 * 4)), ((8,), b"".join(i.to_bytes(4, "little") for i in range(8)))
+        with tempfile.TemporaryDirectory() as folder:
+            self.write(folder, "x_train.npy", "<f4", (8, 4, 4), images[1])
+            self.write(folder, "y_train.npy", "<i4", *labels)
+            self.assertIn("numpy.save('image_train.npy'", run(*train, "--data", folder, code=2).stderr)
+            self.write(folder, "x_train.npy", "<f4", *images)
+            self.assertIn("the file image_train.npy", run(*train, "--data", folder, code=2).stderr)
+            os.rename(f"{folder}/x_train.npy", f"{folder}/image_train.npy")
+            self.assertIn("the file label_train.npy", run(*train, "--data", folder, code=2).stderr)
+            os.rename(f"{folder}/y_train.npy", f"{folder}/label_train.npy")
+            self.assertEqual(len(run(*train, "--data", folder)["losses"]), 2)
+
+
 class Memory(unittest.TestCase):
     def test_model_above_its_cap_is_refused_with_the_batch_that_fits(self):
         refused = run(*AUTOENCODER, "--steps", "2", "--batch", "4096", "--emulate", "gpu:8MiB", code=4)
