@@ -14,9 +14,8 @@ Result<ShardingRule> cast_sharding(const ShapeContext& c) {
   const bool wraps = is_integer(from) && is_integer(to) && element_bytes(to) <= element_bytes(from);
   const bool grows = is_signed(from) && is_signed(to) && element_bytes(to) >= element_bytes(from);
   const bool rises = (is_floating(from) && is_floating(to)) || grows || (is_signed(from) && is_floating(to));
-  return sharding_rule_from_text(str_cat("i.. -> i..", floats || widens || wraps ? "; linear 0" : "; linear no",
-                                         rises ? "; monotone 0" : ""),
-                                 c);
+  return sharding_rule_from_text(
+      str_cat("i.. -> i..", floats || widens || wraps ? "; linear 0" : "; linear no", rises ? "; monotone 0" : ""), c);
 }
 
 }  // namespace argosy

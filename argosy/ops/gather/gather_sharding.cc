@@ -50,14 +50,15 @@ Result<ShardingRule> into(const ShapeContext& c, const std::string& clauses) {
   if (rank < 0) return whole_because("what it writes to is not known");
   const auto depth = named_dims(c.input(1), rank);
   if (!depth) return whole_because("how many dimensions its indices name is not known");
-  const DimNames rows = dim_names(*depth, "v"), row = dim_names(rank - *depth), n = dim_names(c.input(1).rank() - 1, "n");
+  const DimNames rows = dim_names(*depth, "v"), row = dim_names(rank - *depth),
+                 n = dim_names(c.input(1).rank() - 1, "n");
   const std::string table = joined(concatenated(rows, row));
   const std::string roles = (rows.empty() ? "" : "; rows " + joined(rows)) + (n.empty() ? "" : "; whole " + joined(n));
   const bool writes = c.op().has_ref_input() || c.input_dtype(0) == DType::kResource;
-  return sharding_rule_from_text(str_cat(table, ", ", joined(concatenated(n, {"1"})), ", ", joined(concatenated(n, row)),
-                                         " -> ", c.num_outputs() > 0 ? table : std::string(), roles,
-                                         writes ? "; updates 0" : "", clauses),
-                                 c);
+  return sharding_rule_from_text(
+      str_cat(table, ", ", joined(concatenated(n, {"1"})), ", ", joined(concatenated(n, row)), " -> ",
+              c.num_outputs() > 0 ? table : std::string(), roles, writes ? "; updates 0" : "", clauses),
+      c);
 }
 
 }  // namespace
@@ -67,9 +68,8 @@ Result<ShardingRule> gather_v2_sharding(const ShapeContext& c) {
   if (!along) return whole_because("its axis is not known");
   const auto n = gather_names(c.input(0).rank(), c.input(1).rank(), *along, c.attrs().get_int("batch_dims"));
   if (!n) return whole_because("its axis is out of range");
-  return sharding_rule_from_text(str_cat(joined(n->params), ", ", joined(n->indices), ", . -> ", joined(n->output),
-                                         n->roles, "; linear 0"),
-                                 c);
+  return sharding_rule_from_text(
+      str_cat(joined(n->params), ", ", joined(n->indices), ", . -> ", joined(n->output), n->roles, "; linear 0"), c);
 }
 
 Result<ShardingRule> gather_grad_sharding(const ShapeContext& c) {
@@ -90,8 +90,8 @@ Result<ShardingRule> resource_gather_sharding(const ShapeContext& c) {
   const std::int64_t batch = c.attrs().get_int("batch_dims");
   const auto n = gather_names(rank, c.input(1).rank(), batch < 0 ? batch + c.input(1).rank() : batch, batch);
   if (!n) return whole_because("its axis is out of range");
-  return sharding_rule_from_text(str_cat(joined(n->params), ", ", joined(n->indices), " -> ", joined(n->output), n->roles),
-                                 c);
+  return sharding_rule_from_text(
+      str_cat(joined(n->params), ", ", joined(n->indices), " -> ", joined(n->output), n->roles), c);
 }
 
 Result<ShardingRule> gather_nd_sharding(const ShapeContext& c) {
@@ -99,22 +99,25 @@ Result<ShardingRule> gather_nd_sharding(const ShapeContext& c) {
   if (rank < 0) return whole_because("the variable is not known");
   const auto depth = named_dims(c.input(1), rank);
   if (!depth) return whole_because("how many dimensions its indices name is not known");
-  const DimNames rows = dim_names(*depth, "v"), row = dim_names(rank - *depth), n = dim_names(c.input(1).rank() - 1, "n");
-  return sharding_rule_from_text(
-      str_cat(joined(concatenated(rows, row)), ", ", joined(concatenated(n, {"1"})), " -> ", joined(concatenated(n, row)),
-              rows.empty() ? "" : "; rows " + joined(rows), c.input_dtype(0) == DType::kResource ? "" : "; linear 0"),
-      c);
+  const DimNames rows = dim_names(*depth, "v"), row = dim_names(rank - *depth),
+                 n = dim_names(c.input(1).rank() - 1, "n");
+  return sharding_rule_from_text(str_cat(joined(concatenated(rows, row)), ", ", joined(concatenated(n, {"1"})), " -> ",
+                                         joined(concatenated(n, row)), rows.empty() ? "" : "; rows " + joined(rows),
+                                         c.input_dtype(0) == DType::kResource ? "" : "; linear 0"),
+                                 c);
 }
 
 Result<ShardingRule> scatter_nd_sharding(const ShapeContext& c) {
   const int rank = c.output(0).rank();
   const auto depth = named_dims(c.input(0), rank);
   if (!depth) return whole_because("how many dimensions its indices name is not known");
-  const DimNames rows = dim_names(*depth, "v"), row = dim_names(rank - *depth), n = dim_names(c.input(0).rank() - 1, "n");
-  return sharding_rule_from_text(str_cat(joined(concatenated(n, {"1"})), ", ", joined(concatenated(n, row)), ", size(0) -> ",
-                                         joined(concatenated(rows, row)), rows.empty() ? "" : "; rows " + joined(rows),
-                                         n.empty() ? "" : "; sum " + joined(n), "; linear 1"),
-                                 c);
+  const DimNames rows = dim_names(*depth, "v"), row = dim_names(rank - *depth),
+                 n = dim_names(c.input(0).rank() - 1, "n");
+  return sharding_rule_from_text(
+      str_cat(joined(concatenated(n, {"1"})), ", ", joined(concatenated(n, row)), ", size(0) -> ",
+              joined(concatenated(rows, row)), rows.empty() ? "" : "; rows " + joined(rows),
+              n.empty() ? "" : "; sum " + joined(n), "; linear 1"),
+      c);
 }
 
 Result<ShardingRule> scatter_nd_into_sharding(const ShapeContext& c) { return into(c, ""); }

@@ -28,8 +28,7 @@ Result<ShardingRule> split_along(const ShapeContext& c, std::optional<std::int64
   if (!axis) return whole_because("the axis that it splits is not known");
   DimNames names = dim_names(rank);
   names[static_cast<std::size_t>(*axis)] = "1";
-  return sharding_rule_from_text(
-      str_cat(before, joined(names), after, " -> ", joined(names), " *; linear ", value), c);
+  return sharding_rule_from_text(str_cat(before, joined(names), after, " -> ", joined(names), " *; linear ", value), c);
 }
 
 // Dimensions that input and output have alike pass; the others, of `changed`, belong to no factor.
@@ -42,9 +41,7 @@ Result<ShardingRule> passing(const ShapeContext& c, const std::vector<bool>& cha
   return sharding_rule_from_text(str_cat(joined(names), operands, " -> ", joined(names), clauses), c);
 }
 
-bool same_size(const ShapeContext& c, int d) {
-  return c.input(0)[d] >= 0 && c.input(0)[d] == c.output(0)[d];
-}
+bool same_size(const ShapeContext& c, int d) { return c.input(0)[d] >= 0 && c.input(0)[d] == c.output(0)[d]; }
 
 // Axes along which elements change their places among those of the same tensor.
 Result<ShardingRule> shuffled_along(const ShapeContext& c, const std::optional<std::vector<int>>& axes,
@@ -109,7 +106,8 @@ struct SliceNames {
   DimNames whole, slice;
 };
 SliceNames names_of(const SlicedAxes& sliced) {
-  SliceNames names{dim_names(static_cast<int>(sliced.axes.size())), DimNames(static_cast<std::size_t>(sliced.rank), "1")};
+  SliceNames names{dim_names(static_cast<int>(sliced.axes.size())),
+                   DimNames(static_cast<std::size_t>(sliced.rank), "1")};
   for (std::size_t d = 0; d < sliced.axes.size(); ++d) {
     if (sliced.axes[d].all) {
       names.slice[static_cast<std::size_t>(sliced.axes[d].to)] = names.whole[d];
@@ -181,8 +179,8 @@ Result<ShardingRule> strided_slice_grad_sharding(const ShapeContext& c) {
   const auto sliced = sliced_axes(c, c.output(0), 1);
   if (!sliced || sliced->rank != c.input(4).rank()) return whole_because("what it slices is not known");
   const SliceNames names = names_of(*sliced);
-  return sharding_rule_from_text("size(0), ., ., ., " + joined(names.slice) + " -> " + joined(names.whole) + "; linear 4",
-                                 c);
+  return sharding_rule_from_text(
+      "size(0), ., ., ., " + joined(names.slice) + " -> " + joined(names.whole) + "; linear 4", c);
 }
 
 Result<ShardingRule> pad_sharding(const ShapeContext& c) {
@@ -219,7 +217,8 @@ Result<ShardingRule> tile_sharding(const ShapeContext& c) {
                           sharding_rule_from_text(joined(x) + ", . -> " + joined(y) + "; linear 0" + roles, c));
   if (rule.kind != ShardingRule::Kind::kFactors || counted.empty()) return rule;
   OperandRule& multiples = rule.inputs[1];
-  multiples = {.kind = OperandRule::Kind::kSizes, .dims = std::vector<FactorsOfDim>(static_cast<std::size_t>(rank)), .of = 0};
+  multiples = {
+      .kind = OperandRule::Kind::kSizes, .dims = std::vector<FactorsOfDim>(static_cast<std::size_t>(rank)), .of = 0};
   for (const int d : counted) {
     const auto at = static_cast<std::size_t>(d);
     multiples.dims[at] = rule.outputs[0].dims[at];

@@ -8,10 +8,10 @@ namespace argosy {
 
 // Input 1 holds the axes.
 Result<ShardingRule> sum_sharding(const ShapeContext& c);
-Result<ShardingRule> mean_sharding(const ShapeContext& c);   // of integers, which are rounded: whole along the axes
-Result<ShardingRule> max_sharding(const ShapeContext& c);    // Max; Min below
+Result<ShardingRule> mean_sharding(const ShapeContext& c);  // of integers, which are rounded: whole along the axes
+Result<ShardingRule> max_sharding(const ShapeContext& c);   // Max; Min below
 Result<ShardingRule> min_sharding(const ShapeContext& c);
-Result<ShardingRule> fold_sharding(const ShapeContext& c);   // whole along the axes: Prod, All, ReduceJoin
+Result<ShardingRule> fold_sharding(const ShapeContext& c);  // whole along the axes: Prod, All, ReduceJoin
 // Input 1 holds the one axis that the output lacks: ArgMax.
 Result<ShardingRule> arg_sharding(const ShapeContext& c);
 // Input 1 holds the one axis, which the output keeps: Cumprod. Linear: Cumsum.

@@ -11,9 +11,12 @@ Result<ShardingRule> bincount_sharding(const ShapeContext& c) {
   const bool rows = c.output(0).rank() == 2;  // DenseBincount of a matrix
   const bool whether = c.attrs().get_or("binary_output", false);
   const std::string list = rows ? "n k" : "i..";
-  return sharding_rule_from_text(str_cat(list, ", ., ", weights == 0 ? "." : list, " -> ", rows ? "n 1; whole k" : "1; ",
-                                         rows ? "" : whether ? "whole i.." : "sum i.."),
-                                 c);
+  return sharding_rule_from_text(
+      str_cat(list, ", ., ", weights == 0 ? "." : list, " -> ", rows ? "n 1; whole k" : "1; ",
+              rows      ? ""
+              : whether ? "whole i.."
+                        : "sum i.."),
+      c);
 }
 
 }  // namespace argosy

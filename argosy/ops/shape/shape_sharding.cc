@@ -14,14 +14,19 @@ constexpr std::int64_t kStandIn = 2147483647;
 
 // Sizes with the one that is not known as a multiple of kStandIn. False: they cannot be compared.
 bool fill_in(std::vector<std::int64_t>& x, std::vector<std::int64_t>& y) {
-  const auto open = [](const std::vector<std::int64_t>& s) { return std::count_if(s.begin(), s.end(), [](auto v) { return v < 0; }); };
+  const auto open = [](const std::vector<std::int64_t>& s) {
+    return std::count_if(s.begin(), s.end(), [](auto v) { return v < 0; });
+  };
   const auto product = [](const std::vector<std::int64_t>& s) {
     std::int64_t p = 1;
     for (const std::int64_t v : s) p = v < 0 || p > kStandIn ? p : p * v;
     return p;
   };
-  const auto set = [](std::vector<std::int64_t>& s, std::int64_t v) { *std::find_if(s.begin(), s.end(), [](auto k) { return k < 0; }) = v; };
-  if (open(x) > 1 || open(y) > 1 || std::count(x.begin(), x.end(), 0) + std::count(y.begin(), y.end(), 0) > 0) return false;
+  const auto set = [](std::vector<std::int64_t>& s, std::int64_t v) {
+    *std::find_if(s.begin(), s.end(), [](auto k) { return k < 0; }) = v;
+  };
+  if (open(x) > 1 || open(y) > 1 || std::count(x.begin(), x.end(), 0) + std::count(y.begin(), y.end(), 0) > 0)
+    return false;
   const std::int64_t px = product(x), py = product(y);
   if (px > kStandIn || py > kStandIn) return open(x) == 0 && open(y) == 0;
   if (open(x) == 1 && open(y) == 1) {
