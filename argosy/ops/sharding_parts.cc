@@ -38,29 +38,31 @@ void with_sharding(OpRegistry& ops, void (*define)(OpRegistry&), const std::vect
                    std::string_view otherwise) {
   OpRegistry own;
   define(own);
-  for (const auto& op : own.all()) {
-    OpSpec spec = *op;
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ShardingRow& r) { return r.op == spec.name; });
-    const bool says = !spec.sharding.empty() || spec.sharding_rule != nullptr;
-    const bool alike = row == rows.end() || (spec.sharding == row->text && spec.sharding_rule == row->rule);
-    if (says && !alike) std::fprintf(stderr, "op %s says in two ways how it is sharded\n", spec.name.c_str());
-    ARGOSY_CHECK(!says || alike);
-    if (!says) {
-      if (row != rows.end()) {
-        spec.sharding = row->text;
-        spec.sharding_rule = row->rule;
-      } else if (!spec.elementwise) {
-        spec.sharding = otherwise;
-      }
-    }
-    ops.add(std::move(spec));
-  }
   for (const ShardingRow& row : rows) {
     if (own.find(row.op) == nullptr) {
       std::fprintf(stderr, "a sharding rule names %.*s, which is not defined there\n", static_cast<int>(row.op.size()),
                    row.op.data());
     }
     ARGOSY_CHECK(own.find(row.op) != nullptr);
+  }
+  for (std::unique_ptr<OpDef>& op : own.release()) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ShardingRow& r) { return r.op == op->name; });
+    const bool says = !op->sharding.empty() || op->sharding_rule != nullptr;
+    const bool alike = row == rows.end() || (op->sharding == row->text && op->sharding_rule == row->rule);
+    if (says && !alike) std::fprintf(stderr, "op %s says in two ways how it is sharded\n", op->name.c_str());
+    ARGOSY_CHECK(!says || alike);
+    if (!says && row != rows.end()) {
+      op->sharding = row->text;
+      op->sharding_rule = row->rule;
+    } else if (!says && !op->elementwise) {
+      op->sharding = otherwise;
+    }
+    if (!says && !op->sharding.empty()) {
+      const Status right = check_sharding_text(*op, op->sharding);
+      if (!right.ok()) std::fprintf(stderr, "%s\n", right.to_string().c_str());
+      ARGOSY_CHECK(right.ok());
+    }
+    ops.add(std::move(op));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "argosy/op/definition/registry.h"
 
 #include <cstdio>
+#include <utility>
 
 namespace argosy {
 
@@ -8,11 +9,20 @@ void OpRegistry::add(OpSpec spec) {
   auto op = parse_op(std::move(spec));
   if (!op.ok()) std::fprintf(stderr, "%s\n", op.status().to_string().c_str());
   ARGOSY_CHECK(op.ok());
-  ops_.push_back(std::make_unique<OpDef>(std::move(*op)));
+  add(std::make_unique<OpDef>(std::move(*op)));
+}
+
+void OpRegistry::add(std::unique_ptr<OpDef> op) {
+  ops_.push_back(std::move(op));
   const OpDef* added = ops_.back().get();
   const bool fresh = by_name_.emplace(added->name, added).second;
   if (!fresh) std::fprintf(stderr, "op %s is defined twice\n", added->name.c_str());
   ARGOSY_CHECK(fresh);
+}
+
+std::vector<std::unique_ptr<OpDef>> OpRegistry::release() {
+  by_name_.clear();
+  return std::exchange(ops_, {});
 }
 
 const OpDef* OpRegistry::find(std::string_view name) const {

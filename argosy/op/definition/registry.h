@@ -16,6 +16,10 @@ class OpRegistry {
  public:
   // REQUIRES: the notation parses and the name is new (a bug of ours otherwise).
   void add(OpSpec spec);
+  // The same of a parsed op, which release() gave.
+  void add(std::unique_ptr<OpDef> op);
+  // All ops, in the order they were added; their registry is empty then. For whoever completes definitions.
+  std::vector<std::unique_ptr<OpDef>> release();
 
   // Null when unknown. The pointer stays valid as long as the registry.
   const OpDef* find(std::string_view name) const;
