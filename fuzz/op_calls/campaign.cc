@@ -276,6 +276,30 @@ std::vector<Finding> run_campaign(const CampaignOptions& options, const Recorded
   return Campaign(options, recorded, progress).run();
 }
 
+int run_here(const CampaignOptions& options, const Recorded& recorded, SharedProgress& progress) {
+  HostMemory::limit(kMostAtOnce);
+  Shared shared;
+  int findings = 0;
+  const auto began = Clock::now();
+  const auto& all = builtin_ops().all();
+  for (std::uint64_t n = 0; n < options.calls; ++n) {
+    if (options.seconds > 0 && std::chrono::duration<double>(Clock::now() - began).count() > options.seconds) break;
+    const auto index = static_cast<std::size_t>(n % all.size());
+    const std::uint64_t seed = options.seed + n / all.size();
+    if (all[index]->name == "Abort") continue;
+    const auto complain = [&](const std::string& what) {
+      ++findings;
+      std::printf("FINDING %s\n  --op %s --seed %llu\n", what.c_str(), all[index]->name.c_str(),
+                  static_cast<unsigned long long>(seed));
+    };
+    // Where a tool reports something, the last of these lines says during which call.
+    std::fprintf(stderr, "%s %llu\n", all[index]->name.c_str(), static_cast<unsigned long long>(seed));
+    const bool session = options.in_session > 0 && n % static_cast<std::uint64_t>(options.in_session) == 0;
+    make_call(*all[index], static_cast<int>(index), seed, session, recorded, progress, shared, complain);
+  }
+  return findings;
+}
+
 int replay(const std::string& name, std::uint64_t seed, int times, bool in_session, const Recorded& recorded) {
   const OpDef* const op = builtin_ops().find(name);
   if (op == nullptr) {

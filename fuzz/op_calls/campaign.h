@@ -33,6 +33,8 @@ using Recorded = std::map<std::string, std::vector<RecordedCase>, std::less<>>;
 std::vector<Finding> run_campaign(const CampaignOptions& options, const Recorded& recorded, SharedProgress& progress);
 // One call, or that of the next seeds as well, in this process, each printed first.
 int replay(const std::string& op, std::uint64_t seed, int times, bool in_session, const Recorded& recorded);
+// The calls of a campaign in this process, without a watcher: for valgrind and debuggers. Returns the findings.
+int run_here(const CampaignOptions& options, const Recorded& recorded, SharedProgress& progress);
 // How far the calls of each op came.
 void print_coverage(const SharedProgress& progress, bool every_op);
 

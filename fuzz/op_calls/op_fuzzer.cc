@@ -2,6 +2,7 @@
 // what must not be, and how far the calls of each op came.
 //   op_fuzzer --calls 100000 --seconds 25 --cases build/release/op_cases
 //   op_fuzzer --op MatMul --seed 17 --cases ...     one call, printed first; with --calls 20 also the next
+//   valgrind op_fuzzer --here --calls 2000          all in this process
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,7 +60,7 @@ void read_cases(const std::string& folder, Recorded& recorded) {
 int main(int argc, char** argv) {
   CampaignOptions options;
   std::string cases, scratch;
-  bool every_op = false, one_call = false, in_session = false, calls_given = false;
+  bool every_op = false, one_call = false, in_session = false, calls_given = false, here = false;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     const auto value = [&]() -> const char* { return i + 1 < argc ? argv[++i] : ""; };
@@ -79,6 +80,8 @@ int main(int argc, char** argv) {
       every_op = true;
     } else if (flag == "--in-session") {
       in_session = true;
+    } else if (flag == "--here") {
+      here = true;
     } else if (flag == "--sessions") {
       options.in_session = std::atoi(value());
     } else if (flag == "--longest") {
@@ -86,7 +89,7 @@ int main(int argc, char** argv) {
     } else {
       std::fprintf(stderr,
                    "op_fuzzer: what is %s? --calls N --seconds S --seed N --op NAME --cases FOLDER --every-op "
-                   "--in-session --sessions N --longest S\n",
+                   "--in-session --sessions N --longest S --here\n",
                    flag.c_str());
       return 2;
     }
@@ -108,6 +111,12 @@ int main(int argc, char** argv) {
   if (!options.only.empty() && one_call) {
     const int times = calls_given ? static_cast<int>(options.calls) : 1;
     code = replay(options.only, options.seed, times, in_session, recorded);
+  } else if (here) {
+    SharedProgress& progress = new_shared_progress();
+    code = run_here(options, recorded, progress) == 0 ? 0 : 1;
+    print_coverage(progress, every_op);
+    std::fflush(nullptr);
+    _exit(code);
   } else {
     SharedProgress& progress = new_shared_progress();
     const auto findings = run_campaign(options, recorded, progress);
