@@ -193,30 +193,16 @@ Result<Value> ByAnalysis::global_batch(Endpoint e) {
 }
 
 Result<Value> ByAnalysis::refresh_mirrors() {
-  ByAnalysis& p = *this;
-  std::vector<Value> copies;
-  for (std::size_t d = 1; d < p.layout.devices.size(); ++d) {
-    const auto on = p.graph->device(p.layout.devices[d]);
-    const auto scope = p.graph->name_scope(str_cat("data_parallel/refresh_", d));
-    for (std::int32_t i = 0; i < p.base.size(); ++i) {
-      const NodeId id{i};
-      if (p.plan.replica_kinds[i] != ReplicaKind::kReplicated || !is_variable(p.base.node(id))) continue;
-      if (p.zero && p.zero->is_sharded[i]) continue;  // a write of the whole slot has written every shard
-      const Value first = p.graph->value(Endpoint{id, 0});
-      const Value mirror = p.graph->value(Endpoint{p.replicas.device[d][i], 0});
-      const DType dtype = p.base.node(id).attrs.get<DType>("dtype");
-      if (first.dtype() == DType::kResource) {
-        copies.push_back(
-            p.graph->add("AssignVariableOp", {mirror, p.graph->add("ReadVariableOp", {first}, {{"dtype", dtype}})}));
-      } else {
-        const Value read = p.graph->add("Identity", {first});
-        copies.push_back(p.graph->add("Assign", {mirror, read}, {{"validate_shape", false}}).control());
-      }
+  std::vector<Mirror> mirrors;
+  for (std::size_t d = 1; d < layout.devices.size(); ++d) {
+    for (std::int32_t i = 0; i < base.size(); ++i) {
+      const Node& n = base.node(NodeId{i});
+      if (plan.replica_kinds[i] != ReplicaKind::kReplicated || !is_variable(n)) continue;
+      if (zero && zero->is_sharded[i]) continue;  // a write of the whole slot has written every shard
+      mirrors.push_back({NodeId{i}, replicas.device[d][i], n.attrs.get<DType>("dtype"), layout.devices[d]});
     }
   }
-  const Value all = group(*p.graph, copies, "data_parallel/refresh");
-  if (!all.valid()) return p.graph->status();
-  return all;
+  return refresh(*graph, mirrors);
 }
 
 // True if the rows of every example are known and, where the batch repeats, the sizes of the other axes.

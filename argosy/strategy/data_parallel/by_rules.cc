@@ -137,26 +137,14 @@ Value ByRules::target(Value v) {
 }
 
 Result<Value> ByRules::refresh_mirrors() {
-  std::vector<Value> copies;
+  std::vector<Mirror> mirrors;
   for (int d = 1; d < shards(); ++d) {
-    const auto on = graph_->device(mesh_.devices[static_cast<std::size_t>(d)]);
-    const auto scope = graph_->name_scope(str_cat("data_parallel/refresh_", d));
     for (const NodeId id : lowered_->variables()) {
-      const Value first = graph_->value(Endpoint{id, 0});
-      const Value mirror = graph_->value(Endpoint{lowered_->copy(d, id), 0});
-      const DType dtype = base_.node(id).attrs.get<DType>("dtype");
-      if (first.dtype() == DType::kResource) {
-        copies.push_back(
-            graph_->add("AssignVariableOp", {mirror, graph_->add("ReadVariableOp", {first}, {{"dtype", dtype}})}));
-      } else {
-        const Value read = graph_->add("Identity", {first});
-        copies.push_back(graph_->add("Assign", {mirror, read}, {{"validate_shape", false}}).control());
-      }
+      mirrors.push_back({id, lowered_->copy(d, id), base_.node(id).attrs.get<DType>("dtype"),
+                         mesh_.devices[static_cast<std::size_t>(d)]});
     }
   }
-  const Value all = group(*graph_, copies, "data_parallel/refresh");
-  if (!all.valid()) return graph_->status();
-  return all;
+  return refresh(*graph_, mirrors);
 }
 
 PlacementKind ByRules::loss_placement() const {

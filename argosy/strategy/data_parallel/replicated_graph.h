@@ -37,4 +37,13 @@ Result<std::unique_ptr<ReplicatedGraph>> replicate_by_analysis(const Graph& grap
 // The options' shards, accumulate and zero are not covered: UNIMPLEMENTED ARG-SHARD-007.
 Result<std::unique_ptr<ReplicatedGraph>> replicate_by_rules(const Graph& graph, const DataParallelOptions& options);
 
+// A device's copy of a variable, which the first device has as well.
+struct Mirror {
+  NodeId first, mirror;
+  DType dtype = DType::kInvalid;
+  std::string device;  // of the mirror
+};
+// What to run so that every mirror takes the value of its first. Adds nodes.
+Result<Value> refresh(Graph& graph, const std::vector<Mirror>& mirrors);
+
 }  // namespace argosy
