@@ -74,7 +74,9 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
   whole.assign(nodes, 0);
   no_wish.assign(nodes, 0);
   elsewhere.resize(outputs);
+  std::vector<char> seeded(nodes, 0);  // on some axis: on the others it is replicated
   for (const Seed& given_seed : q.seeds) {
+    seeded[static_cast<std::size_t>(given_seed.value.node.index)] = 1;
     if (given_seed.axis == a) seed[at(given_seed.value)] = &given_seed;
   }
   const std::vector<int> depth = loop_depths(g, s.order());
@@ -87,7 +89,7 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
     }
     by_chance[static_cast<std::size_t>(i)] = gives_by_chance(g, r, NodeId{i}) ? 1 : 0;
     const bool source = n.inputs.empty() && n.output_dtypes.size() == 1;
-    if (source && (seed[at(Endpoint{NodeId{i}, 0})] != nullptr || is_variable(g, s, NodeId{i}))) {
+    if (source && (seeded[static_cast<std::size_t>(i)] != 0 || is_variable(g, s, NodeId{i}))) {
       given[static_cast<std::size_t>(i)] = 1;
     }
   }

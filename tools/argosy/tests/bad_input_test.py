@@ -227,7 +227,7 @@ GOOD = [
 
 # What may stand between the commands of an advice, and after them.
 BREAKS = re.compile(r", or |; |: | or |, the | says | shows | lists | for | \(| where |, else | of | in a | with |  ")
-WORDS = {"FILE": "no_file", "DIR": "no_folder", "NAME": "x", "N": "1", "PATH": "no_file", "TENSOR": "x", "FOLDER": "no_folder",
+WORDS = {"FILE": "no_file", "DIR": "no_folder", "NAME": "x", "N": "1", "RATE": "0.5", "PATH": "no_file", "TENSOR": "x", "FOLDER": "no_folder",
          "NAME=FILE.npy": "x=no_file.npy", "NAME=NUMBER": "x=1"}
 
 
