@@ -203,8 +203,7 @@ void add_model_flags(Command& command, TrainChoices& c) {
               {.least = 1, .most = 65536})
       .option("--layers N", c.layers, "resnet: 20, 32, 44, 56 or 50; transformer: blocks; default: the model's",
               {.least = 0, .most = 1000})
-      .option("--dropout RATE", c.dropout,
-              "of the units of hidden layers, or of the code of the autoencoder; default: 0, transformer 0.1",
+      .option("--dropout RATE", c.dropout, "of hidden units, or the autoencoder's code; default: 0, transformer 0.1",
               {.least = 0, .most = 0.999})
       .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
       .option("--seed N", c.seed, "of initial values, order of examples, dropout", {.least = 0})
