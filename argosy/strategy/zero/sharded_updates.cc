@@ -252,10 +252,10 @@ Result<ShardedUpdates> shard_updates(const Graph& original, const ReplicationPla
 }
 
 std::string zero_text(const ShardedUpdates& zero, std::size_t devices) {
-  std::string text = zero.slots == 0
-                         ? std::string("no slots to shard (ZeRO-1)")
-                         : str_cat("slots sharded over ", devices, " devices (ZeRO-1): ", zero.slots, " of ",
-                                   zero.variables, zero.variables == 1 ? " variable" : " variables");
+  std::string text = zero.slots == 0 ? std::string("no slots to shard (ZeRO-1)")
+                                     : str_cat("slots sharded over ", devices, " devices (ZeRO-1): ", zero.slots,
+                                               zero.slots == 1 ? " slot of " : " slots of ", zero.variables,
+                                               zero.variables == 1 ? " variable" : " variables");
   if (!zero.kept.empty()) text += str_cat("; on every device: ", str_join(zero.kept, "; "));
   return text;
 }

@@ -164,7 +164,9 @@ Result<Comparison> RunRecorder::measure(double ideal) {
   ARGOSY_ASSIGN_OR_RETURN(const auto alone, models_.make_measured({models_.devices()[0]}, device_set));
   ARGOSY_RETURN_IF_ERROR(check_memory(*alone, last_examples_));
   ARGOSY_ASSIGN_OR_RETURN(const auto all, models_.make_measured(models_.devices(), device_set));
-  ARGOSY_RETURN_IF_ERROR(all->initialize());  // also initializes `alone`: it has the first device's variables
+  // They share the first device's variables, but slots in shards are others than whole ones.
+  ARGOSY_RETURN_IF_ERROR(alone->initialize());
+  ARGOSY_RETURN_IF_ERROR(all->initialize());
   return measure_interleaved(*alone, *all, last_feeds_, last_examples_, ideal);
 }
 

@@ -123,14 +123,14 @@ Value both(Model& m, const std::vector<Value>& more = {}) {
 TEST(ZeroGraphs, BothKindsOfVariables) {
   for (const VariableKind kind : {VariableKind::kReference, VariableKind::kResource}) {
     const std::string text = says([](Model& m) { return both(m); }, kind);
-    EXPECT_THAT(text, HasSubstr("slots sharded over 3 devices (ZeRO-1): 2 of 2 variables"));
+    EXPECT_THAT(text, HasSubstr("slots sharded over 3 devices (ZeRO-1): 2 slots of 2 variables"));
     EXPECT_THAT(text, Not(HasSubstr("on every device")));
   }
 }
 
 TEST(ZeroGraphs, SlotsThatStayWholeAreNamedWithTheReason) {
   const auto kept = [](const std::string& why) {
-    return testing::AllOf(HasSubstr("1 of 1 variable;"), HasSubstr(why));
+    return testing::AllOf(HasSubstr("1 slot of 1 variable;"), HasSubstr(why));
   };
   EXPECT_THAT(says([](Model& m) {
                 const Value size = reduce_mean(m.m.read);
@@ -171,7 +171,7 @@ TEST(ZeroGraphs, OrdersAroundUpdates) {
     const Value seen = read_value(m.w, "after");
     return group(m.graph, {assign_add(average, seen * 0.5F), m.update_u()}, "step");
   });
-  EXPECT_THAT(text, HasSubstr("2 of 2 variables"));
+  EXPECT_THAT(text, HasSubstr("2 slots of 2 variables"));
 }
 
 // A fetched gradient is the global one, though its sum is scattered.

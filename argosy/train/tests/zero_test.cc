@@ -180,7 +180,7 @@ TEST(Zero, SaysWhatItDoes) {
   ASSERT_TRUE(program.ok()) << program.status().to_string();
   const std::string text = (*program)->parallel().summary();
   // Kernels of the convolution and of the first dense layer; the last one and biases are small.
-  EXPECT_THAT(text, HasSubstr("slots sharded over 4 devices (ZeRO-1): 4 of 2 variables"));
+  EXPECT_THAT(text, HasSubstr("slots sharded over 4 devices (ZeRO-1): 4 slots of 2 variables"));
   EXPECT_THAT(text, HasSubstr("2 sums in "));
   EXPECT_THAT(text, HasSubstr("reduce-scatter"));
   EXPECT_THAT(text, Not(HasSubstr("on every device")));
@@ -265,6 +265,25 @@ TEST(Zero, CheckpointsAreThoseOfPlainDataParallelism) {
   EXPECT_EQ(last.first_step, 4);
   EXPECT_EQ(contents(last.checkpoint + ".data-00000-of-00001"), contents(plain.checkpoint + ".data-00000-of-00001"));
   std::filesystem::remove_all(folder);
+}
+
+// The verdict runs one device and all in turn: whole slots of the one are others than the shards of all.
+TEST(Zero, HasAVerdict) {
+  const auto data = data::open_dataset("synthetic", {.image_size = 28, .channels = 1, .examples = 64});
+  ASSERT_TRUE(data.ok()) << data.status().to_string();
+  for (const int accumulate : {1, 2}) {
+    TrainerOptions options{.optimizer = adam(0.001),
+                           .strategy = {.accumulate = accumulate, .zero = 1},
+                           .batch = 32,
+                           .steps = 8,
+                           .log_every = 0};
+    options.devices.devices = options.devices.emulate = "2";
+    auto trainer = Trainer::make(models::mlp({}, 256, 256), options);
+    ASSERT_TRUE(trainer.ok()) << trainer.status().to_string();
+    const auto report = (*trainer)->fit(**data);
+    ASSERT_TRUE(report.ok()) << report.status().to_string();
+    EXPECT_GT(report->verdict.samples_per_second, 0);
+  }
 }
 
 TEST(Zero, ShardsAreNoMirrors) {

@@ -219,7 +219,7 @@ void add_strategy_flags(Command& command, TrainChoices& c) {
   add_device_flags(command, c.request);
   command
       .option("--strategy S", c.strategy,
-              "how they share the work: dp, dp=2, dp,zero=1, dp,accumulate=4, auto, or @FILE of argosy plan")
+              "dp, dp=2, dp,zero=1, dp,accumulate=4, auto, or @FILE of argosy plan")
       .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
       .option("--sync-batch-norm", c.sync_batch_norm,
               "batch normalisation by the global batch: one GPU's numbers, slower")
