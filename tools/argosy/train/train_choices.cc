@@ -217,9 +217,7 @@ void add_model_flags(Command& command, TrainChoices& c) {
 void add_strategy_flags(Command& command, TrainChoices& c) {
   command.group("Devices");
   add_device_flags(command, c.request);
-  command
-      .option("--strategy S", c.strategy,
-              "dp, dp=2, dp,zero=1, dp,accumulate=4, auto, or @FILE of argosy plan")
+  command.option("--strategy S", c.strategy, "dp, dp=2, dp,zero=1, dp,accumulate=4, auto, or @FILE of argosy plan")
       .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
       .option("--sync-batch-norm", c.sync_batch_norm,
               "batch normalisation by the global batch: one GPU's numbers, slower")
@@ -248,7 +246,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--check N", c.check, "compare the first N steps with one device's",
               {.least = 0, .most = 1e9, .implied = "3"})
       .option("--check-strategy", c.check_strategy,
-              "compare the first step with one device's; an error where it differs more than promised")
+              "compare the first step with one device's; more than promised is an error")
       .option("--no-verdict", c.no_verdict, "do not measure one device beside many")
       .option("--log-device-placement", c.log_device_placement, "print where everything runs")
       .group("Checkpoints")
