@@ -95,6 +95,30 @@ TEST(DnnPlans, NotesDecideWhichEnginesMayRun) {
   EXPECT_THAT(fake.tried, ElementsAre(7, 8, 5, 5));
 }
 
+// The library's are wrong there, on a real GPU: the caller writes the padding out.
+TEST(DnnPlans, NoEngineIsAskedForFilterGradientsOfUnevenPadding) {
+  FakeDnn fake;
+  const auto dnn = over(fake);
+  for (const int direction : {cuda::kDnnForward, cuda::kDnnTowardsImage, cuda::kDnnTowardsFilter}) {
+    DnnProblem p = problem();
+    p.direction = direction;
+    p.w = {.in = 8, .window = 2, .out = 8, .pad = 0, .pad_after = 1};
+    EXPECT_EQ(convolve(*dnn, p).ok(), direction != cuda::kDnnTowardsFilter);
+  }
+  EXPECT_THAT(fake.tried, ElementsAre(1, 1));
+}
+
+TEST(DnnPlans, OneEngineAloneOnRequest) {
+  FakeDnn fake;
+  const auto second = over(fake, {.only_place = 1}), none = over(fake, {.only_place = 99});
+  ASSERT_TRUE(convolve(*second, problem()).ok());
+  EXPECT_EQ(convolve(*none, problem()).code(), Code::kUnimplemented);
+  EXPECT_THAT(fake.tried, ElementsAre(2));
+  EXPECT_EQ(cuda::only_engine([](const char*) -> const char* { return nullptr; }), std::nullopt);
+  EXPECT_EQ(cuda::only_engine([](const char*) -> const char* { return "3"; }), 3);
+  EXPECT_EQ(cuda::only_engine([](const char*) -> const char* { return "-1"; }), std::nullopt);
+}
+
 TEST(DnnPlans, WithoutAnEngineItIsOthers) {
   FakeDnn fake;
   fake.engines.clear();

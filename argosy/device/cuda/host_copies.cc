@@ -51,11 +51,14 @@ class CopyOut final : public CudaEvent {
 
 CuDevice HostCopies::gpu_of(const void* pointer, bool* pinned) const {
   const DriverCalls& cu = *core_->driver().operator->();
-  int type = 0, gpu = -1;
-  const bool known = cu.cuPointerGetAttribute(&type, kCuPointerMemoryType, address(pointer)) == kCuSuccess;
+  unsigned type = 0;
+  int gpu = -1;
+  // The plural is no error for memory that the driver does not know: the type stays 0.
+  int attributes[] = {kCuPointerMemoryType, kCuPointerDeviceOrdinal};
+  void* values[] = {&type, &gpu};
+  const bool known = cu.cuPointerGetAttributes(2, attributes, values, address(pointer)) == kCuSuccess;
   if (pinned != nullptr) *pinned = known && type == kCuMemoryTypeHost;
-  if (!known || type != kCuMemoryTypeDevice) return -1;
-  return cu.cuPointerGetAttribute(&gpu, kCuPointerDeviceOrdinal, address(pointer)) == kCuSuccess ? gpu : -1;
+  return known && type == kCuMemoryTypeDevice ? gpu : -1;
 }
 
 Status HostCopies::copy_in(void* to, const void* from, std::size_t bytes, CuStream stream) {

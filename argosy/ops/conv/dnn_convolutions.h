@@ -4,6 +4,7 @@
 #include <compare>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "argosy/device/cuda/dnn/dnn.h"
@@ -47,6 +48,8 @@ class DnnConvolutions {
     std::string gpu;                                // "sm_90 NVIDIA H100": part of what a choice is known by
     std::shared_ptr<DnnChoices> choices = nullptr;  // null: nothing is timed, the library's own order holds
     std::size_t most_workspace = std::size_t{512} << 20;
+    // For tests of the library: of each problem's engines only the one at this place, best first, is used.
+    std::optional<int> only_place = {};
   };
   DnnConvolutions(std::shared_ptr<Dnn> dnn, Setup setup);
   ~DnnConvolutions();

@@ -28,5 +28,7 @@ Status conv_by_library(KernelContext& c, const ConvCall& call, void* result);
 // $ARGOSY_CUDNN_AUTOTUNE=1: algorithms are timed where a convolution is met first, and the fastest is kept in
 // <cache folder>/convolutions.txt; else the library's own order holds.
 bool autotune_wanted(const char* (*environment)(const char*));
+// $ARGOSY_CUDNN_ENGINE=2: for tests of the library, the engine at that place of its order and no other. Nothing: all.
+std::optional<int> only_engine(const char* (*environment)(const char*));
 
 }  // namespace argosy::cuda

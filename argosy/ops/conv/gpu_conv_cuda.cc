@@ -1,9 +1,12 @@
 #include "argosy/ops/conv/gpu_conv.h"
 
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
+#include "argosy/base/log.h"
 #include "argosy/device/cuda/driver/runtime_compiler.h"
 #include "argosy/ops/layout/gpu_copy_engine.h"
 
@@ -18,6 +21,7 @@ Result<std::shared_ptr<DnnConvolutions>> convolutions_of(CudaDevice& device) {
   return std::static_pointer_cast<DnnConvolutions>(device.keep("convolutions by cuDNN", [&] {
     const GpuFacts& gpu = device.gpu();
     DnnConvolutions::Setup setup{.gpu = str_cat("sm_", gpu.major, gpu.minor, " ", gpu.name)};
+    setup.only_place = only_engine(environment_of_process);
     if (autotune_wanted(environment_of_process)) {
       const std::string folder = default_cache_folder();
       setup.choices = std::make_shared<DnnChoices>(folder.empty() ? "" : folder + "/convolutions.txt");
@@ -273,6 +277,17 @@ Status conv_by_library(KernelContext& c, const ConvCall& call, void* result) {
 bool autotune_wanted(const char* (*environment)(const char*)) {
   const char* const value = environment("ARGOSY_CUDNN_AUTOTUNE");
   return value != nullptr && std::string_view(value) == "1";
+}
+
+std::optional<int> only_engine(const char* (*environment)(const char*)) {
+  const char* const text = environment("ARGOSY_CUDNN_ENGINE");
+  if (text == nullptr) return std::nullopt;
+  const char* const end = text + std::strlen(text);
+  int place = 0;
+  const auto [stop, error] = std::from_chars(text, end, place);
+  if (error == std::errc() && stop == end && place >= 0) return place;
+  ARGOSY_LOG(kWarning, "ARGOSY_CUDNN_ENGINE=", text, " is not a number: it is not read");
+  return std::nullopt;
 }
 
 }  // namespace argosy::cuda

@@ -39,6 +39,16 @@ ARGOSY_DEVICE void layer_norm(i64 rows, i64 n, const T* x, const T* scale, const
   }
 }
 
+// a * b rounded by itself. nvcc may make one rounding of a product and the sum that follows: a - a is not 0 then, and a
+// row of one element has a gradient.
+#if defined(__CUDACC__)
+ARGOSY_DEVICE f32 rounded_product(f32 a, f32 b) { return __fmul_rn(a, b); }
+ARGOSY_DEVICE f64 rounded_product(f64 a, f64 b) { return __dmul_rn(a, b); }
+#else
+ARGOSY_DEVICE f32 rounded_product(f32 a, f32 b) { return a * b; }
+ARGOSY_DEVICE f64 rounded_product(f64 a, f64 b) { return a * b; }
+#endif
+
 // dx, and the moments of every row for the sums over columns.
 template <typename T>
 ARGOSY_DEVICE void layer_norm_grad(i64 rows, i64 n, const T* dy, const T* x, const T* scale, f32 epsilon, T* dx,
@@ -50,15 +60,16 @@ ARGOSY_DEVICE void layer_norm_grad(i64 rows, i64 n, const T* dy, const T* x, con
     const A mean = row_moments(n, x + r * n, static_cast<A>(epsilon), scratch, &inverse);
     A sum = A(0), sum_hat = A(0);
     for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
-      const A d = load(dy, r * n + i) * load(scale, i);
+      const A d = rounded_product(load(dy, r * n + i), load(scale, i));
       sum += d;
       sum_hat += d * (load(x, r * n + i) - mean) * inverse;
     }
     sum = block_reduce(sum, scratch, Plus{}) / static_cast<A>(n);
     sum_hat = block_reduce(sum_hat, scratch, Plus{}) / static_cast<A>(n);
     for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
+      const A d = rounded_product(load(dy, r * n + i), load(scale, i));
       const A hat = (load(x, r * n + i) - mean) * inverse;
-      store(dx, r * n + i, inverse * (load(dy, r * n + i) * load(scale, i) - sum - hat * sum_hat));
+      store(dx, r * n + i, inverse * (d - sum - hat * sum_hat));
     }
     if (threadIdx.x == 0) {
       moments[2 * r] = mean;

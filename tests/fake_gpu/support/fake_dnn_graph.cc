@@ -188,6 +188,13 @@ std::int64_t pad_after(const Convolution& c, int axis) {
   return c.how->values<std::int64_t>(dnn_attr::kConvolutionPadAfter).at(static_cast<std::size_t>(axis));
 }
 
+// What is computed with. Filter gradients take the padding after for the one before: so does cuDNN 9.19 on an H100.
+GpuAxis computed_axis(const Convolution& c, int axis) {
+  GpuAxis a = axis_of(c, axis);
+  if (c.direction == kDnnTowardsFilter) a.pad = pad_after(c, axis);
+  return a;
+}
+
 // Do the sizes follow from each other, as the library wants it?
 bool sound(const Convolution& c) {
   for (const int axis : {0, 1}) {
@@ -341,8 +348,8 @@ Status convolve(CudaDevice& device, const Convolution& conv, const std::map<std:
                   .in_c = sizes(*conv.image)[1],
                   .out_c = sizes(*conv.output)[1],
                   .groups = sizes(*conv.image)[1] / sizes(*conv.filter)[1],
-                  .h = axis_of(conv, 0),
-                  .w = axis_of(conv, 1),
+                  .h = computed_axis(conv, 0),
+                  .w = computed_axis(conv, 1),
                   .in = image_of(*conv.image),
                   .out = image_of(*conv.output),
                   .activation = bias != nullptr ? 1 : 0,

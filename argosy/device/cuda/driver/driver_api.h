@@ -124,7 +124,7 @@ enum : int {  // of cuDeviceGetAttribute
 };
 
 enum : int {
-  kCuPointerMemoryType = 2,     // of cuPointerGetAttribute
+  kCuPointerMemoryType = 2,     // of cuPointerGetAttributes
   kCuPointerDeviceOrdinal = 9,  // likewise
   kCuMemoryTypeHost = 1,
   kCuMemoryTypeDevice = 2,
@@ -181,7 +181,7 @@ enum : unsigned {
   X(cuMemFreeAsync, (CuPointer pointer, CuStream stream))                                                             \
   X(cuMemHostAlloc, (void** pointer, std::size_t bytes, unsigned flags))                                              \
   X(cuMemFreeHost, (void* pointer))                                                                                   \
-  X(cuPointerGetAttribute, (void* value, int attribute, CuPointer pointer))                                           \
+  X(cuPointerGetAttributes, (unsigned count, int* attributes, void** values, CuPointer pointer))                      \
   X(cuMemcpyHtoDAsync_v2, (CuPointer to, const void* from, std::size_t bytes, CuStream stream))                       \
   X(cuMemcpyDtoHAsync_v2, (void* to, CuPointer from, std::size_t bytes, CuStream stream))                             \
   X(cuMemcpyDtoDAsync_v2, (CuPointer to, CuPointer from, std::size_t bytes, CuStream stream))                         \

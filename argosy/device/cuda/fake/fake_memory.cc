@@ -237,18 +237,20 @@ bool is_pinned(State* s, const void* pointer, std::size_t bytes) {
   return false;
 }
 
-CuResult pointer_attribute(void* value, int attribute, CuPointer pointer) {
+// Memory that the driver does not know has type 0 and ordinal -2, as with the real one.
+CuResult pointer_attributes(unsigned count, int* attributes, void** values, CuPointer pointer) {
   State* const s = State::current();
   std::lock_guard lock(s->mutex);
   GpuState* const gpu = s->gpu_at(pointer);
   const bool pinned = gpu == nullptr && is_pinned(s, reinterpret_cast<void*>(pointer), 1);
-  if (gpu == nullptr && !pinned) return kCuInvalidValue;
-  if (attribute == kCuPointerMemoryType) {
-    *static_cast<unsigned*>(value) = gpu != nullptr ? kCuMemoryTypeDevice : kCuMemoryTypeHost;
-  } else if (attribute == kCuPointerDeviceOrdinal && gpu != nullptr) {
-    *static_cast<int*>(value) = gpu->ordinal;
-  } else {
-    return kCuInvalidValue;
+  for (unsigned i = 0; i < count; ++i) {
+    if (attributes[i] == kCuPointerMemoryType) {
+      *static_cast<unsigned*>(values[i]) = gpu != nullptr ? kCuMemoryTypeDevice : pinned ? kCuMemoryTypeHost : 0;
+    } else if (attributes[i] == kCuPointerDeviceOrdinal) {
+      *static_cast<int*>(values[i]) = gpu != nullptr ? gpu->ordinal : -2;
+    } else {
+      return kCuInvalidValue;
+    }
   }
   return kCuSuccess;
 }
@@ -381,7 +383,7 @@ void add_memory_calls(DriverCalls& calls) {
   calls.cuMemFreeAsync = release;
   calls.cuMemHostAlloc = host_alloc;
   calls.cuMemFreeHost = host_free;
-  calls.cuPointerGetAttribute = pointer_attribute;
+  calls.cuPointerGetAttributes = pointer_attributes;
   calls.cuMemcpyHtoDAsync_v2 = to_device;
   calls.cuMemcpyDtoHAsync_v2 = to_host;
   calls.cuMemcpyDtoDAsync_v2 = within;
