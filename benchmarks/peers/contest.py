@@ -98,6 +98,9 @@ class Contest:
                     continue
             yield name, [a.replace("{program}", str(program)) for a in arguments]
         for name, arguments in self.row.peers.items():
+            if name in self.options.without:
+                self.missing[name] = "left out by --without"
+                continue
             peer = name.split()[0]
             python = pathlib.Path(sys.executable) if peer == "context" else PEERS / peer / "bin/python"
             if python.exists():

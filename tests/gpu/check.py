@@ -110,6 +110,25 @@ def ops(m):
     return last
 
 
+def engines(m):
+    """Convolutions by each of the engines that cuDNN names, one after the other: any of them may be the fastest."""
+    test = pathlib.Path(m.program).parent / "cuda_ops_test"
+    cases = test.parents[1] / "op_cases"
+    if m.rehearsal:
+        raise Skip("a fake GPU has no engines")
+    if not test.exists() or not cases.exists():
+        raise Skip(f"no {test} or no {cases}: the build and its op tests make them (ctest -R op_cases)")
+    places, kinds = range(13), ("", "BackpropInput", "BackpropFilter")
+    for place in places:
+        for op in [name + kind for name in ("Conv2D", "DepthwiseConv2dNative") for kind in kinds]:
+            done = subprocess.run([str(test), "--cases", str(cases), "--op", op], capture_output=True, text=True,
+                                  timeout=LIMIT, env={**os.environ, "ARGOSY_CUDNN_ENGINE": str(place)})
+            if done.returncode:
+                first = next((line for line in done.stdout.splitlines() if line.startswith("DIFFERS")), done.stderr)
+                raise Failed(f"the engine at place {place}: {first[:300]}")
+    return f"convolutions and their gradients by each of {len(places)} engines: no case differs"
+
+
 def by_cudnn(m, *models):
     """Models trained by cuDNN, then by our own kernels."""
     found = [one for one in json.loads(m.argosy("doctor", "--json", "--quick").stdout)["gpus"]["cuda_libraries"]
@@ -327,7 +346,7 @@ def flipped(m):
     raise Failed("no flip was told")
 
 
-PARTS = [gpus, links, benches, ops, dnn, softmax, virtual, collectives, accuracy, cap, returned, untouched, sessions,
+PARTS = [gpus, links, benches, ops, engines, dnn, softmax, virtual, collectives, accuracy, cap, returned, untouched, sessions,
          memcheck, racecheck, killed, allocations, lost, flipped, *speed.PARTS]
 
 

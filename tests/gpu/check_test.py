@@ -129,7 +129,7 @@ def part_test(name):
 
 def add_parts():
     for part in load().PARTS:
-        if part.__name__ not in SLOW | {"dnn", "softmax"}:
+        if part.__name__ not in SLOW | {"dnn", "softmax", "engines"}:
             setattr(OnFakes, f"test_part_{part.__name__}", part_test(part.__name__))
 
 

@@ -89,9 +89,9 @@ DnnConvolutionGraph::DnnConvolutionGraph(const DnnCalls& calls, const DnnProblem
     graph.convolution(p.direction, first, second, result, windows, summed);
   }
   const bool uneven = p.h.pad != p.h.pad_after || p.w.pad != p.w.pad_after;
-  // Filter gradients of cuDNN 9.19 on an H100 are wrong for such padding: they take the padding after for the one
-  // before. The caller writes the padding out.
-  if (uneven && p.direction == kDnnTowardsFilter) return;
+  // Gradients of cuDNN 9.19 on an H100 are wrong for such padding: those of the filter by its first engine, those of the
+  // image by two others. The caller writes the padding out.
+  if (uneven && p.direction != kDnnForward) return;
   engines = graph.engines(target, unwanted_notes(p), kMostEngines);
   // For padding that is not the same at both ends the library at times has its slowest engine alone, where for an image
   // with its padding written out it has others: that is the caller's next try.

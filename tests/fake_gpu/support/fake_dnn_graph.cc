@@ -188,10 +188,10 @@ std::int64_t pad_after(const Convolution& c, int axis) {
   return c.how->values<std::int64_t>(dnn_attr::kConvolutionPadAfter).at(static_cast<std::size_t>(axis));
 }
 
-// What is computed with. Filter gradients take the padding after for the one before: so does cuDNN 9.19 on an H100.
+// What is computed with. Gradients take the padding after for the one before: cuDNN 9.19 on an H100 has engines that do.
 GpuAxis computed_axis(const Convolution& c, int axis) {
   GpuAxis a = axis_of(c, axis);
-  if (c.direction == kDnnTowardsFilter) a.pad = pad_after(c, axis);
+  if (c.direction != kDnnForward) a.pad = pad_after(c, axis);
   return a;
 }
 
