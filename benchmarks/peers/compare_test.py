@@ -165,6 +165,14 @@ class Strategies(unittest.TestCase):
                 for kind, _ in row.targets:
                     self.assertIn(kind, {"peers", "most", "least"} | set(row.variants), row.name)
 
+    def test_rows_of_clusters_want_the_client_of_a_peer(self):
+        done = compare("cluster", "--sizes", "tiny", "--quick", "--json")
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual([row["row"].split()[0] for row in rows], ["C01", "C02", "C03", "C12"])
+        for row in rows:
+            self.assertIn("not set up", row["missing"]["argosy"], row["row"])
+            self.assertIn("not set up", row["missing"]["tf"], row["row"])
+
     def test_peers_are_not_other_builds_of_ours(self):
         compare_module = load()
         from benchmark_rows import Row
