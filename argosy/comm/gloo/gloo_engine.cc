@@ -6,6 +6,7 @@
 #include <gloo/broadcast.h>
 #include <gloo/common/error.h>
 #include <gloo/transport/tcp/device.h>
+#include <signal.h>
 
 #include <exception>
 #include <string>
@@ -33,7 +34,8 @@ std::string plain(const std::exception& error) {
 
 Status status_of(std::string_view what, const std::exception& error) {
   const std::string why = plain(error);
-  if (why.find("imed out") != std::string::npos || why.find("timeout") != std::string::npos) {
+  // Gloo's words for an operation that waited too long; those of a connection that abort() ended are others.
+  if (why.find("imed out") != std::string::npos) {
     return deadline_exceeded(what, ": ", why)
         .with_id("ARG-COMM-024")
         .with_hint("look at what the other tasks do: an earlier error, another program, or just slow work");
@@ -53,10 +55,17 @@ Status guarded_call(std::string_view what, const Run& run) {
   }
 }
 
+// Gloo writes to sockets whose other end may be gone: by default that would end this process.
+void ignore_broken_pipes() {
+  struct sigaction now = {};
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) signal(SIGPIPE, SIG_IGN);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<GlooEngine>> GlooEngine::connect(const NetEngineOptions& options) {
   const std::vector<int> peers = peers_of(options.rank, options.size, kMostPairs);
+  ignore_broken_pipes();
   auto context = std::make_shared<SparseContext>(options.rank, options.size);
   Status connected;
   const Status made = guarded_call("connecting the tasks", [&] {
@@ -72,7 +81,7 @@ Result<std::unique_ptr<GlooEngine>> GlooEngine::connect(const NetEngineOptions& 
         .with_hint("argosy cluster check; --net-interface, where hosts have several networks");
   }
   return std::unique_ptr<GlooEngine>(
-      new GlooEngine(std::move(context), peers.empty() ? -1 : peers.front(), options.timeout));
+      new GlooEngine(std::move(context), peers, options.timeout));
 }
 
 GlooEngine::~GlooEngine() {
@@ -161,15 +170,17 @@ Status GlooEngine::barrier(std::uint32_t tag) {
 }
 
 // A wait that times out makes the context fail all operations, on all its connections. Closing a pair would not wake who
-// waits on it.
+// waits on it. A connection that is lost already refuses the wait: then the next one is tried.
 void GlooEngine::abort() {
-  if (peer_ < 0 || aborted_.exchange(true)) return;
-  try {
-    char byte = 0;
-    const auto buffer = context_->createUnboundBuffer(&byte, 1);
-    buffer->recv(peer_, kAbortSlot);
-    buffer->waitRecv(std::chrono::milliseconds(1));
-  } catch (const std::exception&) {  // which is what was wanted
+  if (aborted_.exchange(true)) return;
+  for (const int peer : peers_) {
+    try {
+      char byte = 0;
+      const auto buffer = context_->createUnboundBuffer(&byte, 1);
+      buffer->recv(peer, kAbortSlot);
+      buffer->waitRecv(std::chrono::milliseconds(1));
+    } catch (const std::exception&) {  // which is what was wanted
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "argosy/comm/gloo/sparse_context.h"
 #include "argosy/comm/net/net_engine.h"
@@ -30,11 +31,11 @@ class GlooEngine final : public NetEngine {
   void abort() override;
 
  private:
-  GlooEngine(std::shared_ptr<SparseContext> context, int peer, std::chrono::milliseconds timeout)
-      : context_(std::move(context)), peer_(peer), timeout_(timeout) {}
+  GlooEngine(std::shared_ptr<SparseContext> context, std::vector<int> peers, std::chrono::milliseconds timeout)
+      : context_(std::move(context)), peers_(std::move(peers)), timeout_(timeout) {}
 
   const std::shared_ptr<SparseContext> context_;
-  const int peer_;  // one that there is a connection to; -1: a group of one
+  const std::vector<int> peers_;  // that there are connections to
   const std::chrono::milliseconds timeout_;
   std::atomic<bool> aborted_{false};
 };

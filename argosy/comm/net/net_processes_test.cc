@@ -69,7 +69,7 @@ TEST(NetProcesses, AKilledTaskEndsAllOthersAtOnce) {
     const auto group = connect(0, size, processes.book());
     ASSERT_NE(group, nullptr);
     const std::int64_t began = now_nanos();
-    EXPECT_EQ(reduce_until_error(*group), 7);
+    EXPECT_EQ(reduce_until_error(*group), 7) << group->cause().to_string();
     EXPECT_LT(seconds_since(began), 10);
     EXPECT_THAT(group->cause().to_string(), HasSubstr("ARG-COMM-025"));
     for (int rank = size - 1; rank >= 2; --rank) EXPECT_EQ(processes.wait(rank), 7) << rank << " of " << size;

@@ -14,7 +14,8 @@ Result<Evaluation> evaluate_all(CompiledModel& program, const data::Dataset& dat
   ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program.built().inputs, data));
   ARGOSY_ASSIGN_OR_RETURN(
       const auto loader,
-      data::Loader::open(data, {.batch = std::min(batch, data.size()), .shuffle = false, .epochs = 1}));
+      data::Loader::open(data, {.batch = std::min(batch, data.size()), .shuffle = false, .epochs = 1,
+                                .rows = program.rows_to_read()}));
   const std::vector<Metric>& metrics = program.built().model.metrics;
   std::vector<MetricState> states(metrics.size());
   for (;;) {
