@@ -20,15 +20,16 @@ bool only_waits(const Node& n) { return n.op->input_args.empty() && n.op->output
 }  // namespace
 
 // By its device, else by what it reads. What keeps state and belongs nowhere is task 0's.
-int TaskCutter::owner_of(const Node& n) const {
-  if (only_waits(n)) return kEveryTask;
+int TaskCutter::owner_of(NodeId id) const {
+  const Node& n = graph_.node(id);
+  if (only_waits(n) || std::find(fed_.begin(), fed_.end(), id) != fed_.end()) return kEveryTask;
   const auto named = std::find(devices_.names.begin(), devices_.names.end(), std::string_view(n.device));
   if (named != devices_.names.end()) return devices_.task[static_cast<std::size_t>(named - devices_.names.begin())];
   // The one whose variable it changes.
   for (const Endpoint e : n.inputs) {
     const Node& from = graph_.node(e.node);
     const bool handle = graph_.dtype(e) == DType::kResource || from.output_is_ref(e.index);
-    if (n.op->stateful && handle && owner(e.node) != kEveryTask) return owner(e.node);
+    if (has_effect(*n.op) && handle && owner(e.node) != kEveryTask) return owner(e.node);
   }
   std::set<int> makers;
   for (const Endpoint e : n.inputs) {
@@ -36,7 +37,7 @@ int TaskCutter::owner_of(const Node& n) const {
     if (owner(e.node) != kEveryTask) makers.insert(owner(e.node));
   }
   if (makers.size() == 1) return *makers.begin();
-  return n.op->stateful ? 0 : kEveryTask;
+  return has_effect(*n.op) ? 0 : kEveryTask;
 }
 
 Status TaskCutter::find_owners() {
@@ -45,7 +46,7 @@ Status TaskCutter::find_owners() {
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.topological_order());
   for (const NodeId id : order) {
     const Node& n = graph_.node(id);
-    owners_[static_cast<std::size_t>(id.index)] = owner_of(n);
+    owners_[static_cast<std::size_t>(id.index)] = owner_of(id);
     char& flow = in_flow_[static_cast<std::size_t>(id.index)];
     for (const Endpoint e : n.inputs) flow |= in_flow_[static_cast<std::size_t>(e.node.index)];
     if (n.op->flow == Flow::kEnter || n.op->flow == Flow::kSwitch) flow = 1;
@@ -111,7 +112,10 @@ Status TaskCutter::number_collectives(const std::vector<Endpoint>& fetched) {
     const Node& node = graph_.node(NodeId{i});
     for (const Endpoint e : node.inputs) wait(i, e.node);
     for (const NodeId c : node.controls) wait(i, c);
-    if (const std::string group = spanning_group(node); !group.empty()) ++members[group];
+    const std::string group = spanning_group(node);
+    if (group.empty()) continue;
+    ++members[group];
+    part_.groups_[group].push_back(NodeId{i});
   }
   std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>> ready;
   for (std::size_t i = 0; i < n; ++i) {
@@ -172,8 +176,14 @@ Status TaskCutter::add_exchanges() {
 // Nodes of this task read mirrors, wait for no other task's nodes and are on its session's devices.
 Status TaskCutter::keep_own() {
   for (std::size_t i = 0; i < owners_.size(); ++i) {
-    if (owners_[i] != kEveryTask && owners_[i] != devices_.own) continue;
     const NodeId id{static_cast<std::int32_t>(i)};
+    if (owners_[i] != kEveryTask && owners_[i] != devices_.own) {
+      // Whoever needs a collective needs its whole group: here the ranks of this task.
+      if (const std::string group = spanning_group(graph_.node(id)); !group.empty()) {
+        graph_.set_attr(id, "group", str_cat(group, "/task_", owners_[i]));
+      }
+      continue;
+    }
     for (std::size_t k = 0; k < graph_.node(id).inputs.size(); ++k) {
       const Endpoint e = graph_.node(id).inputs[k];
       if (owner(e.node) == kEveryTask || owner(e.node) == devices_.own) continue;
@@ -191,8 +201,11 @@ Status TaskCutter::keep_own() {
     }
     const auto named = std::find(devices_.names.begin(), devices_.names.end(), std::string_view(n.device));
     if (named == devices_.names.end()) continue;
-    const auto position = static_cast<int>(named - devices_.names.begin()) - devices_.first(devices_.own);
-    graph_.set_device(id, devices_.local[static_cast<std::size_t>(position)]);
+    const auto position = named - devices_.names.begin();
+    const bool here = devices_.task[static_cast<std::size_t>(position)] == devices_.own;
+    // What every task has may be anywhere.
+    const auto own = static_cast<std::size_t>(position - (here ? devices_.first(devices_.own) : 0));
+    graph_.set_device(id, here ? std::string_view(devices_.local[own]) : std::string_view());
   }
   return ok_status();
 }

@@ -10,9 +10,13 @@
 
 namespace argosy {
 
+// It keeps state, or may change a variable: it runs even if nobody reads what it gives.
+inline bool has_effect(const OpDef& op) { return op.stateful || op.has_ref_input(); }
+
 class TaskCutter {
  public:
-  TaskCutter(Graph& graph, const TaskDevices& devices) : graph_(graph), devices_(devices) {}
+  TaskCutter(Graph& graph, const TaskDevices& devices, const std::vector<NodeId>& fed)
+      : graph_(graph), devices_(devices), fed_(fed) {}
   Result<TaskPart> run(const std::vector<Endpoint>& fetched);
 
  private:
@@ -23,10 +27,9 @@ class TaskCutter {
   };
 
   Status find_owners();
-  int owner_of(const Node& n) const;
+  int owner_of(NodeId id) const;
   // Numbers collectives and exchanges in an order in which every task can make them.
   Status number_collectives(const std::vector<Endpoint>& fetched);
-  void emit(NodeId id);
   // `in_flow`: who reads them is in a loop or a branch.
   Status exchange(const std::vector<Endpoint>& values, bool in_flow);
   Status check_travels(Endpoint e, bool in_flow) const;
@@ -40,6 +43,7 @@ class TaskCutter {
 
   Graph& graph_;
   const TaskDevices& devices_;
+  const std::vector<NodeId>& fed_;
   TaskPart part_;
   std::vector<int> owners_;
   std::vector<char> in_flow_;  // by node: its value belongs to an iteration of a loop, or to a branch

@@ -15,8 +15,9 @@ int TaskDevices::count(int of_task) const {
   return static_cast<int>(std::count(task.begin(), task.end(), of_task));
 }
 
-Result<TaskPart> TaskPart::make(Graph& graph, const TaskDevices& devices, const std::vector<Endpoint>& fetched) {
-  return TaskCutter(graph, devices).run(fetched);
+Result<TaskPart> TaskPart::make(Graph& graph, const TaskDevices& devices, const std::vector<NodeId>& fed,
+                                const std::vector<Endpoint>& fetched) {
+  return TaskCutter(graph, devices, fed).run(fetched);
 }
 
 Endpoint TaskPart::local(Endpoint e) const {
@@ -52,6 +53,9 @@ std::vector<NodeId> TaskPart::targets(const std::vector<Endpoint>& fetches, cons
     const Node& n = global_->node(id);
     for (const Endpoint e : n.inputs) read(e, owner_[static_cast<std::size_t>(id.index)]);
     for (const NodeId c : n.controls) visit(c);
+    if (!n.op->collective) continue;
+    const auto group = groups_.find(n.attrs.get_or<std::string>("group", ""));
+    for (std::size_t k = 0; group != groups_.end() && k < group->second.size(); ++k) visit(group->second[k]);
   }
   std::vector<NodeId> mine;
   for (std::int32_t i = 0; i < global_->size(); ++i) {
@@ -61,7 +65,7 @@ std::vector<NodeId> TaskPart::targets(const std::vector<Endpoint>& fetches, cons
     const bool asked = std::find(targets.begin(), targets.end(), NodeId{i}) != targets.end();
     // A feed takes the place of its node.
     const bool fed = std::any_of(feeds.begin(), feeds.end(), [&](Endpoint e) { return e.node.index == i; });
-    if (!fed && (n.op->stateful || asked)) mine.push_back(NodeId{i});
+    if (!fed && (has_effect(*n.op) || asked)) mine.push_back(NodeId{i});
   }
   for (std::size_t k = 0; k < exchanges_.size(); ++k) {
     if (exchanged[k]) mine.push_back(exchanges_[k]);

@@ -40,10 +40,11 @@ struct TaskDevices {
 
 class TaskPart {
  public:
-  // Changes the graph, which gets no other node afterwards. `fetched`: what will be fetched and may belong to one task
-  // alone. UNIMPLEMENTED ARG-CLUSTER-061 names a value that cannot travel: of a loop, a branch or a dtype without plain
+  // Changes the graph, which gets no other node afterwards. `fed`: placeholders that every task feeds. `fetched`: what will
+  // be fetched and may belong to one task alone. UNIMPLEMENTED ARG-CLUSTER-061 names a value that cannot travel: of a loop, a branch or a dtype without plain
   // bytes.
-  static Result<TaskPart> make(Graph& graph, const TaskDevices& devices, const std::vector<Endpoint>& fetched);
+  static Result<TaskPart> make(Graph& graph, const TaskDevices& devices, const std::vector<NodeId>& fed,
+                               const std::vector<Endpoint>& fetched);
 
   // What to feed or fetch on this task in place of a value.
   Endpoint local(Endpoint e) const;
@@ -67,6 +68,7 @@ class TaskPart {
   std::map<Endpoint, int> exchange_;  // of values that travel: the position in exchanges_
   std::map<Endpoint, Endpoint> mirror_;  // what a task reads in place of another's value
   std::vector<NodeId> exchanges_;        // nodes _TaskValues
+  std::map<std::string, std::vector<NodeId>> groups_;  // collectives of several ranks
   std::string program_;
   int own_ = 0, collectives_ = 0;
 };

@@ -115,7 +115,9 @@ Status CompiledModel::take_part(const std::string& what) {
   std::vector<Endpoint> fetched = {loss_.endpoint()};
   for (const Value& v : metrics_) fetched.push_back(v.endpoint());
   for (const Value& v : sample_images_) fetched.push_back(v.endpoint());
-  ARGOSY_ASSIGN_OR_RETURN(part_, TaskPart::make(parallel_.graph(), tasks_->task_devices(), fetched));
+  std::vector<NodeId> fed;
+  for (const Value& v : fed_inputs()) fed.push_back(v.node());
+  ARGOSY_ASSIGN_OR_RETURN(part_, TaskPart::make(parallel_.graph(), tasks_->task_devices(), fed, fetched));
   return tasks_->agree(what, part_->program());
 }
 
