@@ -1,0 +1,43 @@
+// join_job(): this process becomes a task of its job. Task 0 starts the coordinator; every task is a member of it.
+//
+//   ARGOSY_ASSIGN_OR_RETURN(JobPlace place, find_place(process_environment(), {}));   // environment/find_place.h
+//   ARGOSY_ASSIGN_OR_RETURN(std::unique_ptr<JobTasks> job, join_job({.place = place, .devices = {"gpu:0"}, …}));
+//   … job->progress(step, "all-reduce bucket 2"); …
+//   ARGOSY_RETURN_IF_ERROR(job->leave());
+//
+// A job of one has no coordinator, no thread and no socket: SingleTask.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "argosy/cluster/job_place.h"
+#include "argosy/cluster/job_tasks.h"
+
+namespace argosy {
+
+struct JoinOptions {
+  JobPlace place;
+  std::vector<std::string> devices;  // what this task trains on: "gpu:0"
+  std::string version;               // of the program; must be the same on every task
+  // What must be the same on every task, by option: {"--batch", "64"}. A task that differs is refused, and told where.
+  std::vector<std::pair<std::string, std::string>> program;
+  std::chrono::milliseconds start_timeout{300'000};  // until all tasks are there
+  std::chrono::milliseconds heartbeat{1000};         // three missed: the task is gone
+  // Networks beyond loopback from which tasks may come without certificates: "10.0.0.0/8".
+  std::vector<std::string> insecure_networks;
+  // Lines for people while this waits: who is missing, and the network's last error. May be empty.
+  std::function<void(std::string_view line)> note;
+};
+
+// Returns when every task is there. Errors, all of ARG-CLUSTER-030 to 059: DEADLINE_EXCEEDED names who is missing;
+// FAILED_PRECONDITION names the option or version that differs; PERMISSION_DENIED: another token; ALREADY_EXISTS: two
+// processes have one rank; UNAVAILABLE: a task was lost meanwhile.
+Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options);
+
+}  // namespace argosy
