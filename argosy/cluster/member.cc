@@ -1,12 +1,50 @@
 #include "argosy/cluster/member.h"
 
+#include <cstdlib>
+
+#include "argosy/cluster/incarnation.h"
+#include "argosy/cluster/job_member.h"
 #include "argosy/cluster/single_task.h"
 
 namespace argosy {
 
 Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options) {
-  if (options.place.size == 1) return std::unique_ptr<JobTasks>(std::make_unique<SingleTask>(options.devices));
-  return unimplemented("jobs of several tasks: the coordinator comes with the next commit");
+  const JobPlace& place = options.place;
+  if (place.size == 1) return std::unique_ptr<JobTasks>(std::make_unique<SingleTask>(options.devices));
+  if (place.rank < 0 || place.rank >= place.size) {
+    return invalid_argument("rank ", place.rank, " of ", place.size, " tasks")
+        .with_id("ARG-CLUSTER-032")
+        .with_where(place.source);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const JobToken token, JobToken::parse(place.token));
+  // gRPC's own log says the same as our errors, in other words.
+  setenv("GRPC_VERBOSITY", "NONE", 0);
+  JoinPlan plan{.addresses = place.coordinators,
+                .token = token,
+                .call = {.job = place.job,
+                         .version = options.version,
+                         .size = place.size,
+                         .task = {.rank = place.rank,
+                                  .host = host_name(),
+                                  .address = {},
+                                  .incarnation = own_incarnation(),
+                                  .devices = options.devices},
+                         .program = options.program},
+                .start_timeout = options.start_timeout,
+                .note = options.note};
+  std::unique_ptr<CoordinatorServer> server;
+  if (place.rank == 0) {
+    ARGOSY_ASSIGN_OR_RETURN(
+        server, CoordinatorServer::start({.addresses = place.coordinators,
+                                          .insecure_networks = options.insecure_networks,
+                                          .token = token,
+                                          .job = {.own = plan.call, .hosts = place.hosts, .heartbeat = options.heartbeat}}));
+    plan.addresses = {server->address()};
+    plan.server = server.get();
+  }
+  ARGOSY_ASSIGN_OR_RETURN(JoinedJob job, wait_for_job(plan));
+  return std::unique_ptr<JobTasks>(
+      std::make_unique<JobMember>(std::move(job), place.rank, options.heartbeat, std::move(server)));
 }
 
 }  // namespace argosy

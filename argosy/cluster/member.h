@@ -35,9 +35,9 @@ struct JoinOptions {
   std::function<void(std::string_view line)> note;
 };
 
-// Returns when every task is there. Errors, all of ARG-CLUSTER-030 to 059: DEADLINE_EXCEEDED names who is missing;
-// FAILED_PRECONDITION names the option or version that differs; PERMISSION_DENIED: another token; ALREADY_EXISTS: two
-// processes have one rank; UNAVAILABLE: a task was lost meanwhile.
+// Returns when every task is there. Errors, all of ARG-CLUSTER-030 to 059: UNAVAILABLE names who did not come in time,
+// or was lost meanwhile; FAILED_PRECONDITION names the option or version that differs; PERMISSION_DENIED: another
+// token; ALREADY_EXISTS: two processes have one rank, or the port is taken.
 Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options);
 
 }  // namespace argosy
