@@ -20,13 +20,13 @@ namespace argosy {
 
 namespace {
 
-struct Endpoint {
+struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-bool make_endpoint(const std::string& address, int port, Endpoint& to) {
+bool make_endpoint(const std::string& address, int port, SocketAddress& to) {
   auto* const four = reinterpret_cast<sockaddr_in*>(&to.storage);
   if (::inet_pton(AF_INET, address.c_str(), &four->sin_addr) == 1) {
     four->sin_family = AF_INET;
@@ -119,7 +119,7 @@ Result<std::vector<std::string>> resolve(const std::string& host) {
 }
 
 Result<std::string> try_connection(const std::string& address, int port, std::chrono::milliseconds timeout) {
-  Endpoint to;
+  SocketAddress to;
   if (!make_endpoint(address, port, to)) return invalid_argument("\"", address, "\" is no address");
   const int raw = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (raw < 0) return unavailable(lower(std::strerror(errno)));
@@ -139,7 +139,7 @@ Result<std::string> try_connection(const std::string& address, int port, std::ch
     if (::getsockopt(raw, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return failed(errno);
     if (error != 0) return failed(error);
   }
-  Endpoint own;
+  SocketAddress own;
   own.size = sizeof own.storage;
   if (::getsockname(raw, reinterpret_cast<sockaddr*>(&own.storage), &own.size) != 0) return failed(errno);
   const auto local = tf::to_address(own.get());
@@ -148,7 +148,7 @@ Result<std::string> try_connection(const std::string& address, int port, std::ch
 }
 
 bool is_own_address(const std::string& address) {
-  Endpoint to;
+  SocketAddress to;
   if (!make_endpoint(address, 0, to)) return false;
   const int raw = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (raw < 0) return false;
