@@ -8,7 +8,7 @@
 #include "argosy/base/threads/cancellation.h"
 #include "argosy/cluster/coordinator/coordinator.h"
 #include "argosy/cluster/job_token.h"
-#include "argosy/rpc/transport/unary_channel.h"
+#include "argosy/rpc/transport/rpc_channel.h"
 
 namespace google::protobuf {
 class MessageLite;
@@ -31,7 +31,7 @@ class CoordinatorClient {
  private:
   const std::string address_;
   const JobToken token_;
-  tf::UnaryChannel channel_;
+  tf::RpcChannel channel_;
 };
 
 }  // namespace argosy
