@@ -66,7 +66,8 @@ class Asking {
         last = std::move(local).status();
         continue;
       }
-      contact.local_address = *std::move(local);
+      contact.local_address = local->local_address;
+      contact.first = std::move(local->socket);
       contact.client = std::make_unique<CoordinatorClient>(HostPort{ip, to.port}.to_string(), plan_.token);
       return contact.client.get();
     }
@@ -87,6 +88,7 @@ class Asking {
     v1::JoinResponse response;
     bool answered = false;
     const Status status = (*client)->call("Join", request_, response, kAnswer, &answered);
+    contact.first.reset();
     if (!status.ok()) return answered || status.code() == Code::kPermissionDenied
                                  ? refused(address, status)
                                  : unreachable(address, status);
@@ -159,6 +161,7 @@ class Asking {
   struct Contact {
     std::unique_ptr<CoordinatorClient> client;
     std::string local_address;
+    tf::Descriptor first;  // the connection that was tried; a gate asks whose it is, so it stays until an answer
   };
   const JoinPlan& plan_;
   WaitingScreen screen_;

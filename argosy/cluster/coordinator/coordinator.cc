@@ -16,6 +16,7 @@ using std::chrono::steady_clock;
 constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kClosedNanos = 60 * kMs;  // a connection that is made anew within this time has not ended
 constexpr std::int64_t kTickNanos = 20 * kMs;
+constexpr std::int64_t kLateNanos = 200 * kMs;  // of a busy machine; more, and it was stopped
 
 }  // namespace
 
@@ -40,7 +41,8 @@ Coordinator::Coordinator(CoordinatorOptions options, const Clock& clock)
       clock_(clock),
       incarnation_(own_incarnation()),
       started_(clock.now_nanos()),
-      table_(options_.own.size, options_.hosts) {}
+      table_(options_.own.size, options_.hosts),
+      ticked_(started_) {}
 
 std::int64_t Coordinator::silence() const { return 3 * nanoseconds(options_.heartbeat).count(); }
 
@@ -272,9 +274,9 @@ void Coordinator::tick() {
   const MutexLock lock(mutex_);
   const std::int64_t now = clock_.now_nanos();
   // A machine that did not run this thread did not read heartbeats either.
-  const std::int64_t late = ticked_ == 0 ? 0 : now - ticked_ - kTickNanos;
+  const std::int64_t late = now - ticked_ - kTickNanos;
   ticked_ = now;
-  if (late > kTickNanos) table_.count_late(late);
+  if (late > kLateNanos) table_.count_late(late);
   if (ready_ && first_.status().ok()) {
     Status lost = table_.find_lost(now, kClosedNanos, silence());
     if (!lost.ok()) report(CauseKind::kLost, std::move(lost));

@@ -109,7 +109,7 @@ class Coordinator {
   FirstCause first_ ARGOSY_GUARDED_BY(mutex_);
   bool ready_ ARGOSY_GUARDED_BY(mutex_) = false;
   bool told_all_ ARGOSY_GUARDED_BY(mutex_) = false;
-  std::int64_t ticked_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  std::int64_t ticked_ ARGOSY_GUARDED_BY(mutex_);
   std::map<std::string, std::set<int>> barriers_ ARGOSY_GUARDED_BY(mutex_);
   std::string refused_ ARGOSY_GUARDED_BY(mutex_);
 };

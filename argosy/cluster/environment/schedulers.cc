@@ -23,11 +23,11 @@ Result<std::vector<std::string>> hosts_of_ranks(const EnvironmentMap& environmen
   if (!has(environment, "SLURM_STEP_TASKS_PER_NODE") || (!distribution.empty() && !distribution.starts_with("block"))) {
     return of_ranks;
   }
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<int> counts,
-                          expand_counts(text_of(environment, "SLURM_STEP_TASKS_PER_NODE")));
-  for (std::size_t i = 0; i < std::min(hosts.size(), counts.size()); ++i) {
-    if (static_cast<int>(of_ranks.size()) + counts[i] > size) return std::vector<std::string>();
-    of_ranks.insert(of_ranks.end(), static_cast<std::size_t>(counts[i]), hosts[i]);
+  auto counts = expand_counts(text_of(environment, "SLURM_STEP_TASKS_PER_NODE"));
+  if (!counts.ok()) return std::move(counts).status().with_where("SLURM_STEP_TASKS_PER_NODE");
+  for (std::size_t i = 0; i < std::min(hosts.size(), counts->size()); ++i) {
+    if (static_cast<int>(of_ranks.size()) + (*counts)[i] > size) return std::vector<std::string>();
+    of_ranks.insert(of_ranks.end(), static_cast<std::size_t>((*counts)[i]), hosts[i]);
   }
   if (static_cast<int>(of_ranks.size()) != size) of_ranks.clear();
   return of_ranks;

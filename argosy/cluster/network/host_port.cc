@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "argosy/rpc/gate/descriptor.h"
 #include "argosy/rpc/gate/peer_address.h"
 
 namespace argosy {
@@ -118,12 +117,12 @@ Result<std::vector<std::string>> resolve(const std::string& host) {
   return four;
 }
 
-Result<std::string> try_connection(const std::string& address, int port, std::chrono::milliseconds timeout) {
+Result<TriedConnection> try_connection(const std::string& address, int port, std::chrono::milliseconds timeout) {
   SocketAddress to;
   if (!make_endpoint(address, port, to)) return invalid_argument("\"", address, "\" is no address");
   const int raw = ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (raw < 0) return unavailable(lower(std::strerror(errno)));
-  const tf::Descriptor socket(raw);
+  tf::Descriptor socket(raw);
   const auto failed = [&](int error) { return unavailable(lower(std::strerror(error))); };
   if (::connect(raw, to.get(), to.size) != 0) {
     if (errno != EINPROGRESS) return failed(errno);
@@ -144,7 +143,7 @@ Result<std::string> try_connection(const std::string& address, int port, std::ch
   if (::getsockname(raw, reinterpret_cast<sockaddr*>(&own.storage), &own.size) != 0) return failed(errno);
   const auto local = tf::to_address(own.get());
   if (!local) return unavailable("the connection has no address of its own");
-  return local->to_string();
+  return TriedConnection{local->to_string(), std::move(socket)};
 }
 
 bool is_own_address(const std::string& address) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "argosy/base/status.h"
+#include "argosy/rpc/gate/descriptor.h"
 
 namespace argosy {
 
@@ -24,9 +25,13 @@ struct HostPort {
 // names. UNAVAILABLE: the system's words for what is wrong with the name. May take seconds.
 Result<std::vector<std::string>> resolve(const std::string& host);
 
-// What a connection says of the network: the address of this host's end, or the system's error as people know it:
-// "connection refused", "no route to host", "no answer in 1.0 s".
-Result<std::string> try_connection(const std::string& address, int port, std::chrono::milliseconds timeout);
+// A connection that says what the network says. Closed with this object.
+struct TriedConnection {
+  std::string local_address;  // of this host's end
+  tf::Descriptor socket;
+};
+// UNAVAILABLE: the system's error as people know it: "connection refused", "no route to host", "no answer in 1.0 s".
+Result<TriedConnection> try_connection(const std::string& address, int port, std::chrono::milliseconds timeout);
 
 // Whether `address` belongs to this host: something can be bound to it.
 bool is_own_address(const std::string& address);
