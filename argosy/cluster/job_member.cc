@@ -42,6 +42,13 @@ JobMember::JobMember(JoinedJob job, int rank, milliseconds heartbeat, std::uniqu
 }
 
 JobMember::~JobMember() {
+  if (!over()) {
+    const std::string own = str_cat("task ", rank_, " (", job_.tasks[static_cast<std::size_t>(rank_)].host, ")");
+    (void)fail(unavailable(own, " is gone: it ended before the job did")
+                   .with_id("ARG-CLUSTER-044")
+                   .with_where(own)
+                   .with_hint("read the log of that task"));
+  }
   stop();
   if (server_ != nullptr && !cause().ok()) server_->coordinator().wait_until_alone(kLastWords);
 }

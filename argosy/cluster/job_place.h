@@ -2,6 +2,8 @@
 // find_place() of environment/find_place.h; join_job() takes it.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,10 @@ struct JobPlace {
   std::vector<std::string> coordinators;
   std::vector<std::string> hosts;  // of each rank, where the environment knows them; else empty
   std::string job;                 // an id that tells jobs of one network apart; may be empty
-  std::string token;               // 64 hexadecimal digits, or empty
+  std::string token;               // 64 hexadecimal digits, or empty (ARGOSY_JOB_TOKEN)
+  // Networks beyond loopback from which tasks may come without certificates (ARGOSY_INSECURE_CLUSTER).
+  std::vector<std::string> insecure_networks;
+  std::optional<std::chrono::milliseconds> start_timeout;  // until all tasks are there (ARGOSY_START_TIMEOUT)
   // The launcher's own exchange tells where task 0 listens, and the token: PMI-1 (on PMI_FD) or PMIx (by dlopen).
   enum class Exchange { kNone, kPmi1, kPmix } exchange = Exchange::kNone;
   std::string source;  // which variables this comes from: "RANK, WORLD_SIZE (torchrun)"; "" for a job of one

@@ -8,6 +8,12 @@
 
 namespace argosy {
 
+namespace {
+
+constexpr std::chrono::milliseconds kStartTimeout{300'000};
+
+}  // namespace
+
 Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options) {
   const JobPlace& place = options.place;
   if (place.size == 1) return std::unique_ptr<JobTasks>(std::make_unique<SingleTask>(options.devices));
@@ -30,13 +36,15 @@ Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options) {
                                   .incarnation = own_incarnation(),
                                   .devices = options.devices},
                          .program = options.program},
-                .start_timeout = options.start_timeout,
+                .start_timeout = options.start_timeout.value_or(place.start_timeout.value_or(kStartTimeout)),
                 .note = options.note};
+  std::vector<std::string> networks = options.insecure_networks;
+  networks.insert(networks.end(), place.insecure_networks.begin(), place.insecure_networks.end());
   std::unique_ptr<CoordinatorServer> server;
   if (place.rank == 0) {
     ARGOSY_ASSIGN_OR_RETURN(
         server, CoordinatorServer::start({.addresses = place.coordinators,
-                                          .insecure_networks = options.insecure_networks,
+                                          .insecure_networks = networks,
                                           .token = token,
                                           .job = {.own = plan.call, .hosts = place.hosts, .heartbeat = options.heartbeat}}));
     plan.addresses = {server->address()};

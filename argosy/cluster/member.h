@@ -11,6 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,9 +28,10 @@ struct JoinOptions {
   std::string version;               // of the program; must be the same on every task
   // What must be the same on every task, by option: {"--batch", "64"}. A task that differs is refused, and told where.
   std::vector<std::pair<std::string, std::string>> program;
-  std::chrono::milliseconds start_timeout{300'000};  // until all tasks are there
+  // Until all tasks are there. Unset: the place's, else five minutes.
+  std::optional<std::chrono::milliseconds> start_timeout = {};
   std::chrono::milliseconds heartbeat{1000};         // three missed: the task is gone
-  // Networks beyond loopback from which tasks may come without certificates: "10.0.0.0/8".
+  // Networks beyond loopback from which tasks may come without certificates: "10.0.0.0/8". Besides the place's.
   std::vector<std::string> insecure_networks;
   // Lines for people while this waits: who is missing, and the network's last error. May be empty.
   std::function<void(std::string_view line)> note;

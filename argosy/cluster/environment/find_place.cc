@@ -45,6 +45,13 @@ Status contradiction(const JobPlace& one, const JobPlace& other) {
 // What holds for every source: the token, and an address that somebody knew better.
 Status complete(const EnvironmentMap& environment, JobPlace& place) {
   place.token = std::string(text_of(environment, "ARGOSY_JOB_TOKEN"));
+  if (has(environment, "ARGOSY_INSECURE_CLUSTER")) {
+    place.insecure_networks = str_split(text_of(environment, "ARGOSY_INSECURE_CLUSTER"), ',');
+  }
+  if (has(environment, "ARGOSY_START_TIMEOUT")) {
+    ARGOSY_ASSIGN_OR_RETURN(const int seconds, number_of(environment, "ARGOSY_START_TIMEOUT", 1, 86'400));
+    place.start_timeout = std::chrono::seconds(seconds);
+  }
   if (has(environment, "ARGOSY_COORDINATOR")) {
     place.coordinators = {std::string(text_of(environment, "ARGOSY_COORDINATOR"))};
     place.exchange = JobPlace::Exchange::kNone;
@@ -52,7 +59,10 @@ Status complete(const EnvironmentMap& environment, JobPlace& place) {
   ARGOSY_RETURN_IF_ERROR(check_numbers(place));
   for (const std::string& address : place.coordinators) {
     auto parsed = HostPort::parse(address);
-    if (!parsed.ok()) return Status(std::move(parsed).status()).with_where(place.source);
+    if (!parsed.ok()) {
+      const bool given = has(environment, "ARGOSY_COORDINATOR");
+      return std::move(parsed).status().with_where(given ? "ARGOSY_COORDINATOR" : place.source);
+    }
   }
   if (place.size > 1 && place.coordinators.empty() && place.exchange == JobPlace::Exchange::kNone) {
     return invalid_argument(place.source, " speak of ", place.size, " tasks, but not of where task 0 listens")

@@ -34,7 +34,7 @@ TEST(HostList, AgreesWithScontrol) {
   const std::string configuration = testing::TempDir() + "argosy_slurm.conf";
   std::ofstream(configuration) << "ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\nPartitionName=p Nodes=ALL\n";
   ::setenv("SLURM_CONF", configuration.c_str(), 1);
-  for (const std::string text : {"a", "gpu[001-003,7],login", "r[1-2]n[08-10]", "n[9-11],m", "a-b[1,3,5-6].x"}) {
+  for (const std::string text : {"a", "gpu[001-003,7],login", "r[1-2]n[08-10]", "n[9-11],m", "ab[1,3,5-6]"}) {
     std::FILE* const pipe = ::popen(("scontrol show hostnames '" + text + "' 2>/dev/null").c_str(), "r");
     ASSERT_NE(pipe, nullptr);
     std::string printed;
