@@ -67,6 +67,7 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::start(CoordinatorS
     }
     server->transport_ = *std::move(transport);
     server->address_ = HostPort{*address, server->transport_->port()}.to_string();
+    server->file_ = std::make_unique<JobFile>(server->transport_->port(), options.token);
     CoordinatorServer* const self = server.get();
     server->ticks_ = std::thread([self] {
       while (!self->stopping_) {

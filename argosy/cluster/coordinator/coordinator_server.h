@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "argosy/cluster/coordinator/coordinator.h"
+#include "argosy/cluster/job_file.h"
 #include "argosy/cluster/job_token.h"
 #include "argosy/rpc/transport/grpc_transport.h"
 
@@ -38,6 +39,7 @@ class CoordinatorServer {
   std::shared_ptr<Coordinator> coordinator_;
   std::unique_ptr<tf::GrpcTransport> transport_;
   std::string address_;
+  std::unique_ptr<JobFile> file_;
   std::atomic<bool> stopping_{false};
   std::thread ticks_;
 };
