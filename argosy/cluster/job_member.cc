@@ -60,6 +60,7 @@ void JobMember::stop() {
     changed_.notify_all();
   }
   stopping_.cancel(cancelled("this task leaves"));
+  ended_.cancel(cancelled("this task leaves"));
   if (pulses_.joinable()) pulses_.join();
   if (watch_.joinable()) watch_.join();
 }
@@ -93,6 +94,7 @@ void JobMember::end_with(const Status& cause) {
     callback_ = nullptr;
     changed_.notify_all();
   }
+  ended_.cancel(cause);  // a coordinator that is silent answers nobody
   if (callback) callback(cause);
   // The coordinator may go once everyone knows.
   auto request = from<v1::LeaveRequest>(self_);
@@ -176,7 +178,7 @@ Status JobMember::barrier(std::string_view name, milliseconds timeout) {
   request.set_timeout_ms(timeout.count());
   v1::Nothing nothing;
   bool answered = false;
-  Status status = job_.client->call("Barrier", request, nothing, timeout + kSlack, &answered, &stopping_);
+  Status status = job_.client->call("Barrier", request, nothing, timeout + kSlack, &answered, &ended_);
   return answered ? status : cause_of(status);
 }
 
@@ -187,7 +189,7 @@ Status JobMember::put(std::string_view key, std::string_view value) {
   request.set_value(std::string(value));
   v1::Nothing nothing;
   bool answered = false;
-  Status status = job_.client->call("Put", request, nothing, kSlack, &answered, &stopping_);
+  Status status = job_.client->call("Put", request, nothing, kSlack, &answered, &ended_);
   return answered ? status : cause_of(status);
 }
 
@@ -198,7 +200,7 @@ Result<std::string> JobMember::get(std::string_view key, milliseconds timeout) {
   request.set_timeout_ms(timeout.count());
   v1::GetResponse response;
   bool answered = false;
-  Status status = job_.client->call("Get", request, response, timeout + kSlack, &answered, &stopping_);
+  Status status = job_.client->call("Get", request, response, timeout + kSlack, &answered, &ended_);
   if (status.ok()) return std::move(*response.mutable_value());
   if (answered) return status;
   return cause_of(status);
@@ -216,7 +218,7 @@ Status JobMember::fail(const Status& cause) {
   to_message(cause, *request.mutable_cause());
   v1::FailResponse response;
   bool answered = false;
-  Status status = job_.client->call("Fail", request, response, kSlack, &answered);
+  Status status = job_.client->call("Fail", request, response, kSlack, &answered, &ended_);
   Status first = answered ? (status.ok() ? from_message(response.first()) : status) : cause_of(cause);
   if (first.ok()) first = cause;
   end_with(first);
@@ -243,7 +245,7 @@ Status JobMember::leave() {
   v1::Nothing nothing;
   bool answered = false;
   Status status =
-      job_.client->call("Leave", from<v1::LeaveRequest>(self_), nothing, kSlack, &answered, &stopping_);
+      job_.client->call("Leave", from<v1::LeaveRequest>(self_), nothing, kSlack, &answered, &ended_);
   if (!answered) status = cause_of(status);
   if (!status.ok()) return status;
   // The coordinator goes last. Whoever is gone without leaving is noticed meanwhile, and is the cause.

@@ -52,7 +52,8 @@ class JobMember final : public JobTasks, private KeyValueStore {
   const CallerId self_;
   const std::chrono::milliseconds heartbeat_;
   std::unique_ptr<CoordinatorServer> server_;
-  Cancellation stopping_;
+  Cancellation stopping_;  // the two threads' calls: this task leaves
+  Cancellation ended_;     // the callers' calls: the job has ended, or this task leaves
   mutable Mutex mutex_;
   CondVar changed_;
   Status cause_ ARGOSY_GUARDED_BY(mutex_);
