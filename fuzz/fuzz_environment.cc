@@ -7,7 +7,7 @@
 #include "fuzz/input_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string text = argosy::as_text(data, size);
+  const std::string text(argosy::as_text(data, size));
   argosy::EnvironmentMap environment;
   for (const std::string& line : argosy::str_split(text, '\n')) {
     const std::size_t equals = line.find('=');

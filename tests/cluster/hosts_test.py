@@ -76,9 +76,9 @@ class OverHosts(unittest.TestCase):
         self.hosts.remove()
 
     def start(self, n, words, **more):
-        environment = clean_environment(RANK=n, WORLD_SIZE=3, MASTER_ADDR=f"{NETWORK}.1", MASTER_PORT=29500,
-                                        ARGOSY_JOB_TOKEN="a" * 64, ARGOSY_INSECURE_CLUSTER=f"{NETWORK}.0/24",
-                                        ARGOSY_HOST_NAME=f"h{n}", **more)
+        environment = clean_environment(**{"RANK": n, "WORLD_SIZE": 3, "MASTER_ADDR": f"{NETWORK}.1", "MASTER_PORT": 29500,
+                                           "ARGOSY_JOB_TOKEN": "a" * 64, "ARGOSY_INSECURE_CLUSTER": f"{NETWORK}.0/24",
+                                           "ARGOSY_HOST_NAME": f"h{n}", **more})
         task = Task(["ip", "netns", "exec", self.hosts.name(n), *words], environment)
         self.tasks.append(task)
         return task

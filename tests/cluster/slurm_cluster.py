@@ -73,6 +73,7 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 MpiDefault=none
+SlurmdParameters=config_overrides
 SwitchType=switch/none
 ReturnToService=2
 {rows}

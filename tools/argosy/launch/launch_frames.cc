@@ -1,5 +1,7 @@
 #include "tools/argosy/launch/frames.h"
 
+#include <algorithm>
+
 namespace argosy::cli {
 
 namespace {
@@ -22,7 +24,9 @@ Status FrameReader::feed(std::string_view bytes, const std::function<void(FrameK
     std::size_t size = 0;
     for (std::size_t i = 0; i < 4; ++i) size |= std::size_t{static_cast<unsigned char>(waiting_[at + 1 + i])} << (8 * i);
     if ((kind != 'h' && kind != 'o' && kind != 'e' && kind != 'x') || size > kMostBytes) {
-      return data_loss("not what an agent sends: \"", waiting_.substr(at, 80), "\"")
+      std::string what = waiting_.substr(at, 80);
+      std::replace_if(what.begin(), what.end(), [](unsigned char c) { return c < ' '; }, ' ');
+      return data_loss("not what an agent sends: \"", what, "\"")
           .with_id("ARG-CLUSTER-052")
           .with_hint("no output from shell start-up files of that host; the same argosy there");
     }
