@@ -120,23 +120,25 @@ void JobMember::pulse_loop() {
   auto heard = steady_clock::now();
   while (!over()) {
     const auto began = steady_clock::now();
+    const auto left = std::chrono::ceil<milliseconds>(heard + kMissedPulses * heartbeat_ - began);
+    const milliseconds timeout = std::clamp(left, milliseconds(1), heartbeat_);
     Status status;
-    if (pulse_once(heartbeat_, status)) {
+    if (pulse_once(timeout, status)) {
       heard = steady_clock::now();
       if (!status.ok()) return end_with(status);
     } else {
       // If this process was stopped meanwhile, the coordinator is not to blame.
-      const auto late = steady_clock::now() - began - heartbeat_;
+      const auto late = steady_clock::now() - began - timeout;
       if (late > heartbeat_) heard += late;
       if (over()) return;
-      const auto silence = std::chrono::duration_cast<milliseconds>(steady_clock::now() - heard);
+      const auto silence = std::chrono::round<milliseconds>(steady_clock::now() - heard);
       if (silence >= kMissedPulses * heartbeat_) {
         return end_with(lost_coordinator(str_cat("no answer for ", silence.count() / 100 * 100, " ms")));
       }
     }
     const MutexLock lock(mutex_);
     bool in_time = true;
-    const auto next = began + heartbeat_;
+    const auto next = std::min(began + heartbeat_, heard + kMissedPulses * heartbeat_);
     while (!left_ && cause_.ok() && in_time) in_time = changed_.wait_until(mutex_, next);
   }
 }

@@ -73,6 +73,14 @@ class Task:
             thread.join(5)
         return self.process.returncode
 
+    def close(self):
+        """After its process was told to end."""
+        self.process.wait()
+        for thread in self.threads:
+            thread.join(5)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
     def signal(self, number):
         self.process.send_signal(number)
 
@@ -111,7 +119,7 @@ class Job:
             if task.process.poll() is None:
                 task.process.send_signal(signal.SIGCONT)
                 task.process.kill()
-            task.process.wait()
+            task.close()
 
 
 def family(pid):

@@ -72,7 +72,7 @@ class OverHosts(unittest.TestCase):
             if task.process.poll() is None:
                 task.process.send_signal(signal.SIGCONT)
                 task.process.kill()
-            task.process.wait()
+            task.close()
         self.hosts.remove()
 
     def start(self, n, words, **more):

@@ -32,9 +32,9 @@ class Slurm:
                             "ARGOSY_HOST_MAP": "node1=127.0.0.1,node2=127.0.0.1"}
 
     def spawn(self, *words, user=None):
-        log = open(self.folder / f"{pathlib.Path(words[0]).name}{len(self.processes)}.log", "w")
-        self.processes.append(subprocess.Popen(words, stdout=log, stderr=log, env=self.environment, user=user, group=user,
-                                               extra_groups=[] if user else None))
+        with open(self.folder / f"{pathlib.Path(words[0]).name}{len(self.processes)}.log", "w") as log:
+            self.processes.append(subprocess.Popen(words, stdout=log, stderr=log, env=self.environment, user=user, group=user,
+                                                   extra_groups=[] if user else None))
 
     def __enter__(self):
         # munged's socket and key belong to its own user, and no folder above them may be writable by others.
