@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   argosy::EnvironmentMap environment;
   for (const std::string& line : argosy::str_split(text, '\n')) {
     const std::size_t equals = line.find('=');
-    if (equals != std::string::npos && equals + 1 < line.size()) environment[line.substr(0, equals)] = line.substr(equals + 1);
+    if (equals != std::string::npos && equals + 1 < line.size())
+      environment[line.substr(0, equals)] = line.substr(equals + 1);
   }
   const auto place = argosy::find_place(environment, {});
   if (place.ok()) {

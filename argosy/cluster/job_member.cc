@@ -15,8 +15,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kLong{24 * 3'600'000};
-constexpr milliseconds kSlack{4000};       // more than silence takes to be noticed
-constexpr milliseconds kSecondLook{300};   // for the question whether the coordinator is there after all
+constexpr milliseconds kSlack{4000};      // more than silence takes to be noticed
+constexpr milliseconds kSecondLook{300};  // for the question whether the coordinator is there after all
 constexpr milliseconds kLastWords{500};
 constexpr int kMissedPulses = 3;
 
@@ -246,8 +246,7 @@ Status JobMember::leave() {
   ARGOSY_RETURN_IF_ERROR(cause());
   v1::Nothing nothing;
   bool answered = false;
-  Status status =
-      job_.client->call("Leave", from<v1::LeaveRequest>(self_), nothing, kSlack, &answered, &ended_);
+  Status status = job_.client->call("Leave", from<v1::LeaveRequest>(self_), nothing, kSlack, &answered, &ended_);
   if (!answered) status = cause_of(status);
   if (!status.ok()) return status;
   // The coordinator goes last. Whoever is gone without leaving is noticed meanwhile, and is the cause.

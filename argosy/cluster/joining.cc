@@ -20,9 +20,9 @@ using std::chrono::milliseconds;
 using Time = std::chrono::steady_clock::time_point;
 
 constexpr milliseconds kConnect{1000};
-constexpr milliseconds kAnswer{3000};      // Join answers within a second
-constexpr milliseconds kRound{100};        // between two rounds over the addresses
-constexpr milliseconds kOtherJobs{10'000}; // so long others may have our ports, before this is an error
+constexpr milliseconds kAnswer{3000};       // Join answers within a second
+constexpr milliseconds kRound{100};         // between two rounds over the addresses
+constexpr milliseconds kOtherJobs{10'000};  // so long others may have our ports, before this is an error
 
 Time now() { return std::chrono::steady_clock::now(); }
 
@@ -43,7 +43,8 @@ class Asking {
         if (job) return *std::move(job);
         if (!found_.empty()) break;
       }
-      if (found_.empty() && others_ && now() - *others_ > (plan_.addresses.size() == 1 ? milliseconds(0) : kOtherJobs)) {
+      if (found_.empty() && others_ &&
+          now() - *others_ > (plan_.addresses.size() == 1 ? milliseconds(0) : kOtherJobs)) {
         return other_job_;
       }
       if (now() >= until) return too_late();
@@ -89,9 +90,9 @@ class Asking {
     bool answered = false;
     const Status status = (*client)->call("Join", request_, response, kAnswer, &answered);
     contact.first.reset();
-    if (!status.ok()) return answered || status.code() == Code::kPermissionDenied
-                                 ? refused(address, status)
-                                 : unreachable(address, status);
+    if (!status.ok())
+      return answered || status.code() == Code::kPermissionDenied ? refused(address, status)
+                                                                  : unreachable(address, status);
     errors_.erase(address);
     found_ = address;
     waiting_ = response.waiting();
@@ -134,7 +135,8 @@ class Asking {
   }
 
   void show() {
-    if (plan_.server != nullptr) return screen_.show_missing(plan_.server->coordinator().snapshot(), plan_.server->address());
+    if (plan_.server != nullptr)
+      return screen_.show_missing(plan_.server->coordinator().snapshot(), plan_.server->address());
     if (!found_.empty()) return screen_.show(waiting_, {}, true);
     screen_.show("waiting for task 0", rows(), false);
   }
@@ -149,8 +151,8 @@ class Asking {
       missing = str_cat("task 0 did not answer: ", str_join(rows(), "; "));
       hint = "start task 0, or argosy cluster check";
     }
-    Status late = unavailable("the job is not complete after ",
-                              static_cast<double>(plan_.start_timeout.count()) / 1000, " s: ", missing)
+    Status late = unavailable("the job is not complete after ", static_cast<double>(plan_.start_timeout.count()) / 1000,
+                              " s: ", missing)
                       .with_id("ARG-CLUSTER-038")
                       .with_where(str_cat("task ", plan_.call.task.rank))
                       .with_hint(str_cat(hint, "; --start-timeout for slow hosts"));

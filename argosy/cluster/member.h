@@ -30,16 +30,18 @@ struct JoinOptions {
   std::vector<std::pair<std::string, std::string>> program;
   // Until all tasks are there. Unset: the place's, else five minutes.
   std::optional<std::chrono::milliseconds> start_timeout = {};
-  std::chrono::milliseconds heartbeat{1000};         // three missed: the task is gone
+  std::chrono::milliseconds heartbeat{1000};  // three missed: the task is gone
   // Networks beyond loopback from which tasks may come without certificates: "10.0.0.0/8". Besides the place's.
   std::vector<std::string> insecure_networks;
   // Lines for people while this waits: who is missing, and the network's last error. May be empty.
   std::function<void(std::string_view line)> note;
 };
 
-// Returns when every task is there. Errors, all of ARG-CLUSTER-030 to 059: UNAVAILABLE names who did not come in time,
-// or was lost meanwhile; FAILED_PRECONDITION names the option or version that differs; PERMISSION_DENIED: another
-// token; ALREADY_EXISTS: two processes have one rank, or the port is taken.
+// Returns when every task is there. Errors are of ARG-CLUSTER-030 to 059:
+// * UNAVAILABLE names who did not come in time, or was lost meanwhile.
+// * FAILED_PRECONDITION names the option or version that differs.
+// * PERMISSION_DENIED: another token, or an address beyond loopback without a named network.
+// * ALREADY_EXISTS: two processes have one rank, or the ports are taken.
 Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options);
 
 }  // namespace argosy

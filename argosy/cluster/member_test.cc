@@ -78,7 +78,8 @@ TEST(JoinJob, JobOfOneNeedsNothing) {
 
 TEST(JoinJob, TasksComeInAnyOrderAndKnowEachOther) {
   const int port = free_port();
-  std::vector<Joined> joined = join_all({options(2, 3, port), options(0, 3, port), options(1, 3, port)}, milliseconds(150));
+  std::vector<Joined> joined =
+      join_all({options(2, 3, port), options(0, 3, port), options(1, 3, port)}, milliseconds(150));
   for (const Joined& one : joined) {
     ASSERT_TRUE(one.ok()) << one.status().to_string();
     ASSERT_EQ((*one)->tasks().size(), 3u);

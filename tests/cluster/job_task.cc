@@ -59,7 +59,8 @@ Status take_steps(JobTasks& job, const Words& words) {
     std::this_thread::sleep_for(milliseconds(words.number("--step-ms", 10)));
     if (slow == job.rank()) std::this_thread::sleep_for(milliseconds(60'000));
     if (step == words.number("--fail-at", -1) && job.rank() == words.number("--fail-rank", 0)) {
-      return job.fail(invalid_argument("the loss is nan at step ", step).with_where("node 'loss'").with_hint("--lr 0.1"));
+      return job.fail(
+          invalid_argument("the loss is nan at step ", step).with_where("node 'loss'").with_hint("--lr 0.1"));
     }
     ARGOSY_RETURN_IF_ERROR(job.barrier(str_cat("step ", step), milliseconds(120'000)));
   }
@@ -78,8 +79,12 @@ Status run(const Words& words, int& rank) {
   ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<JobTasks> job, join_job(options));
   std::vector<std::string> hosts;
   for (const JobTask& task : job->tasks()) hosts.push_back(task.host);
-  print({{"joined", job->size()}, {"rank", rank}, {"pid", ::getpid()}, {"hosts", hosts},
-         {"address", job->tasks()[0].address}, {"source", place.source}});
+  print({{"joined", job->size()},
+         {"rank", rank},
+         {"pid", ::getpid()},
+         {"hosts", hosts},
+         {"address", job->tasks()[0].address},
+         {"source", place.source}});
   job->on_abort([&](const Status&) { print({{"aborted", unix_time()}, {"rank", rank}}); });
   return take_steps(*job, words);
 }

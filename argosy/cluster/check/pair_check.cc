@@ -28,23 +28,24 @@ constexpr double kMeasureSeconds = 0.2;
 constexpr double kSlow = 0.5;
 
 std::int64_t wall_nanos() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 // Echo answers with its clock, Sink with nothing. Both ask for the token first.
 std::vector<tf::RpcMethod> check_methods(const JobToken& token) {
   const auto method = [token](const char* path, bool clock) {
-    return tf::RpcMethod{.path = path, .handler = [token, clock](tf::WireReader request, tf::CallContext&) -> RpcReply {
-                           char presented[JobToken::kBytes];
-                           if (!request.copy(sizeof presented, presented) ||
-                               !token.equals({presented, sizeof presented})) {
-                             return permission_denied("the job token is another one").with_id("ARG-CLUSTER-034");
-                           }
-                           std::vector<tf::WirePiece> pieces(1);
-                           const std::int64_t now = wall_nanos();
-                           if (clock) pieces[0].bytes.assign(reinterpret_cast<const char*>(&now), sizeof now);
-                           return pieces;
-                         }};
+    return tf::RpcMethod{
+        .path = path, .handler = [token, clock](tf::WireReader request, tf::CallContext&) -> RpcReply {
+          char presented[JobToken::kBytes];
+          if (!request.copy(sizeof presented, presented) || !token.equals({presented, sizeof presented})) {
+            return permission_denied("the job token is another one").with_id("ARG-CLUSTER-034");
+          }
+          std::vector<tf::WirePiece> pieces(1);
+          const std::int64_t now = wall_nanos();
+          if (clock) pieces[0].bytes.assign(reinterpret_cast<const char*>(&now), sizeof now);
+          return pieces;
+        }};
   };
   return {method(kEchoPath, true), method(kSinkPath, false)};
 }
@@ -95,7 +96,8 @@ class Pair {
 PairFacts measure_pair(const JobToken& token, int from, int to, const std::string& address) {
   PairFacts facts{.from = from, .to = to};
   const auto at = HostPort::parse(address);
-  const auto tried = at.ok() ? try_connection(at->host, at->port, milliseconds(2000)) : Result<TriedConnection>(at.status());
+  const auto tried =
+      at.ok() ? try_connection(at->host, at->port, milliseconds(2000)) : Result<TriedConnection>(at.status());
   if (!tried.ok()) {
     facts.error = tried.status().message();
     return facts;
@@ -117,7 +119,8 @@ Status append(const std::string& text, std::vector<PairFacts>& pairs) {
   const nlohmann::json rows = nlohmann::json::parse(text, nullptr, false);
   if (!rows.is_array()) return data_loss("a task's measurements cannot be read").with_id("ARG-CLUSTER-046");
   for (const nlohmann::json& row : rows) {
-    if (!row.is_array() || row.size() != 6 || !row[5].is_string()) return data_loss("a damaged measurement").with_id("ARG-CLUSTER-046");
+    if (!row.is_array() || row.size() != 6 || !row[5].is_string())
+      return data_loss("a damaged measurement").with_id("ARG-CLUSTER-046");
     pairs.push_back({row[0], row[1], row[2], row[3], row[4], row[5]});
   }
   return ok_status();
@@ -134,11 +137,11 @@ std::string number(double value, const char* format) {
 Result<std::vector<PairFacts>> check_pairs(JobTasks& job, const JobToken& token,
                                            const std::vector<std::string>& insecure_networks) {
   ARGOSY_ASSIGN_OR_RETURN(tf::PeerFilter networks, tf::PeerFilter::parse(insecure_networks));
-  ARGOSY_ASSIGN_OR_RETURN(const auto transport,
-                          tf::GrpcTransport::start(check_methods(token),
-                                                   {.host = job.local_address(),
-                                                    .port = 0,
-                                                    .rules = {.filter = true, .networks = std::move(networks)}}));
+  ARGOSY_ASSIGN_OR_RETURN(
+      const auto transport,
+      tf::GrpcTransport::start(
+          check_methods(token),
+          {.host = job.local_address(), .port = 0, .rules = {.filter = true, .networks = std::move(networks)}}));
   const int own = job.rank(), size = job.size();
   const std::string address = HostPort{job.local_address(), transport->port()}.to_string();
   ARGOSY_RETURN_IF_ERROR(job.store().put(str_cat("check address ", own), address));
@@ -159,7 +162,8 @@ Result<std::vector<PairFacts>> check_pairs(JobTasks& job, const JobToken& token,
     ARGOSY_ASSIGN_OR_RETURN(const std::string text, job.store().get(str_cat("check pairs ", rank), kWait));
     ARGOSY_RETURN_IF_ERROR(append(text, pairs));
   }
-  std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
+  std::sort(pairs.begin(), pairs.end(),
+            [](const auto& a, const auto& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
   return pairs;
 }
 

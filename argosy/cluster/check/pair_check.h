@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/cluster/job_token.h"
 #include "argosy/cluster/job_tasks.h"
+#include "argosy/cluster/job_token.h"
 
 namespace argosy {
 

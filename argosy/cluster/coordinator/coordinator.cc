@@ -21,7 +21,8 @@ constexpr std::int64_t kLateNanos = 200 * kMs;  // of a busy machine; more, and 
 }  // namespace
 
 std::string program_difference(const JoinCall& own, const JoinCall& other) {
-  if (own.size != other.size) return str_cat("the number of tasks is ", other.size, " there and ", own.size, " on task 0");
+  if (own.size != other.size)
+    return str_cat("the number of tasks is ", other.size, " there and ", own.size, " on task 0");
   const std::map<std::string, std::string> ours(own.program.begin(), own.program.end());
   std::map<std::string, std::string> theirs(other.program.begin(), other.program.end());
   const auto said = [](const std::string& value) { return value.empty() ? std::string("not given") : value; };
@@ -57,9 +58,8 @@ Status Coordinator::admit(const JoinCall& call) {
                   .with_id("ARG-CLUSTER-035")
                   .with_hint("the same argosy on every host: argosy version");
   } else if (const std::string difference = program_difference(options_.own, call); !difference.empty()) {
-    refused = failed_precondition(difference)
-                  .with_id("ARG-CLUSTER-036")
-                  .with_hint("the same command line on every task");
+    refused =
+        failed_precondition(difference).with_id("ARG-CLUSTER-036").with_hint("the same command line on every task");
   } else if (!table_.has(call.task.rank)) {
     refused = invalid_argument("rank ", call.task.rank, " is not below the ", table_.size(), " tasks of the job")
                   .with_id("ARG-CLUSTER-036")
@@ -75,8 +75,9 @@ Status Coordinator::admit(const JoinCall& call) {
     // Not the job's end: which of the two is meant is not known, and the first one works.
     const bool again = ready_ && !entry.here();
     refused_ = str_cat("a second ", who);
-    return already_exists(entry.name(), again ? " has been here and is gone: this process was started again"
-                                              : " is here already: two processes have one rank",
+    return already_exists(entry.name(),
+                          again ? " has been here and is gone: this process was started again"
+                                : " is here already: two processes have one rank",
                           ", incarnations ", entry.task.incarnation, " and ", call.task.incarnation)
         .with_id("ARG-CLUSTER-037")
         .with_where(who)
@@ -190,14 +191,12 @@ Result<std::string> Coordinator::get(const CallerId& caller, std::string_view ke
     if (found.ok() || found.status().id() != "ARG-CLUSTER-003") return found;
     if (gone.cancelled()) return gone.status();
     if (left <= kSlice) {
-      return deadline_exceeded("nobody put key '", key, "' within ", timeout.count(), " ms")
-          .with_id("ARG-CLUSTER-003");
+      return deadline_exceeded("nobody put key '", key, "' within ", timeout.count(), " ms").with_id("ARG-CLUSTER-003");
     }
   }
 }
 
-Status Coordinator::barrier(const CallerId& caller, const std::string& name, milliseconds timeout,
-                            Cancellation& gone) {
+Status Coordinator::barrier(const CallerId& caller, const std::string& name, milliseconds timeout, Cancellation& gone) {
   const auto until = steady_clock::now() + timeout;
   const CancelLink link(&gone, [this] {
     const MutexLock lock(mutex_);

@@ -25,7 +25,8 @@ Status CoordinatorClient::call(const char* method, const google::protobuf::Messa
         .with_hint("the same ARGOSY_JOB_TOKEN on every host; another port for another job");
   }
   v1::Envelope envelope;
-  if (!envelope.ParseFromString(answer->reader().joined())) return data_loss("a damaged answer from ", address_).with_id("ARG-CLUSTER-046");
+  if (!envelope.ParseFromString(answer->reader().joined()))
+    return data_loss("a damaged answer from ", address_).with_id("ARG-CLUSTER-046");
   if (answered != nullptr) *answered = true;
   if (envelope.has_error()) {
     Status error = from_message(envelope.error());

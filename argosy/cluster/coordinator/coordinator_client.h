@@ -23,9 +23,8 @@ class CoordinatorClient {
 
   // One call, by the name of its method; see proto/cluster.proto. `answered`, if not null, says whether the coordinator
   // itself answered: an error is its own then, else the network's.
-  Status call(const char* method, const google::protobuf::MessageLite& request,
-              google::protobuf::MessageLite& response, std::chrono::milliseconds timeout, bool* answered = nullptr,
-              Cancellation* cancellation = nullptr);
+  Status call(const char* method, const google::protobuf::MessageLite& request, google::protobuf::MessageLite& response,
+              std::chrono::milliseconds timeout, bool* answered = nullptr, Cancellation* cancellation = nullptr);
   const std::string& address() const { return address_; }
 
  private:

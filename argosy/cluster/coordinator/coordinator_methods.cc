@@ -35,8 +35,7 @@ RpcReply envelope(const Status& status, std::string body) {
 // What all methods share. `serve` fills the response.
 template <typename Request, typename Response>
 tf::RpcMethod method(const char* name, const std::shared_ptr<Coordinator>& coordinator, const JobToken& token,
-                     bool waits,
-                     std::function<Status(Coordinator&, const Request&, Cancellation&, Response&)> serve) {
+                     bool waits, std::function<Status(Coordinator&, const Request&, Cancellation&, Response&)> serve) {
   const auto handler = [coordinator, token, waits, serve = std::move(serve)](WireReader request,
                                                                              CallContext& context) -> RpcReply {
     char presented[JobToken::kBytes];

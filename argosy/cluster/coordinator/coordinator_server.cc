@@ -21,7 +21,8 @@ Result<std::string> own_address(const std::string& host, const CoordinatorServer
     if (!is_own_address(address)) continue;
     if (tf::is_loopback(address)) return address;
     if (options.insecure_networks.empty()) {
-      return permission_denied("task 0 would listen at ", address, ", which other hosts can reach, without certificates")
+      return permission_denied("task 0 would listen at ", address,
+                               ", which other hosts can reach, without certificates")
           .with_id("ARG-CLUSTER-042")
           .with_where(str_cat("host ", host))
           .with_hint("--insecure-cluster 10.0.0.0/8: a network that you trust, on every task");
@@ -35,7 +36,8 @@ Result<std::string> own_address(const std::string& host, const CoordinatorServer
     }
     return address;
   }
-  return failed_precondition("task 0 is to listen at ", host, " (", str_join(*found), "), which is no address of this host")
+  return failed_precondition("task 0 is to listen at ", host, " (", str_join(*found),
+                             "), which is no address of this host")
       .with_id("ARG-CLUSTER-041")
       .with_where(str_cat("host ", host))
       .with_hint("rank 0 on that host, or the address of this one");

@@ -37,7 +37,9 @@ class CoordinatorTest : public testing::Test {
             .program = {{"--batch", "64"}}};
   }
   CallerId caller(int rank) const { return {rank, 100 + static_cast<std::uint64_t>(rank), coordinator_.incarnation()}; }
-  Result<bool> join(const JoinCall& c, milliseconds most = milliseconds(0)) { return coordinator_.join(c, open_, most); }
+  Result<bool> join(const JoinCall& c, milliseconds most = milliseconds(0)) {
+    return coordinator_.join(c, open_, most);
+  }
   void all_join() {
     for (int rank = 0; rank < 3; ++rank) ASSERT_TRUE(join(call(rank)).ok());
     ASSERT_TRUE(*join(call(0)));
@@ -122,7 +124,8 @@ TEST_F(CoordinatorTest, ThreeMissedHeartbeatsAreALostTask) {
   pass(100 * kMs);
   const Status cause = coordinator_.cause();
   EXPECT_EQ(cause.id(), "ARG-CLUSTER-045") << cause.to_string();
-  EXPECT_THAT(cause.message(), HasSubstr("task 1 (host-1) is gone: no heartbeat for 3.0 s; last heard at step 4, input"));
+  EXPECT_THAT(cause.message(),
+              HasSubstr("task 1 (host-1) is gone: no heartbeat for 3.0 s; last heard at step 4, input"));
   EXPECT_EQ(coordinator_.pulse(caller(0), 6, "").message(), cause.message());
 }
 
@@ -156,9 +159,8 @@ TEST_F(CoordinatorTest, ClosedConnectionIsALostTaskUnlessItComesBack) {
 
 TEST_F(CoordinatorTest, FirstHandErrorWinsOverThoseThatFollow) {
   all_join();
-  std::thread follower([&] {
-    EXPECT_THAT(coordinator_.fail(caller(0), unavailable("peer closed")).message(), HasSubstr("nan"));
-  });
+  std::thread follower(
+      [&] { EXPECT_THAT(coordinator_.fail(caller(0), unavailable("peer closed")).message(), HasSubstr("nan")); });
   pass(40 * kMs);
   const Status first = coordinator_.fail(caller(2), invalid_argument("nan").with_where("node 'loss'"));
   EXPECT_EQ(first.where(), "node 'loss', task 2 (host-2)");

@@ -83,9 +83,8 @@ Status TaskTable::find_lost(std::int64_t now, std::int64_t closed, std::int64_t 
 }
 
 bool TaskTable::all_left(int but) const {
-  return std::all_of(entries_.begin(), entries_.end(), [&](const TaskEntry& entry) {
-    return entry.task.rank == but || !entry.here() || entry.told;
-  });
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [&](const TaskEntry& entry) { return entry.task.rank == but || !entry.here() || entry.told; });
 }
 
 void TaskTable::count_late(std::int64_t nanos) {

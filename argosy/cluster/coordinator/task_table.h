@@ -12,7 +12,7 @@
 namespace argosy {
 
 struct TaskEntry {
-  JobTask task;  // incarnation 0: it has not joined
+  JobTask task;                   // incarnation 0: it has not joined
   int joining = 0, watching = 0;  // calls of it that wait here
   std::int64_t heard = 0;         // its last call
   std::int64_t unwatched = 0;     // when its connection ended; 0: it stands
@@ -43,7 +43,7 @@ class TaskTable {
   // The first task that is gone: its connection ended `closed` ago, or it was not heard for `silence`. Marks it lost
   // and says so; OK: none.
   Status find_lost(std::int64_t now, std::int64_t closed, std::int64_t silence);
-  bool all_left(int but) const;  // all except `but` have left, are lost or have been told the cause
+  bool all_left(int but) const;         // all except `but` have left, are lost or have been told the cause
   void count_late(std::int64_t nanos);  // the coordinator did not run for so long: nobody is blamed for it
   // "tasks 0, 1 wait for task 2 (gpu-c), which is at step 812, \"input\", for 31.0 s"; "": nobody waits.
   std::string waits(std::int64_t now) const;

@@ -18,15 +18,19 @@ struct Right {
   const char* source;       // part of it
 };
 
-const EnvironmentMap kTorchrun = {{"RANK", "3"},           {"WORLD_SIZE", "4"},       {"LOCAL_RANK", "1"},
-                                  {"LOCAL_WORLD_SIZE", "2"}, {"MASTER_ADDR", "gpu-a"}, {"MASTER_PORT", "29400"}};
+const EnvironmentMap kTorchrun = {{"RANK", "3"},
+                                  {"WORLD_SIZE", "4"},
+                                  {"LOCAL_RANK", "1"},
+                                  {"LOCAL_WORLD_SIZE", "2"},
+                                  {"MASTER_ADDR", "gpu-a"},
+                                  {"MASTER_PORT", "29400"}};
 const EnvironmentMap kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "1"},
                                  {"OMPI_COMM_WORLD_SIZE", "2"},
                                  {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                                  {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                                  {"PMIX_NAMESPACE", "2148532225"}};
-const EnvironmentMap kHydra = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMI_FD", "7"}, {"MPI_LOCALRANKID", "1"},
-                               {"MPI_LOCALNRANKS", "2"}};
+const EnvironmentMap kHydra = {
+    {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMI_FD", "7"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
 const EnvironmentMap kSlurm = {{"SLURM_PROCID", "3"},
                                {"SLURM_STEP_NUM_TASKS", "4"},
                                {"SLURM_NTASKS", "4"},
@@ -35,8 +39,8 @@ const EnvironmentMap kSlurm = {{"SLURM_PROCID", "3"},
                                {"SLURM_STEP_ID", "0"},
                                {"SLURM_STEP_NODELIST", "gpu[01-02]"},
                                {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"}};
-const EnvironmentMap kKubernetes = {{"JOB_COMPLETION_INDEX", "1"}, {"ARGOSY_TASKS", "2"}, {"HOSTNAME", "lenet-1"},
-                                    {"ARGOSY_SERVICE", "lenet"}};
+const EnvironmentMap kKubernetes = {
+    {"JOB_COMPLETION_INDEX", "1"}, {"ARGOSY_TASKS", "2"}, {"HOSTNAME", "lenet-1"}, {"ARGOSY_SERVICE", "lenet"}};
 const EnvironmentMap kTfConfig = {
     {"TF_CONFIG", R"({"cluster": {"chief": ["a:1"], "worker": ["b:1", "b:2"], "ps": ["c:1"]},
                       "task": {"type": "worker", "index": 1}})"}};
@@ -59,10 +63,16 @@ TEST(FindPlace, ReadsEveryLauncher) {
        1, 2, 0, 1, "", "OMPI_COMM_WORLD"},
       {"MPICH", kHydra, 1, 2, 1, 2, "", "PMI_RANK"},
       {"Slurm", kSlurm, 3, 4, 1, 2, "gpu01:", "SLURM_PROCID"},
-      {"Slurm on a host", with(kSlurm, {{"SLURM_STEP_NODELIST", "gpu01"}, {"SLURM_STEP_TASKS_PER_NODE", "4"},
-                                        {"SLURM_LOCALID", "3"}}),
-       3, 4, 3, 4, "127.0.0.1:", "SLURM_PROCID"},
-      {"Slurm's batch script", {{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "17"}, {"SLURM_NTASKS", "4"}}, 0, 1, 0, 1, "",
+      {"Slurm on a host",
+       with(kSlurm, {{"SLURM_STEP_NODELIST", "gpu01"}, {"SLURM_STEP_TASKS_PER_NODE", "4"}, {"SLURM_LOCALID", "3"}}), 3,
+       4, 3, 4, "127.0.0.1:", "SLURM_PROCID"},
+      {"Slurm's batch script",
+       {{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "17"}, {"SLURM_NTASKS", "4"}},
+       0,
+       1,
+       0,
+       1,
+       "",
        "type srun"},
       {"Kubernetes", kKubernetes, 1, 2, 0, 1, "lenet-0.lenet:29500", "ARGOSY_TASKS"},
       {"TF_CONFIG", kTfConfig, 2, 3, 1, 2, "a:1", "TF_CONFIG"},
@@ -71,8 +81,9 @@ TEST(FindPlace, ReadsEveryLauncher) {
        2, 1, 2, "a:7", "PMI_RANK"},
       // A scheduler that holds a launcher: one torchrun for each of its tasks.
       {"torchrun under Slurm", with(kSlurm, kTorchrun), 3, 4, 1, 2, "gpu-a:29400", "WORLD_SIZE"},
-      {"torchrun of 4 in 2 of Slurm's", with(with(kSlurm, {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}), kTorchrun),
-       3, 4, 1, 2, "gpu-a:29400", "WORLD_SIZE"},
+      {"torchrun of 4 in 2 of Slurm's",
+       with(with(kSlurm, {{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}), kTorchrun), 3, 4, 1, 2, "gpu-a:29400",
+       "WORLD_SIZE"},
       {"an agreeing pair", with(kOpenMpi, {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}}), 1, 2, 1, 2,
        "127.0.0.1:", "OMPI_COMM_WORLD"},
       {"a sweep of Kubernetes", {{"JOB_COMPLETION_INDEX", "5"}}, 0, 1, 0, 1, "", ""},
@@ -122,16 +133,24 @@ TEST(FindPlace, NamesWhatIsWrong) {
        "JOB_COMPLETION_INDEX"},
       {"Kubernetes without a service", with(kKubernetes, {{"ARGOSY_SERVICE", ""}}), "ARG-CLUSTER-032",
        "where task 0 is"},
-      {"TF_CONFIG without a task", {{"TF_CONFIG", R"({"cluster": {"worker": ["a:1", "b:1"]}})"}}, "ARG-CLUSTER-032",
+      {"TF_CONFIG without a task",
+       {{"TF_CONFIG", R"({"cluster": {"worker": ["a:1", "b:1"]}})"}},
+       "ARG-CLUSTER-032",
        "which this is"},
-      {"a parameter server", {{"TF_CONFIG", R"({"cluster": {"worker": ["a:1"], "ps": ["b:1"]},
+      {"a parameter server",
+       {{"TF_CONFIG", R"({"cluster": {"worker": ["a:1"], "ps": ["b:1"]},
                                                "task": {"type": "ps", "index": 0}})"}},
-       "ARG-CLUSTER-032", "/job:ps"},
-      {"localhost and names", {{"TF_CONFIG", R"({"cluster": {"worker": ["localhost:1", "b:1"]},
+       "ARG-CLUSTER-032",
+       "/job:ps"},
+      {"localhost and names",
+       {{"TF_CONFIG", R"({"cluster": {"worker": ["localhost:1", "b:1"]},
                                                  "task": {"type": "worker", "index": 0}})"}},
-       "ARG-CLUSTER-048", "localhost"},
+       "ARG-CLUSTER-048",
+       "localhost"},
       {"ARGOSY_CLUSTER is no JSON", {{"ARGOSY_CLUSTER", "rank 1"}}, "ARG-CLUSTER-030", "no JSON"},
-      {"ARGOSY_CLUSTER without an address", {{"ARGOSY_CLUSTER", R"({"rank": 0, "size": 2})"}}, "ARG-CLUSTER-032",
+      {"ARGOSY_CLUSTER without an address",
+       {{"ARGOSY_CLUSTER", R"({"rank": 0, "size": 2})"}},
+       "ARG-CLUSTER-032",
        "where task 0 listens"},
       {"an address without a port", with(kTorchrun, {{"ARGOSY_COORDINATOR", "gpu-a"}}), "ARG-CLUSTER-030", "no port"},
   };

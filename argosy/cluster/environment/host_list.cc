@@ -56,7 +56,8 @@ Result<std::vector<std::string>> expand_ranges(std::string_view text) {
     std::uint64_t from = 0, to = 0;
     if (!read_number(first, from) || !read_number(last, to)) return unreadable(text, "no range of numbers");
     if (to < from) return unreadable(text, "a range that goes down");
-    if (to - from >= kMostHosts || numbers.size() + (to - from) >= kMostHosts) return unreadable(text, "too many hosts");
+    if (to - from >= kMostHosts || numbers.size() + (to - from) >= kMostHosts)
+      return unreadable(text, "too many hosts");
     for (std::uint64_t n = from; n <= to; ++n) numbers.push_back(padded(n, first.size()));
   }
   return numbers;

@@ -14,7 +14,8 @@ using testing::ElementsAre;
 TEST(HostList, Expands) {
   EXPECT_THAT(*expand_host_list("a"), ElementsAre("a"));
   EXPECT_THAT(*expand_host_list("gpu[001-003,7],login"), ElementsAre("gpu001", "gpu002", "gpu003", "gpu7", "login"));
-  EXPECT_THAT(*expand_host_list("r[1-2]n[08-10]x"), ElementsAre("r1n08x", "r1n09x", "r1n10x", "r2n08x", "r2n09x", "r2n10x"));
+  EXPECT_THAT(*expand_host_list("r[1-2]n[08-10]x"),
+              ElementsAre("r1n08x", "r1n09x", "r1n10x", "r2n08x", "r2n09x", "r2n10x"));
   EXPECT_THAT(*expand_counts("2(x3),1"), ElementsAre(2, 2, 2, 1));
 }
 
@@ -32,7 +33,8 @@ TEST(HostList, RefusesWhatItCannotRead) {
 TEST(HostList, AgreesWithScontrol) {
   if (std::system("command -v scontrol > /dev/null 2>&1") != 0) GTEST_SKIP() << "scontrol is not installed";
   const std::string configuration = testing::TempDir() + "argosy_slurm.conf";
-  std::ofstream(configuration) << "ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\nPartitionName=p Nodes=ALL\n";
+  std::ofstream(configuration)
+      << "ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\nPartitionName=p Nodes=ALL\n";
   ::setenv("SLURM_CONF", configuration.c_str(), 1);
   for (const std::string text : {"a", "gpu[001-003,7],login", "r[1-2]n[08-10]", "n[9-11],m", "ab[1,3,5-6]"}) {
     std::FILE* const pipe = ::popen(("scontrol show hostnames '" + text + "' 2>/dev/null").c_str(), "r");

@@ -37,7 +37,8 @@ class Pmi1 {
       if (equals != std::string::npos) answer[word.substr(0, equals)] = word.substr(equals + 1);
     }
     if (answer["cmd"] != expected) return broken(str_cat("\"", line.substr(0, 80), "\" is no ", expected));
-    if (answer.contains("rc") && answer["rc"] != "0") return broken(str_cat("it refuses: \"", line.substr(0, 80), "\""));
+    if (answer.contains("rc") && answer["rc"] != "0")
+      return broken(str_cat("it refuses: \"", line.substr(0, 80), "\""));
     return answer;
   }
 
@@ -77,7 +78,8 @@ Result<std::string> share_by_pmi1(int descriptor, int rank, const std::string& v
   ARGOSY_ASSIGN_OR_RETURN(Answer name, pmi.ask("cmd=get_my_kvsname", "my_kvsname"));
   const std::string space = name["kvsname"];
   if (rank == 0) {
-    ARGOSY_RETURN_IF_ERROR(pmi.ask(str_cat("cmd=put kvsname=", space, " key=", kKey, " value=", value), "put_result").status());
+    ARGOSY_RETURN_IF_ERROR(
+        pmi.ask(str_cat("cmd=put kvsname=", space, " key=", kKey, " value=", value), "put_result").status());
   }
   ARGOSY_RETURN_IF_ERROR(pmi.ask("cmd=barrier_in", "barrier_out").status());
   ARGOSY_ASSIGN_OR_RETURN(Answer found, pmi.ask(str_cat("cmd=get kvsname=", space, " key=", kKey), "get_result"));

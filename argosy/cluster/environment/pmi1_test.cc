@@ -37,9 +37,11 @@ Result<std::string> share(int rank, const std::vector<Line>& lines) {
 
 const Line kInit = {"cmd=init pmi_version=1", "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"};
 const Line kName = {"cmd=get_my_kvsname", "cmd=my_kvsname kvsname=kvs_1_0"};
-const Line kPut = {"cmd=put kvsname=kvs_1_0 key=argosy-coordinator value=10.0.0.1:4711/ab", "cmd=put_result rc=0 msg=success"};
+const Line kPut = {"cmd=put kvsname=kvs_1_0 key=argosy-coordinator value=10.0.0.1:4711/ab",
+                   "cmd=put_result rc=0 msg=success"};
 const Line kBarrier = {"cmd=barrier_in", "cmd=barrier_out"};
-const Line kGet = {"cmd=get kvsname=kvs_1_0 key=argosy-coordinator", "cmd=get_result rc=0 msg=success value=10.0.0.1:4711/ab"};
+const Line kGet = {"cmd=get kvsname=kvs_1_0 key=argosy-coordinator",
+                   "cmd=get_result rc=0 msg=success value=10.0.0.1:4711/ab"};
 const Line kEnd = {"cmd=finalize", "cmd=finalize_ack"};
 
 TEST(Pmi1, SharesWhatTask0Says) {

@@ -13,8 +13,8 @@ namespace argosy {
 namespace {
 
 constexpr const char* kKey = "argosy-coordinator";
-constexpr std::uint16_t kString = 3;           // a value's type
-constexpr std::uint8_t kGlobal = 3;            // a scope
+constexpr std::uint16_t kString = 3;             // a value's type
+constexpr std::uint8_t kGlobal = 3;              // a scope
 constexpr std::uint32_t kWildcard = 0xFFFFFFFE;  // every rank
 
 struct Process {

@@ -77,8 +77,9 @@ FoundPlace place_of_kubernetes(const EnvironmentMap& environment) {
   const std::string tail = str_cat("-", place.rank);
   if (!pod.ends_with(tail) || !has(environment, "ARGOSY_SERVICE")) {
     if (has(environment, "ARGOSY_COORDINATOR")) return std::optional<JobPlace>(std::move(place));
-    return invalid_argument("ARGOSY_TASKS=", place.size, ", but HOSTNAME=", pod, " and ARGOSY_SERVICE=",
-                            text_of(environment, "ARGOSY_SERVICE"), " do not say where task 0 is")
+    return invalid_argument("ARGOSY_TASKS=", place.size, ", but HOSTNAME=", pod,
+                            " and ARGOSY_SERVICE=", text_of(environment, "ARGOSY_SERVICE"),
+                            " do not say where task 0 is")
         .with_id("ARG-CLUSTER-032")
         .with_where("ARGOSY_SERVICE")
         .with_hint("the manifest of argosy launch --on kubernetes");

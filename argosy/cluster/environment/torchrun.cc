@@ -14,8 +14,8 @@ FoundPlace place_of_torchrun(const EnvironmentMap& environment) {
   const bool loopback = tf::is_loopback(host);
   const bool local_known = has(environment, "LOCAL_WORLD_SIZE");
   // Without a word of it: a coordinator on loopback means that all tasks are here.
-  ARGOSY_ASSIGN_OR_RETURN(place.local_size,
-                          number_or(environment, "LOCAL_WORLD_SIZE", loopback && host == "localhost" ? place.size : 1, 1));
+  ARGOSY_ASSIGN_OR_RETURN(place.local_size, number_or(environment, "LOCAL_WORLD_SIZE",
+                                                      loopback && host == "localhost" ? place.size : 1, 1));
   ARGOSY_ASSIGN_OR_RETURN(place.local_rank,
                           number_or(environment, "LOCAL_RANK", place.local_size == place.size ? place.rank : 0));
   if (!local_known && place.local_rank >= place.local_size) place.local_size = place.local_rank + 1;

@@ -44,7 +44,8 @@ Status check_numbers(const JobPlace& place) {
         .with_where(place.source)
         .with_hint("ranks from 0 to the number of tasks - 1");
   };
-  if (place.rank < 0 || place.rank >= place.size) return wrong(str_cat("rank ", place.rank, " of ", place.size, " tasks"));
+  if (place.rank < 0 || place.rank >= place.size)
+    return wrong(str_cat("rank ", place.rank, " of ", place.size, " tasks"));
   if (place.local_rank < 0 || place.local_rank >= place.local_size) {
     return wrong(str_cat("local rank ", place.local_rank, " of ", place.local_size, " tasks of this host"));
   }

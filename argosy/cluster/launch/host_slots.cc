@@ -38,7 +38,9 @@ Result<HostSlots> read_host(std::string_view text) {
   }
   if (host.starts_with('[')) host = host.substr(1, bracket - 1);
   // The name goes to ssh: nothing that it could take for an option, nothing that a shell reads.
-  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '@'; };
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '@';
+  };
   if (host.empty() || host.front() == '-' || !std::all_of(host.begin(), host.end(), plain)) {
     return unreadable(text, "no name of a host");
   }

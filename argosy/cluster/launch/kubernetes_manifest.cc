@@ -15,7 +15,9 @@ bool is_label(const std::string& name) {
 }
 
 // YAML reads JSON's texts.
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace); }
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
 
 std::string list(const std::vector<std::string>& words) {
   std::vector<std::string> items;
@@ -27,7 +29,8 @@ std::string list(const std::vector<std::string>& words) {
 
 Result<std::string> kubernetes_manifest(const SchedulerJob& job) {
   if (!is_label(job.name)) {
-    return invalid_argument("\"", job.name, "\" is no name of Kubernetes: lower-case letters, digits and \"-\", at most 52")
+    return invalid_argument("\"", job.name,
+                            "\" is no name of Kubernetes: lower-case letters, digits and \"-\", at most 52")
         .with_id("ARG-CLUSTER-050")
         .with_where("--name")
         .with_hint("--name lenet");
@@ -42,16 +45,16 @@ Result<std::string> kubernetes_manifest(const SchedulerJob& job) {
   const std::string gpus =
       job.devices_of_node == 0
           ? ""
-          : str_cat("          resources:\n            limits:\n              nvidia.com/gpu: ", job.devices_of_node, "\n");
+          : str_cat("          resources:\n            limits:\n              nvidia.com/gpu: ", job.devices_of_node,
+                    "\n");
   return str_cat(
       "# kubectl apply -f - ; kubectl logs -f job/", job.name, "\n",
-      "apiVersion: v1\nkind: Secret\nmetadata:\n  name: ", job.name, "-token\ntype: Opaque\nstringData:\n  token: ",
-      quoted(job.token), "\n---\n",
-      "# Names for the pods: ", job.name, "-0.", job.name, "\n",
-      "apiVersion: v1\nkind: Service\nmetadata:\n  name: ", job.name,
+      "apiVersion: v1\nkind: Secret\nmetadata:\n  name: ", job.name,
+      "-token\ntype: Opaque\nstringData:\n  token: ", quoted(job.token), "\n---\n", "# Names for the pods: ", job.name,
+      "-0.", job.name, "\n", "apiVersion: v1\nkind: Service\nmetadata:\n  name: ", job.name,
       "\nspec:\n  clusterIP: None\n  publishNotReadyAddresses: true\n  selector:\n    job-name: ", job.name, "\n---\n",
-      "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: ", job.name, "\nspec:\n  completionMode: Indexed\n  completions: ",
-      tasks, "\n  parallelism: ", tasks, "\n  backoffLimit: 6\n",
+      "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: ", job.name,
+      "\nspec:\n  completionMode: Indexed\n  completions: ", tasks, "\n  parallelism: ", tasks, "\n  backoffLimit: 6\n",
       "  podFailurePolicy:\n    rules:\n",
       "      - action: FailJob  # a flag or a file is wrong: starting again does not help\n",
       "        onExitCodes:\n          containerName: task\n          operator: In\n          values: [2, 3]\n",
@@ -59,15 +62,18 @@ Result<std::string> kubernetes_manifest(const SchedulerJob& job) {
       "        onPodConditions:\n          - type: DisruptionTarget\n            status: \"True\"\n",
       "      - action: Count  # interrupted after a checkpoint, or a peer was lost: again\n",
       "        onExitCodes:\n          containerName: task\n          operator: In\n          values: [5, 75]\n",
-      "  template:\n    metadata:\n      labels:\n        job-name: ", job.name, "\n    spec:\n      subdomain: ", job.name,
+      "  template:\n    metadata:\n      labels:\n        job-name: ", job.name,
+      "\n    spec:\n      subdomain: ", job.name,
       "\n      restartPolicy: Never\n      terminationGracePeriodSeconds: 120  # time to write a checkpoint\n",
-      "      containers:\n        - name: task\n          image: ", quoted(job.image), "\n          command: ", list(job.program),
-      "\n          ports:\n            - containerPort: ", job.port, "\n", gpus, "          env:\n",
-      "            - name: ARGOSY_TASKS\n              value: \"", tasks, "\"\n",
+      "      containers:\n        - name: task\n          image: ", quoted(job.image),
+      "\n          command: ", list(job.program), "\n          ports:\n            - containerPort: ", job.port, "\n",
+      gpus, "          env:\n", "            - name: ARGOSY_TASKS\n              value: \"", tasks, "\"\n",
       "            - name: ARGOSY_SERVICE\n              value: ", quoted(job.name), "\n",
       "            - name: MASTER_PORT\n              value: \"", job.port, "\"\n",
-      "            - name: ARGOSY_INSECURE_CLUSTER\n              value: \"0.0.0.0/0\"  # who may reach the pods: NetworkPolicy\n",
-      "            - name: ARGOSY_JOB_TOKEN\n              valueFrom:\n                secretKeyRef:\n                  name: ",
+      "            - name: ARGOSY_INSECURE_CLUSTER\n              value: \"0.0.0.0/0\"  # who may reach the pods: "
+      "NetworkPolicy\n",
+      "            - name: ARGOSY_JOB_TOKEN\n              valueFrom:\n                secretKeyRef:\n                 "
+      " name: ",
       job.name, "-token\n                  key: token\n");
 }
 

@@ -88,7 +88,8 @@ Result<LaunchPlan> make_launch_plan(const LaunchRequest& request) {
         .with_where("argosy launch")
         .with_hint("-H gpu-a:4,gpu-b:4");
   }
-  const bool here = std::any_of(request.hosts.begin(), request.hosts.end(), [](const auto& h) { return means_here(h.host); });
+  const bool here =
+      std::any_of(request.hosts.begin(), request.hosts.end(), [](const auto& h) { return means_here(h.host); });
   if (here && request.hosts.size() > 1) {
     return invalid_argument("localhost beside other hosts: for each of them it is another machine")
         .with_id("ARG-CLUSTER-048")
@@ -104,8 +105,8 @@ Result<LaunchPlan> make_launch_plan(const LaunchRequest& request) {
 }
 
 bool is_launcher_variable(std::string_view name) {
-  constexpr std::string_view kNames[] = {"RANK",        "WORLD_SIZE",  "LOCAL_RANK",      "LOCAL_WORLD_SIZE",
-                                         "GROUP_RANK",  "MASTER_ADDR", "MASTER_PORT",     "TF_CONFIG",
+  constexpr std::string_view kNames[] = {"RANK",         "WORLD_SIZE",     "LOCAL_RANK",         "LOCAL_WORLD_SIZE",
+                                         "GROUP_RANK",   "MASTER_ADDR",    "MASTER_PORT",        "TF_CONFIG",
                                          "ARGOSY_TASKS", "ARGOSY_CLUSTER", "ARGOSY_COORDINATOR", "ARGOSY_HOST_NAME"};
   if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames)) return true;
   return name.starts_with("OMPI_COMM_WORLD_") || name.starts_with("PMI_") || name.starts_with("PMIX_") ||

@@ -14,11 +14,11 @@ namespace argosy {
 
 struct LaunchRequest {
   std::vector<HostSlots> hosts;
-  bool per_slot = false;  // one process a slot
-  int processes = 0;      // -np: of all slots only so many; 0: all
-  int port = 0;           // where task 0 listens; eight from here on are tried
-  int first_rank = 0;     // of torchrun's words: tasks of hosts before this one
-  int all_tasks = 0;      // … and of all hosts; 0: those of `hosts`
+  bool per_slot = false;         // one process a slot
+  int processes = 0;             // -np: of all slots only so many; 0: all
+  int port = 0;                  // where task 0 listens; eight from here on are tried
+  int first_rank = 0;            // of torchrun's words: tasks of hosts before this one
+  int all_tasks = 0;             // … and of all hosts; 0: those of `hosts`
   std::string coordinator_host;  // empty: the first host
   std::string job;               // an id of this start
 };

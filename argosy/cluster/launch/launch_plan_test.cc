@@ -20,7 +20,8 @@ TEST(HostSlots, ReadsListsAndFiles) {
 }
 
 TEST(HostSlots, RefusesWhatSshMustNotSee) {
-  for (const char* text : {"", "a,,b", "a:0", "a:x", "a:9999", "-oProxyCommand=x", "a;b", "a b", "$(x)", "a,a:2", "[a:1"}) {
+  for (const char* text :
+       {"", "a,,b", "a:0", "a:x", "a:9999", "-oProxyCommand=x", "a;b", "a b", "$(x)", "a,a:2", "[a:1"}) {
     EXPECT_EQ(parse_hosts(text).status().id(), "ARG-CLUSTER-050") << text;
   }
   const Status damaged = parse_host_file("a slots=2\nb slot=2\n").status();
@@ -107,8 +108,11 @@ TEST(LaunchPlan, RefusesLocalhostBesideOthers) {
 }
 
 TEST(SchedulerCommands, AreTheirs) {
-  const SchedulerJob job{.program = {"argosy", "train", "lenet"}, .hosts = {{"a", 2}, {"b", 2}}, .nodes = 2,
-                         .devices_of_node = 2, .passed_on = {"ARGOSY_JOB_TOKEN"}};
+  const SchedulerJob job{.program = {"argosy", "train", "lenet"},
+                         .hosts = {{"a", 2}, {"b", 2}},
+                         .nodes = 2,
+                         .devices_of_node = 2,
+                         .passed_on = {"ARGOSY_JOB_TOKEN"}};
   EXPECT_EQ(shell_line(srun_command(job)),
             "srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --kill-on-bad-exit=1 --export=ALL --gpus-per-node=2 "
             "--nodelist=a,b argosy train lenet");
@@ -121,8 +125,12 @@ TEST(SchedulerCommands, AreTheirs) {
 }
 
 TEST(KubernetesManifest, NamesItsParts) {
-  SchedulerJob job{.program = {"argosy", "train", "le\"net"}, .nodes = 2, .devices_of_node = 4, .name = "lenet",
-                   .image = "r/argosy", .token = "00"};
+  SchedulerJob job{.program = {"argosy", "train", "le\"net"},
+                   .nodes = 2,
+                   .devices_of_node = 4,
+                   .name = "lenet",
+                   .image = "r/argosy",
+                   .token = "00"};
   const auto manifest = kubernetes_manifest(job);
   ASSERT_TRUE(manifest.ok());
   for (const char* part : {"kind: Secret", "clusterIP: None", "completionMode: Indexed", "podFailurePolicy",

@@ -22,7 +22,8 @@ std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
     if (!line.empty()) line += ' ';
-    if (!word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return is_plain(static_cast<unsigned char>(c)); })) {
+    if (!word.empty() &&
+        std::all_of(word.begin(), word.end(), [](char c) { return is_plain(static_cast<unsigned char>(c)); })) {
       line += word;
       continue;
     }
@@ -34,8 +35,11 @@ std::string shell_line(const std::vector<std::string>& words) {
 }
 
 std::vector<std::string> srun_command(const SchedulerJob& job) {
-  std::vector<std::string> words = {"srun", str_cat("--nodes=", job.nodes), str_cat("--ntasks=", job.nodes * job.tasks_of_node),
-                                    str_cat("--ntasks-per-node=", job.tasks_of_node), "--kill-on-bad-exit=1",
+  std::vector<std::string> words = {"srun",
+                                    str_cat("--nodes=", job.nodes),
+                                    str_cat("--ntasks=", job.nodes * job.tasks_of_node),
+                                    str_cat("--ntasks-per-node=", job.tasks_of_node),
+                                    "--kill-on-bad-exit=1",
                                     "--export=ALL"};
   if (job.devices_of_node > 0) words.push_back(str_cat("--gpus-per-node=", job.devices_of_node));
   if (!job.hosts.empty()) words.push_back(str_cat("--nodelist=", host_words(job.hosts, 0)));

@@ -11,13 +11,13 @@ namespace argosy {
 
 struct SchedulerJob {
   std::vector<std::string> program;
-  std::vector<HostSlots> hosts;         // empty: the scheduler chooses
+  std::vector<HostSlots> hosts;  // empty: the scheduler chooses
   int nodes = 1, tasks_of_node = 1;
-  int devices_of_node = 0;              // GPUs that a node gives to its tasks; 0: not said
-  std::string coordinator;              // "host:port" where it is known already; else empty
-  std::vector<std::string> passed_on;   // names of variables that tasks need
-  std::string name = "argosy", image;   // Kubernetes
-  std::string token;                    // goes into the manifest's Secret
+  int devices_of_node = 0;             // GPUs that a node gives to its tasks; 0: not said
+  std::string coordinator;             // "host:port" where it is known already; else empty
+  std::vector<std::string> passed_on;  // names of variables that tasks need
+  std::string name = "argosy", image;  // Kubernetes
+  std::string token;                   // goes into the manifest's Secret
   int port = 29500;
 };
 

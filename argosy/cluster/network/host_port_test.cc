@@ -16,7 +16,8 @@ TEST(HostPort, ReadsWhatItWrites) {
 }
 
 TEST(HostPort, RefusesOthers) {
-  for (const char* text : {"", "a", ":1", "a:", "a:x", "a:65536", "a:-1", "fd00::1:2", "[a:1", "[]:1", "a b:1", "a/b:1"}) {
+  for (const char* text :
+       {"", "a", ":1", "a:", "a:x", "a:65536", "a:-1", "fd00::1:2", "[a:1", "[]:1", "a b:1", "a/b:1"}) {
     EXPECT_EQ(HostPort::parse(text).status().id(), "ARG-CLUSTER-030") << text;
   }
 }

@@ -56,7 +56,8 @@ std::vector<std::string> WaitingScreen::missing_rows(const Coordinator::Snapshot
       break;
     }
     const std::string& host = job.tasks[static_cast<std::size_t>(rank)].task.host;
-    rows.push_back(str_cat("task ", rank, "  ", host, host.empty() ? "" : "  ", network_says(host, at.ok() ? at->port : 1)));
+    rows.push_back(
+        str_cat("task ", rank, "  ", host, host.empty() ? "" : "  ", network_says(host, at.ok() ? at->port : 1)));
   }
   if (!job.refused.empty()) rows.push_back(str_cat("refused: ", job.refused));
   return rows;
@@ -78,8 +79,8 @@ void WaitingScreen::show(std::string_view what, const std::vector<std::string>& 
 }
 
 std::string WaitingScreen::missing_text(const Coordinator::Snapshot& job, const std::string& own) {
-  return str_cat(job.missing.size(), " of ", job.tasks.size(), " tasks are missing: ",
-                 str_join(missing_rows(job, own), "; "));
+  return str_cat(job.missing.size(), " of ", job.tasks.size(),
+                 " tasks are missing: ", str_join(missing_rows(job, own), "; "));
 }
 
 }  // namespace argosy

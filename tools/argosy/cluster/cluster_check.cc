@@ -44,14 +44,16 @@ std::string pairs_text(const std::vector<PairFacts>& pairs, const std::vector<Jo
   }
   std::string text = format_table(rows);
   for (const std::string& line : bad) text += str_cat("bad   ", line, "\n");
-  if (bad.empty()) text += str_cat(count_of(static_cast<std::int64_t>(pairs.size()), "pair"), ": every task reaches every other\n");
+  if (bad.empty())
+    text += str_cat(count_of(static_cast<std::int64_t>(pairs.size()), "pair"), ": every task reaches every other\n");
   return text;
 }
 
 std::string pairs_json(const std::vector<PairFacts>& pairs, const std::vector<JobTask>& tasks,
                        const std::vector<std::string>& bad) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array(), who = nlohmann::ordered_json::array();
-  for (const JobTask& task : tasks) who.push_back({{"task", task.rank}, {"host", task.host}, {"address", task.address}});
+  for (const JobTask& task : tasks)
+    who.push_back({{"task", task.rank}, {"host", task.host}, {"address", task.address}});
   for (const PairFacts& p : pairs) {
     rows.push_back({{"from", p.from},
                     {"to", p.to},
@@ -60,8 +62,8 @@ std::string pairs_json(const std::vector<PairFacts>& pairs, const std::vector<Jo
                     {"clock_seconds", p.clock_seconds},
                     {"error", p.error}});
   }
-  return nlohmann::ordered_json{{"schema_version", 1},       {"version", build_info().version}, {"tasks", who},
-                                {"pairs", rows}, {"bad", bad}}
+  return nlohmann::ordered_json{
+             {"schema_version", 1}, {"version", build_info().version}, {"tasks", who}, {"pairs", rows}, {"bad", bad}}
              .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
          "\n";
 }
@@ -101,7 +103,9 @@ Result<int> run(const Options& options, Console& console) {
 void define_cluster_check(Command& cluster) {
   Command& command = cluster.add("check", "Round trip, rate and clock of every pair of tasks");
   auto& options = command.own<Options>();
-  command.option("--rank N", options.place.rank, "which task this is, where no launcher says it", {.least = 0, .most = 1e6})
+  command
+      .option("--rank N", options.place.rank, "which task this is, where no launcher says it",
+              {.least = 0, .most = 1e6})
       .option("--tasks N", options.place.size, "how many there are", {.least = 1, .most = 1e6})
       .option("--coordinator HOST:PORT", options.place.coordinator, "where task 0 listens")
       .option("--start-timeout S", options.start_timeout, "seconds until all tasks must be there (default: 300)",

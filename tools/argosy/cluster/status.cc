@@ -42,9 +42,9 @@ nlohmann::ordered_json status_json(const JobStatus& job) {
                      {"unchanged_seconds", report.unchanged_seconds},
                      {"heard_seconds", report.heard_seconds}});
   }
-  nlohmann::ordered_json document = {{"schema_version", 1},   {"job", job.job},     {"version", job.version},
-                                     {"size", job.size},      {"ready", job.ready}, {"age_seconds", job.age_seconds},
-                                     {"waits", job.waits},    {"tasks", tasks}};
+  nlohmann::ordered_json document = {{"schema_version", 1}, {"job", job.job},     {"version", job.version},
+                                     {"size", job.size},    {"ready", job.ready}, {"age_seconds", job.age_seconds},
+                                     {"waits", job.waits},  {"tasks", tasks}};
   if (!job.cause.ok()) document["error"] = error_json(job.cause, "argosy status");
   return document;
 }
@@ -53,12 +53,13 @@ std::string status_text(const JobStatus& job, const std::string& address) {
   std::vector<std::vector<std::string>> rows = {{"task", "host", "devices", "state", "step", "doing", "for", "heard"}};
   for (const TaskReport& report : job.tasks) {
     const std::string doing = report.barrier.empty() ? report.doing : str_cat("barrier ", report.barrier);
-    rows.push_back({std::to_string(report.task.rank), report.task.host, str_join(report.task.devices, " "), report.state,
-                    std::to_string(report.step), doing, seconds(report.unchanged_seconds), seconds(report.heard_seconds)});
+    rows.push_back({std::to_string(report.task.rank), report.task.host, str_join(report.task.devices, " "),
+                    report.state, std::to_string(report.step), doing, seconds(report.unchanged_seconds),
+                    seconds(report.heard_seconds)});
   }
   std::string text = str_cat("job at ", address, ", ", job.size, " tasks, argosy ", job.version, ", ",
-                             job.ready ? "running" : "waiting for its tasks", " for ",
-                             format_duration(job.age_seconds), "\n", format_table(rows));
+                             job.ready ? "running" : "waiting for its tasks", " for ", format_duration(job.age_seconds),
+                             "\n", format_table(rows));
   if (!job.waits.empty()) text += str_cat(job.waits, "\n");
   if (!job.cause.ok()) text += str_cat("ended: ", job.cause.message(), "\n");
   return text;
@@ -73,7 +74,8 @@ Result<int> run(const Options& options, Console& console) {
   if (token.none()) token = JobFile::find(to->port);
   ARGOSY_ASSIGN_OR_RETURN(const JobStatus job, ask_status(options.address, token));
   const auto handler = nlohmann::ordered_json::error_handler_t::replace;
-  console.print(console.json() ? status_json(job).dump(2, ' ', false, handler) + "\n" : status_text(job, options.address));
+  console.print(console.json() ? status_json(job).dump(2, ' ', false, handler) + "\n"
+                               : status_text(job, options.address));
   return kDone;
 }
 

@@ -113,7 +113,8 @@ void print_plan(const std::vector<LaunchedTask>& tasks, Console& console) {
   for (const LaunchedTask& task : tasks) {
     EnvironmentMap environment = task.task.environment;
     environment["ARGOSY_JOB_TOKEN"] = "…";
-    std::string line = str_cat("task ", task.place.rank, "  ", task.place.host, "  ", shell_line(task.agent), "\n  run ");
+    std::string line =
+        str_cat("task ", task.place.rank, "  ", task.place.host, "  ", shell_line(task.agent), "\n  run ");
     for (const auto& [name, value] : environment) line += str_cat(shell_line({str_cat(name, "=", value)}), " ");
     const auto words = task.task.words;
     line += shell_line(words);
@@ -149,9 +150,11 @@ Result<int> launch_tasks(const LaunchOptions& options, Console& console) {
 Result<int> run(LaunchOptions& options, Console& console) {
   if (options.agent) return run_agent();
   if (options.program.empty()) {
-    return usage("PROGRAM is missing: what to run, after --", "argosy launch --local 2 -- argosy train lenet --emulate 2");
+    return usage("PROGRAM is missing: what to run, after --",
+                 "argosy launch --local 2 -- argosy train lenet --emulate 2");
   }
-  if (options.on == "slurm" || options.on == "mpi" || options.on == "kubernetes") return launch_elsewhere(options, console);
+  if (options.on == "slurm" || options.on == "mpi" || options.on == "kubernetes")
+    return launch_elsewhere(options, console);
   return launch_tasks(options, console);
 }
 
@@ -179,7 +182,8 @@ void define_launch(Command& program) {
   command.group("Output")
       .option("--log-dir DIR", options.log_dir, "keep DIR/task-N/stdout, stderr and, after a failure, error.json")
       .option("--output-filename DIR", options.output_filename, "the same; horovodrun's word")
-      .option("--redirects S", options.redirects, "streams that go to files alone: 1 stdout, 2 stderr, 3 both; 0:1,1:3 by task")
+      .option("--redirects S", options.redirects,
+              "streams that go to files alone: 1 stdout, 2 stderr, 3 both; 0:1,1:3 by task")
       .option("--tee S", options.tee, "streams that go to files and to the console, in the same words");
   command.group("Options")
       .option("--start-timeout S", options.start_timeout, "seconds until all tasks must be there (default: 300)",
@@ -193,14 +197,17 @@ void define_launch(Command& program) {
   command
       .optional_argument("PROGRAM", options.program, "the program and its arguments, after --", {.may_be_empty = true})
       .about(
-          "Of argosy one process a host is started, whose devices are the slots: --gpus N where the host has them, else "
+          "Of argosy one process a host is started, whose devices are the slots: --gpus N where the host has them, "
+          "else "
           "--emulate N. Of any other program one a slot, with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT "
-          "and TF_CONFIG set. Standard output is that of task 0 alone; everything else goes to standard error, with the "
+          "and TF_CONFIG set. Standard output is that of task 0 alone; everything else goes to standard error, with "
+          "the "
           "task before each line. Signals are passed on. When a task fails the others end, and one cause is told. "
           "Exit code: that of the task which failed first; 5 where a signal ended it; 75 when interrupted tasks "
           "wrote a checkpoint.")
       .example("argosy launch --local 2 -- argosy train lenet --emulate 2", "two tasks on this host")
-      .example("argosy launch -H gpu-a:4,gpu-b:4 --insecure-cluster 10.0.0.0/8 -- argosy train resnet", "two hosts, by ssh")
+      .example("argosy launch -H gpu-a:4,gpu-b:4 --insecure-cluster 10.0.0.0/8 -- argosy train resnet",
+               "two hosts, by ssh")
       .example("argosy launch -H gpu-a:4,gpu-b:4 --dry-run -- python train.py", "what would be started")
       .example("argosy launch --on slurm --nnodes 4 --nproc-per-node 8 -- argosy train resnet", "four nodes of Slurm's")
       .runs([&options](Console& console) { return run(options, console); });

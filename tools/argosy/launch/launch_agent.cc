@@ -28,8 +28,8 @@ using Json = nlohmann::ordered_json;
 using Time = std::chrono::steady_clock::time_point;
 using tf::Descriptor;
 
-constexpr std::chrono::seconds kGrace{2};          // between SIGTERM and SIGKILL once the launcher is gone
-constexpr std::chrono::milliseconds kDrain{300};   // for output of those that the task left behind
+constexpr std::chrono::seconds kGrace{2};         // between SIGTERM and SIGKILL once the launcher is gone
+constexpr std::chrono::milliseconds kDrain{300};  // for output of those that the task left behind
 constexpr std::int64_t kMostErrorBytes = 64 << 10;
 
 struct Pipe {
@@ -250,7 +250,8 @@ Result<AgentTask> parse_agent_task(const std::string& line) {
         .with_id("ARG-CLUSTER-052")
         .with_hint("argosy launch -H gpu-a:4 -- argosy train lenet");
   };
-  if (!json.is_object() || !json.contains("words") || !json["words"].is_array() || json["words"].empty()) return wrong();
+  if (!json.is_object() || !json.contains("words") || !json["words"].is_array() || json["words"].empty())
+    return wrong();
   AgentTask task;
   for (const Json& word : json["words"]) {
     if (!word.is_string()) return wrong();
@@ -261,7 +262,8 @@ Result<AgentTask> parse_agent_task(const std::string& line) {
       if (value.is_string()) task.environment[name] = value.get<std::string>();
     }
   }
-  if (const auto at = json.find("directory"); at != json.end() && at->is_string()) task.directory = at->get<std::string>();
+  if (const auto at = json.find("directory"); at != json.end() && at->is_string())
+    task.directory = at->get<std::string>();
   if (const auto at = json.find("devices"); at != json.end() && at->is_number_integer()) task.devices = at->get<int>();
   if (const auto at = json.find("errors"); at != json.end() && at->is_boolean()) task.errors = at->get<bool>();
   return task;
@@ -272,12 +274,14 @@ bool is_argosy(const std::string& word) { return word == "argosy" || word.ends_w
 std::vector<std::string> with_devices(const std::vector<std::string>& words, int devices, int gpus_here) {
   constexpr std::string_view kTakers[] = {"train", "run", "serve"};
   constexpr std::string_view kFlags[] = {"--gpus", "--devices", "--emulate"};
-  if (words.size() < 2 || std::find(std::begin(kTakers), std::end(kTakers), words[1]) == std::end(kTakers)) return words;
+  if (words.size() < 2 || std::find(std::begin(kTakers), std::end(kTakers), words[1]) == std::end(kTakers))
+    return words;
   for (std::size_t i = 2; i < words.size() && words[i] != "--"; ++i) {
     const std::string name = words[i].substr(0, words[i].find('='));
     if (std::find(std::begin(kFlags), std::end(kFlags), name) != std::end(kFlags)) return words;
   }
-  std::vector<std::string> more = {words[0], words[1], gpus_here >= devices ? "--gpus" : "--emulate", std::to_string(devices)};
+  std::vector<std::string> more = {words[0], words[1], gpus_here >= devices ? "--gpus" : "--emulate",
+                                   std::to_string(devices)};
   more.insert(more.end(), words.begin() + 2, words.end());
   return more;
 }

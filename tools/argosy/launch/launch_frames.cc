@@ -22,10 +22,12 @@ Status FrameReader::feed(std::string_view bytes, const std::function<void(FrameK
   while (waiting_.size() - at >= kHead) {
     const char kind = waiting_[at];
     std::size_t size = 0;
-    for (std::size_t i = 0; i < 4; ++i) size |= std::size_t{static_cast<unsigned char>(waiting_[at + 1 + i])} << (8 * i);
+    for (std::size_t i = 0; i < 4; ++i)
+      size |= std::size_t{static_cast<unsigned char>(waiting_[at + 1 + i])} << (8 * i);
     if ((kind != 'h' && kind != 'o' && kind != 'e' && kind != 'x') || size > kMostBytes) {
       std::string what = waiting_.substr(at, 80);
-      std::replace_if(what.begin(), what.end(), [](unsigned char c) { return c < ' '; }, ' ');
+      std::replace_if(
+          what.begin(), what.end(), [](unsigned char c) { return c < ' '; }, ' ');
       return data_loss("not what an agent sends: \"", what, "\"")
           .with_id("ARG-CLUSTER-052")
           .with_hint("no output from shell start-up files of that host; the same argosy there");

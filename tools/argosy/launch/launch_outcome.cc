@@ -44,8 +44,8 @@ Code code_of(const nlohmann::ordered_json& error) {
 }
 
 Status cause_of(const TaskOutcome& first, std::size_t others) {
-  const std::string rest = others == 0 ? "" : str_cat("; ", count_of(static_cast<std::int64_t>(others), "other"),
-                                                      " stopped because of it");
+  const std::string rest =
+      others == 0 ? "" : str_cat("; ", count_of(static_cast<std::int64_t>(others), "other"), " stopped because of it");
   if (first.error.is_object() && !field(first.error, "message").empty()) {
     std::string where = field(first.error, "where");
     if (where.find("task ") == std::string::npos) where += str_cat(where.empty() ? "" : ", ", first.name());
@@ -66,7 +66,8 @@ Status cause_of(const TaskOutcome& first, std::size_t others) {
 int exit_of(const TaskOutcome& first, const std::vector<TaskOutcome>& outcomes, int asked) {
   if (asked != 0) {
     // Interrupted tasks say whether they may be started again.
-    const bool again = std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return o.exit == kInterrupted; });
+    const bool again =
+        std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return o.exit == kInterrupted; });
     return again ? kInterrupted : first.exit;
   }
   if (first.exit == kInterrupted) return kInterrupted;
@@ -78,8 +79,12 @@ int exit_of(const TaskOutcome& first, const std::vector<TaskOutcome>& outcomes, 
 std::string TaskOutcome::name() const { return str_cat("task ", rank, " (", host, ")"); }
 
 nlohmann::ordered_json outcome_json(const TaskOutcome& outcome) {
-  return {{"schema_version", 1},         {"task", outcome.rank},     {"host", outcome.host},
-          {"exit", outcome.exit},        {"signal", outcome.signal}, {"error", outcome.error},
+  return {{"schema_version", 1},
+          {"task", outcome.rank},
+          {"host", outcome.host},
+          {"exit", outcome.exit},
+          {"signal", outcome.signal},
+          {"error", outcome.error},
           {"last_output", outcome.last_words}};
 }
 

@@ -23,8 +23,8 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 using tf::Descriptor;
 
-constexpr std::chrono::milliseconds kSettle{1000};  // after the first failure: the others find out by themselves
-constexpr std::chrono::milliseconds kGrace{5000};   // then SIGTERM, then SIGKILL
+constexpr std::chrono::milliseconds kSettle{1000};   // after the first failure: the others find out by themselves
+constexpr std::chrono::milliseconds kGrace{5000};    // then SIGTERM, then SIGKILL
 constexpr std::chrono::milliseconds kSameWish{500};  // timeout signals a process and its group
 constexpr std::size_t kLastWords = 2048;
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};

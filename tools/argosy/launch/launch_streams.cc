@@ -25,7 +25,8 @@ std::string folder(const std::string& directory, int rank) { return join_path(di
 Result<StreamChoice> StreamChoice::parse(std::string_view flag, std::string_view text) {
   StreamChoice choice;
   const auto wrong = [&] {
-    return invalid_argument(flag, ": \"", text, "\" does not say which streams: 0, 1 (stdout), 2 (stderr), 3, or by task 0:1,1:3")
+    return invalid_argument(flag, ": \"", text,
+                            "\" does not say which streams: 0, 1 (stdout), 2 (stderr), 3, or by task 0:1,1:3")
         .with_id("ARG-USAGE")
         .with_where("argosy launch")
         .with_hint(str_cat(flag, " 3"));
@@ -57,7 +58,8 @@ int StreamChoice::of(int rank) const {
   return at != of_task.end() ? at->second : all;
 }
 
-Result<std::unique_ptr<Streams>> Streams::open(const StreamOptions& options, const std::vector<int>& ranks, int lowest) {
+Result<std::unique_ptr<Streams>> Streams::open(const StreamOptions& options, const std::vector<int>& ranks,
+                                               int lowest) {
   auto streams = std::make_unique<Streams>();
   streams->options_ = options;
   streams->lowest_ = lowest;

@@ -20,9 +20,12 @@ TEST(Frames, TravelInAnyPieces) {
     FrameReader reader;
     std::vector<std::string> taken;
     for (std::size_t at = 0; at < stream.size(); at += step) {
-      ASSERT_TRUE(reader.feed(std::string_view(stream).substr(at, step), [&](FrameKind kind, std::string_view body) {
-                          taken.push_back(str_cat(static_cast<char>(kind), body.size()));
-                        }).ok());
+      ASSERT_TRUE(reader
+                      .feed(std::string_view(stream).substr(at, step),
+                            [&](FrameKind kind, std::string_view body) {
+                              taken.push_back(str_cat(static_cast<char>(kind), body.size()));
+                            })
+                      .ok());
     }
     EXPECT_THAT(taken, ElementsAre("o5", "e0", "x300"));
   }
@@ -48,7 +51,8 @@ TEST(AgentTask, ComesBackAsItWas) {
 }
 
 TEST(WithDevices, AddsThemOnceAndOnlyWhereTheyAreTaken) {
-  EXPECT_THAT(with_devices({"argosy", "train", "lenet"}, 2, 0), ElementsAre("argosy", "train", "--emulate", "2", "lenet"));
+  EXPECT_THAT(with_devices({"argosy", "train", "lenet"}, 2, 0),
+              ElementsAre("argosy", "train", "--emulate", "2", "lenet"));
   EXPECT_THAT(with_devices({"argosy", "train", "lenet"}, 2, 2), ElementsAre("argosy", "train", "--gpus", "2", "lenet"));
   EXPECT_THAT(with_devices({"argosy", "train", "--emulate=3"}, 2, 0), ElementsAre("argosy", "train", "--emulate=3"));
   EXPECT_THAT(with_devices({"argosy", "run", "--", "x", "--gpus"}, 2, 4),
@@ -93,14 +97,15 @@ TEST(EndOfLaunch, FirstHandErrorIsTold) {
 }
 
 TEST(EndOfLaunch, WithoutAnErrorTheLastWordsAreTold) {
-  const LaunchEnd end =
-      end_of_launch({{.rank = 0, .host = "a", .exit = 3, .last_words = "one\nno such file\n"}, {.rank = 1, .host = "b"}}, 0);
+  const LaunchEnd end = end_of_launch(
+      {{.rank = 0, .host = "a", .exit = 3, .last_words = "one\nno such file\n"}, {.rank = 1, .host = "b"}}, 0);
   EXPECT_EQ(end.exit, 3);
   EXPECT_EQ(end.cause.message(), "task 0 (a) ended with exit code 3, its last words: no such file");
 }
 
 TEST(EndOfLaunch, InterruptedIsNoFailure) {
-  const LaunchEnd end = end_of_launch({{.rank = 0, .exit = 75, .ended_by_us = true}, {.rank = 1, .exit = 75, .ended_by_us = true}}, 15);
+  const LaunchEnd end =
+      end_of_launch({{.rank = 0, .exit = 75, .ended_by_us = true}, {.rank = 1, .exit = 75, .ended_by_us = true}}, 15);
   EXPECT_EQ(end.exit, kInterrupted);
   EXPECT_TRUE(end.cause.ok());
   EXPECT_EQ(end_of_launch({{.rank = 0, .exit = 143, .signal = 15, .ended_by_us = true}}, 15).exit, 143);

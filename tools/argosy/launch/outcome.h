@@ -12,13 +12,13 @@ namespace argosy::cli {
 struct TaskOutcome {
   int rank = 0;
   std::string host;
-  int exit = 0;             // 128 + N where signal N ended it
-  int signal = 0;           // that ended it; 0: none
-  bool ended_by_us = false;  // after another had failed, or this program was told to end
-  int order = 0;            // first to end: 0
+  int exit = 0;                  // 128 + N where signal N ended it
+  int signal = 0;                // that ended it; 0: none
+  bool ended_by_us = false;      // after another had failed, or this program was told to end
+  int order = 0;                 // first to end: 0
   nlohmann::ordered_json error;  // as Console writes it; null: it wrote none
-  std::string last_words;   // the end of its standard error
-  std::string agent_words;  // of ssh or the agent
+  std::string last_words;        // the end of its standard error
+  std::string agent_words;       // of ssh or the agent
 
   std::string name() const;  // "task 1 (gpu-b)"
   bool failed() const { return exit != 0; }
