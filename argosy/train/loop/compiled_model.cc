@@ -57,6 +57,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, con
     parallel.devices.push_back(spec.name.to_string());
     parallel.weights.push_back(spec.speed);
   }
+  if (options.tasks != nullptr) parallel.devices = options.tasks->task_devices().names;
   for (const Layers::Input& input : built.inputs) parallel.batch_inputs.push_back(input.placeholder);
   if (built.train.run.valid()) {
     parallel.losses = {built.model.loss};

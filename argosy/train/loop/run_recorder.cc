@@ -130,6 +130,7 @@ Status RunRecorder::finish(std::int64_t step, std::int64_t batch) {
   const std::vector<DeviceSpec>& devices = models_.devices();
   ScalingVerdict& v = report_.verdict;
   v = {.devices = static_cast<int>(devices.size()),
+       .tasks = models_.tasks() != nullptr ? models_.tasks()->size() : 1,
        .batch = batch,
        .samples_per_second = report_.samples_per_second,
        .breakdown = breakdown_.breakdown()};

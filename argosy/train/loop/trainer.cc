@@ -89,9 +89,10 @@ Status Trainer::Impl::open() {
 // An error of one task ends all of them, with the job's first cause.
 Status Trainer::Impl::ended(Status status) {
   if (status.ok() || options_.tasks == nullptr) return status;
-  if (models_.tasks() != nullptr) return models_.tasks()->fail(status);
-  Status cause = options_.tasks->fail(status);
-  return cause.ok() ? status : cause;
+  Status cause = models_.tasks() != nullptr ? models_.tasks()->fail(status) : options_.tasks->fail(status);
+  if (cause.ok() || cause.message() == status.message()) return status;
+  // Another task's: for this one a peer is lost, whatever that one's error was.
+  return unavailable(cause.message()).with_id(std::string(cause.id())).with_where(cause.where()).with_hint(cause.hint());
 }
 
 Status Trainer::Impl::check_tasks_options() const {

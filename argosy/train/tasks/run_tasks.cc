@@ -50,6 +50,8 @@ Result<std::vector<DeviceSpec>> read_devices(const std::string& bytes, int task)
   return devices;
 }
 
+constexpr std::size_t kFirstNumber = 1000;
+
 // Seconds that a collective may take, other tasks' slowness included.
 std::chrono::milliseconds net_timeout() {
   const char* const text = std::getenv("ARGOSY_NET_TIMEOUT");
@@ -102,8 +104,9 @@ Status RunTasks::exchange_devices(const std::vector<DeviceSpec>& own) {
     ARGOSY_ASSIGN_OR_RETURN(const std::string told, job_.store().get(str_cat("train/devices/", task), kMeeting));
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> theirs, read_devices(told, task));
     for (const DeviceSpec& d : theirs) {
+      // Scopes of devices merge part by part, so the graph's names have one part: a number that no host has.
+      task_devices_.names.push_back(str_cat("/device:", d.name.type, ":", kFirstNumber + devices_.size()));
       devices_.push_back(d);
-      task_devices_.names.push_back(d.name.to_string());
       task_devices_.task.push_back(task);
     }
   }

@@ -231,6 +231,7 @@ TEST(TasksTraining, ResnetWithin1e6) {
   const auto expected = train(work, 4, "", nullptr);
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
   const auto reports = train_over(work, 2, 2, "");
+  ASSERT_EQ(reports[1].losses.size(), expected->losses.size());
   for (std::size_t i = 0; i < expected->losses.size(); ++i) {
     EXPECT_NEAR(reports[1].losses[i], expected->losses[i], 1e-6 * std::abs(expected->losses[i])) << i;
   }
