@@ -133,7 +133,8 @@ class Loader::Impl {
     ARGOSY_CHECK(begin >= 0 && begin <= end && end <= plan.examples);
     std::vector<Tensor> some;
     for (const Tensor& t : batch.tensors) some.push_back(t.rows(begin, end));
-    const auto mine = std::span(indices).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    const auto mine =
+        std::span(indices).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     if (begin < end) ARGOSY_RETURN_IF_ERROR(dataset_.fetch(mine, some));
     return batch;
   }

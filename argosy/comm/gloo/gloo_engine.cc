@@ -80,8 +80,7 @@ Result<std::unique_ptr<GlooEngine>> GlooEngine::connect(const NetEngineOptions& 
         .with_where(str_cat("task ", options.rank, " of ", options.size, " at ", options.address))
         .with_hint("argosy cluster check; --net-interface, where hosts have several networks");
   }
-  return std::unique_ptr<GlooEngine>(
-      new GlooEngine(std::move(context), peers, options.timeout));
+  return std::unique_ptr<GlooEngine>(new GlooEngine(std::move(context), peers, options.timeout));
 }
 
 GlooEngine::~GlooEngine() {

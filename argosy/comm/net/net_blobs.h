@@ -61,14 +61,14 @@ class NetBlobs {
  public:
   // `engine` outlives this.
   explicit NetBlobs(NetEngine& engine) : engine_(engine) {}
-  // By task. A meeting of all tasks.
+  // By task. Every task calls it.
   Result<std::vector<std::string>> gather(std::string_view own, std::uint32_t tag);
 
  private:
   NetEngine& engine_;
 };
 
-// Each task's bytes lie in `out` one after another; this task's are there already. A meeting of all tasks.
+// Each task's bytes lie in `out` one after another; this task's are there already. Every task calls it.
 Status gather_in_place(NetEngine& engine, std::byte* out, std::span<const std::size_t> bytes, std::uint32_t tag);
 
 }  // namespace argosy

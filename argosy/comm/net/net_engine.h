@@ -1,6 +1,6 @@
 // NetEngine: moves bytes between the tasks of a group. One implementation is a plug-in (comm/gloo).
 //
-// Every call is a meeting of all tasks, by its tag: the tasks' n-th calls of one kind and tag are one operation. Calls of
+// Every call is a rendezvous of all tasks, by its tag: the tasks' n-th calls of one kind and tag are one operation. Calls of
 // other tags may run at the same time, from other threads, in any order. A call returns when its memory is the caller's
 // again. After an error the engine is of no more use: every later call fails.
 #pragma once
@@ -60,8 +60,8 @@ struct NetAddressBook {
 
 struct NetEngineOptions {
   int rank = 0, size = 1;
-  std::string address;                        // of the network interface that this task is to use: "10.0.0.7"
-  std::string group;                          // prefix of its keys in the book; used once
+  std::string address;  // of the network interface that this task is to use: "10.0.0.7"
+  std::string group;    // prefix of its keys in the book; used once
   NetAddressBook book;
   std::chrono::milliseconds timeout{300'000};  // of every call, and of the connections
 };
@@ -69,7 +69,7 @@ struct NetEngineOptions {
 // What a plug-in exports, with C linkage, as `argosy_net_plugin`. `build` is compared before anything is called.
 struct NetPlugin {
   const char* build;  // net_plugin_build() of the plug-in
-  // Connects the tasks: a meeting of all. Null and an error in `*error` otherwise.
+  // Connects the tasks, all of which must call it. Null and an error in `*error` otherwise.
   NetEngine* (*make)(const NetEngineOptions& options, Status* error);
 };
 inline constexpr char kNetPluginSymbol[] = "argosy_net_plugin";

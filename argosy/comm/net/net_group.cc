@@ -101,13 +101,15 @@ void NetGroup::start(const CollectiveCall& call, Done done) {
   const std::uint32_t tag = tag_of(call);
   CollectiveCall mine = call;
   mine.rank = rank();
-  on_thread([this, mine, tag] { return counted(bytes_of(std::span(&mine, 1)), [&] { return perform(mine, tag); }); },
-            [done = std::move(done)](Status status) { done(status.ok() ? Result<Event>(Event()) : std::move(status)); });
+  on_thread(
+      [this, mine, tag] { return counted(bytes_of(std::span(&mine, 1)), [&] { return perform(mine, tag); }); },
+      [done = std::move(done)](Status status) { done(status.ok() ? Result<Event>(Event()) : std::move(status)); });
 }
 
 Status NetGroup::run_checked(const CollectiveCall& call, const CollectiveOptions& options) {
   if (inside_.exchange(true, std::memory_order_acq_rel)) {
-    return failed_precondition("rank ", rank(), " is already inside a call: one thread at a time").with_id("ARG-COMM-003");
+    return failed_precondition("rank ", rank(), " is already inside a call: one thread at a time")
+        .with_id("ARG-COMM-003");
   }
   CancelLink link(options.cancellation, [&] { abort(options.cancellation->status()); });
   if (link.too_late()) abort(options.cancellation->status());
@@ -140,7 +142,8 @@ Status NetGroup::run_checked(const CollectiveCall& call, const CollectiveOptions
         abort(deadline_exceeded(call.describe(), ": after ", std::chrono::duration<double>(options.timeout).count(),
                                 " s some task of ", size(), " had not come")
                   .with_id("ARG-COMM-002")
-                  .with_hint("look at what the other tasks do: an earlier error, another order of collectives, or slow work"));
+                  .with_hint(
+                      "look at what the other tasks do: an earlier error, another order of collectives, or slow work"));
         mutex.lock();
       }
     }

@@ -29,7 +29,7 @@ Tensor numbers(DType dtype, std::int64_t n, unsigned seed) {
   return t;
 }
 
-bool same_bits(const Tensor& a, const Tensor& b) {
+bool identical(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.bytes() == b.bytes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
@@ -65,9 +65,9 @@ void expect_tree_bits(NetGroup& c, const Shares& shares, DType dtype, const std:
   const Status status = c.all_reduce_shards(mine, shares.back(), out, reduction, {.name = "sum"});
   ASSERT_TRUE(status.ok()) << status.to_string();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    EXPECT_TRUE(same_bits(out[i], expected[i]))
-        << dtype_name(dtype) << " " << reduction_name(reduction) << " of " << sizes[i] << " on rank " << c.rank() << " of "
-        << c.size() << ", shards " << shares[rank] << " to " << shares[rank + 1];
+    EXPECT_TRUE(identical(out[i], expected[i]))
+        << dtype_name(dtype) << " " << reduction_name(reduction) << " of " << sizes[i] << " on rank " << c.rank()
+        << " of " << c.size() << ", shards " << shares[rank] << " to " << shares[rank + 1];
   }
 }
 
@@ -81,7 +81,8 @@ TEST(NetGroup, AllReduceOfShardsHasTheBitsOfTheTree) {
   NEEDS_GLOO();
   for (const int tasks : {1, 2, 3, 4, 5, 8}) {
     spawn_tasks(tasks, [&](NetGroup& c) {
-      for (const std::int64_t n : {0, 1, 7, 5003}) expect_tree_bits(c, one_each(tasks), DType::kFloat32, {n}, Reduction::kSum);
+      for (const std::int64_t n : {0, 1, 7, 5003})
+        expect_tree_bits(c, one_each(tasks), DType::kFloat32, {n}, Reduction::kSum);
       expect_tree_bits(c, one_each(tasks), DType::kFloat32, {1'000'003}, Reduction::kMean);
       expect_tree_bits(c, one_each(tasks), DType::kFloat32, {17, 0, 9001, 1}, Reduction::kSum);
     });
@@ -95,7 +96,8 @@ TEST(NetGroup, EveryDtypeAndReduction) {
     spawn_tasks(tasks, [&](NetGroup& c) {
       for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kInt16, kInt32, kInt64, kUint8, kUint16,
                                 kUint32, kUint64, kComplex64, kComplex128}) {
-        for (const Reduction r : {Reduction::kSum, Reduction::kMean, Reduction::kMin, Reduction::kMax, Reduction::kProd}) {
+        for (const Reduction r :
+             {Reduction::kSum, Reduction::kMean, Reduction::kMin, Reduction::kMax, Reduction::kProd}) {
           if (is_complex(dtype) && r != Reduction::kSum && r != Reduction::kMean) continue;
           for (const std::int64_t n : {3, 5003}) expect_tree_bits(c, one_each(tasks), dtype, {n}, r);
           Shares two;
@@ -135,7 +137,8 @@ TEST(NetGroup, AllReduceAddsInTheOrderOfTheRanks) {
         }
         const Tensor t = numbers(DType::kFloat32, n, static_cast<unsigned>(c.rank()));
         ASSERT_TRUE(c.all_reduce({&t, 1}, Reduction::kSum).ok());
-        EXPECT_EQ(std::memcmp(t.raw(), expected.data(), t.bytes()), 0) << n << " on rank " << c.rank() << " of " << tasks;
+        EXPECT_EQ(std::memcmp(t.raw(), expected.data(), t.bytes()), 0)
+            << n << " on rank " << c.rank() << " of " << tasks;
       }
     });
   }
@@ -149,14 +152,15 @@ TEST(NetGroup, MovesValues) {
       // Rank r has r + 1 elements, all r.
       std::vector<float> own(static_cast<std::size_t>(r) + 1, static_cast<float>(r)), all;
       for (int k = 0; k < tasks; ++k) all.insert(all.end(), static_cast<std::size_t>(k) + 1, static_cast<float>(k));
-      const Tensor in = Tensor::vector(own), out = Tensor::zeros(DType::kFloat32, {static_cast<std::int64_t>(all.size())});
+      const Tensor in = Tensor::vector(own),
+                   out = Tensor::zeros(DType::kFloat32, {static_cast<std::int64_t>(all.size())});
       ASSERT_TRUE(c.all_gather(in, out).ok());
       EXPECT_EQ(std::vector<float>(out.values<float>().begin(), out.values<float>().end()), all);
 
       for (const std::int64_t n : {1, 100'000}) {
         const Tensor t = numbers(DType::kInt32, n, static_cast<unsigned>(r));
         ASSERT_TRUE(c.broadcast({&t, 1}, tasks - 1).ok());
-        EXPECT_TRUE(same_bits(t, numbers(DType::kInt32, n, static_cast<unsigned>(tasks - 1))));
+        EXPECT_TRUE(identical(t, numbers(DType::kInt32, n, static_cast<unsigned>(tasks - 1))));
       }
 
       const Tensor whole = numbers(DType::kFloat32, all.size(), 7), part = Tensor::zeros(DType::kFloat32, {r + 1});
@@ -172,7 +176,8 @@ TEST(NetGroup, MovesValues) {
       }
       const Tensor sent = Tensor::vector(mine), got = Tensor::zeros(DType::kInt64, {tasks});
       ASSERT_TRUE(c.all_to_all(sent, got).ok());
-      EXPECT_EQ(std::vector<std::int64_t>(got.values<std::int64_t>().begin(), got.values<std::int64_t>().end()), theirs);
+      EXPECT_EQ(std::vector<std::int64_t>(got.values<std::int64_t>().begin(), got.values<std::int64_t>().end()),
+                theirs);
 
       if (tasks > 1 && r < 2) {
         const Tensor message = Tensor::scalar(static_cast<double>(r));
@@ -194,8 +199,9 @@ TEST(NetGroup, ValuesOfAnyShapeReachEveryTask) {
   NEEDS_GLOO();
   spawn_tasks(3, [](NetGroup& c) {
     const auto body = [&](std::int64_t rows) {
-      std::vector<Tensor> own = {numbers(DType::kFloat32, c.rank() * rows, static_cast<unsigned>(c.rank())).reshaped({c.rank(), rows}),
-                                 Tensor::scalar(static_cast<std::int64_t>(c.rank()))};
+      std::vector<Tensor> own = {
+          numbers(DType::kFloat32, c.rank() * rows, static_cast<unsigned>(c.rank())).reshaped({c.rank(), rows}),
+          Tensor::scalar(static_cast<std::int64_t>(c.rank()))};
       std::vector<Tensor> all;
       Mutex mutex;
       CondVar ended;
@@ -213,7 +219,8 @@ TEST(NetGroup, ValuesOfAnyShapeReachEveryTask) {
       for (int r = 0; r < 3; ++r) {
         EXPECT_EQ(all[2 * r].shape(), Shape({r, rows}));
         EXPECT_EQ(*all[2 * r + 1].data<std::int64_t>(), r);
-        EXPECT_TRUE(same_bits(all[2 * r], numbers(DType::kFloat32, r * rows, static_cast<unsigned>(r)).reshaped({r, rows})));
+        EXPECT_TRUE(
+            identical(all[2 * r], numbers(DType::kFloat32, r * rows, static_cast<unsigned>(r)).reshaped({r, rows})));
       }
     };
     for (const std::int64_t rows : {1, 2000, 3}) body(rows);
@@ -226,8 +233,9 @@ TEST(NetGroup, TasksThatDisagreeAllGetOneErrorAndGoOn) {
     const Tensor t = Tensor::zeros(DType::kFloat32, {c.rank() == 1 ? 8 : 4});
     const Status status = c.all_reduce({&t, 1}, Reduction::kSum, {.name = "bucket 3"});
     EXPECT_EQ(status.id(), "ARG-COMM-001");
-    EXPECT_THAT(status.message(), HasSubstr("ranks 0, 2: all_reduce(sum) \"bucket 3\" of float[4]; rank 1: all_reduce(sum) "
-                                            "\"bucket 3\" of float[8]"));
+    EXPECT_THAT(status.message(),
+                HasSubstr("ranks 0, 2: all_reduce(sum) \"bucket 3\" of float[4]; rank 1: all_reduce(sum) "
+                          "\"bucket 3\" of float[8]"));
     const Tensor none = Tensor::zeros(DType::kString, {1});
     const Status bad = c.rank() == 2 ? c.broadcast({&none, 1}, 0) : c.barrier();
     EXPECT_EQ(bad.id(), "ARG-COMM-001");
@@ -245,7 +253,8 @@ TEST(NetGroup, ADeadlineEndsTheGroupOnEveryTask) {
       EXPECT_FALSE(c.barrier().ok());
       return;
     }
-    const Status status = c.barrier({.name = "late", .timeout = std::chrono::milliseconds(c.rank() == 0 ? 200 : 30'000)});
+    const Status status =
+        c.barrier({.name = "late", .timeout = std::chrono::milliseconds(c.rank() == 0 ? 200 : 30'000)});
     EXPECT_EQ(status.id(), c.rank() == 0 ? "ARG-COMM-002" : "ARG-COMM-025") << status.to_string();
     EXPECT_LT(seconds_since(began), 5);
     EXPECT_EQ(c.barrier().message(), status.message()) << "the first cause stays";

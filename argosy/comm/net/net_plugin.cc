@@ -68,7 +68,8 @@ Result<std::unique_ptr<NetEngine>> open_gloo(const NetEngineOptions& options) {
   }
   const auto* const plugin = static_cast<const NetPlugin*>(dlsym(library, kNetPluginSymbol));
   if (plugin == nullptr || plugin->build == nullptr || plugin->make == nullptr) {
-    return failed_precondition(file, " is no plug-in of argosy's: it has no ", kNetPluginSymbol).with_id("ARG-COMM-022");
+    return failed_precondition(file, " is no plug-in of argosy's: it has no ", kNetPluginSymbol)
+        .with_id("ARG-COMM-022");
   }
   if (plugin->build != net_plugin_build()) {
     return failed_precondition(file, " belongs to another build: it is for \"", plugin->build, "\", this is \"",

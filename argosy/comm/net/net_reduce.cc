@@ -94,7 +94,8 @@ Status RunOfTensors::find_functions() {
 
 // The sum of the shards of one subtree, tensor after tensor.
 void RunOfTensors::add_subtree(const Subtree& tree, std::byte* to) {
-  const auto first = std::find_if(r_.shards.begin(), r_.shards.end(), [&](const Shard& s) { return s.index == tree.first; });
+  const auto first =
+      std::find_if(r_.shards.begin(), r_.shards.end(), [&](const Shard& s) { return s.index == tree.first; });
   const auto shards = std::span(first, static_cast<std::size_t>(tree.shards()));
   std::vector<const std::byte*> in(shards.size());
   for (std::size_t t = begin_; t < end_; ++t) {
@@ -167,8 +168,8 @@ void RunOfTensors::divide(std::byte* data, std::size_t elements) {
 
 void RunOfTensors::combine_terms(std::vector<Term> terms, std::byte* out, std::size_t elements) {
   std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.tree.first < b.tree.first; });
-  const bool equal = std::all_of(terms.begin(), terms.end(),
-                                 [&](const Term& term) { return term.tree.level == terms[0].tree.level; });
+  const bool equal =
+      std::all_of(terms.begin(), terms.end(), [&](const Term& term) { return term.tree.level == terms[0].tree.level; });
   if (!equal) return combine_unequal(terms, out, elements);
   std::vector<const std::byte*> in;
   for (const Term& term : terms) in.push_back(term.data);

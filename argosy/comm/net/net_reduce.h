@@ -22,14 +22,14 @@
 namespace argosy {
 
 struct NetReduction {
-  std::span<const Shard> shards;             // of this task, ascending by index
+  std::span<const Shard> shards;                  // of this task, ascending by index
   std::span<const std::span<const Tensor>> outs;  // of each of its ranks; equal arrays, apart from each other
   Reduction reduction = Reduction::kSum;
   CombineOrder order = CombineOrder::kTree;  // kChain: one shard a task
   const ReduceLayout* layout = nullptr;      // checked; its entry of this task is subtrees_of() the shards
 };
 
-// A meeting of all tasks. Tensors are in the host's memory.
+// Every task calls it. Tensors are in the host's memory.
 Status reduce_over_tasks(NetEngine& engine, NetScratch& scratch, const NetReduction& reduction, std::uint32_t tag);
 
 }  // namespace argosy

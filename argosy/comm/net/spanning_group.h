@@ -18,10 +18,11 @@
 namespace argosy {
 
 struct SpanningOptions {
-  int size = 1;              // ranks in all
-  int first = 0, here = 1;   // this task's are [first, first + here)
-  std::uint32_t tag = 0;     // below 2^29; the same on all tasks, of no other group at this time
-  Cancellation* cancellation = nullptr;  // the step's: its reason aborts the network's group, too. Outlives this. May be null
+  int size = 1;             // ranks in all
+  int first = 0, here = 1;  // this task's are [first, first + here)
+  std::uint32_t tag = 0;    // below 2^29; the same on all tasks, of no other group at this time
+  Cancellation* cancellation =
+      nullptr;  // the step's: its reason aborts the network's group, too. Outlives this. May be null
 };
 
 // Thread-safe. Each rank makes its collectives in order, one at a time. After an error the group is of no more use.

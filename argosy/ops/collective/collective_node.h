@@ -29,7 +29,8 @@ class CollectiveNode {
 
  private:
   // Where the group's other ranks are other tasks' (task_net.h).
-  void start_over_tasks(KernelContext& c, GroupBackend* backend, const CollectiveCall& call, Communicator::Done done) const;
+  void start_over_tasks(KernelContext& c, GroupBackend* backend, const CollectiveCall& call,
+                        Communicator::Done done) const;
   // What one run brings, until it is over. The call's spans are of these.
   struct Tensors {
     std::vector<Tensor> values;   // inputs; of a broadcast, in place: the root's input or the other ranks' output

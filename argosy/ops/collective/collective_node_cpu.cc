@@ -55,7 +55,8 @@ Result<std::shared_ptr<GroupOfStep>> group_of_step(KernelContext& c, const std::
 // This task's ranks of a group that spans tasks: a resource of the step, by the group's name.
 class SpanningGroupOfStep final : public Resource {
  public:
-  SpanningGroupOfStep(std::shared_ptr<NetGroup> net, const SpanningOptions& options) : group_(std::move(net), options) {}
+  SpanningGroupOfStep(std::shared_ptr<NetGroup> net, const SpanningOptions& options)
+      : group_(std::move(net), options) {}
   std::string describe() const override { return str_cat("some of ", group_.size(), " ranks"); }
   SpanningGroup& group() { return group_; }
 

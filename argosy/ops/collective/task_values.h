@@ -13,10 +13,10 @@
 namespace argosy {
 
 struct TaskValuesSpec {
-  std::string group;                    // equal on all tasks, of no other node
-  std::vector<DType> dtypes;            // of all values, task after task
-  std::vector<PartialShape> shapes;     // likewise, as far as they are known
-  std::vector<std::int64_t> net = {};   // kNetAttr; empty: there is one task
+  std::string group;                   // equal on all tasks, of no other node
+  std::vector<DType> dtypes;           // of all values, task after task
+  std::vector<PartialShape> shapes;    // likewise, as far as they are known
+  std::vector<std::int64_t> net = {};  // kNetAttr; empty: there is one task
 };
 
 // `own` are this task's; the spec's lists hold those of all tasks. Returns the node, one output a value.

@@ -55,8 +55,6 @@ class TaskValuesKernel final : public AsyncKernel {
 
 }  // namespace
 
-void add_kernels_cpu_task_values(KernelRegistry& kernels) {
-  kernels.add("_TaskValues", "cpu", TaskValuesKernel::make);
-}
+void add_kernels_cpu_task_values(KernelRegistry& kernels) { kernels.add("_TaskValues", "cpu", TaskValuesKernel::make); }
 
 }  // namespace argosy

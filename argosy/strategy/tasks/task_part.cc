@@ -11,9 +11,7 @@ namespace argosy {
 int TaskDevices::first(int of_task) const {
   return static_cast<int>(std::find(task.begin(), task.end(), of_task) - task.begin());
 }
-int TaskDevices::count(int of_task) const {
-  return static_cast<int>(std::count(task.begin(), task.end(), of_task));
-}
+int TaskDevices::count(int of_task) const { return static_cast<int>(std::count(task.begin(), task.end(), of_task)); }
 
 Result<TaskPart> TaskPart::make(Graph& graph, const TaskDevices& devices, const std::vector<NodeId>& fed,
                                 const std::vector<Endpoint>& fetched) {
@@ -93,8 +91,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> TaskPart::own_rows(NodeId p
       mine = mine || by == own_;
     }
     if (!mine) continue;
-    const auto shard =
-        shard_batch(batch, n.attrs.get<std::vector<std::int64_t>>("weights"), n.attrs.get_int("index"));
+    const auto shard = shard_batch(batch, n.attrs.get<std::vector<std::int64_t>>("weights"), n.attrs.get_int("index"));
     if (!shard.ok()) return std::nullopt;
     if (shard->first == shard->second) continue;
     begin = std::min(begin, shard->first);

@@ -63,11 +63,11 @@ class TaskPart {
   friend class TaskCutter;
   enum : int { kEveryTask = -1 };
 
-  std::shared_ptr<Graph> global_;     // as it was
-  std::vector<int> owner_;            // by node of it; kEveryTask
-  std::map<Endpoint, int> exchange_;  // of values that travel: the position in exchanges_
-  std::map<Endpoint, Endpoint> mirror_;  // what a task reads in place of another's value
-  std::vector<NodeId> exchanges_;        // nodes _TaskValues
+  std::shared_ptr<Graph> global_;                      // as it was
+  std::vector<int> owner_;                             // by node of it; kEveryTask
+  std::map<Endpoint, int> exchange_;                   // of values that travel: the position in exchanges_
+  std::map<Endpoint, Endpoint> mirror_;                // what a task reads in place of another's value
+  std::vector<NodeId> exchanges_;                      // nodes _TaskValues
   std::map<std::string, std::vector<NodeId>> groups_;  // collectives of several ranks
   std::string program_;
   int own_ = 0, collectives_ = 0;

@@ -83,7 +83,8 @@ TEST(TaskPart, ReadsTheRowsOfItsShards) {
     ASSERT_TRUE(part.ok());
     const auto rows = part->own_rows(g.x.node(), 7);
     ASSERT_TRUE(rows.has_value());
-    EXPECT_EQ(*rows, own == 0 ? std::pair(std::int64_t{0}, std::int64_t{4}) : std::pair(std::int64_t{4}, std::int64_t{7}));
+    EXPECT_EQ(*rows,
+              own == 0 ? std::pair(std::int64_t{0}, std::int64_t{4}) : std::pair(std::int64_t{4}, std::int64_t{7}));
   }
   // A node that every task has reads all of them.
   TwoShards g;
@@ -96,7 +97,9 @@ TEST(TaskPart, ReadsTheRowsOfItsShards) {
 TEST(TaskPart, TheProgramIsTheSameOnEveryTask) {
   TwoShards a, b, c;
   c.graph.add("Neg", {c.x});
-  const auto of = [](TwoShards& g, int own) { return TaskPart::make(g.graph, two_tasks(own), {g.x.node()}, {})->program(); };
+  const auto of = [](TwoShards& g, int own) {
+    return TaskPart::make(g.graph, two_tasks(own), {g.x.node()}, {})->program();
+  };
   const std::string first = of(a, 0);
   EXPECT_EQ(first, of(b, 1));
   EXPECT_NE(first, of(c, 1));

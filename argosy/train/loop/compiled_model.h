@@ -112,8 +112,8 @@ class CompiledModel {
   std::vector<std::string> mirrored_names_;
   std::vector<std::unique_ptr<Session::Callable>> mirrors_;
   std::optional<std::vector<MemoryForecast>> first_values_;
-  std::shared_ptr<RunTasks> tasks_;   // null: this process alone
-  std::optional<TaskPart> part_;      // with tasks
+  std::shared_ptr<RunTasks> tasks_;  // null: this process alone
+  std::optional<TaskPart> part_;     // with tasks
 };
 
 // By device: the larger of two forecasts.

@@ -92,7 +92,10 @@ Status Trainer::Impl::ended(Status status) {
   Status cause = models_.tasks() != nullptr ? models_.tasks()->fail(status) : options_.tasks->fail(status);
   if (cause.ok() || cause.message() == status.message()) return status;
   // Another task's: for this one a peer is lost, whatever that one's error was.
-  return unavailable(cause.message()).with_id(std::string(cause.id())).with_where(cause.where()).with_hint(cause.hint());
+  return unavailable(cause.message())
+      .with_id(std::string(cause.id()))
+      .with_where(cause.where())
+      .with_hint(cause.hint());
 }
 
 Status Trainer::Impl::check_tasks_options() const {
@@ -100,7 +103,8 @@ Status Trainer::Impl::check_tasks_options() const {
   const auto refuse = [](std::string_view what, std::string_view instead) {
     return unimplemented(what, " over several tasks").with_id("ARG-CLUSTER-062").with_hint(std::string(instead));
   };
-  if (options_.check_steps > 0) return refuse("comparing steps with one device's", "leave out --check and --check-strategy");
+  if (options_.check_steps > 0)
+    return refuse("comparing steps with one device's", "leave out --check and --check-strategy");
   return ok_status();
 }
 

@@ -144,8 +144,8 @@ std::string ScalingVerdict::to_string() const {
   std::string text = str_cat("verdict  ", devices, devices == 1 ? " device: " : " devices: ", rate(samples_per_second),
                              " samples/s\n");
   if (tasks > 1 && std::isfinite(on_tasks(2 * tasks))) {
-    text += str_cat("  hosts   ", tasks, " tasks: ", percent(breakdown.all_reduce), " of a step waits for sums; ", 2 * tasks,
-                    " tasks would give ", fixed(on_tasks(2 * tasks), 2), "x, ", tasks / 2,
+    text += str_cat("  hosts   ", tasks, " tasks: ", percent(breakdown.all_reduce), " of a step waits for sums; ",
+                    2 * tasks, " tasks would give ", fixed(on_tasks(2 * tasks), 2), "x, ", tasks / 2,
                     tasks / 2 == 1 ? " task " : " tasks ", fixed(on_tasks(tasks / 2), 2), "x (predicted)\n");
   }
   if (!not_measured.empty()) {

@@ -157,8 +157,9 @@ TEST(Verdict, PredictsTwiceAndHalfTheHosts) {
   EXPECT_DOUBLE_EQ(v.on_tasks(4), 1 / (0.425 + 0.15 + 0.05));
   EXPECT_DOUBLE_EQ(v.on_tasks(1), 1 / (1.7 + 0.05));
   v.not_measured = "one task";
-  EXPECT_NE(v.to_string().find("2 tasks: 10 % of a step waits for sums; 4 tasks would give 1.60x, 1 task 0.57x (predicted)"),
-            std::string::npos)
+  EXPECT_NE(
+      v.to_string().find("2 tasks: 10 % of a step waits for sums; 4 tasks would give 1.60x, 1 task 0.57x (predicted)"),
+      std::string::npos)
       << v.to_string();
 }
 

@@ -13,7 +13,7 @@ namespace argosy {
 
 namespace {
 
-constexpr std::chrono::milliseconds kMeeting{300'000};
+constexpr std::chrono::milliseconds kRendezvous{300'000};
 // Tags of what is no part of a step. Numbers of a step's collectives begin at 0.
 constexpr std::uint32_t kFromFirst = 0x1fff'0000, kVote = 0x1fff'0001;
 
@@ -46,7 +46,8 @@ Result<std::vector<DeviceSpec>> read_devices(const std::string& bytes, int task)
     d.name.task = task;
     devices.push_back(std::move(d));
   }
-  if (devices.empty()) return failed_precondition("task ", task, " has no device to train on").with_id("ARG-CLUSTER-064");
+  if (devices.empty())
+    return failed_precondition("task ", task, " has no device to train on").with_id("ARG-CLUSTER-064");
   return devices;
 }
 
@@ -57,7 +58,7 @@ std::chrono::milliseconds net_timeout() {
   const char* const text = std::getenv("ARGOSY_NET_TIMEOUT");
   double seconds = 0;
   if (text != nullptr) std::from_chars(text, text + std::string_view(text).size(), seconds);
-  if (!(seconds > 0 && seconds < 1e6)) return kMeeting;
+  if (!(seconds > 0 && seconds < 1e6)) return kRendezvous;
   return std::chrono::milliseconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds * 1000)));
 }
 
@@ -101,7 +102,7 @@ Status RunTasks::exchange_devices(const std::vector<DeviceSpec>& own) {
   for (const DeviceSpec& d : own) task_devices_.local.push_back(d.name.to_string());
   ARGOSY_RETURN_IF_ERROR(job_.store().put(str_cat("train/devices/", rank()), write_devices(own)));
   for (int task = 0; task < size(); ++task) {
-    ARGOSY_ASSIGN_OR_RETURN(const std::string told, job_.store().get(str_cat("train/devices/", task), kMeeting));
+    ARGOSY_ASSIGN_OR_RETURN(const std::string told, job_.store().get(str_cat("train/devices/", task), kRendezvous));
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> theirs, read_devices(told, task));
     for (const DeviceSpec& d : theirs) {
       // Scopes of devices merge part by part, so the graph's names have one part: a number that no host has.
@@ -117,8 +118,7 @@ Status RunTasks::connect() {
   JobTasks* const job = &job_;
   const NetAddressBook book{
       .put = [job](std::string_view key, std::string_view value) { return job->store().put(key, value); },
-      .get = [job](std::string_view key,
-                   std::chrono::milliseconds timeout) { return job->store().get(key, timeout); }};
+      .get = [job](std::string_view key, std::chrono::milliseconds timeout) { return job->store().get(key, timeout); }};
   ARGOSY_ASSIGN_OR_RETURN(auto engine, open_gloo({.rank = rank(),
                                                   .size = size(),
                                                   .address = job_.local_address(),
@@ -154,7 +154,8 @@ Status RunTasks::agree(std::string_view what, const std::string& lines) {
     hashes.append(reinterpret_cast<const char*>(&hash), sizeof hash);
   }
   ARGOSY_ASSIGN_OR_RETURN(const auto by_task, net_->gather_texts(hashes, what));
-  const auto other = std::find_if(by_task.begin(), by_task.end(), [&](const std::string& h) { return h != by_task[0]; });
+  const auto other =
+      std::find_if(by_task.begin(), by_task.end(), [&](const std::string& h) { return h != by_task[0]; });
   if (other == by_task.end()) return internal_error("hashes of ", what, " differ, and those of its lines do not");
   const auto differs = std::mismatch(by_task[0].begin(), by_task[0].end(), other->begin(), other->end());
   const std::size_t line = static_cast<std::size_t>(differs.first - by_task[0].begin()) / sizeof(std::uint64_t);

@@ -26,7 +26,7 @@ namespace argosy {
 // Used by one thread, but for what says otherwise.
 class RunTasks {
  public:
-  // A meeting of all tasks. `own`: the devices that this task trains on. `job` outlives this.
+  // Every task calls it. `own`: the devices that this task trains on. `job` outlives this.
   static Result<std::shared_ptr<RunTasks>> make(JobTasks& job, const std::vector<DeviceSpec>& own);
   ~RunTasks();
 

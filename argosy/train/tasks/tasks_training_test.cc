@@ -66,8 +66,8 @@ class Folder {
   std::string path_;
 };
 
-Result<TrainReport> train(const Work& work, int devices, const std::string& folder, JobTasks* tasks, bool resume = false,
-                          std::function<bool(const TrainProgress&)> progress = {}) {
+Result<TrainReport> train(const Work& work, int devices, const std::string& folder, JobTasks* tasks,
+                          bool resume = false, std::function<bool(const TrainProgress&)> progress = {}) {
   TrainerOptions options{.optimizer = adam(0.001),
                          .reproducible = work.reproducible,
                          .batch = work.batch,
@@ -82,8 +82,8 @@ Result<TrainReport> train(const Work& work, int devices, const std::string& fold
   options.devices.devices = options.devices.emulate = str_cat(devices);
   ARGOSY_ASSIGN_OR_RETURN(options.strategy, StrategySpec::parse(work.strategy));
   const int size = work.model == "resnet" ? 16 : 28;
-  ARGOSY_ASSIGN_OR_RETURN(const auto data,
-                          data::open_dataset("synthetic", {.image_size = size, .channels = 1, .examples = work.examples}));
+  ARGOSY_ASSIGN_OR_RETURN(
+      const auto data, data::open_dataset("synthetic", {.image_size = size, .channels = 1, .examples = work.examples}));
   ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(builder(work), options));
   return trainer->fit(*data, work.test ? data.get() : nullptr);
 }
@@ -179,9 +179,8 @@ TEST(TasksTraining, AnInterruptOfOneTaskStopsAllAfterOneStep) {
   const Work work{.steps = 1000, .test = false};
   std::vector<std::int64_t> steps(2);
   run_job(2, [&](JobTasks& job) {
-    const auto report = train(work, 1, folder.path(), &job, false, [&](const TrainProgress& p) {
-      return job.rank() == 0 || p.step < 4;
-    });
+    const auto report = train(work, 1, folder.path(), &job, false,
+                              [&](const TrainProgress& p) { return job.rank() == 0 || p.step < 4; });
     ASSERT_TRUE(report.ok()) << report.status().to_string();
     EXPECT_TRUE(report->interrupted);
     steps[static_cast<std::size_t>(job.rank())] = report->steps;

@@ -6,7 +6,6 @@
 
 #include "argosy/cluster/environment/find_place.h"
 #include "argosy/cluster/member.h"
-#include "argosy/device/gpu_discovery.h"
 #include "tools/argosy/version.h"
 
 namespace argosy::cli {
@@ -20,7 +19,8 @@ void take_own_cores(const JobPlace& place) {
   if (place.local_size < 2 || sched_getaffinity(0, sizeof all, &all) != 0) return;
   const int cores = CPU_COUNT(&all);
   if (cores < place.local_size) return;
-  const int begin = cores * place.local_rank / place.local_size, end = cores * (place.local_rank + 1) / place.local_size;
+  const int begin = cores * place.local_rank / place.local_size,
+            end = cores * (place.local_rank + 1) / place.local_size;
   int seen = 0;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (!CPU_ISSET(core, &all)) continue;

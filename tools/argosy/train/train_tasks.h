@@ -17,7 +17,7 @@ namespace argosy::cli {
 // Where this process stands, by its environment. Several tasks on a host share its cores: call it before threads start.
 Result<JobPlace> take_place();
 
-// Null for a job of one. Waits for all tasks. ARG-CLUSTER-062, ARG-CLUSTER-063: what several tasks cannot do.
+// Null for a job of one. Waits for all tasks. UNIMPLEMENTED ARG-CLUSTER-062: what several tasks cannot do.
 Result<std::unique_ptr<JobTasks>> join_training(const JobPlace& place, const TrainChoices& choices, Console& console);
 
 // [{"task": 0, "host": …, "devices": […]}]. `devices`: of all tasks, as Trainer::devices() has them.
