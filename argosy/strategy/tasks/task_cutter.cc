@@ -233,7 +233,7 @@ Result<TaskPart> TaskCutter::run(const std::vector<Endpoint>& fetched) {
   ARGOSY_RETURN_IF_ERROR(keep_own());
   part_.owner_ = owners_;
   part_.exchange_ = exchange_of_;
-  part_.collectives_ = next_number_;
+  part_.collectives_ = next_number_ - devices_.first_number;
   return std::move(part_);
 }
 

@@ -16,7 +16,7 @@ inline bool has_effect(const OpDef& op) { return op.stateful || op.has_ref_input
 class TaskCutter {
  public:
   TaskCutter(Graph& graph, const TaskDevices& devices, const std::vector<NodeId>& fed)
-      : graph_(graph), devices_(devices), fed_(fed) {}
+      : graph_(graph), devices_(devices), fed_(fed), next_number_(devices.first_number) {}
   Result<TaskPart> run(const std::vector<Endpoint>& fetched);
 
  private:
@@ -50,7 +50,7 @@ class TaskCutter {
   std::vector<Exchange> exchanges_;
   std::map<Endpoint, int> exchange_of_;
   std::map<std::string, int> number_of_group_;
-  int next_number_ = 0;
+  int next_number_;
 };
 
 }  // namespace argosy

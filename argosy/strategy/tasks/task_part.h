@@ -32,6 +32,7 @@ struct TaskDevices {
   std::vector<int> task;           // of each, ascending from 0, none left out
   int own = 0;                     // this task
   std::vector<std::string> local;  // what this task's session calls its own, in their order: "/device:GPU:0"
+  int first_number = 0;            // of the graph's collectives; those of graphs that run in turn must differ
 
   int tasks() const { return task.empty() ? 1 : task.back() + 1; }
   int first(int of_task) const;  // the position of its first device

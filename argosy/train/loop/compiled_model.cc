@@ -118,7 +118,7 @@ Status CompiledModel::take_part(const std::string& what) {
   for (const Value& v : sample_images_) fetched.push_back(v.endpoint());
   std::vector<NodeId> fed;
   for (const Value& v : fed_inputs()) fed.push_back(v.node());
-  ARGOSY_ASSIGN_OR_RETURN(part_, TaskPart::make(parallel_.graph(), tasks_->task_devices(), fed, fetched));
+  ARGOSY_ASSIGN_OR_RETURN(part_, TaskPart::make(parallel_.graph(), tasks_->devices_of_next_graph(), fed, fetched));
   return tasks_->agree(what, part_->program());
 }
 

@@ -132,6 +132,13 @@ Status RunTasks::connect() {
   return ok_status();
 }
 
+TaskDevices RunTasks::devices_of_next_graph() {
+  constexpr int kMostCollectives = 1 << 16;  // of a graph
+  TaskDevices devices = task_devices_;
+  devices.first_number = graphs_++ * kMostCollectives;
+  return devices;
+}
+
 Status RunTasks::serve(DeviceSet& device_set) const {
   for (int d = 0; d < device_set.size(); ++d) ARGOSY_RETURN_IF_ERROR(set_task_net(device_set.resources(d), net_));
   return ok_status();

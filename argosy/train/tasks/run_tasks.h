@@ -39,6 +39,8 @@ class RunTasks {
   // Of all tasks, in their order: "/job:train/replica:0/task:1/device:GPU:0".
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   const TaskDevices& task_devices() const { return task_devices_; }
+  // The same for the next graph, whose collectives have numbers of their own. Every task makes its graphs in one order.
+  TaskDevices devices_of_next_graph();
   bool is_own(std::size_t device) const { return task_devices_.task[device] == rank(); }
   // Kernels of this device set find the group.
   Status serve(DeviceSet& device_set) const;
@@ -72,6 +74,7 @@ class RunTasks {
   std::shared_ptr<NetGroup> net_;
   std::vector<DeviceSpec> devices_;
   TaskDevices task_devices_;
+  int graphs_ = 0;
   std::shared_ptr<Vote> vote_;  // null: none is cast
 };
 
