@@ -40,15 +40,21 @@ JobStatus status_of(const v1::StatusResponse& message) {
 
 Result<JobStatus> ask_status(const std::string& address, const JobToken& token) {
   ARGOSY_ASSIGN_OR_RETURN(const HostPort to, HostPort::parse(address));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> ips, resolve(to.host));
-  const auto tried = try_connection(ips[0], to.port, kTimeout);
+  const auto ips = resolve(to.host);
+  if (!ips.ok()) {
+    return not_found("host ", to.host, ": ", ips.status().message())
+        .with_id("ARG-CLUSTER-047")
+        .with_where("argosy status")
+        .with_hint(ips.status().hint());
+  }
+  const auto tried = try_connection(ips->front(), to.port, kTimeout);
   if (!tried.ok()) {
     return not_found("no job at ", address, ": ", tried.status().message())
         .with_id("ARG-CLUSTER-054")
         .with_where("argosy status")
         .with_hint("the address that task 0 printed");
   }
-  CoordinatorClient client(HostPort{ips[0], to.port}.to_string(), token);
+  CoordinatorClient client(HostPort{ips->front(), to.port}.to_string(), token);
   v1::StatusResponse response;
   const Status asked = client.call("Status", v1::StatusRequest(), response, kTimeout);
   if (asked.ok()) return status_of(response);
