@@ -17,6 +17,7 @@ This page is the program's own help. `scripts/docs_reference.py --write` makes i
 NUMBERED = re.compile(r"\bARG-[A-Z]+-\d{3}\b")
 GENERAL = re.compile(r'(?<!starts_with\()"(ARG-[A-Z]+)"')
 CPP_READS = (re.compile(r'\b(?:getenv|environment|from_environment|set_in_environment|forced|text)\("([A-Z][A-Z0-9_]+)"'),
+             re.compile(r'\b(?:text_of|has|number_of|number_or)\(environment, "([A-Z][A-Z0-9_]+)"'),
              re.compile(r'(?<!setenv\()"(ARGOSY_[A-Z0-9_]+)"'))
 CPP_LISTS = re.compile(r"for \(const char\* \w+ : \{([^}]*)\}\) \{?\s*(?:if|const)[^;]{0,80}(?:getenv|text)\(")
 PYTHON_READS = re.compile(r"""os\.environ(?:\.get\(["']([A-Z][A-Z0-9_]+)["']|\[["']([A-Z][A-Z0-9_]+)["']\](?! = ))""")

@@ -16,7 +16,7 @@ namespace argosy {
 struct JobTask {
   int rank = 0;
   std::string host;                  // its name, for people
-  std::string address;               // "host:port" of its coordinator or member port
+  std::string address;               // "host:port"; of task 0 where its coordinator listens, else port 0: nobody does
   std::uint64_t incarnation = 0;     // random, drawn when its process started
   std::vector<std::string> devices;  // what it trains on, by request name: "gpu:0"
 };

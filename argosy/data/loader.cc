@@ -125,7 +125,17 @@ class Loader::Impl {
       ARGOSY_ASSIGN_OR_RETURN(Tensor t, Tensor::allocate(c.dtype, c.shape.inserted(0, plan.examples), memory_));
       batch.tensors.push_back(std::move(t));
     }
-    ARGOSY_RETURN_IF_ERROR(dataset_.fetch(indices, batch.tensors));
+    if (!options_.rows) {
+      ARGOSY_RETURN_IF_ERROR(dataset_.fetch(indices, batch.tensors));
+      return batch;
+    }
+    const auto [begin, end] = options_.rows(plan.examples);
+    ARGOSY_CHECK(begin >= 0 && begin <= end && end <= plan.examples);
+    std::vector<Tensor> some;
+    for (const Tensor& t : batch.tensors) some.push_back(t.rows(begin, end));
+    const auto mine =
+        std::span(indices).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    if (begin < end) ARGOSY_RETURN_IF_ERROR(dataset_.fetch(mine, some));
     return batch;
   }
 

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "argosy/data/dataset.h"
@@ -35,6 +37,9 @@ struct LoaderOptions {
   Cursor start = {};         // of the first batch
   int threads = 1;           // that read examples
   int prefetch = 3;          // batches made or being made before they are asked for, at least 1
+  // Of a batch of so many examples the rows [begin, end) that are read; what the others hold nobody may look at. Batches,
+  // their order and cursors are those of all examples. Empty: all rows.
+  std::function<std::pair<std::int64_t, std::int64_t>(std::int64_t examples)> rows = {};
 };
 
 // What a step is fed with.

@@ -1,5 +1,5 @@
 """PyTorch over several processes of one machine, by gloo. peer_ranks.py train MODEL BATCH OPTIMIZER SECONDS |
-bits STEPS BATCH COUNTS MODEL... | batches STEPS.
+bits STEPS BATCH COUNTS MODEL... | batches STEPS | sum BYTES SECONDS.
 
 Then words key=value (work.Choices): ranks=4, wrap=ddp|zero|fsdp2, accumulate=4, sizes. wrap=ddp: every rank has all of
 the optimizer's state; zero: DistributedDataParallel with ZeroRedundancyOptimizer; fsdp2: fully_shard of every layer.
@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import time
 
 import numpy as np
 import torch
@@ -229,6 +230,27 @@ def batches(choices, steps, tolerance=1e-5):
     on_ranks(ranks, of_rank)
 
 
+def summed(choices, size, seconds):
+    """Times of an all-reduce of so many bytes, those of the slowest rank."""
+    size = int(size)
+    repeats = 100 if size < 1 << 16 else 10 if size < 8 << 20 else 1
+
+    def of_rank(rank):
+        value, times, began = torch.zeros(size // 4), [], time.perf_counter()
+        more = True
+        while more:
+            dist.barrier()
+            start = time.perf_counter()
+            for _ in range(repeats):
+                dist.all_reduce(value)
+            times.append(agreed((time.perf_counter() - start) / repeats, dist.ReduceOp.MAX))
+            more = agreed(time.perf_counter() - began < float(seconds) or len(times) < 5) != 0
+        if rank == 0:
+            work.tell("sum", "us", [1e6 * t for t in times[1:]])
+
+    on_ranks(choices.ranks, of_rank)
+
+
 if __name__ == "__main__":
     given, chosen = work.split_words(sys.argv[2:])
-    {"train": train, "bits": bits, "batches": batches}[sys.argv[1]](chosen, *given)
+    {"train": train, "bits": bits, "batches": batches, "sum": summed}[sys.argv[1]](chosen, *given)

@@ -80,6 +80,7 @@ std::vector<Value> scale_gradient(GradContext& g) { return {scale_nonempty(g.dy(
 }  // namespace
 
 void define_shard_collectives(OpRegistry& ops);
+void define_task_values(OpRegistry& ops);
 
 static void add_collective_ops(OpRegistry& ops) {
   define_named_groups(ops);
@@ -132,6 +133,7 @@ static void add_collective_ops(OpRegistry& ops) {
 
 void define_collective(OpRegistry& ops) {
   with_sharding(ops, add_collective_ops, {}, "whole: its group is made by hand, or by lowering");
+  define_task_values(ops);
 }
 
 Value shard_batch(Value x, const Int64s& weights, std::int64_t index, std::string_view name) {

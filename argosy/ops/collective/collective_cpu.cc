@@ -10,6 +10,7 @@
 namespace argosy {
 
 void add_kernels_cpu_all_reduce(KernelRegistry& kernels);
+void add_kernels_cpu_task_values(KernelRegistry& kernels);
 void add_kernels_cpu_named_groups(KernelRegistry& kernels);
 
 namespace {
@@ -155,6 +156,7 @@ void add_kernels_cpu_collective(KernelRegistry& kernels) {
   kernels.add("_LocalSize", "cpu", make<LocalSize>);
   kernels.add("_ScaleNonempty", "cpu", scale_nonempty_kernel);
   add_kernels_cpu_all_reduce(kernels);
+  add_kernels_cpu_task_values(kernels);
   add_kernels_cpu_named_groups(kernels);
 }
 

@@ -28,6 +28,9 @@ class CollectiveNode {
   bool divides() const { return divides_; }
 
  private:
+  // Where the group's other ranks are other tasks' (task_net.h).
+  void start_over_tasks(KernelContext& c, GroupBackend* backend, const CollectiveCall& call,
+                        Communicator::Done done) const;
   // What one run brings, until it is over. The call's spans are of these.
   struct Tensors {
     std::vector<Tensor> values;   // inputs; of a broadcast, in place: the root's input or the other ranks' output
@@ -57,6 +60,7 @@ class CollectiveNode {
   CollectiveCall call_;                // but for the tensors
   std::vector<std::int64_t> shards_;   // of a reduction: whose contributions the inputs are, shard after shard
   std::vector<std::int64_t> weights_;  // of the ranks' shards, where they hold shards
+  std::vector<std::int64_t> net_;      // kNetAttr; empty: all ranks are this process's
   int dim_ = 0;                        // of an all-to-all: the axis along which they do
   bool divides_ = false;
   std::optional<PartialShape> shape_;  // of what a receiver gets, where an attribute says so

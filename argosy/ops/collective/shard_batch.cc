@@ -62,4 +62,12 @@ ChunkEnds chunk_ends(std::int64_t examples, int chunks) {
   return ends;
 }
 
+RowsRead rows_read_by(std::string_view op) {
+  if (op == "_ShardBatch") return RowsRead::kShard;
+  for (const std::string_view sizes : {"_ShardWeight", "Shape", "Size", "Rank"}) {
+    if (op == sizes) return RowsRead::kNone;
+  }
+  return RowsRead::kAll;
+}
+
 }  // namespace argosy

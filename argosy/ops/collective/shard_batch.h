@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "argosy/base/status.h"
@@ -16,5 +17,13 @@ namespace argosy {
 // a product beyond int64.
 Result<std::pair<std::int64_t, std::int64_t>> shard_batch(std::int64_t batch, std::span<const std::int64_t> weights,
                                                           std::int64_t index);
+
+// What a node reads of the rows of its first input.
+enum class RowsRead : std::uint8_t {
+  kAll,    // or nobody knows
+  kShard,  // those of the shard that its attributes name
+  kNone,   // it asks for the shape alone
+};
+RowsRead rows_read_by(std::string_view op);
 
 }  // namespace argosy

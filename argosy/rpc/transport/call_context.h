@@ -12,6 +12,16 @@
 
 namespace argosy::tf {
 
+// A call that is answered after its handler has returned. Its owner answers once; destroyed without an answer, the call
+// ends with CANCELLED. Thread-safe.
+class OpenCall {
+ public:
+  virtual ~OpenCall() = default;
+  // As CallContext::cancellation(): who owns the call must answer when it is cancelled.
+  virtual Cancellation& cancellation() = 0;
+  virtual void answer(Result<std::vector<WirePiece>> reply) = 0;
+};
+
 // Lives as long as the handler runs. Threads: give_up() and cancellation() from any, the rest from the handler's.
 class CallContext {
  public:
@@ -24,6 +34,9 @@ class CallContext {
   virtual void expect_duration(std::int64_t typical_nanos) = 0;
   // Answers the call now, while the handler still works. The handler's own reply is dropped.
   virtual void give_up(Result<std::vector<WirePiece>> reply) { (void)reply; }
+  // The call stays open when the handler returns, whose own reply is dropped. The request goes when it returns. Null:
+  // this transport cannot do it.
+  virtual std::shared_ptr<OpenCall> keep_open() { return nullptr; }
   // The caller's connection. Null: the transport cannot tell when the caller is gone.
   virtual std::shared_ptr<const ClientLink> client() { return nullptr; }
 };

@@ -1,6 +1,7 @@
 #include "argosy/rpc/transport/grpc_call.h"
 
 #include "argosy/base/sanitizers.h"
+#include "argosy/rpc/transport/rpc_bytes.h"
 
 namespace argosy::tf {
 
@@ -8,23 +9,6 @@ namespace {
 
 // Decoding this much takes longer than waking a thread.
 constexpr std::size_t kLargeBytes = 256 << 10;
-
-grpc::Slice to_slice(WirePiece piece) {
-  if (!piece.tensor.valid() && piece.bytes.size() < 4096) return grpc::Slice(piece.bytes.data(), piece.bytes.size());
-  auto* const held = new WirePiece(std::move(piece));
-  const std::string_view view = held->view();
-  return grpc::Slice(
-      const_cast<char*>(view.data()), view.size(), [](void* what) { delete static_cast<WirePiece*>(what); }, held);
-}
-
-grpc::ByteBuffer to_buffer(std::vector<WirePiece> pieces) {
-  std::vector<grpc::Slice> slices;
-  slices.reserve(pieces.size());
-  for (WirePiece& piece : pieces) slices.push_back(to_slice(std::move(piece)));
-  return grpc::ByteBuffer(slices.data(), slices.size());
-}
-
-std::string_view view(const grpc::Slice& slice) { return {reinterpret_cast<const char*>(slice.begin()), slice.size()}; }
 
 }  // namespace
 
@@ -92,17 +76,37 @@ void GrpcCall::arrived() {
   if (request_.Length() == 0) {
     status = handler_.serve(method_, WireReader(), *this, response);
   } else if (request_.TrySingleSlice(&single).ok()) {
-    const std::string_view pieces[] = {view(single)};
+    const std::string_view pieces[] = {view_of(single)};
     status = handler_.serve(method_, WireReader(pieces), *this, response);
   } else {
     std::vector<grpc::Slice> slices;
     status = request_.Dump(&slices);
     std::vector<std::string_view> pieces;
-    for (const grpc::Slice& slice : slices) pieces.push_back(view(slice));
+    for (const grpc::Slice& slice : slices) pieces.push_back(view_of(slice));
     if (status.ok()) status = handler_.serve(method_, WireReader(pieces), *this, response);
   }
   request_.Clear();
-  answer(status, std::move(response));
+  if (!kept_) answer(status, std::move(response));
+}
+
+class GrpcCall::Kept final : public OpenCall {
+ public:
+  explicit Kept(GrpcCall& call) : call_(call) {}
+  ~Kept() override {
+    if (!call_.answered_.load(std::memory_order_acquire)) answer(cancelled("the server dropped the call"));
+    call_.release();
+  }
+  Cancellation& cancellation() override { return call_.cancellation_; }
+  void answer(RpcReply reply) override { call_.give_up(std::move(reply)); }
+
+ private:
+  GrpcCall& call_;
+};
+
+std::shared_ptr<OpenCall> GrpcCall::keep_open() {
+  pending_.fetch_add(1, std::memory_order_relaxed);
+  kept_ = true;
+  return std::make_shared<Kept>(*this);
 }
 
 void GrpcCall::give_up(RpcReply reply) {

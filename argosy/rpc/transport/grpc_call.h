@@ -61,9 +61,11 @@ class GrpcCall final : public CallContext {
   Cancellation& cancellation() override { return cancellation_; }
   void expect_duration(std::int64_t typical_nanos) override;
   void give_up(RpcReply reply) override;
+  std::shared_ptr<OpenCall> keep_open() override;
   std::shared_ptr<const ClientLink> client() override;
 
  private:
+  class Kept;
   GrpcCall(int method, GrpcCallHandler& handler) : method_(method), handler_(handler) {}
   void arrived();
   void answer(const grpc::Status& status, std::vector<WirePiece> response);
@@ -77,6 +79,7 @@ class GrpcCall final : public CallContext {
   GrpcEvent arrived_{this, GrpcEvent::kArrived}, over_{this, GrpcEvent::kOver}, sent_{this, GrpcEvent::kSent};
   std::atomic<int> pending_{3};  // once it has arrived: the thread that serves it, two events to come
   std::atomic<bool> answered_{false};
+  bool kept_ = false;  // the handler's thread alone: an OpenCall answers
   Cancellation cancellation_;
   Pollers* pollers_ = nullptr;
 };

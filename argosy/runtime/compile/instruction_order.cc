@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "argosy/base/memory/huge_pages.h"
+#include "argosy/ops/collective/net_attr.h"
 #include "argosy/runtime/compile/schedule.h"
 #include "argosy/runtime/compile/turn_marks.h"
 
@@ -14,6 +15,12 @@ namespace argosy {
 namespace {
 
 using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+// Of a collective: the number of its group among those that have ranks on other tasks; -1: it has none.
+std::int32_t number_over_tasks(const Node& n) {
+  const auto* net = n.attrs.find_as<std::vector<std::int64_t>>(kNetAttr);
+  return net != nullptr && !net->empty() ? static_cast<std::int32_t>(net->front()) : -1;
+}
 
 // What the scheduler wants to know of an instruction.
 class OrderFinder {
@@ -93,7 +100,8 @@ class OrderFinder {
                  .last = is_fetched_copy(i),
                  .after = instructions_.after[i],
                  .group = groups_[i],
-                 .turn = turn_of(instructions_, static_cast<std::int32_t>(i)).number};
+                 .turn = turn_of(instructions_, static_cast<std::int32_t>(i)).number,
+                 .over_tasks = groups_[i] != 0 ? number_over_tasks(*instructions_.nodes[i]) : -1};
     }
     return schedule(list, step_.device_set->size());
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 
 #include "argosy/base/memory/huge_pages.h"
 
@@ -49,6 +50,7 @@ class Scheduler {
       for (const std::int32_t before : instructions[i].after) targets_[at[before]++] = i;
       pending_[i] = static_cast<std::int32_t>(instructions[i].after.size());
       if (instructions[i].group != 0) ++group_missing_[instructions[i].group];
+      if (instructions[i].over_tasks >= 0) over_tasks_[instructions[i].over_tasks] = instructions[i].group;
     }
   }
 
@@ -106,7 +108,18 @@ class Scheduler {
     auto& waiting = group_ready_[group];
     waiting.push_back(i);
     if (static_cast<int>(waiting.size()) < group_missing_[group]) return;
-    const std::vector<std::int32_t> members = std::move(waiting);
+    if (instructions_[i].over_tasks < 0) return leave(group);
+    // Behind all groups of lower numbers, which do not need it.
+    while (!over_tasks_.empty()) {
+      const std::int32_t next = over_tasks_.begin()->second;
+      if (static_cast<int>(group_ready_[next].size()) < group_missing_[next]) return;
+      over_tasks_.erase(over_tasks_.begin());
+      leave(next);
+    }
+  }
+
+  void leave(std::int32_t group) {
+    const std::vector<std::int32_t> members = std::exchange(group_ready_[group], {});
     for (const std::int32_t m : members) order_.push_back(m);
     for (const std::int32_t m : members) finish(m);
   }
@@ -154,6 +167,7 @@ class Scheduler {
   std::vector<std::map<std::int32_t, TurnOfDevice>> turns_of_device_;  // the present one first
   std::vector<std::int32_t> pending_, offsets_, targets_, order_;
   std::unordered_map<std::int32_t, int> group_missing_;
+  std::map<std::int32_t, std::int32_t> over_tasks_;  // groups that span tasks and are to come, by their numbers
   std::unordered_map<std::int32_t, std::vector<std::int32_t>> group_ready_;
 };
 

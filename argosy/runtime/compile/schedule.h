@@ -18,7 +18,8 @@
 // So the turns of one device interleave exactly where one of them waits for another, and nothing waits for ever.
 //
 // Members of a collective group leave together. So every rank starts its groups in the same order, and none waits for
-// ever.
+// ever. Groups that have ranks on other tasks leave in the order of their numbers, whatever is ready first: every task
+// starts them in one order, though it has other devices.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,7 @@ struct ScheduledInstruction {
   std::span<const std::int32_t> after = {};  // instructions that must come before
   std::int32_t group = 0;                    // the number of its collective group; 0: none
   std::int32_t turn = -1;                    // of its device; -1: no mark
+  std::int32_t over_tasks = -1;              // the number of its group among those that span tasks; -1: it does not
 };
 
 // Positions to instructions: the global order. INTERNAL when there is a cycle.

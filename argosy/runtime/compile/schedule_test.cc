@@ -22,6 +22,20 @@ TEST(Schedule, GroupsThatAreReadyAtTheStartLeaveOnce) {
   EXPECT_THAT(*order, ElementsAre(0, 1, 2, 3, 4));
 }
 
+// The second group is ready first here, and the first one on another task.
+TEST(Schedule, GroupsOverTasksLeaveInTheOrderOfTheirNumbers) {
+  const std::int32_t zero[] = {0}, one[] = {1}, two[] = {2};
+  const std::vector<ScheduledInstruction> instructions = {{.device = 0},
+                                                          {.device = 0, .after = zero},
+                                                          {.device = 0, .after = one},
+                                                          {.device = 0, .after = two, .group = 1, .over_tasks = 4},
+                                                          {.device = 0, .group = 2, .over_tasks = 7},
+                                                          {.device = 0, .group = 3}};
+  const auto order = schedule(instructions, 1);
+  ASSERT_TRUE(order.ok()) << order.status().to_string();
+  EXPECT_THAT(*order, ElementsAre(5, 0, 1, 2, 3, 4));
+}
+
 // An update runs as soon as it can, and so do the scalars it waits for: the gradient it reads may go.
 TEST(Schedule, LightInstructionsRunBeforeOthersThatAreReady) {
   const std::int32_t gradient[] = {1}, update[] = {1, 5};

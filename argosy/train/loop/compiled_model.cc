@@ -5,6 +5,7 @@
 
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/train/tasks/run_tasks.h"
 
 namespace argosy {
 
@@ -56,6 +57,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, con
     parallel.devices.push_back(spec.name.to_string());
     parallel.weights.push_back(spec.speed);
   }
+  if (options.tasks != nullptr) parallel.devices = options.tasks->task_devices().names;
   for (const Layers::Input& input : built.inputs) parallel.batch_inputs.push_back(input.placeholder);
   if (built.train.run.valid()) {
     parallel.losses = {built.model.loss};
@@ -65,6 +67,11 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, con
   ARGOSY_ASSIGN_OR_RETURN(DataParallel replicated, DataParallel::make(*built.graph, parallel));
   std::unique_ptr<CompiledModel> program(new CompiledModel(std::move(built), std::move(replicated)));
   ARGOSY_RETURN_IF_ERROR(program->prepare(options.devices.size()));
+  if (options.tasks != nullptr) {
+    program->tasks_ = options.tasks;
+    ARGOSY_RETURN_IF_ERROR(
+        program->take_part(program->built_.train.run.valid() ? "the training step" : "the evaluation step"));
+  }
   SessionOptions session = options.session;
   if (!session.device_set) {
     ARGOSY_ASSIGN_OR_RETURN(session.device_set, DeviceSet::make(session.devices));
@@ -105,6 +112,59 @@ Status CompiledModel::prepare(std::size_t devices) {
   return ok_status();
 }
 
+Status CompiledModel::take_part(const std::string& what) {
+  std::vector<Endpoint> fetched = {loss_.endpoint()};
+  for (const Value& v : metrics_) fetched.push_back(v.endpoint());
+  for (const Value& v : sample_images_) fetched.push_back(v.endpoint());
+  std::vector<NodeId> fed;
+  for (const Value& v : fed_inputs()) fed.push_back(v.node());
+  ARGOSY_ASSIGN_OR_RETURN(part_, TaskPart::make(parallel_.graph(), tasks_->devices_of_next_graph(), fed, fetched));
+  return tasks_->agree(what, part_->program());
+}
+
+CompiledModel::Parts CompiledModel::part_of(std::vector<Value> feeds, std::vector<Value> fetches,
+                                            std::vector<Value> targets) {
+  if (!part_) return {std::move(feeds), std::move(fetches), std::move(targets)};
+  const auto endpoints = [](const std::vector<Value>& values) {
+    std::vector<Endpoint> list;
+    for (const Value& v : values) list.push_back(v.endpoint());
+    return list;
+  };
+  std::vector<NodeId> nodes;
+  for (const Value& v : targets) nodes.push_back(v.node());
+  Parts parts;
+  for (const NodeId id : part_->targets(endpoints(fetches), nodes, endpoints(feeds))) {
+    parts.targets.push_back(Value(&parallel_.graph(), id, Value::kControl));
+  }
+  const auto local = [&](const Value& v) { return parallel_.graph().value(part_->local(v.endpoint())); };
+  for (const Value& v : feeds) parts.feeds.push_back(local(v));
+  for (const Value& v : fetches) parts.fetches.push_back(local(v));
+  return parts;
+}
+
+std::vector<Value> CompiledModel::fed_inputs() {
+  std::vector<Value> feeds;
+  for (const Layers::Input& input : built_.inputs) feeds.push_back(parallel_.input(input.placeholder));
+  return feeds;
+}
+
+std::function<std::pair<std::int64_t, std::int64_t>(std::int64_t)> CompiledModel::rows_to_read() const {
+  if (!part_) return {};
+  std::vector<NodeId> inputs;
+  for (const Layers::Input& input : built_.inputs) inputs.push_back(input.placeholder.node());
+  return [part = *part_, inputs](std::int64_t examples) -> std::pair<std::int64_t, std::int64_t> {
+    std::int64_t begin = examples, end = 0;
+    for (const NodeId input : inputs) {
+      const auto rows = part.own_rows(input, examples);
+      if (!rows) return {0, examples};
+      if (rows->first == rows->second) continue;
+      begin = std::min(begin, rows->first);
+      end = std::max(end, rows->second);
+    }
+    return begin < end ? std::pair(begin, end) : std::pair<std::int64_t, std::int64_t>(0, 0);
+  };
+}
+
 Result<std::vector<Tensor>> CompiledModel::mirror(int device) {
   const auto d = static_cast<std::size_t>(device);
   mirrors_.resize(mirrored_.size());
@@ -118,10 +178,8 @@ Result<std::vector<Tensor>> CompiledModel::mirror(int device) {
 
 Result<std::unique_ptr<Session::Callable>> CompiledModel::callable(const std::vector<Value>& fetches,
                                                                    const std::vector<Value>& targets, bool fed) {
-  std::vector<Value> feeds;
-  for (const Layers::Input& input : built_.inputs) feeds.push_back(parallel_.input(input.placeholder));
-  if (!fed) feeds.clear();
-  return session_->prepare(feeds, fetches, targets);
+  const Parts parts = part_of(fed ? fed_inputs() : std::vector<Value>(), fetches, targets);
+  return session_->prepare(parts.feeds, parts.fetches, parts.targets);
 }
 
 Status CompiledModel::initialize(std::span<const tf::NamedTensor> values) {
@@ -138,16 +196,32 @@ Status CompiledModel::initialize(std::span<const tf::NamedTensor> values) {
     const Node& assign = built_.graph->node(v.initializer.node());
     feeds.emplace_back(parallel_.input(built_.graph->value(assign.inputs[1])), *found->second);
   }
+  std::vector<Value> fed;
+  for (const auto& feed : feeds) fed.push_back(feed.first);
+  const Parts parts = part_of(std::move(fed), {}, {parallel_.target(built_.initializer)});
+  for (std::size_t i = 0; i < feeds.size(); ++i) feeds[i].first = parts.feeds[i];
   // A separate session: its memory for drawing initial values is free again before training.
   Session once(parallel_.graph(), {.device_set = device_set_, .trace_path = ""});
-  return once.run(feeds, {}, {parallel_.target(built_.initializer)}).status();
+  return once.run(feeds, {}, parts.targets).status();
 }
 
 Result<std::vector<tf::NamedTensor>> CompiledModel::variables() {
   if (!read_) {
     std::vector<Value> reads;
     for (const VariableNode& v : built_.variables) reads.push_back(parallel_.input(v.read));
-    ARGOSY_ASSIGN_OR_RETURN(read_, callable(reads, {}, false));
+    if (part_ && !tasks_->is_first()) {
+      // What the first task needs of this one, where slots are in shards.
+      std::vector<Value> nodes;
+      for (const Value& v : reads) nodes.push_back(v.control());
+      const Parts parts = part_of({}, {}, nodes);
+      ARGOSY_ASSIGN_OR_RETURN(read_, session_->prepare({}, {}, parts.targets));
+    } else {
+      ARGOSY_ASSIGN_OR_RETURN(read_, callable(reads, {}, false));
+    }
+  }
+  if (part_ && !tasks_->is_first()) {
+    ARGOSY_RETURN_IF_ERROR(read_->run({}, {}));
+    return std::vector<tf::NamedTensor>();
   }
   std::vector<Tensor> values(built_.variables.size());
   ARGOSY_RETURN_IF_ERROR(read_->run({}, values));
@@ -202,23 +276,28 @@ std::vector<std::pair<Value, Shape>> CompiledModel::feed_shapes(std::int64_t bat
 }
 
 StepSignature CompiledModel::signature(std::int64_t batch) {
-  StepSignature signature{.fetches = {loss_.endpoint()}};
+  std::vector<Value> targets;
+  if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
+  const Parts parts = part_of(fed_inputs(), {loss_}, targets);
+  StepSignature signature{.fetches = {parts.fetches[0].endpoint()}};
   for (const auto& [value, shape] : feed_shapes(batch)) {
     signature.feeds.push_back(value.endpoint());
     signature.feed_shapes.emplace_back(shape);
   }
-  if (built_.train.run.valid()) signature.targets.push_back(parallel_.target(built_.train.run).node());
+  for (const Value& target : parts.targets) signature.targets.push_back(target.node());
   return signature;
 }
 
 Result<std::vector<MemoryForecast>> CompiledModel::forecast(std::int64_t batch) {
   std::vector<Value> targets;
   if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
-  ARGOSY_ASSIGN_OR_RETURN(auto step, session_->forecast(feed_shapes(batch), {loss_}, targets));
+  const Parts parts = part_of(fed_inputs(), {loss_}, targets);
+  ARGOSY_ASSIGN_OR_RETURN(auto step, session_->forecast(feed_shapes(batch), parts.fetches, parts.targets));
   if (targets.empty()) return step;
   if (!first_values_) {
     Session once(parallel_.graph(), {.device_set = device_set_, .trace_path = ""});
-    ARGOSY_ASSIGN_OR_RETURN(first_values_, once.forecast({}, {}, {parallel_.target(built_.initializer)}));
+    const Parts first = part_of({}, {}, {parallel_.target(built_.initializer)});
+    ARGOSY_ASSIGN_OR_RETURN(first_values_, once.forecast({}, {}, first.targets));
   }
   return larger_by_device(std::move(step), *first_values_);
 }
@@ -239,7 +318,8 @@ std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, st
 Result<PlacementReport> CompiledModel::placement(std::int64_t batch) {
   std::vector<Value> targets;
   if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
-  return session_->placement(feed_shapes(batch), {loss_}, targets);
+  const Parts parts = part_of(fed_inputs(), {loss_}, targets);
+  return session_->placement(feed_shapes(batch), parts.fetches, parts.targets);
 }
 
 Result<std::vector<std::size_t>> match_inputs(const std::vector<Layers::Input>& inputs, const data::Dataset& dataset) {

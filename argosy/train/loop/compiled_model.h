@@ -1,6 +1,7 @@
 // A model that is built, replicated over devices and in a session: for training, for evaluation, or to be measured.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,10 +13,13 @@
 #include "argosy/passes/prune/prune.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
+#include "argosy/strategy/tasks/task_part.h"
 #include "argosy/train/model/model.h"
 #include "argosy/train/model/optimizers.h"
 
 namespace argosy {
+
+class RunTasks;  // argosy/train/tasks/run_tasks.h
 
 // A model in its own graph, for one device.
 struct BuiltModel {
@@ -32,13 +36,16 @@ Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions option
                                MinimizeOptions minimize = {});
 
 struct CompiledModelOptions {
-  std::vector<DeviceSpec> devices;  // of the session: those that compute
+  std::vector<DeviceSpec> devices;  // of the session: those that compute; with `tasks` those of all tasks
   SessionOptions session = {};
   std::optional<PlacementKind> loss_placement = {};
   bool sync_batch_norm = false;  // see DataParallelOptions
   int shards = 0;                // see DataParallelOptions
   int accumulate = 1;            // see DataParallelOptions
   int zero = 0;                  // see DataParallelOptions
+  // The tasks that run the model together; each runs its part. Every call below is then made by all of them. Null: this
+  // process alone.
+  std::shared_ptr<RunTasks> tasks = nullptr;
 };
 
 // One thread at a time.
@@ -49,11 +56,15 @@ class CompiledModel {
   // Gives every variable its initial value, or the value given by name. NOT_FOUND ARG-CKPT-010: only some are given.
   Status initialize(std::span<const tf::NamedTensor> values = {});
   // The values of all variables, with their names in the original graph. They may share memory with the variables,
-  // which nothing overwrites while they do.
+  // which nothing overwrites while they do. Of several tasks the first gets them; on the others the list is empty.
   Result<std::vector<tf::NamedTensor>> variables();
   // The variables with a mirror on every device, and their values on one device. Empty for one device.
   const std::vector<std::string>& mirrored() const { return mirrored_names_; }
+  // REQUIRES: the device is this task's.
   Result<std::vector<Tensor>> mirror(int device);
+  const std::shared_ptr<RunTasks>& tasks() const { return tasks_; }  // null: this process alone
+  // The rows of a batch that this task reads, for LoaderOptions::rows; empty: all of them.
+  std::function<std::pair<std::int64_t, std::int64_t>(std::int64_t examples)> rows_to_read() const;
 
   // Runs one training step and returns the loss. `feeds`: one tensor per input, in the model's order.
   Result<double> step(std::span<const Tensor> feeds, StepStats* stats = nullptr);
@@ -78,6 +89,14 @@ class CompiledModel {
  private:
   CompiledModel(BuiltModel built, DataParallel parallel) : built_(std::move(built)), parallel_(std::move(parallel)) {}
   Status prepare(std::size_t devices);
+  // The graph becomes this task's part of it.
+  Status take_part(const std::string& what);
+  struct Parts {
+    std::vector<Value> feeds, fetches, targets;
+  };
+  // What this process runs of a run of all tasks.
+  Parts part_of(std::vector<Value> feeds, std::vector<Value> fetches, std::vector<Value> targets);
+  std::vector<Value> fed_inputs();
   Result<std::unique_ptr<Session::Callable>> callable(const std::vector<Value>& fetches,
                                                       const std::vector<Value>& targets, bool fed = true);
   std::vector<std::pair<Value, Shape>> feed_shapes(std::int64_t batch);
@@ -93,6 +112,8 @@ class CompiledModel {
   std::vector<std::string> mirrored_names_;
   std::vector<std::unique_ptr<Session::Callable>> mirrors_;
   std::optional<std::vector<MemoryForecast>> first_values_;
+  std::shared_ptr<RunTasks> tasks_;  // null: this process alone
+  std::optional<TaskPart> part_;     // with tasks
 };
 
 // By device: the larger of two forecasts.

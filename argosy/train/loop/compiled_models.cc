@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/train/report/memory_check.h"
+#include "argosy/train/tasks/run_tasks.h"
 
 namespace argosy {
 
@@ -20,8 +21,13 @@ Status CompiledModels::open() {
         .with_hint("strategy = make_plan(…)->strategy (argosy/planner/planner.h), or dp");
   }
   ARGOSY_ASSIGN_OR_RETURN(devices_, chosen_devices(options_.devices));
-  ARGOSY_RETURN_IF_ERROR(strategy.check(static_cast<int>(devices_.size()), options_.batch));
   ARGOSY_ASSIGN_OR_RETURN(device_set_, DeviceSet::make(options_.devices));
+  if (options_.tasks != nullptr && options_.tasks->size() > 1) {
+    ARGOSY_ASSIGN_OR_RETURN(tasks_, RunTasks::make(*options_.tasks, devices_));
+    devices_ = tasks_->devices();
+    ARGOSY_RETURN_IF_ERROR(tasks_->serve(*device_set_));
+  }
+  ARGOSY_RETURN_IF_ERROR(strategy.check(static_cast<int>(devices_.size()), options_.batch));
   ARGOSY_ASSIGN_OR_RETURN(training_, make(devices_, Purpose::kTraining, device_set_));
   return ok_status();
 }
@@ -39,6 +45,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModels::make(const std::vector<De
     program.accumulate = options_.strategy.accumulate;
     program.zero = options_.strategy.zero;
   }
+  if (purpose == Purpose::kTraining || purpose == Purpose::kEvaluation) program.tasks = tasks_;
   if (options_.reproducible) program.shards = std::max<int>(kLogicalShards, static_cast<int>(devices.size()));
   program.session.devices = options_.devices;
   // Only the steps of training are traced.
@@ -72,6 +79,9 @@ Result<Evaluation> CompiledModels::evaluate(const data::Dataset& test) {
   ARGOSY_ASSIGN_OR_RETURN(CompiledModel* const program, evaluator());
   if (evaluation_batch_ == 0) {
     ARGOSY_ASSIGN_OR_RETURN(evaluation_batch_, evaluation_batch(*program, training_.get(), options_.batch));
+    if (tasks_ != nullptr) {
+      ARGOSY_ASSIGN_OR_RETURN(evaluation_batch_, tasks_->smallest(evaluation_batch_));
+    }
   }
   return evaluate_all(*program, test, evaluation_batch_);
 }

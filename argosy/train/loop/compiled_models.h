@@ -24,7 +24,9 @@ class CompiledModels {
   // Chooses the devices and compiles the model for training. Call it first.
   Status open();
 
+  // That train, those of all tasks.
   const std::vector<DeviceSpec>& devices() const { return devices_; }
+  const std::shared_ptr<RunTasks>& tasks() const { return tasks_; }  // null: this process alone
   CompiledModel& training() const { return *training_; }
   // Compiled at the first call.
   Result<CompiledModel*> evaluator();
@@ -45,6 +47,7 @@ class CompiledModels {
   const ModelBuilder builder_;
   const TrainerOptions& options_;
   std::vector<DeviceSpec> devices_;
+  std::shared_ptr<RunTasks> tasks_;
   std::shared_ptr<DeviceSet> device_set_;
   std::unique_ptr<CompiledModel> training_;
   std::unique_ptr<CompiledModel> evaluator_;

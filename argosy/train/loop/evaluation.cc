@@ -12,9 +12,10 @@ std::vector<Tensor> feeds_of(const data::Batch& batch, const std::vector<std::si
 
 Result<Evaluation> evaluate_all(CompiledModel& program, const data::Dataset& data, std::int64_t batch) {
   ARGOSY_ASSIGN_OR_RETURN(const auto components, match_inputs(program.built().inputs, data));
-  ARGOSY_ASSIGN_OR_RETURN(
-      const auto loader,
-      data::Loader::open(data, {.batch = std::min(batch, data.size()), .shuffle = false, .epochs = 1}));
+  ARGOSY_ASSIGN_OR_RETURN(const auto loader, data::Loader::open(data, {.batch = std::min(batch, data.size()),
+                                                                       .shuffle = false,
+                                                                       .epochs = 1,
+                                                                       .rows = program.rows_to_read()}));
   const std::vector<Metric>& metrics = program.built().model.metrics;
   std::vector<MetricState> states(metrics.size());
   for (;;) {

@@ -4,8 +4,11 @@
 #include <cmath>
 
 #include "argosy/base/log.h"
+#include "argosy/train/tasks/run_tasks.h"
 
 namespace argosy {
+
+bool RunCheckpoints::writes() const { return program_.tasks() == nullptr || program_.tasks()->is_first(); }
 
 Status RunCheckpoints::restore(const data::Dataset& train, data::LoaderOptions& loader, TrainReport& report) {
   std::optional<Resumed> resumed;
@@ -19,7 +22,7 @@ Status RunCheckpoints::restore(const data::Dataset& train, data::LoaderOptions& 
     warn_of_another_rate(*resumed);
     return ok_status();
   }
-  if (!options_.checkpoint_dir.empty()) {
+  if (!options_.checkpoint_dir.empty() && writes()) {
     ARGOSY_ASSIGN_OR_RETURN(report.replaces, check_folder(program_.built(), options_.checkpoint_dir));
   }
   return program_.initialize();
@@ -38,7 +41,7 @@ void RunCheckpoints::warn_of_another_rate(const Resumed& resumed) const {
 }
 
 Status RunCheckpoints::open() {
-  if (options_.checkpoint_dir.empty()) return ok_status();
+  if (options_.checkpoint_dir.empty() || !writes()) return ok_status();
   auto opened = Checkpointer::open(options_.checkpoint_dir, options_.checkpoints_to_keep);
   if (!opened.ok()) {
     return std::move(opened)
@@ -51,17 +54,20 @@ Status RunCheckpoints::open() {
 }
 
 bool RunCheckpoints::due(std::int64_t step) const {
-  return checkpointer_ && options_.checkpoint_every > 0 && step % options_.checkpoint_every == 0;
+  return !options_.checkpoint_dir.empty() && options_.checkpoint_every > 0 && step % options_.checkpoint_every == 0;
 }
 
 Status RunCheckpoints::save(std::int64_t step, const data::Loader& loader) {
   saved_step_ = step;
+  // Slots in shards come from every task.
+  if (!writes()) return program_.variables().status();
   return checkpointer_->save(program_, step, options_.optimizer.learning_rate().at(step), loader);
 }
 
 Result<std::string> RunCheckpoints::finish(std::int64_t step, const data::Loader& loader) {
-  if (!checkpointer_) return std::string();
+  if (options_.checkpoint_dir.empty()) return std::string();
   Status saved = saved_step_ != step ? save(step, loader) : ok_status();
+  if (saved.ok() && !writes()) return std::string();
   Result<std::string> prefix = saved.ok() ? checkpointer_->finish() : Result<std::string>(std::move(saved));
   if (prefix.ok()) return prefix;
   return std::move(prefix)

@@ -19,7 +19,7 @@ class RunCheckpoints {
   // Gives the variables their values: those of the newest checkpoint, if options.resume and there is one, else initial
   // ones. Sets `loader.start`, and in the report first_step, checkpoint and replaces. Call it first.
   Status restore(const data::Dataset& train, data::LoaderOptions& loader, TrainReport& report);
-  // Opens the folder for saves. No effect without options.checkpoint_dir.
+  // Opens the folder for saves, on the first task alone. No effect without options.checkpoint_dir.
   Status open();
 
   // True if the run saves after this step.
@@ -32,11 +32,12 @@ class RunCheckpoints {
   std::int64_t saved_step() const { return saved_step_; }
 
  private:
+  bool writes() const;  // this task does
   void warn_of_another_rate(const Resumed& resumed) const;
 
   CompiledModel& program_;
   const TrainerOptions& options_;
-  std::unique_ptr<Checkpointer> checkpointer_;  // null: the run does not save
+  std::unique_ptr<Checkpointer> checkpointer_;  // null: the run does not save, or another task does
   std::int64_t saved_step_ = -1;
 };
 

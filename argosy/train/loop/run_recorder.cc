@@ -7,6 +7,7 @@
 #include "argosy/train/report/measure_interleaved.h"
 #include "argosy/train/report/memory_check.h"
 #include "argosy/train/report/state_bytes.h"
+#include "argosy/train/tasks/run_tasks.h"
 
 namespace argosy {
 
@@ -15,20 +16,31 @@ namespace {
 constexpr std::int64_t kWarmUpSteps = 3;  // they compile and touch memory first: not part of the speed
 constexpr std::int64_t kSampleStatsEvery = 4;
 
-std::vector<DeviceName> names_of(const std::vector<DeviceSpec>& devices) {
+// This process's.
+std::vector<DeviceName> names_of(const CompiledModels& models) {
   std::vector<DeviceName> names;
-  for (const DeviceSpec& d : devices) names.push_back(d.name);
+  const RunTasks* const tasks = models.tasks().get();
+  for (std::size_t d = 0; d < models.devices().size(); ++d) {
+    if (tasks == nullptr) {
+      names.push_back(models.devices()[d].name);
+    } else if (tasks->is_own(d)) {
+      const std::size_t local = d - static_cast<std::size_t>(tasks->task_devices().first(tasks->rank()));
+      names.push_back(*DeviceName::parse(tasks->task_devices().local[local]));
+    }
+  }
   return names;
 }
 
 }  // namespace
 
 RunRecorder::RunRecorder(CompiledModels& models, const TrainerOptions& options, TrainReport& report)
-    : models_(models), options_(options), report_(report), breakdown_(names_of(models.devices())) {}
+    : models_(models), options_(options), report_(report), breakdown_(names_of(models)) {}
+
+bool RunRecorder::writes() const { return models_.tasks() == nullptr || models_.tasks()->is_first(); }
 
 Status RunRecorder::start(std::int64_t batch) {
   CompiledModel& program = models_.training();
-  if (!options_.log_dir.empty()) {
+  if (!options_.log_dir.empty() && writes()) {
     auto opened = RunLog::open(options_.log_dir, program.built());
     if (!opened.ok()) {
       return std::move(opened)
@@ -84,6 +96,8 @@ Status RunRecorder::log_step(std::int64_t step, double loss) {
 }
 
 Status RunRecorder::log_weights(std::int64_t step) {
+  // Slots in shards come from every task.
+  if (!options_.log_dir.empty() && !writes()) return models_.training().variables().status();
   return log_ ? log_->weights(step, models_.training()) : ok_status();
 }
 
@@ -104,9 +118,11 @@ void RunRecorder::stop_cores() {
 }
 
 Status RunRecorder::finish(std::int64_t step, std::int64_t batch) {
-  if (log_) {
+  if (!options_.log_dir.empty()) {
     ARGOSY_RETURN_IF_ERROR(log_sample_images(step));
     ARGOSY_RETURN_IF_ERROR(log_weights(step));
+  }
+  if (log_) {
     if (!report_.evaluation.empty()) ARGOSY_RETURN_IF_ERROR(log_->evaluation(step, report_.evaluation));
     ARGOSY_RETURN_IF_ERROR(log_->flush());
   }
@@ -114,6 +130,7 @@ Status RunRecorder::finish(std::int64_t step, std::int64_t batch) {
   const std::vector<DeviceSpec>& devices = models_.devices();
   ScalingVerdict& v = report_.verdict;
   v = {.devices = static_cast<int>(devices.size()),
+       .tasks = models_.tasks() != nullptr ? models_.tasks()->size() : 1,
        .batch = batch,
        .samples_per_second = report_.samples_per_second,
        .breakdown = breakdown_.breakdown()};
@@ -125,6 +142,8 @@ Status RunRecorder::finish(std::int64_t step, std::int64_t batch) {
   v.seconds = counted_seconds_;
   if (devices.size() > 1 && !options_.verdict) {
     v.not_measured = "one device was not to be measured (--no-verdict)";
+  } else if (models_.tasks() != nullptr) {
+    v.not_measured = "one device alone is measured where there is one task";
   } else if (devices.size() > 1 && (last_feeds_.empty() || report_.interrupted)) {
     v.not_measured = "the run was interrupted";
   } else if (devices.size() > 1) {
@@ -149,9 +168,13 @@ Status RunRecorder::log_sample_images(std::int64_t step) {
   if (named.empty() || last_feeds_.empty()) return ok_status();
   std::vector<Tensor> few;
   for (const Tensor& feed : last_feeds_) few.push_back(feed.rows(0, std::min<std::int64_t>(feed.shape()[0], 3)));
+  // The other tasks have not read these rows.
+  if (models_.tasks() != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(few, models_.tasks()->from_first(std::move(few)));
+  }
   ARGOSY_ASSIGN_OR_RETURN(CompiledModel* const evaluator, models_.evaluator());
   ARGOSY_ASSIGN_OR_RETURN(const auto images, evaluator->sample_images(few));
-  for (std::size_t i = 0; i < images.size(); ++i) {
+  for (std::size_t i = 0; i < images.size() && log_ != nullptr; ++i) {
     const std::string& name = evaluator->built().model.sample_images[i].name;
     ARGOSY_RETURN_IF_ERROR(log_->sample_images(step, name, images[i]));
   }

@@ -57,6 +57,7 @@ class RunRecorder {
     double rate() const { return seconds > 0 ? samples / seconds : 0; }
   };
   Status log_sample_images(std::int64_t step);
+  bool writes() const;  // of several tasks the first alone
   void note_memory();
   Result<Comparison> measure(double ideal);
 

@@ -3,6 +3,7 @@
 #include "argosy/base/log.h"
 #include "argosy/base/system/file.h"
 #include "argosy/formats/checkpoint/checkpoint_directory.h"
+#include "argosy/train/tasks/run_tasks.h"
 
 namespace argosy {
 
@@ -31,6 +32,65 @@ Status check_fits(const BuiltModel& built, const tf::CheckpointReader& reader) {
       .with_hint("the flags that the checkpoint was made with (model, size, optimizer), or another --checkpoint-dir");
 }
 
+// What a checkpoint holds, by the model's variables.
+struct Saved {
+  Resumed resumed;
+  std::vector<Tensor> values;
+};
+
+Result<std::optional<Saved>> read_saved(const BuiltModel& built, const std::string& directory,
+                                        const data::Dataset& dataset, const data::LoaderOptions& loader) {
+  if (!is_directory(directory)) return std::optional<Saved>();
+  auto latest = tf::latest_checkpoint(directory);
+  if (!latest.ok() && latest.status().code() == Code::kNotFound) return std::optional<Saved>();
+  ARGOSY_RETURN_IF_ERROR(latest.status());
+  ARGOSY_ASSIGN_OR_RETURN(const tf::CheckpointReader reader, tf::CheckpointReader::open(latest->prefix));
+  ARGOSY_RETURN_IF_ERROR(check_fits(built, reader));
+  std::vector<std::string> names;
+  for (const VariableNode& v : built.variables) names.push_back(v.ref.node_name());
+  Saved saved;
+  ARGOSY_ASSIGN_OR_RETURN(saved.values, reader.read(names));
+  Resumed& resumed = saved.resumed;
+  resumed.prefix = latest->prefix;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != built.train.global_step.ref.node_name()) continue;
+    ARGOSY_ASSIGN_OR_RETURN(resumed.step, to_int64(saved.values[i], "global_step"));
+  }
+  if (reader.find(kLoaderStateName) != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(const Tensor state, reader.read(kLoaderStateName));
+    ARGOSY_ASSIGN_OR_RETURN(resumed.cursor, data::cursor_from_state(state, dataset, loader));
+  } else {
+    ARGOSY_LOG(kWarning, latest->prefix, " does not say where it stood in its data: the first epoch starts anew");
+  }
+  const tf::CheckpointEntry* rate = reader.find(kLearningRateName);
+  if (rate != nullptr && rate->dtype == DType::kFloat64 && rate->shape == Shape()) {
+    ARGOSY_ASSIGN_OR_RETURN(const Tensor read, reader.read(kLearningRateName));
+    resumed.learning_rate = *read.data<double>();
+  }
+  return std::optional<Saved>(std::move(saved));
+}
+
+// The first task's, on every task: whether there is one, step, position, rate, then the variables. The prefix is a name on
+// the first task's disk.
+Result<std::optional<Saved>> share(RunTasks& tasks, std::optional<Saved> saved) {
+  std::vector<Tensor> told;
+  if (tasks.is_first() && saved) {
+    const Resumed& r = saved->resumed;
+    told = {Tensor::vector<std::int64_t>({r.step, r.cursor.epoch, r.cursor.position}),
+            Tensor::vector<double>({r.learning_rate ? 1.0 : 0.0, r.learning_rate.value_or(0)})};
+    told.insert(told.end(), saved->values.begin(), saved->values.end());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<Tensor> all, tasks.from_first(std::move(told)));
+  if (tasks.is_first()) return saved;
+  if (all.size() < 2) return std::optional<Saved>();
+  Saved got;
+  const auto* const numbers = all[0].data<std::int64_t>();
+  got.resumed = {.step = numbers[0], .cursor = {numbers[1], numbers[2]}, .prefix = "of task 0"};
+  if (all[1].data<double>()[0] != 0) got.resumed.learning_rate = all[1].data<double>()[1];
+  got.values.assign(all.begin() + 2, all.end());
+  return std::optional<Saved>(std::move(got));
+}
+
 }  // namespace
 
 Result<std::string> check_folder(const BuiltModel& built, const std::string& directory) {
@@ -47,37 +107,23 @@ Result<std::string> check_folder(const BuiltModel& built, const std::string& dir
 
 Result<std::optional<Resumed>> resume(CompiledModel& program, const std::string& directory,
                                       const data::Dataset& dataset, const data::LoaderOptions& loader) {
-  if (!is_directory(directory)) return std::optional<Resumed>();
-  auto latest = tf::latest_checkpoint(directory);
-  if (!latest.ok() && latest.status().code() == Code::kNotFound) return std::optional<Resumed>();
-  ARGOSY_RETURN_IF_ERROR(latest.status());
-  ARGOSY_ASSIGN_OR_RETURN(const tf::CheckpointReader reader, tf::CheckpointReader::open(latest->prefix));
   const BuiltModel& built = program.built();
-  ARGOSY_RETURN_IF_ERROR(check_fits(built, reader));
-  std::vector<std::string> names;
-  for (const VariableNode& v : built.variables) names.push_back(v.ref.node_name());
-  ARGOSY_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, reader.read(names));
-  Resumed resumed{.prefix = latest->prefix};
+  RunTasks* const tasks = program.tasks().get();
+  std::optional<Saved> saved;
+  if (tasks == nullptr || tasks->is_first()) {
+    ARGOSY_ASSIGN_OR_RETURN(saved, read_saved(built, directory, dataset, loader));
+  }
+  if (tasks != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(saved, share(*tasks, std::move(saved)));
+  }
+  if (!saved) return std::optional<Resumed>();
+  if (saved->values.size() != built.variables.size()) return internal_error("task 0 has another number of variables");
   std::vector<tf::NamedTensor> values;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == built.train.global_step.ref.node_name()) {
-      ARGOSY_ASSIGN_OR_RETURN(resumed.step, to_int64(tensors[i], "global_step"));
-    }
-    values.push_back({names[i], std::move(tensors[i])});
-  }
-  if (reader.find(kLoaderStateName) != nullptr) {
-    ARGOSY_ASSIGN_OR_RETURN(const Tensor state, reader.read(kLoaderStateName));
-    ARGOSY_ASSIGN_OR_RETURN(resumed.cursor, data::cursor_from_state(state, dataset, loader));
-  } else {
-    ARGOSY_LOG(kWarning, latest->prefix, " does not say where it stood in its data: the first epoch starts anew");
-  }
-  const tf::CheckpointEntry* rate = reader.find(kLearningRateName);
-  if (rate != nullptr && rate->dtype == DType::kFloat64 && rate->shape == Shape()) {
-    ARGOSY_ASSIGN_OR_RETURN(const Tensor read, reader.read(kLearningRateName));
-    resumed.learning_rate = *read.data<double>();
+  for (std::size_t i = 0; i < built.variables.size(); ++i) {
+    values.push_back({built.variables[i].ref.node_name(), std::move(saved->values[i])});
   }
   ARGOSY_RETURN_IF_ERROR(program.initialize(values));
-  return std::optional<Resumed>(std::move(resumed));
+  return std::optional<Resumed>(std::move(saved->resumed));
 }
 
 Result<std::unique_ptr<Checkpointer>> Checkpointer::open(const std::string& directory, int keep) {

@@ -34,7 +34,8 @@ struct Resumed {
 // model.
 Result<std::string> check_folder(const BuiltModel& built, const std::string& directory);
 
-// Restores the newest checkpoint that verifies. Empty if the folder has none. FAILED_PRECONDITION (ARG-CKPT-011) lists
+// Restores the newest checkpoint that verifies: of several tasks the first one's, which the others get from it; each calls
+// this. Empty if the folder has none. FAILED_PRECONDITION (ARG-CKPT-011) lists
 // the variables that are missing or have another dtype or shape. A checkpoint without our loader's state (TensorFlow's)
 // starts at the beginning of the data.
 Result<std::optional<Resumed>> resume(CompiledModel& program, const std::string& directory,

@@ -4,7 +4,9 @@
 #include <bit>
 #include <cstring>
 
+#include "argosy/comm/net/net_blobs.h"
 #include "argosy/device/gpu_discovery.h"
+#include "argosy/train/tasks/run_tasks.h"
 
 namespace argosy {
 
@@ -74,20 +76,39 @@ std::vector<std::string> SdcCheck::broken_gpus() {
   return names;
 }
 
+Result<std::vector<std::vector<std::uint64_t>>> SdcCheck::hashes_of_mirrors() {
+  RunTasks* const tasks = program_.tasks().get();
+  std::vector<std::vector<std::uint64_t>> hashes(devices_.size());
+  BlobWriter mine;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (tasks != nullptr && !tasks->is_own(d)) continue;
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<Tensor> values, program_.mirror(static_cast<int>(d)));
+    for (const Tensor& value : values) hashes[d].push_back(content_hash(value));
+    for (const std::uint64_t hash : hashes[d]) mine.number(static_cast<std::int64_t>(hash));
+  }
+  if (tasks == nullptr) return hashes;
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> all, tasks->all_texts(mine.bytes(), "hashes of variables"));
+  std::vector<BlobReader> readers(all.begin(), all.end());
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    BlobReader& reader = readers[static_cast<std::size_t>(tasks->task_devices().task[d])];
+    hashes[d].clear();
+    for (std::size_t v = 0; v < program_.mirrored().size(); ++v) {
+      hashes[d].push_back(static_cast<std::uint64_t>(reader.number()));
+    }
+  }
+  return hashes;
+}
+
 Status SdcCheck::check() {
   const std::vector<std::string> broken = broken_gpus();
   const std::string next = "start again without that device, from a checkpoint of before: --resume";
   if (possible_) {
-    std::vector<std::vector<std::uint64_t>> hashes;
-    for (std::size_t d = 0; d < devices_.size(); ++d) {
-      ARGOSY_ASSIGN_OR_RETURN(const std::vector<Tensor> values, program_.mirror(static_cast<int>(d)));
-      hashes.emplace_back();
-      for (const Tensor& value : values) hashes.back().push_back(content_hash(value));
-    }
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::vector<std::uint64_t>> hashes, hashes_of_mirrors());
     for (std::size_t v = 0; v < program_.mirrored().size(); ++v) {
       std::map<std::uint64_t, std::vector<std::string>> by_hash;
       for (std::size_t d = 0; d < devices_.size(); ++d) {
-        by_hash[hashes[d][v]].push_back(devices_[d].name.short_string());
+        by_hash[hashes[d][v]].push_back(program_.tasks() == nullptr ? devices_[d].name.short_string()
+                                                                    : devices_[d].name.to_string());
       }
       if (by_hash.size() == 1) continue;
       // Those that most agree on are right.

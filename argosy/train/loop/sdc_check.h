@@ -17,6 +17,7 @@ class SdcCheck {
   // `devices`: those of the program. Both outlive this object.
   SdcCheck(CompiledModel& program, const std::vector<DeviceSpec>& devices, const DeviceRequest& request);
 
+  // With tasks every task calls it at the same step, and all of them get one answer.
   // False for one device, and for devices of different kinds: their mirrors cannot be compared.
   bool possible() const { return possible_; }
   // Compares all mirrors. DATA_LOSS:
@@ -28,6 +29,8 @@ class SdcCheck {
  private:
   // The GPUs whose count of uncorrectable errors has grown, by their names in the session.
   std::vector<std::string> broken_gpus();
+  // By device, those of other tasks too, and variable.
+  Result<std::vector<std::vector<std::uint64_t>>> hashes_of_mirrors();
 
   CompiledModel& program_;
   const std::vector<DeviceSpec>& devices_;

@@ -10,6 +10,7 @@
 #include "argosy/train/loop/run_recorder.h"
 #include "argosy/train/loop/step_checks.h"
 #include "argosy/train/report/memory_check.h"
+#include "argosy/train/tasks/run_tasks.h"
 
 namespace argosy {
 
@@ -27,6 +28,12 @@ class Trainer::Impl {
  private:
   static TrainerOptions complete(TrainerOptions o) {
     o.devices.deterministic = o.devices.deterministic || o.reproducible;
+    if (o.tasks == nullptr || o.tasks->size() == 1) {
+      o.tasks = nullptr;
+      return o;
+    }
+    // The tasks compare replicas at the same steps, whatever time that takes each of them.
+    if (o.check_replicas_every < 0) o.check_replicas_every = 100;
     return o;
   }
   struct Run;  // of one fit()
@@ -36,6 +43,10 @@ class Trainer::Impl {
   Status check_loss(const Run& run, double loss) const;
   Status after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended);
   Status finish(Run& run);
+  // With tasks.
+  Status check_tasks_options() const;
+  Status agree_on_run(const data::Dataset& train, const data::Dataset* test) const;
+  Status ended(Status status);
 
   const TrainerOptions options_;
   CompiledModels models_;
@@ -62,6 +73,7 @@ struct Trainer::Impl::Run {
   double best = 0;
   int epochs_without_better = 0;
   bool stop = false;
+  bool asked_to_stop = false, voted_to_stop = false;  // this task wants to; some task did when the last step began
 };
 
 Status Trainer::Impl::open() {
@@ -70,7 +82,43 @@ Status Trainer::Impl::open() {
   if (options_.resume && options_.checkpoint_dir.empty()) {
     return invalid_argument("there is nothing to resume from").with_hint("--checkpoint-dir DIR");
   }
-  return models_.open();
+  ARGOSY_RETURN_IF_ERROR(check_tasks_options());
+  return ended(models_.open());
+}
+
+// An error of one task ends all of them, with the job's first cause.
+Status Trainer::Impl::ended(Status status) {
+  if (status.ok() || options_.tasks == nullptr) return status;
+  Status cause = models_.tasks() != nullptr ? models_.tasks()->fail(status) : options_.tasks->fail(status);
+  if (cause.ok() || cause.message() == status.message()) return status;
+  // Another task's: for this one a peer is lost, whatever that one's error was.
+  return unavailable(cause.message())
+      .with_id(std::string(cause.id()))
+      .with_where(cause.where())
+      .with_hint(cause.hint());
+}
+
+Status Trainer::Impl::check_tasks_options() const {
+  if (options_.tasks == nullptr) return ok_status();
+  const auto refuse = [](std::string_view what, std::string_view instead) {
+    return unimplemented(what, " over several tasks").with_id("ARG-CLUSTER-062").with_hint(std::string(instead));
+  };
+  if (options_.check_steps > 0)
+    return refuse("comparing steps with one device's", "leave out --check and --check-strategy");
+  return ok_status();
+}
+
+// What is no part of the graph, and must be the same on every task all the same.
+Status Trainer::Impl::agree_on_run(const data::Dataset& train, const data::Dataset* test) const {
+  if (models_.tasks() == nullptr) return ok_status();
+  const TrainerOptions& o = options_;
+  return models_.tasks()->agree(
+      "the run's options",
+      str_cat("batch ", o.batch, "\nsteps ", o.steps, "\nepochs ", o.epochs, "\nseed ", o.seed, "\ncheckpoints ",
+              o.checkpoint_dir.empty() ? 0 : 1, "\ncheckpoint-every ", o.checkpoint_every, "\nresume ", o.resume,
+              "\ncheck-replicas ", o.check_replicas_every, "\nreproducible ", o.reproducible, "\npatience ", o.patience,
+              "\nlogs ", o.log_dir.empty() ? 0 : 1, "\ndata ", train.size(), " examples\ntest data ",
+              test != nullptr ? test->size() : 0, " examples\n"));
 }
 
 Result<TrainReport> Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* test) {
@@ -80,11 +128,12 @@ Result<TrainReport> Trainer::Impl::fit(const data::Dataset& train, const data::D
   run.report.seconds = seconds_since(began);
   // Measurements stay valid even if a later checkpoint or event file cannot be written.
   report_ = std::move(run.report);
-  if (!status.ok()) return status;
+  if (!status.ok()) return ended(status);
   return report_;
 }
 
 Status Trainer::Impl::train_and_test(Run& run, const data::Dataset& train, const data::Dataset* test) {
+  ARGOSY_RETURN_IF_ERROR(agree_on_run(train, test));
   ARGOSY_RETURN_IF_ERROR(start(run, train));
   const Status trained = loop(run, test);
   run.recorder.stop(run.step);
@@ -101,7 +150,8 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
   data::LoaderOptions loader{.batch = std::min(options_.batch, std::max<std::int64_t>(train.size(), 1)),
                              .seed = options_.seed,
                              .epochs = options_.steps > 0 ? -1 : options_.epochs,
-                             .threads = options_.input_threads};
+                             .threads = options_.input_threads,
+                             .rows = program.rows_to_read()};
   ARGOSY_RETURN_IF_ERROR(check_memory(program, loader.batch));
   ARGOSY_RETURN_IF_ERROR(run.checkpoints.restore(train, loader, run.report));
   run.step = run.report.first_step;
@@ -122,7 +172,15 @@ Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
     run.recorder.before_step(step);
     const std::vector<Tensor> feeds = feeds_of(*batch, run.components);
     ARGOSY_RETURN_IF_ERROR(run.checks.before_step(feeds, batch->examples));
+    RunTasks* const tasks = models_.tasks().get();
+    if (tasks != nullptr) {
+      tasks->progress(run.step, "a training step");
+      tasks->cast_vote(run.asked_to_stop);
+    }
     ARGOSY_ASSIGN_OR_RETURN(const double loss, models_.training().step(feeds, step.sampled ? &step.stats : nullptr));
+    if (tasks != nullptr) {
+      ARGOSY_ASSIGN_OR_RETURN(run.voted_to_stop, tasks->collect_vote());
+    }
     ++run.step;
     ARGOSY_RETURN_IF_ERROR(run.checks.after_step(run.step, feeds, loss));
     run.report.losses.push_back(loss);
@@ -167,7 +225,10 @@ Status Trainer::Impl::after_step(Run& run, const data::Dataset* test, double los
     ARGOSY_RETURN_IF_ERROR(run.checks.check_replicas(run.step));
     ARGOSY_RETURN_IF_ERROR(run.checkpoints.save(run.step, *run.loader));
   }
-  if (options_.progress && !options_.progress(progress)) {
+  const bool stop = options_.progress && !options_.progress(progress);
+  // Several tasks stop after the same step: after the next one all know that one wants to.
+  run.asked_to_stop = run.asked_to_stop || stop;
+  if (models_.tasks() != nullptr ? run.voted_to_stop : stop) {
     run.report.interrupted = run.step < run.report.total_steps;
     run.stop = true;
   }

@@ -27,6 +27,8 @@
 
 namespace argosy {
 
+class JobTasks;  // argosy/cluster/job_tasks.h
+
 // What a caller hears while it trains.
 struct TrainProgress {
   std::int64_t step = 0;                                        // done
@@ -75,6 +77,10 @@ struct TrainerOptions {
   int patience = 0;                   // stop after so many epochs without a better first metric; 0: never
   std::string trace_path = "";        // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
   bool log_device_placement = false;  // prints where each node runs
+
+  // The tasks that train this model together, each with these options and devices of its own. `devices` are this task's;
+  // the batch is that of all. Task 0 alone writes checkpoints and logs. Outlives the trainer. Null: this process alone.
+  JobTasks* tasks = nullptr;
 
   // Called after every step; false ends the run after a last checkpoint.
   std::function<bool(const TrainProgress&)> progress = {};

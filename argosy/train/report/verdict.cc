@@ -125,6 +125,16 @@ void conclude(ScalingVerdict& v, std::int64_t largest_batch, int input_threads) 
   }
 }
 
+double ScalingVerdict::on_tasks(int other) const {
+  const TimeBreakdown& s = breakdown;
+  const double scales = s.compute + s.input + s.copies;
+  if (other < 1 || scales + s.all_reduce + s.overhead <= 0) return std::numeric_limits<double>::quiet_NaN();
+  const auto travels = [](int n) { return static_cast<double>(n - 1) / n; };
+  // Of one task nothing travels; what its devices sum among themselves is not known.
+  const double sums = tasks > 1 ? s.all_reduce * travels(other) / travels(tasks) : s.all_reduce;
+  return 1 / (scales * tasks / other + sums + s.overhead);
+}
+
 double ScalingVerdict::speedup() const {
   if (devices == 1) return 1;
   return interleaved && not_measured.empty() ? interleaved->speedup.middle : std::numeric_limits<double>::quiet_NaN();
@@ -133,6 +143,11 @@ double ScalingVerdict::speedup() const {
 std::string ScalingVerdict::to_string() const {
   std::string text = str_cat("verdict  ", devices, devices == 1 ? " device: " : " devices: ", rate(samples_per_second),
                              " samples/s\n");
+  if (tasks > 1 && std::isfinite(on_tasks(2 * tasks))) {
+    text += str_cat("  hosts   ", tasks, " tasks: ", percent(breakdown.all_reduce), " of a step waits for sums; ",
+                    2 * tasks, " tasks would give ", fixed(on_tasks(2 * tasks), 2), "x, ", tasks / 2,
+                    tasks / 2 == 1 ? " task " : " tasks ", fixed(on_tasks(tasks / 2), 2), "x (predicted)\n");
+  }
   if (!not_measured.empty()) {
     text += str_cat("  not measured: ", not_measured, "\n");
   } else if (interleaved) {

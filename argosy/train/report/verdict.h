@@ -6,6 +6,11 @@
 //     bound   compute 89 %  all-reduce 4 %  input 1 %  copies 2 %  overhead 4 %
 //     try     --batch 256 (predicted 1.91x)
 //
+// Over hosts one device alone is not measured, but the network is:
+//
+//   verdict  8 devices: 3106 samples/s
+//     hosts   2 tasks: 11 % of a step waits for sums; 4 tasks would give 1.63x, 1 task 0.56x (predicted)
+//
 // A measurement without a result gives no advice:
 //
 //   verdict  2 devices: 1184 samples/s
@@ -50,6 +55,7 @@ class TimeBreakdownMeter {
 // What several devices gained over one.
 struct ScalingVerdict {
   int devices = 1;                        // that trained
+  int tasks = 1;                          // that have them: processes, one a host
   bool emulated = false;                  // they share the machine's cores
   std::int64_t batch = 0;                 // global batch of the run
   double samples_per_second = 0;          // of the run
@@ -67,6 +73,10 @@ struct ScalingVerdict {
   std::string advice;         // one change, or why none is needed; "": the measurement says nothing
   double predicted_gain = 1;  // of the advice: samples/s over now
 
+  // The speed on `other` tasks with as many devices each, over now: a prediction from the breakdown. The global batch
+  // stays. What devices compute and read shrinks with their number; waiting for sums grows with (N - 1) / N; overhead
+  // stays. NaN where no step was sampled.
+  double on_tasks(int other) const;
   // 1 for one device; NaN if not measured.
   double speedup() const;
   double efficiency() const { return speedup() / ideal; }  // of 1; NaN when not measured

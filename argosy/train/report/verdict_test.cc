@@ -149,6 +149,20 @@ TEST(Verdict, AdvisesOneDeviceOnlyWhereItWasFasterInAllRounds) {
   EXPECT_THAT(alike.advice, StartsWith("--batch 128"));
 }
 
+TEST(Verdict, PredictsTwiceAndHalfTheHosts) {
+  ScalingVerdict v{.devices = 4, .tasks = 2, .samples_per_second = 1000};
+  EXPECT_TRUE(std::isnan(v.on_tasks(4))) << "no step was sampled";
+  v.breakdown = {.compute = 0.8, .all_reduce = 0.1, .input = 0.05, .overhead = 0.05};
+  EXPECT_DOUBLE_EQ(v.on_tasks(2), 1);
+  EXPECT_DOUBLE_EQ(v.on_tasks(4), 1 / (0.425 + 0.15 + 0.05));
+  EXPECT_DOUBLE_EQ(v.on_tasks(1), 1 / (1.7 + 0.05));
+  v.not_measured = "one task";
+  EXPECT_NE(
+      v.to_string().find("2 tasks: 10 % of a step waits for sums; 4 tasks would give 1.60x, 1 task 0.57x (predicted)"),
+      std::string::npos)
+      << v.to_string();
+}
+
 TEST(Verdict, NamesTheBoundAndWhatToChange) {
   ScalingVerdict short_run{.devices = 1, .batch = 64, .samples_per_second = 1000};
   conclude(short_run, 0, 1);

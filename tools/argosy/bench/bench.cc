@@ -102,6 +102,7 @@ void define_bench(Command& program) {
       "best.");
   add_bench_matpow(bench);
   add_bench_start(bench);
+  add_bench_tasks(bench);
   add_bench_train(bench);
   add_bench_model(bench);
   add_bench_ensemble(bench);

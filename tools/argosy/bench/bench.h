@@ -64,6 +64,7 @@ void add_bench_overlap(Command& bench);
 void add_bench_sessions(Command& bench);
 void add_bench_snapshot(Command& bench);
 void add_bench_start(Command& bench);
+void add_bench_tasks(Command& bench);
 void add_bench_train(Command& bench);
 void add_bench_virtual(Command& bench);  // bench_ensemble.cc
 

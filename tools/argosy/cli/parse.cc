@@ -49,6 +49,7 @@ std::vector<std::string> with_implied(const Command& program, std::vector<std::s
   std::vector<const Option*> options;
   collect_implied(program, options);
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i] == "-np") words[i] = "--np";  // mpirun's and horovodrun's spelling; to CLI11 it is -n with the value p
     if (i + 1 < words.size() && looks_like_a_number(words[i + 1])) continue;
     for (const Option* option : options) {
       if (words[i] == option->name) {

@@ -14,6 +14,7 @@
 #include "tools/argosy/plan/plan_file.h"
 #include "tools/argosy/train/train_choices.h"
 #include "tools/argosy/train/train_determinism.h"
+#include "tools/argosy/train/train_tasks.h"
 
 namespace argosy::cli {
 
@@ -49,6 +50,13 @@ Json interleaved_json(const std::optional<Comparison>& c) {
 
 Json to_json(const ScalingVerdict& v) {
   const bool advises = !v.advice.empty();
+  Json over_tasks = nullptr;
+  if (v.tasks > 1) {
+    over_tasks = {{"tasks", v.tasks},
+                  {"waiting_for_sums", v.breakdown.all_reduce},
+                  {"twice", number_or_null(v.on_tasks(2 * v.tasks))},
+                  {"half", number_or_null(v.on_tasks(v.tasks / 2))}};
+  }
   return {{"devices", v.devices},
           {"samples_per_second", v.samples_per_second},
           {"one_device_samples_per_second", v.interleaved ? Json(v.interleaved->one.middle) : Json(nullptr)},
@@ -62,6 +70,7 @@ Json to_json(const ScalingVerdict& v) {
             {"input", v.breakdown.input},
             {"copies", v.breakdown.copies},
             {"overhead", v.breakdown.overhead}}},
+          {"over_tasks", over_tasks},
           {"bound", v.bound},
           {"advice", advises ? Json(v.advice) : Json(nullptr)},
           {"predicted_gain", advises ? Json(v.predicted_gain) : Json(nullptr)}};
@@ -219,9 +228,23 @@ Status check_promise(const TrainChoices& choices, const TrainReport& report, con
       .with_hint("report it; --devices 1 trains without it");
 }
 
+// The tasks of a job make the pictures together; the first writes them and tells.
+Result<int> end_quietly(const TrainChoices& choices, const TrainJob& job, Trainer& trainer, const Status& failed,
+                        int signal) {
+  const TrainReport& report = trainer.report();
+  if (!failed.ok()) return failed;
+  if (!report.interrupted && !choices.picture.empty()) {
+    const data::Dataset& data = job.test != nullptr ? *job.test : *job.train;
+    ARGOSY_RETURN_IF_ERROR(
+        trainer.sample_images(data, static_cast<int>(std::min<std::int64_t>(8, data.size()))).status());
+  }
+  if (!report.interrupted) return kDone;
+  return choices.checkpoint_dir.empty() ? 128 + signal : kInterrupted;
+}
+
 // What went wrong after the training, at the first of these: the checkpoint, event files, the picture.
 Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trainer, Status failed, int signal,
-                 Console& console) {
+                 const JobTasks* tasks, Console& console) {
   const TrainReport& report = trainer.report();
   if (!failed.ok() && report.losses.empty()) return failed;  // nothing was measured
   note_begin(report, choices, console);
@@ -263,6 +286,7 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
   }
   if (console.json()) {
     Json document = to_json(choices, job.options.strategy, report, other_bits);
+    if (tasks != nullptr) document["tasks"] = tasks_json(*tasks, report.devices);
     if (!picture.empty()) document["picture"] = picture;
     if (!failed.ok()) document["error"] = error_json(failed, "argosy train");
     console.print(document.dump(2) + "\n");
@@ -277,14 +301,19 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
 }
 
 Result<int> train_one(TrainChoices choices, Console& console) {
+  ARGOSY_ASSIGN_OR_RETURN(const JobPlace place, take_place());
   if (choices.model == "autoencoder" && choices.picture.empty()) choices.picture = "reconstruction.png";
   ARGOSY_ASSIGN_OR_RETURN(TrainJob job, make_job(choices));
+  ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<JobTasks> tasks, join_training(place, choices, console));
+  job.options.tasks = tasks.get();
+  const bool tells = tasks == nullptr || tasks->rank() == 0;  // the other tasks are silent
   Interrupt interrupt(
       choices.checkpoint_dir.empty()
           ? "finishing this step; once more to stop at once (--checkpoint-dir DIR would keep what was trained)"
           : "finishing this step and writing a checkpoint; once more to stop at once");
   std::unique_ptr<Progress> progress;
   job.options.progress = [&](const TrainProgress& p) {
+    if (!tells) return !interrupt.requested();
     if (progress == nullptr) progress = std::make_unique<Progress>(console, "train", p.total_steps);
     for (const auto& [name, value] : p.evaluation) {
       progress->note(str_cat("step ", p.step, "  test ", name, " ", static_cast<float>(value)));
@@ -298,13 +327,22 @@ Result<int> train_one(TrainChoices choices, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const std::string chosen, resolve_strategy(choices, job));
   if (!chosen.empty()) console.note(str_cat("strategy  ", chosen));
   ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(job.model, job.options));
-  announce(trainer->devices(), job, choices, console);
+  if (tells) announce(trainer->devices(), job, choices, console);
+  if (tells && tasks != nullptr) console.note(str_cat("tasks  ", tasks_text(*tasks, trainer->devices())));
   const Status status = trainer->fit(*job.train, job.test.get()).status();
   progress.reset();
-  return tell(choices, job, *trainer, status, interrupt.signal(), console);
+  Result<int> code = tells ? tell(choices, job, *trainer, status, interrupt.signal(), tasks.get(), console)
+                           : end_quietly(choices, job, *trainer, status, interrupt.signal());
+  if (tasks == nullptr) return code;
+  // A picture or a full standard output may have failed after the training.
+  if (status.ok() && !code.ok()) return tasks->fail(code.status());
+  if (status.ok()) ARGOSY_RETURN_IF_ERROR(tasks->leave());
+  return code;
 }
 
 Result<int> train_many(const TrainChoices& choices, Console& console) {
+  ARGOSY_ASSIGN_OR_RETURN(const JobPlace place, take_place());
+  if (place.size > 1) return join_training(place, choices, console).status();
   ARGOSY_ASSIGN_OR_RETURN(const EnsembleJob job, make_ensemble_job(choices));
   Interrupt interrupt("finishing this step; once more to stop at once");
   EnsembleOptions options = job.options;

@@ -1,0 +1,67 @@
+// JobMember: a task of a job of several, once the job is complete. Two threads: one tells the coordinator each second
+// that this task lives, one waits for the job's end.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/threads/cancellation.h"
+#include "argosy/cluster/joining.h"
+
+namespace argosy {
+
+// Thread-safe.
+class JobMember final : public JobTasks, private KeyValueStore {
+ public:
+  // `server` is of task 0, else null.
+  JobMember(JoinedJob job, int rank, std::chrono::milliseconds heartbeat, std::unique_ptr<CoordinatorServer> server);
+  // Without leave(): to the others this task is lost.
+  ~JobMember() override;
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(job_.tasks.size()); }
+  const std::vector<JobTask>& tasks() const override { return job_.tasks; }
+  std::string local_address() const override { return job_.local_address; }
+  KeyValueStore& store() override { return *this; }
+  Status barrier(std::string_view name, std::chrono::milliseconds timeout) override;
+  void progress(std::int64_t step, std::string_view doing) override;
+  Status fail(const Status& cause) override;
+  void on_abort(std::function<void(const Status& cause)> callback) override;
+  Status leave() override;
+
+ private:
+  Status put(std::string_view key, std::string_view value) override;
+  Result<std::string> get(std::string_view key, std::chrono::milliseconds timeout) override;
+
+  void pulse_loop();
+  void watch_loop();
+  // The cause of the job's end, from now on. The first one stays.
+  void end_with(const Status& cause);
+  Status lost_coordinator(std::string_view why) const;
+  // What a call returns that the network ended: the cause, which the threads find out within seconds.
+  Status cause_of(const Status& network_error);
+  bool pulse_once(std::chrono::milliseconds timeout, Status& status);
+  Status cause() const;
+  bool over() const;
+  void stop();
+
+  JoinedJob job_;
+  const int rank_;
+  const CallerId self_;
+  const std::chrono::milliseconds heartbeat_;
+  std::unique_ptr<CoordinatorServer> server_;
+  Cancellation stopping_;  // the two threads' calls: this task leaves
+  Cancellation ended_;     // the callers' calls: the job has ended, or this task leaves
+  mutable Mutex mutex_;
+  CondVar changed_;
+  Status cause_ ARGOSY_GUARDED_BY(mutex_);
+  std::function<void(const Status&)> callback_ ARGOSY_GUARDED_BY(mutex_);
+  bool left_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::int64_t step_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  std::string doing_ ARGOSY_GUARDED_BY(mutex_);
+  std::thread pulses_, watch_;
+};
+
+}  // namespace argosy

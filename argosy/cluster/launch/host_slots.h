@@ -1,0 +1,23 @@
+// Hosts and their slots, as launchers write them: "gpu-a:4,gpu-b:4", and host files.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/base/status.h"
+
+namespace argosy {
+
+struct HostSlots {
+  std::string host;
+  int slots = 0;  // 0: not said
+  bool operator==(const HostSlots&) const = default;
+};
+
+// "a:2,b:2", "a,b". INVALID_ARGUMENT "ARG-CLUSTER-050": what cannot be read, or a host twice.
+Result<std::vector<HostSlots>> parse_hosts(std::string_view text);
+// A line a host: "a slots=2" (horovodrun, Open MPI), "a:2", "a"; "#" begins a comment. The same errors, with the line.
+Result<std::vector<HostSlots>> parse_host_file(std::string_view text);
+
+}  // namespace argosy

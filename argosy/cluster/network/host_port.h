@@ -1,0 +1,39 @@
+// HostPort: "host:port" taken apart, and what a host's name stands for.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/base/status.h"
+#include "argosy/rpc/gate/descriptor.h"
+
+namespace argosy {
+
+struct HostPort {
+  std::string host;
+  int port = 0;
+
+  // "gpu-a:2222", "10.0.0.1:2222", "[fd00::1]:2222". INVALID_ARGUMENT "ARG-CLUSTER-030" otherwise.
+  static Result<HostPort> parse(std::string_view text);
+  std::string to_string() const;
+  auto operator<=>(const HostPort&) const = default;
+};
+
+// The addresses of a host, IPv4 before IPv6. ARGOSY_HOST_MAP ("a=127.0.0.2,b=127.0.0.3") comes before the system's
+// names. UNAVAILABLE: the system's words for what is wrong with the name. May take seconds.
+Result<std::vector<std::string>> resolve(const std::string& host);
+
+// A connection that says what the network says. Closed with this object.
+struct TriedConnection {
+  std::string local_address;  // of this host's end
+  tf::Descriptor socket;
+};
+// UNAVAILABLE: the system's error as people know it: "connection refused", "no route to host", "no answer in 1.0 s".
+Result<TriedConnection> try_connection(const std::string& address, int port, std::chrono::milliseconds timeout);
+
+// Whether `address` belongs to this host: something can be bound to it.
+bool is_own_address(const std::string& address);
+
+}  // namespace argosy

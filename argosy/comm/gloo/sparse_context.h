@@ -1,0 +1,28 @@
+// SparseContext: a Gloo context with connections to some peers only. Internal to the plug-in.
+//
+// Gloo's own connectFullMesh() connects every pair and asks the store 1.5 N^2 times. Here a task publishes the addresses
+// of all its pairs under one key, and reads one key a peer.
+#pragma once
+
+#include <gloo/context.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/comm/gloo/peers.h"
+#include "argosy/comm/net/net_engine.h"
+
+namespace argosy {
+
+class SparseContext final : public ::gloo::Context {
+ public:
+  SparseContext(int rank, int size) : ::gloo::Context(rank, size) {}
+
+  // `peers`, ascending, are the same for both ends of a pair. Throws what Gloo throws.
+  Status connect(const std::vector<int>& peers, const std::shared_ptr<::gloo::transport::Device>& device,
+                 const NetEngineOptions& options);
+};
+
+}  // namespace argosy

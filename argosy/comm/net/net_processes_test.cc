@@ -1,0 +1,121 @@
+// Tasks as processes: what the others see of one that dies, stops or never comes.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "argosy/base/clock.h"
+#include "argosy/comm/net/net_test_support.h"
+
+namespace argosy {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Processes 1 to size - 1 run `body`, as task 0 does in this one. Their exit code says whether they did.
+class Processes {
+ public:
+  Processes(int size, const std::function<int(int rank, const NetAddressBook&)>& body) : size_(size) {
+    char folder[] = "/tmp/argosy_net_XXXXXX";
+    folder_ = mkdtemp(folder);
+    for (int rank = 1; rank < size_; ++rank) {
+      const pid_t child = fork();
+      if (child == 0) _exit(body(rank, folder_book(folder_)));
+      children_.push_back(child);
+    }
+  }
+  ~Processes() {
+    for (const pid_t child : children_) {
+      kill(child, SIGKILL);
+      int status = 0;
+      waitpid(child, &status, 0);
+    }
+    std::filesystem::remove_all(folder_);
+  }
+  NetAddressBook book() const { return folder_book(folder_); }
+  pid_t pid(int rank) const { return children_[static_cast<std::size_t>(rank) - 1]; }
+  // The exit code; 128 and more: a signal.
+  int wait(int rank) {
+    int status = 0;
+    waitpid(pid(rank), &status, 0);
+    children_[static_cast<std::size_t>(rank) - 1] = -1;
+    std::erase(children_, -1);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  const int size_;
+  std::string folder_;
+  std::vector<pid_t> children_;
+};
+
+// All-reduces until an error comes; 7: the connection was lost, 8: another error.
+int reduce_until_error(NetGroup& group, int dies_at = -1) {
+  const Tensor t = Tensor::zeros(DType::kFloat32, {100'000});
+  for (int step = 0;; ++step) {
+    if (step == dies_at) raise(SIGKILL);
+    const Status status = group.all_reduce({&t, 1}, Reduction::kSum, {.name = "sum"});
+    if (!status.ok()) return status.id() == "ARG-COMM-025" ? 7 : 8;
+  }
+}
+
+TEST(NetProcesses, AKilledTaskEndsAllOthersAtOnce) {
+  if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
+  for (const int size : {2, 3, 4}) {
+    Processes processes(size, [&](int rank, const NetAddressBook& book) {
+      const auto group = connect(rank, size, book);
+      return group == nullptr ? 9 : reduce_until_error(*group, rank == 1 ? 20 : -1);
+    });
+    const auto group = connect(0, size, processes.book());
+    ASSERT_NE(group, nullptr);
+    const std::int64_t began = now_nanos();
+    EXPECT_EQ(reduce_until_error(*group), 7) << group->cause().to_string();
+    EXPECT_LT(seconds_since(began), 10);
+    EXPECT_THAT(group->cause().to_string(), HasSubstr("ARG-COMM-025"));
+    for (int rank = size - 1; rank >= 2; --rank) EXPECT_EQ(processes.wait(rank), 7) << rank << " of " << size;
+  }
+}
+
+TEST(NetProcesses, SilenceEndsAtTheDeadline) {
+  if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
+  Processes processes(2, [&](int rank, const NetAddressBook& book) {
+    const auto group = connect(rank, 2, book);
+    raise(SIGSTOP);
+    return 0;
+  });
+  const auto group = connect(0, 2, processes.book(), std::chrono::milliseconds(700));
+  ASSERT_NE(group, nullptr);
+  const std::int64_t began = now_nanos();
+  const Status status = group->barrier();
+  EXPECT_EQ(status.id(), "ARG-COMM-024") << status.to_string();
+  EXPECT_GT(seconds_since(began), 0.3);
+  EXPECT_LT(seconds_since(began), 5);
+}
+
+TEST(NetProcesses, ATaskThatNeverComesIsNamed) {
+  if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
+  MemoryBook book;
+  const auto engine = open_gloo({.rank = 0,
+                                 .size = 2,
+                                 .address = "127.0.0.1",
+                                 .group = "alone",
+                                 .book = book.book(),
+                                 .timeout = std::chrono::milliseconds(300)});
+  ASSERT_FALSE(engine.ok());
+  EXPECT_EQ(engine.status().id(), "ARG-COMM-023");
+  EXPECT_THAT(engine.status().to_string(), HasSubstr("alone/pairs/1"));
+}
+
+TEST(NetPlugin, AMissingOneSaysWhatToInstall) {
+  setenv("ARGOSY_GLOO_PLUGIN", "none", 1);
+  const auto none = open_gloo({});
+  setenv("ARGOSY_GLOO_PLUGIN", "/dev/null", 1);
+  const auto broken = open_gloo({});
+  unsetenv("ARGOSY_GLOO_PLUGIN");
+  EXPECT_EQ(none.status().id(), "ARG-COMM-020");
+  EXPECT_THAT(none.status().to_string(), HasSubstr("apt install libgloo-dev"));
+  EXPECT_EQ(broken.status().id(), "ARG-COMM-021");
+}
+
+}  // namespace
+}  // namespace argosy

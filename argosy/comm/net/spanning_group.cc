@@ -1,0 +1,102 @@
+#include "argosy/comm/net/spanning_group.h"
+
+#include <utility>
+
+#include "argosy/base/guard.h"
+#include "argosy/base/str.h"
+#include "argosy/comm/collective_job.h"
+
+namespace argosy {
+
+struct SpanningGroup::State {
+  State(std::shared_ptr<NetGroup> the_net, const SpanningOptions& o)
+      : net(std::move(the_net)), options(o), calls(static_cast<std::size_t>(o.here)), dones(calls.size()) {}
+
+  // Ends what gathers.
+  void close(const Status& why) {
+    std::vector<Communicator::Done> waiting;
+    {
+      MutexLock lock(mutex);
+      if (cause.ok()) cause = why;
+      if (!gathering) return;
+      gathering = false;
+      for (Communicator::Done& done : dones) {
+        if (done != nullptr) waiting.push_back(std::exchange(done, nullptr));
+      }
+      arrived = 0;
+    }
+    for (const Communicator::Done& done : waiting) done(copy_of(why));
+  }
+
+  const std::shared_ptr<NetGroup> net;
+  const SpanningOptions options;
+  Mutex mutex;
+  Status cause ARGOSY_GUARDED_BY(mutex);
+  bool gathering ARGOSY_GUARDED_BY(mutex) = true;  // false: the network has the calls
+  std::size_t arrived ARGOSY_GUARDED_BY(mutex) = 0;
+  std::vector<CollectiveCall> calls ARGOSY_GUARDED_BY(mutex);  // by local rank
+  std::vector<Communicator::Done> dones ARGOSY_GUARDED_BY(mutex);
+};
+
+SpanningGroup::SpanningGroup(std::shared_ptr<NetGroup> net, const SpanningOptions& options)
+    : state_(std::make_shared<State>(std::move(net), options)),
+      cancelled_(options.cancellation, [state = state_.get(), cancellation = options.cancellation] {
+        // The other tasks wait for this one, which will not come.
+        state->net->abort(cancellation->status());
+        state->close(cancellation->status());
+      }) {
+  ARGOSY_CHECK(options.here >= 1 && options.first >= 0 && options.first + options.here <= options.size);
+  if (cancelled_.too_late()) state_->close(options.cancellation->status());
+}
+
+SpanningGroup::~SpanningGroup() {
+  cancelled_.end();
+  state_->close(cancelled("the step is over"));
+}
+
+int SpanningGroup::size() const { return state_->options.size; }
+
+void SpanningGroup::start(int rank, const CollectiveCall& call, Communicator::Done done) {
+  State& s = *state_;
+  const int local = rank - s.options.first;
+  ARGOSY_CHECK(local >= 0 && local < s.options.here);
+  std::vector<CollectiveCall> all;
+  Status refused;
+  {
+    MutexLock lock(s.mutex);
+    const auto slot = static_cast<std::size_t>(local);
+    if (!s.cause.ok()) {
+      refused = copy_of(s.cause);
+    } else if (!s.gathering || s.dones[slot] != nullptr) {
+      refused = failed_precondition(call.describe(), ": rank ", rank, " has not ended its last collective")
+                    .with_id("ARG-COMM-003");
+    } else {
+      s.calls[slot] = call;
+      s.calls[slot].rank = rank;
+      s.dones[slot] = std::move(done);
+      if (++s.arrived < s.calls.size()) return;
+      s.gathering = false;
+      all = s.calls;
+    }
+  }
+  if (!refused.ok()) return done(std::move(refused));
+  // The ranks of one task agree; what the tasks do is one graph.
+  const Status agreed = all.size() > 1 ? CollectiveJob::check(all) : ok_status();
+  const auto over = [state = state_](Status status) {
+    std::vector<Communicator::Done> dones;
+    {
+      MutexLock lock(state->mutex);
+      if (!status.ok() && state->cause.ok()) state->cause = copy_of(status);
+      for (Communicator::Done& one : state->dones) dones.push_back(std::exchange(one, nullptr));
+      state->arrived = 0;
+      state->gathering = true;
+    }
+    for (const Communicator::Done& one : dones) {
+      one(status.ok() ? Result<Event>(Event()) : Result<Event>(copy_of(status)));
+    }
+  };
+  if (!agreed.ok()) return over(agreed);
+  s.net->start_spanning(std::move(all), s.options.tag, over);
+}
+
+}  // namespace argosy

@@ -1,0 +1,174 @@
+#include "argosy/rpc/transport/rpc_channel.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <climits>
+#include <thread>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/sanitizers.h"
+#include "argosy/rpc/transport/rpc_bytes.h"
+
+namespace argosy::tf {
+
+class RpcResponse::Bytes {
+ public:
+  static Result<RpcResponse> of(const grpc::ByteBuffer& buffer) {
+    auto bytes = std::make_shared<Bytes>();
+    if (buffer.Valid() && !buffer.Dump(&bytes->slices_).ok()) return internal_error("a response could not be read");
+    for (const grpc::Slice& slice : bytes->slices_) bytes->pieces_.push_back(view_of(slice));
+    return RpcResponse(std::move(bytes));
+  }
+  WireReader reader() const { return WireReader(pieces_); }
+
+ private:
+  std::vector<grpc::Slice> slices_;
+  std::vector<std::string_view> pieces_;
+};
+
+WireReader RpcResponse::reader() const { return bytes_->reader(); }
+
+namespace {
+
+// gRPC's queue for every channel of the process, and the thread at it. Never destroyed: calls may outlive everything.
+class Queue {
+ public:
+  static Queue& shared() {
+    static Queue* const queue = new Queue;
+    return *queue;
+  }
+  grpc::CompletionQueue& queue() { return queue_; }
+
+ private:
+  Queue();
+  grpc::CompletionQueue queue_;
+};
+
+class Call final : public RpcClientCall, public std::enable_shared_from_this<Call> {
+ public:
+  Call(RpcChannel::Done done, const RpcChannelOptions& options)
+      : done_(std::move(done)), peer_(options.peer), address_(options.address) {}
+
+  void start(grpc::GenericStub& stub, const std::string& path, std::vector<WirePiece> request,
+             std::chrono::milliseconds timeout) {
+    if (timeout.count() > 0) context_.set_deadline(std::chrono::system_clock::now() + timeout);
+    const grpc::ByteBuffer bytes = to_buffer(std::move(request));
+    self_ = shared_from_this();
+    hands_over(this);
+    reader_ = stub.PrepareUnaryCall(&context_, path, bytes, &Queue::shared().queue());
+    reader_->StartCall();
+    reader_->Finish(&response_, &status_, this);
+  }
+  void cancel() override { context_.TryCancel(); }
+
+  void over() {
+    const std::shared_ptr<Call> self = std::exchange(self_, nullptr);
+    const RpcChannel::Done done = std::exchange(done_, nullptr);
+    if (!status_.ok()) {
+      const std::string from = peer_.empty() ? address_ : str_cat(peer_, " at ", address_);
+      return done(Status(static_cast<Code>(status_.error_code()), status_.error_message()).with_where(from));
+    }
+    done(RpcResponse::Bytes::of(response_));
+  }
+
+ private:
+  RpcChannel::Done done_;
+  const std::string peer_, address_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer response_;
+  grpc::Status status_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> reader_;
+  std::shared_ptr<Call> self_;  // until it is over
+};
+
+Queue::Queue() {
+  std::thread([this] {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+      takes_over(tag);
+      static_cast<Call*>(tag)->over();
+    }
+  }).detach();
+}
+
+grpc::ChannelArguments arguments() {
+  grpc::ChannelArguments args;
+  args.SetMaxReceiveMessageSize(INT_MAX);
+  args.SetMaxSendMessageSize(INT_MAX);
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  args.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, (16 << 20) - 1);
+  args.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
+  // A task that was started again is found soon.
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);  // how long one attempt may take: a busy host answers late
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  return args;
+}
+
+// Names may mean several addresses, and "localhost" be ::1 where the server listens at 127.0.0.1.
+std::string dialled(const std::string& address) {
+  constexpr std::string_view kLocal = "localhost:";
+  return address.starts_with(kLocal) ? str_cat("127.0.0.1:", address.substr(kLocal.size())) : address;
+}
+
+}  // namespace
+
+class RpcChannel::Impl {
+ public:
+  explicit Impl(const RpcChannelOptions& options) {
+    std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+    if (!options.cert_pem.empty()) {
+      credentials = grpc::SslCredentials(
+          {.pem_root_certs = options.ca_pem, .pem_private_key = options.key_pem, .pem_cert_chain = options.cert_pem});
+    }
+    stub_ = std::make_unique<grpc::GenericStub>(
+        grpc::CreateCustomChannel(dialled(options.address), credentials, arguments()));
+  }
+  grpc::GenericStub& stub() { return *stub_; }
+
+ private:
+  std::unique_ptr<grpc::GenericStub> stub_;
+};
+
+RpcChannel::RpcChannel(RpcChannelOptions options)
+    : options_(std::move(options)), impl_(std::make_unique<Impl>(options_)) {}
+RpcChannel::~RpcChannel() = default;
+
+std::shared_ptr<RpcClientCall> RpcChannel::start(const std::string& path, std::vector<WirePiece> request,
+                                                 std::chrono::milliseconds timeout, Done done) {
+  auto call = std::make_shared<Call>(std::move(done), options_);
+  call->start(impl_->stub(), path, std::move(request), timeout);
+  return call;
+}
+
+Result<RpcResponse> RpcChannel::call(const std::string& path, std::vector<WirePiece> request,
+                                     std::chrono::milliseconds timeout, Cancellation* cancellation) {
+  ARGOSY_CHECK(cancellation != nullptr || timeout.count() > 0);
+  struct Answer {
+    Mutex mutex;
+    CondVar changed;
+    std::optional<Result<RpcResponse>> response ARGOSY_GUARDED_BY(mutex);
+  };
+  const auto answer = std::make_shared<Answer>();
+  const auto call = start(path, std::move(request), timeout, [answer](Result<RpcResponse> response) {
+    MutexLock lock(answer->mutex);
+    answer->response = std::move(response);
+    answer->changed.notify_all();
+  });
+  Cancellation::Token token = 0;
+  const bool watched = cancellation != nullptr && cancellation->add([call] { call->cancel(); }, &token);
+  if (cancellation != nullptr && !watched) call->cancel();
+  Result<RpcResponse> response = [&] {
+    MutexLock lock(answer->mutex);
+    while (!answer->response) answer->changed.wait(answer->mutex);
+    return *std::move(answer->response);
+  }();
+  if (watched) cancellation->remove(token);
+  if (!response.ok() && cancellation != nullptr && cancellation->cancelled()) return cancellation->status();
+  return response;
+}
+
+}  // namespace argosy::tf

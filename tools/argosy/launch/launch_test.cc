@@ -1,0 +1,116 @@
+// Frames, streams and the one cause of a launch: what needs no process.
+#include <gmock/gmock.h>
+
+#include "tools/argosy/cli/exit_code.h"
+#include "tools/argosy/launch/agent.h"
+#include "tools/argosy/launch/frames.h"
+#include "tools/argosy/launch/outcome.h"
+#include "tools/argosy/launch/streams.h"
+
+namespace argosy::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Frames, TravelInAnyPieces) {
+  const std::string stream = make_frame(FrameKind::kOut, "hello") + make_frame(FrameKind::kErr, "") +
+                             make_frame(FrameKind::kExit, std::string(300, 'x'));
+  for (std::size_t step : {1u, 3u, 1000u}) {
+    FrameReader reader;
+    std::vector<std::string> taken;
+    for (std::size_t at = 0; at < stream.size(); at += step) {
+      ASSERT_TRUE(reader
+                      .feed(std::string_view(stream).substr(at, step),
+                            [&](FrameKind kind, std::string_view body) {
+                              taken.push_back(str_cat(static_cast<char>(kind), body.size()));
+                            })
+                      .ok());
+    }
+    EXPECT_THAT(taken, ElementsAre("o5", "e0", "x300"));
+  }
+}
+
+TEST(Frames, OtherTextIsAnError) {
+  FrameReader reader;
+  const Status status = reader.feed("Welcome to gpu-b\n", [](FrameKind, std::string_view) { FAIL(); });
+  EXPECT_EQ(status.id(), "ARG-CLUSTER-052");
+  EXPECT_THAT(status.message(), HasSubstr("Welcome"));
+}
+
+TEST(AgentTask, ComesBackAsItWas) {
+  const AgentTask task{.words = {"a", "b c"}, .environment = {{"X", "1\n2"}}, .directory = "/tmp", .devices = 2};
+  const auto again = parse_agent_task(to_line(task));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->words, task.words);
+  EXPECT_EQ(again->environment, task.environment);
+  EXPECT_EQ(again->devices, 2);
+  for (const char* text : {"", "{}", "[]", R"({"words": []})", R"({"words": [1]})", "x"}) {
+    EXPECT_EQ(parse_agent_task(text).status().id(), "ARG-CLUSTER-052") << text;
+  }
+}
+
+TEST(WithDevices, AddsThemOnceAndOnlyWhereTheyAreTaken) {
+  EXPECT_THAT(with_devices({"argosy", "train", "lenet"}, 2, 0),
+              ElementsAre("argosy", "train", "--emulate", "2", "lenet"));
+  EXPECT_THAT(with_devices({"argosy", "train", "lenet"}, 2, 2), ElementsAre("argosy", "train", "--gpus", "2", "lenet"));
+  EXPECT_THAT(with_devices({"argosy", "train", "--emulate=3"}, 2, 0), ElementsAre("argosy", "train", "--emulate=3"));
+  EXPECT_THAT(with_devices({"argosy", "run", "--", "x", "--gpus"}, 2, 4),
+              ElementsAre("argosy", "run", "--gpus", "2", "--", "x", "--gpus"));
+  EXPECT_THAT(with_devices({"argosy", "cluster", "check"}, 2, 4), ElementsAre("argosy", "cluster", "check"));
+}
+
+TEST(StreamChoice, ReadsTorchrunsWords) {
+  EXPECT_EQ(StreamChoice::parse("--tee", "3")->of(7), 3);
+  const auto choice = StreamChoice::parse("--tee", "0:1,1:3");
+  ASSERT_TRUE(choice.ok());
+  EXPECT_EQ(choice->of(0), 1);
+  EXPECT_EQ(choice->of(1), 3);
+  EXPECT_EQ(choice->of(2), 0);
+  for (const char* text : {"4", "x", "0:", "0:4", ":1", "-1"}) {
+    EXPECT_EQ(StreamChoice::parse("--tee", text).status().id(), kUsageId) << text;
+  }
+}
+
+nlohmann::ordered_json error(const char* message, const char* where) {
+  return {{"code", "UNAVAILABLE"}, {"id", "ARG-CLUSTER-044"}, {"message", message}, {"where", where}, {"next", "look"}};
+}
+
+TEST(EndOfLaunch, FollowersAreFolded) {
+  std::vector<TaskOutcome> tasks = {
+      {.rank = 0, .host = "a", .exit = 5, .order = 0, .error = error("task 1 (b) is gone", "task 1 (b)")},
+      {.rank = 1, .host = "b", .exit = 137, .signal = 9, .order = 1},
+      {.rank = 2, .host = "c", .exit = 5, .order = 2, .error = error("task 1 (b) is gone", "task 1 (b)")}};
+  const LaunchEnd end = end_of_launch(tasks, 0);
+  EXPECT_EQ(end.exit, kPeerLost);
+  EXPECT_EQ(end.cause.message(), "task 1 (b) was ended by signal 9 (SIGKILL); 2 others stopped because of it");
+}
+
+TEST(EndOfLaunch, FirstHandErrorIsTold) {
+  std::vector<TaskOutcome> tasks = {
+      {.rank = 0, .host = "a", .exit = 1, .order = 0, .error = error("nan", "node 'x', task 1 (b)")},
+      {.rank = 1, .host = "b", .exit = 1, .order = 1, .error = error("nan", "node 'x', task 1 (b)")}};
+  const LaunchEnd end = end_of_launch(tasks, 0);
+  EXPECT_EQ(end.exit, 1);
+  EXPECT_EQ(end.cause.message(), "nan; 1 other stopped because of it");
+  EXPECT_EQ(end.cause.where(), "node 'x', task 1 (b)");
+}
+
+TEST(EndOfLaunch, WithoutAnErrorTheLastWordsAreTold) {
+  const LaunchEnd end = end_of_launch(
+      {{.rank = 0, .host = "a", .exit = 3, .last_words = "one\nno such file\n"}, {.rank = 1, .host = "b"}}, 0);
+  EXPECT_EQ(end.exit, 3);
+  EXPECT_EQ(end.cause.message(), "task 0 (a) ended with exit code 3, its last words: no such file");
+}
+
+TEST(EndOfLaunch, InterruptedIsNoFailure) {
+  const LaunchEnd end =
+      end_of_launch({{.rank = 0, .exit = 75, .ended_by_us = true}, {.rank = 1, .exit = 75, .ended_by_us = true}}, 15);
+  EXPECT_EQ(end.exit, kInterrupted);
+  EXPECT_TRUE(end.cause.ok());
+  EXPECT_EQ(end_of_launch({{.rank = 0, .exit = 143, .signal = 15, .ended_by_us = true}}, 15).exit, 143);
+  EXPECT_EQ(end_of_launch({{.rank = 0}, {.rank = 1}}, 0).exit, 0);
+}
+
+}  // namespace
+}  // namespace argosy::cli

@@ -1,0 +1,50 @@
+// Where the output of tasks goes: to files, to this program's standard output (task 0's alone), to standard error.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "argosy/base/status.h"
+#include "argosy/base/system/file.h"
+#include "tools/argosy/launch/outcome.h"
+
+namespace argosy::cli {
+
+// Which streams: bit 0 is standard output, bit 1 standard error. "3", or by task "0:1,1:3"; torchrun's words.
+struct StreamChoice {
+  int all = 0;
+  std::map<int, int> of_task;
+  static Result<StreamChoice> parse(std::string_view flag, std::string_view text);
+  int of(int rank) const;
+};
+
+struct StreamOptions {
+  std::string directory;   // DIR/task-N/{stdout,stderr,error.json}; empty: no files
+  StreamChoice redirects;  // to files and not to the console
+  bool labels = true;      // "[1] " before lines of several tasks
+};
+
+// Used by one thread.
+class Streams {
+ public:
+  static Result<std::unique_ptr<Streams>> open(const StreamOptions& options, const std::vector<int>& ranks, int lowest);
+  void write(int rank, bool is_error, std::string_view bytes);
+  void end(const TaskOutcome& outcome);  // its last line, and error.json
+
+ private:
+  struct Files {
+    std::unique_ptr<File> out, err;
+    std::string out_line, err_line;  // not ended yet
+  };
+  void show(int rank, bool is_error, std::string& line, std::string_view bytes);
+
+  StreamOptions options_;
+  int lowest_ = 0;  // the rank whose standard output is ours
+  bool several_ = false;
+  std::map<int, Files> files_;
+};
+
+}  // namespace argosy::cli
