@@ -43,6 +43,7 @@ struct DeviceSpec {
   double memory_bytes_per_second = 0;    // likewise
   int number = -1;                       // GPU: by which a request names it ("gpu:2"); -1 = as `name` says
   int system_number = -1;                // cuda: nvidia-smi's; -1 = not known
+  std::uint64_t incarnation = 0;         // random, drawn when the device was made; 0 = it was only listed
 
   // For messages: "gpu:0", or "gpu:0 (the machine's GPU 2)" where the two numbers differ.
   std::string said_name() const;
@@ -152,6 +153,8 @@ struct DeviceRequest {
   bool deterministic = false;  // real GPUs: kernels whose bits do not depend on timing
   // The source of real GPUs. Null = the CUDA plug-in, if there is one (argosy/device/plugin.h).
   std::shared_ptr<GpuBackend> gpus;
+  // Job, replica and task in the devices' names: those of this process in its cluster.
+  DeviceName task = {"localhost", 0, 0, "", std::nullopt};
 };
 
 // The devices of a session: its logical CPUs, then the requested GPUs. CPU:0 is always first: it feeds, fetches and

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "argosy/base/system/random_source.h"
 #include "argosy/base/threads/parallel.h"
 #include "argosy/device/cpu/cpu_device.h"
 #include "argosy/device/device.h"
@@ -176,6 +177,13 @@ Result<Stock> take_stock(const DeviceRequest& request, int cpus, bool wants_gpus
     }
   }
   ARGOSY_RETURN_IF_ERROR(apply_caps(request.memory, stock));
+  for (std::vector<DeviceSpec>* list : {&stock.cpus, &stock.gpus}) {
+    for (DeviceSpec& spec : *list) {
+      spec.name.job = request.task.job;
+      spec.name.replica = request.task.replica;
+      spec.name.task = request.task.task;
+    }
+  }
   for (DeviceSpec& spec : stock.cpus) spec = cpu_spec(spec.name, spec.cores, spec.memory_limit_bytes);
   for (DeviceSpec& spec : stock.gpus) {
     if (spec.kind == DeviceKind::kEmulated) spec.description = gpu_description(spec);
@@ -300,7 +308,10 @@ std::string_view device_kind_name(DeviceKind kind) {
 }
 
 Result<std::vector<std::unique_ptr<Device>>> make_devices(const DeviceRequest& request) {
-  ARGOSY_ASSIGN_OR_RETURN(const Choice choice, choose(request));
+  ARGOSY_ASSIGN_OR_RETURN(Choice choice, choose(request));
+  for (std::vector<DeviceSpec>* list : {&choice.cpus, &choice.gpus}) {
+    for (DeviceSpec& spec : *list) spec.incarnation = system_random_source().next() | 1;
+  }
   ARGOSY_ASSIGN_OR_RETURN(const auto faults, parse_faults(or_environment(request.faults, "ARGOSY_FAULTS")));
   std::vector<std::unique_ptr<Device>> devices;
   for (const DeviceSpec& spec : choice.cpus) devices.push_back(make_cpu_device(spec));

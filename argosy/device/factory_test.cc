@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/device/device.h"
@@ -34,6 +35,27 @@ TEST(Factory, WithoutAnyWishTheCpu) {
   EXPECT_EQ(devices[0]->spec().name.to_string(), "/job:localhost/replica:0/task:0/device:CPU:0");
   EXPECT_EQ(devices[0]->spec().cores, available_cores());
   EXPECT_EQ(devices[0]->spec().kind, DeviceKind::kCpu);
+}
+
+TEST(Factory, NamesAreOfTheTask) {
+  const DeviceRequest request{.emulate = "2", .memory = "gpu:1=1GiB", .task = {"worker", 0, 3, "", std::nullopt}};
+  const auto devices = make_devices(request).value();
+  ASSERT_EQ(devices.size(), 3u);
+  EXPECT_EQ(devices[0]->spec().name.to_string(), "/job:worker/replica:0/task:3/device:CPU:0");
+  EXPECT_EQ(devices[2]->spec().name.to_string(), "/job:worker/replica:0/task:3/device:GPU:1");
+  EXPECT_EQ(devices[2]->spec().memory_limit_bytes, std::uint64_t{1} << 30);
+  const DeviceRequest full{.devices = "/job:worker/task:3/gpu:1", .emulate = "2", .task = request.task};
+  EXPECT_THAT(made(full), ElementsAre("cpu:0", "gpu:0"));
+}
+
+TEST(Factory, EveryDeviceHasAnIncarnationOfItsOwn) {
+  std::set<std::uint64_t> seen{0};
+  for (int time = 0; time < 2; ++time) {
+    for (const auto& device : make_devices({.emulate = "2"}).value()) {
+      EXPECT_TRUE(seen.insert(device->spec().incarnation).second);
+    }
+  }
+  EXPECT_EQ(list_devices({}).value()[0].incarnation, 0u);
 }
 
 TEST(Factory, EmulatedGpusAreAllTakenByDefault) {
