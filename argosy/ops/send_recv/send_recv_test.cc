@@ -43,12 +43,12 @@ AttrMap attrs_of(const char* op, DType dtype) {
 Result<Tensor> run(const char* op, const Tensor& input, Step* step, DType dtype = DType::kFloat32) {
   const OpDef& def = *builtin_ops().find(op);
   AttrMap attrs = attrs_of(op, dtype);
-  ARGOSY_RETURN_IF_ERROR(complete_attrs(def, {}, attrs));
+  const bool sends = transfer_of(def) == Transfer::kSend;
+  ARGOSY_RETURN_IF_ERROR(complete_attrs(def, {&dtype, sends ? 1u : 0u}, attrs));
   ARGOSY_ASSIGN_OR_RETURN(const auto kernel, cpu_kernels().make({.op = def, .attrs = attrs, .node = "n"}, "cpu"));
   const Tensor* const in = &input;
   Tensor out;
   OutputSlot slot{.tensor = &out};
-  const bool sends = transfer_of(def) == Transfer::kSend;
   KernelContext c({.inputs = &in,
                    .num_inputs = sends ? 1 : 0,
                    .outputs = &slot,
@@ -96,8 +96,8 @@ TEST(SendRecvOps, WhatIsSentIsNobodyElsesMemory) {
   Step step;
   step.rendezvous_ = &rendezvous;
   float memory[2] = {1, 2};  // as in a step's arena, which the next instruction writes
-  ASSERT_TRUE(run("_Send", Tensor(DType::kFloat32, {2}, Buffer::borrow(reinterpret_cast<std::byte*>(memory), 8)), &step)
-                  .ok());
+  ASSERT_TRUE(
+      run("_Send", Tensor(DType::kFloat32, {2}, Buffer::borrow(reinterpret_cast<std::byte*>(memory), 8)), &step).ok());
   memory[0] = 7;
   const auto got = run("_Recv", {}, &step);
   ASSERT_TRUE(got.ok());
