@@ -16,6 +16,7 @@ struct PropagatorState::Iteration {
 
 struct PropagatorState::Frame {
   int id = 0;
+  std::uint64_t key = 0;  // 0: the root; else the same for this loop, entered in this iteration, on every task
   Frame* parent = nullptr;
   std::int64_t parent_iteration = 0;
   int entered = 0;
@@ -24,7 +25,9 @@ struct PropagatorState::Frame {
   std::int64_t newest = -1;
   std::vector<std::pair<std::int32_t, Tensor>> invariants;  // (Enter instruction, value; invalid = dead)
   std::vector<std::pair<std::int32_t, Tensor>> held_back;   // NextIterations waiting for room
-  std::vector<char> exited;                                 // by position in Frame::exits: fired live
+  std::vector<std::pair<std::int32_t, std::int64_t>>
+      dead_nexts;            // NextIterations that are dead, and of which iteration
+  std::vector<char> exited;  // by position in Frame::exits: fired live
 };
 
 }  // namespace argosy
