@@ -5,7 +5,7 @@
 #include "argosy/base/clock.h"
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/tf/server/service/stuck_call.h"
-#include "argosy/tf/server/session/step_metadata.h"
+#include "argosy/tf/worker/step_metadata.h"
 
 namespace argosy::tf {
 

@@ -13,7 +13,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/rpc/transport/grpc_transport.h"
 #include "argosy/tf/server/callbacks/py_func_bridge.h"
-#include "argosy/tf/server/service/rpc_error.h"
+#include "argosy/tf/worker/rpc_error.h"
 #include "argosy/tf/server/transport/http_status.h"
 #include "argosy/tf/server/transport/master_methods.h"
 

@@ -1,4 +1,4 @@
-#include "argosy/tf/server/service/rpc_error.h"
+#include "argosy/tf/worker/rpc_error.h"
 
 #include "argosy/base/system/confined_path.h"
 

@@ -1,4 +1,4 @@
-#include "argosy/tf/server/session/step_metadata.h"
+#include "argosy/tf/worker/step_metadata.h"
 
 #include <chrono>
 #include <map>
