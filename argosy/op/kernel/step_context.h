@@ -8,6 +8,14 @@
 
 namespace argosy {
 
+class Rendezvous;  // argosy/op/kernel/rendezvous.h
+
+// Where a kernel runs while loops are under way. A value type.
+struct FrameIteration {
+  std::uint64_t frame = 0;     // 0: outside of all loops; else the same number on every task of the step
+  std::int64_t iteration = 0;  // in that frame
+};
+
 class StepContext {
  public:
   virtual ~StepContext() = default;
@@ -19,6 +27,10 @@ class StepContext {
 
   // The functions of the program that built the graph (host_callbacks.h); null: there are none.
   virtual class HostCallbacks* host_callbacks() const { return nullptr; }
+
+  // Where values from and to other tasks meet; null: the step runs on one task. Lives as long as the step.
+  virtual Rendezvous* rendezvous() const { return nullptr; }
+  virtual FrameIteration frame_iteration() const { return {}; }
 
   // A place that lives as long as the step: TensorArrays, stacks.
   virtual class ResourceManager& step_resources() = 0;

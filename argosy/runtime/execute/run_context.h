@@ -6,6 +6,7 @@
 
 #include "argosy/op/kernel/file_policy.h"
 #include "argosy/op/kernel/host_callbacks.h"
+#include "argosy/op/kernel/rendezvous.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/op/state/resource_manager.h"
 #include "argosy/runtime/execute/running_instruction.h"
@@ -28,6 +29,9 @@ class RunContext final : public StepContext {
   void set_files(std::shared_ptr<const FilePolicy> files) { files_ = std::move(files); }
   HostCallbacks* host_callbacks() const override { return host_callbacks_.get(); }
   void set_host_callbacks(std::shared_ptr<HostCallbacks> calls) { host_callbacks_ = std::move(calls); }
+
+  Rendezvous* rendezvous() const override { return rendezvous_.get(); }
+  void set_rendezvous(std::shared_ptr<Rendezvous> rendezvous) { rendezvous_ = std::move(rendezvous); }
 
   StepStats* stats() const { return stats_; }  // null: nobody asked
   // A fetched handle of a variable stays one, instead of being read.
@@ -61,6 +65,7 @@ class RunContext final : public StepContext {
   bool keeps_thread_budget_ = false, deterministic_ = false;
   std::shared_ptr<const FilePolicy> files_;
   std::shared_ptr<HostCallbacks> host_callbacks_;
+  std::shared_ptr<Rendezvous> rendezvous_;  // null: the step runs on one task
   std::atomic<const Step*> running_{nullptr};
   std::atomic<const RunningInstruction*> instructions_{nullptr};
   Cancellation cancellation_;

@@ -1,0 +1,64 @@
+// TaskGraphs: the graphs that masters registered with one task, and their runs: what is behind RegisterGraph and RunGraph
+// of a worker. It knows no wire.
+//
+//   TaskGraphs graphs(device_set, rendezvous, op_state);
+//   handle = graphs.register_graph(std::move(step), options);          compiles; any thread
+//   graphs.run({handle, step_id, feeds}) -> fetches                    on the caller's thread, until it has ended
+//   graphs.abort(step_id, cause)                                       from any other thread
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/tasks/remote_task.h"
+#include "argosy/runtime/tasks/task_rendezvous.h"
+
+namespace argosy {
+
+class ExecutableStep;
+class RunContext;
+
+// Thread-safe: many runs at once.
+class TaskGraphs {
+ public:
+  // `steps` outlives it. `op_state`: what ops of the graphs keep between runs, of one master's session; it is shared by
+  // all graphs of this object.
+  TaskGraphs(std::shared_ptr<DeviceSet> device_set, StepRendezvous& steps, std::shared_ptr<ResourceManager> op_state)
+      : device_set_(std::move(device_set)), steps_(steps), op_state_(std::move(op_state)) {}
+  ~TaskGraphs();  // REQUIRES: no run is under way
+
+  // Every node asks for one of the device set's devices, or for none (then: a device of this task by the usual rules).
+  // Nothing is optimized. Errors name the node.
+  Result<std::string> register_graph(StepGraph graph, const TaskGraphOptions& options);
+  void deregister_graph(const std::string& handle);
+
+  // ABORTED "ARG-TASK-001" where the handle is not known: this task was started anew. Any other error of the run has
+  // aborted the step's rendezvous with it, marked as derived. When it ends well, nothing more is sent by this task.
+  Result<std::vector<Tensor>> run(const TaskRun& run);
+  // Ends the step's runs and its rendezvous; a step that starts later is not known here. `cause` is derived.
+  void abort(std::int64_t step_id, const Status& cause);
+  // Ends all runs.
+  void abort_all(const Status& cause);
+
+ private:
+  static std::string random_prefix();
+  struct Registered {
+    std::shared_ptr<ExecutableStep> step;
+    TaskGraphOptions options;
+  };
+
+  const std::string prefix_ = random_prefix();  // of handles: those of an earlier life of the task are not known
+  const std::shared_ptr<DeviceSet> device_set_;
+  StepRendezvous& steps_;
+  const std::shared_ptr<ResourceManager> op_state_;
+  Mutex mutex_;
+  std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 1;
+  std::map<std::string, Registered> graphs_ ARGOSY_GUARDED_BY(mutex_);
+  std::multimap<std::int64_t, RunContext*> runs_ ARGOSY_GUARDED_BY(mutex_);  // under way, by step
+};
+
+}  // namespace argosy
