@@ -73,7 +73,7 @@ RpcReply SessionService::run_step(WireReader in, CallContext& context) {
   RpcReply reply = session->run_step(request, context);
   if (reply.ok() || !request.errors_in_body) return reply;
   metrics_.count_step_error(reply.status().code());
-  return error_response(reply.status());
+  return error_response(reply.status(), options_.task);
 }
 
 RpcReply SessionService::run_callable(WireReader in, CallContext& context) {
@@ -93,6 +93,7 @@ RpcReply SessionService::create_session(WireReader in, CallContext& context) {
   tensorflow::CreateSessionResponse response;
   ARGOSY_ASSIGN_OR_RETURN(*response.mutable_session_handle(),
                           sessions_.add({.handle = {},
+                                         .task = options_.task,
                                          .config = std::move(config),
                                          .device_set = std::move(devices),
                                          .feed_limit = options_.feed_limit_bytes,

@@ -16,6 +16,7 @@ namespace argosy::tf {
 
 struct SessionServiceOptions {
   std::shared_ptr<DeviceSet> device_set;
+  std::string task = "/job:localhost/replica:0/task:0";  // this one, for the text of errors
   std::int64_t feed_limit_bytes = 0;             // of one fed tensor; 0: a quarter of the host's memory
   int max_sessions = 5000;                       // RESOURCE_EXHAUSTED above
   std::chrono::seconds lease{0};                 // closes sessions without a call for so long; 0: never

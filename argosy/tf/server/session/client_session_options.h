@@ -18,6 +18,7 @@ namespace argosy::tf {
 // Everything pointed to outlives the session.
 struct ClientSessionOptions {
   std::string handle;
+  std::string task = "/job:localhost/replica:0/task:0";  // this one, for the text of errors
   SessionConfig config;
   std::shared_ptr<DeviceSet> device_set;         // the session's own view of the server's devices
   std::int64_t feed_limit = 1ll << 33;           // bytes of one fed tensor

@@ -44,7 +44,7 @@ Result<std::vector<WirePiece>> PartialRuns::run(const StepRequest& request, cons
   call.expect_duration(-1);
   std::optional<StepExclusion::Shared> shared;
   if (replication_ != nullptr) shared.emplace(replication_->enter_shared(true));
-  StuckCall stuck(options_.stuck, call, request.errors_in_body);
+  StuckCall stuck(options_.stuck, call, request.errors_in_body, options_.task);
   auto fetched = run->run(feeds, fetches, call.cancellation(), &stuck);
   shared.reset();
   if (replication_ != nullptr) replication_->variables_written();
