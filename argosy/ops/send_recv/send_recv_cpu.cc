@@ -61,10 +61,9 @@ class Receive final : public AsyncKernel {
   void run_async(KernelContext& c, Done done) override {
     const auto rendezvous = rendezvous_of(c);
     if (!rendezvous.ok()) return done(rendezvous.status());
-    (*rendezvous)
-        ->receive(key_now(c, key_), [this, &c, done = std::move(done)](Result<Rendezvous::Received> received) {
-          done(received.ok() ? give(c, std::move(*received)) : std::move(received).status());
-        });
+    (*rendezvous)->receive(key_now(c, key_), [this, &c, done = std::move(done)](Result<Rendezvous::Received> received) {
+      done(received.ok() ? give(c, std::move(*received)) : std::move(received).status());
+    });
   }
 
  private:

@@ -96,8 +96,8 @@ TEST(SendRecvOps, WhatIsSentIsNobodyElsesMemory) {
   Step step;
   step.rendezvous_ = &rendezvous;
   float memory[2] = {1, 2};  // as in a step's arena, which the next instruction writes
-  ASSERT_TRUE(run("_Send", Tensor(DType::kFloat32, {2}, Buffer::borrow(reinterpret_cast<std::byte*>(memory), 8)), &step)
-                  .ok());
+  ASSERT_TRUE(
+      run("_Send", Tensor(DType::kFloat32, {2}, Buffer::borrow(reinterpret_cast<std::byte*>(memory), 8)), &step).ok());
   memory[0] = 7;
   const auto got = run("_Recv", {}, &step);
   ASSERT_TRUE(got.ok());

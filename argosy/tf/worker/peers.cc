@@ -4,7 +4,30 @@
 
 namespace argosy::tf {
 
-Result<std::shared_ptr<RpcChannel>> Peers::channel(const TaskName& task) {
+namespace {
+constexpr std::chrono::milliseconds kBetweenLooks{1000};
+}
+
+Peers::~Peers() {
+  std::thread watch;
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+    watch = std::move(watch_);
+  }
+  if (watch.joinable()) watch.join();
+}
+
+void Peers::watch() {
+  MutexLock lock(mutex_);
+  while (!stopping_) {
+    (void)changed_.wait_until(mutex_, std::chrono::steady_clock::now() + kBetweenLooks);
+    for (const auto& [task, channel] : channels_) channel->look();
+  }
+}
+
+Result<std::shared_ptr<PeerChannel>> Peers::channel(const TaskName& task) {
   const std::string* const address = cluster_.address(task);
   if (address == nullptr) {
     return invalid_argument("the cluster has no task ", task, ": it has ", str_join(cluster_.tasks()))
@@ -12,13 +35,14 @@ Result<std::shared_ptr<RpcChannel>> Peers::channel(const TaskName& task) {
         .with_hint("start every task with the same --cluster");
   }
   MutexLock lock(mutex_);
-  std::shared_ptr<RpcChannel>& channel = channels_[task];
+  std::shared_ptr<PeerChannel>& channel = channels_[task];
   if (channel == nullptr) {
-    channel = std::make_shared<RpcChannel>(RpcChannelOptions{.address = *address,
-                                                             .peer = task.to_string(),
-                                                             .cert_pem = credentials_.cert,
-                                                             .key_pem = credentials_.key,
-                                                             .ca_pem = credentials_.ca});
+    channel = std::make_shared<PeerChannel>(RpcChannelOptions{.address = *address,
+                                                              .peer = task.to_string(),
+                                                              .cert_pem = credentials_.cert,
+                                                              .key_pem = credentials_.key,
+                                                              .ca_pem = credentials_.ca});
+    if (!watch_.joinable()) watch_ = std::thread([this] { watch(); });
   }
   return channel;
 }

@@ -144,9 +144,10 @@ std::vector<RpcMethod> WorkerService::methods() {
   add_reply("Logging", std::vector<WirePiece>());  // no calls were logged
   add_reply("Tracing", unimplemented("Tracing").with_id("ARG-CLUSTER-013"));
   for (const char* const collective : {"RecvBuf", "CompleteGroup", "CompleteInstance"}) {
-    add_reply(collective, unimplemented(collective, ": collectives between TensorFlow's tasks and this one are not there")
-                              .with_id("ARG-CLUSTER-013")
-                              .with_hint("parameter servers, or argosy launch"));
+    add_reply(collective,
+              unimplemented(collective, ": collectives between TensorFlow's tasks and this one are not there")
+                  .with_id("ARG-CLUSTER-013")
+                  .with_hint("parameter servers, or argosy launch"));
   }
   return methods;
 }
@@ -220,8 +221,8 @@ RpcReply WorkerService::deregister_graph(WireReader in) {
   // With its last graph goes what the session's ops kept.
   MutexLock lock(mutex_);
   shared_graphs_.erase(request.graph_handle());
-  const bool used = std::ranges::any_of(
-      shared_graphs_, [&](const auto& graph) { return graph.second == request.session_handle(); });
+  const bool used =
+      std::ranges::any_of(shared_graphs_, [&](const auto& graph) { return graph.second == request.session_handle(); });
   if (!used) shared_.erase(request.session_handle());
   return std::vector<WirePiece>();
 }

@@ -43,8 +43,7 @@ class WorkerSessions {
   };
 
   // ALREADY_EXISTS "ARG-CLUSTER-011": there is one of this handle.
-  Status add(const std::string& handle, Master master, std::shared_ptr<WorkerSession> session)
-      ARGOSY_EXCLUDES(mutex_);
+  Status add(const std::string& handle, Master master, std::shared_ptr<WorkerSession> session) ARGOSY_EXCLUDES(mutex_);
   // ABORTED "ARG-CLUSTER-012" in TensorFlow's words: there is none, so this task was probably started anew.
   Result<std::shared_ptr<WorkerSession>> find(const std::string& handle, const TaskName& own) const
       ARGOSY_EXCLUDES(mutex_);
