@@ -206,7 +206,7 @@ RemoteTask* ClusterTasks::task(const DeviceName& device) {
   return found == tasks_.end() ? nullptr : found->second.get();
 }
 
-std::shared_ptr<Rendezvous> ClusterTasks::rendezvous(std::int64_t step_id) {
+std::shared_ptr<TaskRendezvous> ClusterTasks::rendezvous(std::int64_t step_id) {
   worker_.receives().begin(step_id, peers_);
   return worker_.steps().find(step_id);
 }

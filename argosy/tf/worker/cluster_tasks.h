@@ -41,7 +41,7 @@ class ClusterTasks final : public RemoteTasks {
   bool has_kernel(const OpDef& op, const DeviceSpec& device) const override;
   std::uint64_t incarnation(const std::string& device) const override;
   RemoteTask* task(const DeviceName& device) override;
-  std::shared_ptr<Rendezvous> rendezvous(std::int64_t step_id) override;
+  std::shared_ptr<TaskRendezvous> rendezvous(std::int64_t step_id) override;
   void forget(std::int64_t step_id) override { worker_.forget(step_id); }
 
   // Some of the tasks is TensorFlow's: steps have no ops but its own.

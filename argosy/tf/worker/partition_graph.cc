@@ -3,7 +3,6 @@
 #include <unordered_set>
 
 #include "argosy/formats/proto/graph.pb.h"
-#include "argosy/passes/optimize.h"
 #include "argosy/tf/graph/imported_graph.h"
 
 namespace argosy::tf {
@@ -25,7 +24,7 @@ std::unordered_set<std::string> taken_nodes(const tensorflow::GraphDef& def) {
 
 }  // namespace
 
-Result<StepGraph> read_partition(std::string_view graph_def, bool optimize) {
+Result<StepGraph> read_partition(std::string_view graph_def) {
   tensorflow::GraphDef def;
   if (!def.ParseFromArray(graph_def.data(), static_cast<int>(graph_def.size()))) {
     return invalid_argument("RegisterGraph: the graph is damaged").with_id("ARG-PROTO-003");
@@ -43,8 +42,7 @@ Result<StepGraph> read_partition(std::string_view graph_def, bool optimize) {
     ARGOSY_ASSIGN_OR_RETURN(const Value node, imported.value("^" + name));
     everything.targets.push_back(node.node());
   }
-  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, prune_step(imported.graph(), everything));
-  return prepare_step(std::move(step), {.optimize = optimize});
+  return prune_step(imported.graph(), everything);
 }
 
 }  // namespace argosy::tf

@@ -9,8 +9,8 @@ namespace argosy::tf {
 
 // A step that runs every node of the GraphDef that another one needs, or that nobody takes: nothing is fed or fetched,
 // `_Recv` and `_Send` nodes do that. Nodes keep their devices; constraints that only a placer reads are dropped: the
-// master has placed. `optimize`: passes of one task; which values cross to others stays as it is.
+// master has placed.
 // INVALID_ARGUMENT, NOT_FOUND: a malformed graph, an op that is not known; the error names the node.
-Result<StepGraph> read_partition(std::string_view graph_def, bool optimize);
+Result<StepGraph> read_partition(std::string_view graph_def);
 
 }  // namespace argosy::tf

@@ -201,9 +201,9 @@ RpcReply WorkerService::register_graph(WireReader in, CallContext& context) {
   RegisterGraphRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(in, request));
   ARGOSY_ASSIGN_OR_RETURN(const auto session, session_of(request.session, request.session_called));
-  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph, wants_passes(request.options)));
+  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph));
   tensorflow::RegisterGraphResponse response;
-  ARGOSY_ASSIGN_OR_RETURN(*response.mutable_graph_handle(), session->graphs().register_graph(std::move(step), {}));
+  ARGOSY_ASSIGN_OR_RETURN(*response.mutable_graph_handle(), session->graphs().register_graph(std::move(step), {.prepare = wants_passes(request.options)}));
   if (!request.session_called) {
     MutexLock lock(mutex_);
     shared_graphs_[response.graph_handle()] = request.session;
