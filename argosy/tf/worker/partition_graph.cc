@@ -36,6 +36,7 @@ Result<StepGraph> read_partition(std::string_view graph_def) {
     if (!taken.contains(node.name())) last.push_back(node.name());
   }
   ImportedGraph imported;
+  imported.allow_internal_names();
   ARGOSY_RETURN_IF_ERROR(imported.extend(std::move(def)));
   StepSignature everything;
   for (const std::string& name : last) {
