@@ -203,7 +203,9 @@ RpcReply WorkerService::register_graph(WireReader in, CallContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(const auto session, session_of(request.session, request.session_called));
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph));
   tensorflow::RegisterGraphResponse response;
-  ARGOSY_ASSIGN_OR_RETURN(*response.mutable_graph_handle(), session->graphs().register_graph(std::move(step), {.prepare = wants_passes(request.options)}));
+  ARGOSY_ASSIGN_OR_RETURN(
+      *response.mutable_graph_handle(),
+      session->graphs().register_graph(std::move(step), {.prepare = wants_passes(request.options)}));
   if (!request.session_called) {
     MutexLock lock(mutex_);
     shared_graphs_[response.graph_handle()] = request.session;
@@ -303,16 +305,20 @@ RpcReply WorkerService::cleanup_all(WireReader in) {
   return std::vector<WirePiece>();
 }
 
+// A session may see the devices under other numbers: the incarnation tells which one is meant.
 Status WorkerService::check_sender(const RendezvousKey& key) const {
+  std::uint64_t incarnation = 0;
   for (const DeviceSpec& spec : options_.device_set->specs()) {
-    if (spec.name.to_string() != key.send_device) continue;
     if (spec.incarnation == key.send_incarnation) return ok_status();
-    return aborted("RecvTensor expects a different device incarnation: ", key.send_incarnation, " vs. ",
-                   spec.incarnation, ". Your worker job (\"", options_.peers->own(),
-                   "\") was probably restarted. Check your worker job for the reason why it was restarted.")
-        .with_id("ARG-CLUSTER-014");
+    if (spec.name.to_string() == key.send_device) incarnation = spec.incarnation;
   }
-  return invalid_argument(options_.peers->own(), " has no device ", key.send_device).with_id("ARG-CLUSTER-010");
+  if (incarnation == 0) {
+    return invalid_argument(options_.peers->own(), " has no device ", key.send_device).with_id("ARG-CLUSTER-010");
+  }
+  return aborted("RecvTensor expects a different device incarnation: ", key.send_incarnation, " vs. ", incarnation,
+                 ". Your worker job (\"", options_.peers->own(),
+                 "\") was probably restarted. Check your worker job for the reason why it was restarted.")
+      .with_id("ARG-CLUSTER-014");
 }
 
 RpcReply WorkerService::recv_tensor(WireReader in, CallContext& context) {

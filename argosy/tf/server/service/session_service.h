@@ -61,6 +61,9 @@ class SessionService {
   RpcReply run_callable(WireReader request, CallContext& context);
   RpcReply close_session(WireReader request);
   RpcReply reset(WireReader request);
+  // Null: the server is alone.
+  Result<std::shared_ptr<ClusterTasks>> other_tasks(const SessionConfig& config, const DeviceSet& own,
+                                                    CallContext& context);
 
   const Options options_;
   Deadlines deadlines_;

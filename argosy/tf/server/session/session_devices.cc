@@ -45,8 +45,10 @@ void reset_container(DeviceSet& device_set, const std::string& container) {
     device_set.resources(d).clear(container.empty() ? "localhost" : container);
 }
 
-void describe_devices(const std::vector<DeviceSpec>& devices, tensorflow::ListDevicesResponse& to) {
-  for (const DeviceSpec& spec : devices) describe_device(spec, *to.add_local_device());
+void describe_devices(const std::vector<DeviceSpec>& own, const std::vector<DeviceSpec>& others,
+                      tensorflow::ListDevicesResponse& to) {
+  for (const DeviceSpec& spec : own) describe_device(spec, *to.add_local_device());
+  for (const DeviceSpec& spec : others) describe_device(spec, *to.add_remote_device());
 }
 
 }  // namespace argosy::tf

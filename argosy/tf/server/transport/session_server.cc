@@ -173,6 +173,7 @@ class SessionServer::Impl {
     const std::string task = o.cluster ? o.cluster->task.to_string() : "/job:localhost/replica:0/task:0";
     service_ = std::make_unique<SessionService>(SessionService::Options{.device_set = std::move(device_set),
                                                                         .task = task,
+                                                                        .worker = worker_.get(),
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
                                                                         .max_sessions = o.max_sessions,
                                                                         .lease = o.session_lease,
@@ -258,6 +259,11 @@ Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerO
     return invalid_argument("--sync-batch-norm is of replicated steps")
         .with_id(kUsage)
         .with_hint("--replicate --sync-batch-norm");
+  }
+  if (options.replicate && options.cluster) {
+    return invalid_argument("--replicate shards batches over the GPUs of one task, and --cluster has several")
+        .with_id(kUsage)
+        .with_hint("leave out --replicate");
   }
   if (options.check > 0 && !options.replicate) {
     return invalid_argument("--check is of replicated steps").with_id(kUsage).with_hint("--replicate --check");
