@@ -43,12 +43,12 @@ AttrMap attrs_of(const char* op, DType dtype) {
 Result<Tensor> run(const char* op, const Tensor& input, Step* step, DType dtype = DType::kFloat32) {
   const OpDef& def = *builtin_ops().find(op);
   AttrMap attrs = attrs_of(op, dtype);
-  ARGOSY_RETURN_IF_ERROR(complete_attrs(def, {}, attrs));
+  const bool sends = transfer_of(def) == Transfer::kSend;
+  ARGOSY_RETURN_IF_ERROR(complete_attrs(def, {&dtype, sends ? 1u : 0u}, attrs));
   ARGOSY_ASSIGN_OR_RETURN(const auto kernel, cpu_kernels().make({.op = def, .attrs = attrs, .node = "n"}, "cpu"));
   const Tensor* const in = &input;
   Tensor out;
   OutputSlot slot{.tensor = &out};
-  const bool sends = transfer_of(def) == Transfer::kSend;
   KernelContext c({.inputs = &in,
                    .num_inputs = sends ? 1 : 0,
                    .outputs = &slot,

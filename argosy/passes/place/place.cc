@@ -42,10 +42,17 @@ class Placer {
   }
 
  private:
-  // The best device that matches, or -1: GPUs first, each kind in its own order.
+  // The best device that matches, or -1: the own task's first.
   int best(const DeviceName& request, std::span<const char> capable) const {
+    const int found = best_of(0, own(), request, capable);
+    return found >= 0 ? found : best_of(own(), options_.devices.size(), request, capable);
+  }
+  std::size_t own() const { return options_.own == 0 ? options_.devices.size() : options_.own; }
+
+  // GPUs first, each kind in its own order.
+  int best_of(std::size_t from, std::size_t to, const DeviceName& request, std::span<const char> capable) const {
     int found = -1;
-    for (std::size_t d = 0; d < options_.devices.size(); ++d) {
+    for (std::size_t d = from; d < to; ++d) {
       const DeviceSpec& spec = options_.devices[d];
       if (!capable[d] || !request.matches(spec.name)) continue;
       if (found < 0 || (spec.is_gpu() && !options_.devices[found].is_gpu())) found = static_cast<int>(d);
@@ -150,8 +157,8 @@ class Placer {
   }
 
   bool has_gpu() const {
-    return std::any_of(options_.devices.begin(), options_.devices.end(),
-                       [](const DeviceSpec& d) { return d.is_gpu(); });
+    const auto devices = std::span(options_.devices).first(own());
+    return std::any_of(devices.begin(), devices.end(), [](const DeviceSpec& d) { return d.is_gpu(); });
   }
 
   std::string no_gpu_kernel(NodeId id) {
@@ -165,7 +172,12 @@ class Placer {
   }
 
   // For a device that is not there: what makes it be.
-  static std::string how_to_have(const DeviceName& request) {
+  std::string how_to_have(const DeviceName& request) const {
+    const DeviceName task{request.job, request.replica, request.task, "", std::nullopt};
+    if (!task.is_open() && !is_here(task)) {
+      return options_.own == 0 ? "this session has no cluster: leave job and task out, or give it one"
+                               : "name a task of the cluster";
+    }
     if (request.type != "GPU") return "name a device that is there: argosy devices lists them";
     return str_cat("emulated GPUs: DeviceRequest.emulate = \"", request.id.value_or(0) + 1,
                    "\" in C++, ARGOSY_EMULATE=", request.id.value_or(0) + 1, " or --emulate ",

@@ -2,7 +2,8 @@
 //
 //   1. a node's own request (device scopes, merged part by part, inner wins);
 //   2. whoever takes a reference or a resource goes where the variable is, and "_class" groups stay together;
-//   3. among the devices that match and have a kernel for every node of a group, a GPU is preferred, the lowest first;
+//   3. among the devices that match and have a kernel for every node of a group, those of the own task come first; then a
+//      GPU is preferred, the lowest first;
 //   4. a request that cannot be met moves to a device that can when soft placement is allowed, or where TensorFlow has
 //   a
 //      kernel for a GPU that is there and we have not, else it is an error;
@@ -25,6 +26,8 @@ namespace argosy {
 
 struct PlaceOptions {
   std::vector<DeviceSpec> devices;
+  // So many of them, the first, are of the own task; 0: all.
+  std::size_t own = 0;
   // Is there a kernel for this op on this device?
   std::function<bool(const OpDef&, const DeviceSpec&)> has_kernel;
   // Where there is one: why it does not take this node ("no GPU kernel for Add with int16"); empty: it does. Null: all

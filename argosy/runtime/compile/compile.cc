@@ -136,7 +136,8 @@ class Compiler {
 
 Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, Placement placement,
                                                  std::shared_ptr<DeviceSet> device_set, const KernelRegistry& kernels,
-                                                 bool must_fit, std::shared_ptr<ResourceManager> session) {
+                                                 bool must_fit, std::shared_ptr<ResourceManager> session,
+                                                 std::shared_ptr<const PlacementReport> whole) {
   auto step = std::make_shared<Step>();
   StepInfo& info = step->info;
   step->session = std::move(session);
@@ -144,6 +145,7 @@ Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, Placement plac
   for (const DeviceSpec& spec : step->device_set->specs()) info.forecast.push_back({.device = spec.name});
   info.passes = std::move(graph.notes);
   info.placement = std::move(placement);
+  info.whole = std::move(whole);
   info.graph = std::make_unique<const StepGraph>(std::move(graph));
   ARGOSY_ASSIGN_OR_RETURN(InstructionGraph instructions,
                           build_instructions(*info.graph, info.placement, kernels, *step));

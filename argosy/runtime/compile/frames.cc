@@ -5,6 +5,15 @@
 
 namespace argosy {
 
+namespace {
+// FNV-1a: the same on every machine.
+std::uint64_t key_of_name(std::string_view name) {
+  std::uint64_t key = 0xcbf29ce484222325u;
+  for (const char c : name) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return key;
+}
+}  // namespace
+
 void link_instructions(Step& step, const InstructionGraph& instructions) {
   DataflowGraph& graph = step.dataflow;
   graph.successors.resize(step.instructions.size());
@@ -44,6 +53,7 @@ Status find_frames(Step& step, const InstructionGraph& instructions) {
     if (fresh) {
       DataflowGraph::Frame frame;
       frame.parent = parent;
+      frame.name_key = key_of_name(at->first.second);
       frame.parallel =
           static_cast<int>(std::max<std::int64_t>(1, attrs.get_or<std::int64_t>("parallel_iterations", 10)));
       step.dataflow.frames.push_back(std::move(frame));

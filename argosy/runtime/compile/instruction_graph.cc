@@ -6,6 +6,7 @@
 #include "argosy/base/memory/huge_pages.h"
 #include "argosy/graph/signature.h"
 #include "argosy/op/kernel/device_inputs.h"
+#include "argosy/ops/send_recv/send_recv.h"
 #include "argosy/runtime/compile/instruction_table.h"
 #include "argosy/runtime/compile/node_kernels.h"
 
@@ -43,16 +44,18 @@ Role role_of(Flow flow) {
 }
 
 Instruction instruction_of(const Graph& graph, const Node& n, Kernel& kernel, int device) {
-  return {.kernel = &kernel,
-          .num_inputs = static_cast<std::int32_t>(n.inputs.size()),
-          .num_outputs = static_cast<std::int32_t>(n.output_dtypes.size()),
-          .device = static_cast<std::int16_t>(device),
-          .flow = n.op->flow,
-          .role = role_of(n.op->flow),
-          .async = n.op->async,
-          .updates = n.op->has_ref_input() || std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
-                       return graph.dtype(e) == DType::kResource;
-                     })};
+  return {
+      .kernel = &kernel,
+      .num_inputs = static_cast<std::int32_t>(n.inputs.size()),
+      .num_outputs = static_cast<std::int32_t>(n.output_dtypes.size()),
+      .device = static_cast<std::int16_t>(device),
+      .flow = n.op->flow,
+      .role = role_of(n.op->flow),
+      .async = n.op->async,
+      .updates = n.op->has_ref_input() || std::any_of(n.inputs.begin(), n.inputs.end(),
+                                                      [&](Endpoint e) { return graph.dtype(e) == DType::kResource; }),
+      .sends = transfer_of(*n.op) == Transfer::kSend,
+      .receives = transfer_of(*n.op) == Transfer::kReceive};
 }
 
 // Does argument `arg` of the op, input k of its kernel, belong in the host's memory?

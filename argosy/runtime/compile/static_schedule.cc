@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "argosy/ops/send_recv/send_recv.h"
 #include "argosy/runtime/compile/schedule.h"
 #include "argosy/runtime/compile/turn_marks.h"
 
@@ -10,8 +11,9 @@ namespace argosy {
 
 namespace {
 
-constexpr std::size_t kMostBlocking = 16;  // what depends on which is asked for each of them
-constexpr int kMostMergeInputs = 64;       // InstructionMeta::back_edge_inputs is one word
+constexpr std::size_t kMostBlocking = 16;                         // what depends on which is asked for each of them
+constexpr std::size_t kMostReceiveVisits = std::size_t{1} << 22;  // more of them, as long as that costs less than this
+constexpr int kMostMergeInputs = 64;                              // InstructionMeta::back_edge_inputs is one word
 
 // All that follow from `start` by `next(node, visit)`; not `start` itself, unless it follows from itself.
 template <typename Next>
@@ -80,6 +82,11 @@ std::string StaticSchedule::check_loops() {
     const int frame = step_.dataflow.frame_of[i];
     home_[i] = instruction.flow == Flow::kExit ? step_.dataflow.frames[frame].parent : frame;
     const std::string_view name = step_.info.nodes[instruction.node].name;
+    if (instruction.sends || instruction.receives) {
+      if (home_[i] != 0) return str_cat("'", name, "' meets another task and is in a loop");
+      if (!instructions_.nodes[i]->attrs.get_or<bool>(kNeverDead, false))
+        return str_cat("'", name, "' may send or receive a dead value");
+    }
     if (home_[i] != 0 && instruction.async) return str_cat("'", name, "' is asynchronous and in a loop");
     for (int f = home_[i]; f != 0; f = step_.dataflow.frames[f].parent) {
       if (loop_device_[f] < 0) loop_device_[f] = instruction.device;
@@ -130,6 +137,7 @@ StaticSchedule::Edges StaticSchedule::edges() const {
 bool StaticSchedule::releases_others(std::int32_t instruction, const std::vector<const Tensor*>& constant_of) const {
   const OpDef* op = instructions_.ops[instruction];
   if (op == nullptr) return false;
+  if (step_.instructions[instruction].sends) return true;
   if (op->async) return !op->collective;
   if (!op->stateful) return false;
   const Instruction& it = step_.instructions[instruction];
@@ -155,7 +163,10 @@ std::string StaticSchedule::check_blocking() {
     if (step_.instructions[i].async && !instructions_.ops[i]->collective) blocking.push_back(i);
   }
   if (blocking.empty()) return {};
-  if (blocking.size() > kMostBlocking) return str_cat(blocking.size(), " instructions may block");
+  const bool receives =
+      std::all_of(blocking.begin(), blocking.end(), [&](std::int32_t b) { return step_.instructions[b].receives; });
+  const bool too_many = blocking.size() * step_.instructions.size() > (receives ? kMostReceiveVisits : 0);
+  if (blocking.size() > kMostBlocking && too_many) return str_cat(blocking.size(), " instructions may block");
   const Edges before = edges();
   const std::size_t nodes = before.size();
   std::vector<std::vector<std::int32_t>> following(nodes);  // nodes of the root

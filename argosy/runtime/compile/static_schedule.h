@@ -8,7 +8,8 @@
 // *Blocking instructions* (OpDef::async, no collectives: dequeue, enqueue, IteratorGetNext) are started in order. The
 // first instruction that needs one waits for it, and holds up all later instructions of its device. Let b be a blocking
 // instruction. Let e be an instruction that may release a blocking instruction of this or another step: e is
-// asynchronous too, or is stateful and takes a resource that is no variable. The order is safe when
+// asynchronous too, or is stateful and takes a resource that is no variable, or sends a value to another task. The order
+// is safe when
 //
 //   (1) instructions that depend on no blocking instruction come first on every device, and
 //   (2) each e that depends on some blocking instruction is an ancestor or a descendant of every other
@@ -23,6 +24,14 @@
 //   b itself.
 //
 // In none of these cases does the order hold up what would have released b.
+//
+// *Steps over several tasks.* Each task runs its partition; a receive is a blocking instruction, a send may release one.
+// Suppose the step waits for ever. Take the send s of a value that some task waits for, and an ancestor i of s, on whatever
+// task, that has not run though all before it has. Its task holds i up: it waits there for a receive b. By (1) what leads
+// from i to s leaves that task by a send e that depends on a receive, or e is s. By (2) e is an ancestor of b, and has
+// run, or a descendant: then s depends on b. So the send of b's value is an ancestor of s that has not run. Take that
+// one instead: each is an ancestor of the one before, and the graph has no circle. Partitions with loops or dead values
+// that cross run by dataflow rules, where nothing is held up.
 //
 // *Streams are shared* by the steps of all sessions, so none may be held while a step waits. Devices other than the
 // host's get two phases. Phase one has the instructions that depend on no blocking instruction; it starts at once.

@@ -1,5 +1,6 @@
 #include "argosy/runtime/compile/step_compiler.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -8,6 +9,8 @@
 #include "argosy/graph/signature.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/runtime/compile/compile.h"
+#include "argosy/runtime/compile/homes.h"
+#include "argosy/runtime/tasks/partitioned_step.h"
 
 namespace argosy {
 
@@ -22,11 +25,11 @@ bool StepCompiler::is_async(const std::string& device) const {
   return false;
 }
 
-Result<std::shared_ptr<const Step>> StepCompiler::make(const StepSignature& wanted, bool must_fit) {
+Result<CompiledStep> StepCompiler::make(const StepSignature& wanted, bool must_fit) {
   return guarded([&] { return make_unguarded(wanted, must_fit); });
 }
 
-Result<std::shared_ptr<const Step>> StepCompiler::make_unguarded(const StepSignature& wanted, bool must_fit) {
+Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, bool must_fit) {
   ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, prune_step(graph_, wanted));
   // Passes fold and fuse by it; what they make is checked again.
@@ -36,35 +39,87 @@ Result<std::shared_ptr<const Step>> StepCompiler::make_unguarded(const StepSigna
       prepare_step(std::move(step), {.optimize = options_.optimize,
                                      .without = without_passes(),
                                      .is_async = [this](const std::string& device) { return is_async(device); }}));
-  const PlaceOptions place_options{.devices = device_set_->specs(),
-                                   .has_kernel =
-                                       [this](const OpDef& op, const DeviceSpec& spec) {
-                                         const int d = device_set_->find(spec.name);
-                                         return kernels().has(op.name, device_set_->device(d).kernel_kind());
-                                       },
-                                   .refuses = refuses(),
-                                   .allow_soft_placement = options_.allow_soft_placement,
-                                   .home = [this](const Node& handle) { return home_of(handle); }};
-  ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, place_options));
+  ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, place_options()));
   for (const std::string& missing : placement.missing_devices) {
     if (told_missing_.insert(missing).second) ARGOSY_LOG(kWarning, missing);
   }
-  ARGOSY_ASSIGN_OR_RETURN(auto compiled,
-                          compile_step(std::move(step), std::move(placement), device_set_, kernels(), must_fit, own_));
-  if (options_.log_device_placement) std::fputs(compiled->info.report().summary().c_str(), stderr);
+  const int own = device_set_->size();
+  const bool alone = std::all_of(placement.device.begin(), placement.device.end(), [&](int d) { return d < own; });
+  CompiledStep compiled;
+  if (alone) {
+    ARGOSY_ASSIGN_OR_RETURN(
+        compiled.step, compile_step(std::move(step), std::move(placement), device_set_, kernels(), must_fit, own_));
+  } else {
+    remember_homes(step.graph, placement);
+    ARGOSY_ASSIGN_OR_RETURN(compiled, make_parts(std::move(step), placement, must_fit));
+  }
+  if (options_.log_device_placement) std::fputs(compiled.step->info.report().summary().c_str(), stderr);
   return compiled;
+}
+
+PlaceOptions StepCompiler::place_options() {
+  PlaceOptions options{.devices = device_set_->specs(),
+                       .has_kernel =
+                           [this](const OpDef& op, const DeviceSpec& spec) {
+                             const int d = device_set_->find(spec.name);
+                             if (d < 0) return options_.tasks->has_kernel(op, spec);
+                             return kernels().has(op.name, device_set_->device(d).kernel_kind());
+                           },
+                       .refuses = refuses(),
+                       .allow_soft_placement = options_.allow_soft_placement,
+                       .home = [this](const Node& handle) { return home_of(handle); }};
+  if (options_.tasks == nullptr) return options;
+  options.own = options.devices.size();
+  for (DeviceSpec& spec : options_.tasks->devices()) options.devices.push_back(std::move(spec));
+  return options;
+}
+
+// --- steps over several tasks ----------------------------------------------------------------------------------------
+
+Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const Placement& placement, bool must_fit) {
+  auto whole = std::make_shared<PlacementReport>(report_of(step.graph, placement));
+  const PartitionOptions options{
+      .incarnation = [this](const std::string& device) { return options_.tasks->incarnation(device); },
+      .own_device = placement.device_name[0]};
+  ARGOSY_ASSIGN_OR_RETURN(auto parts, partition(std::move(step), placement, options));
+  Partition own = std::move(parts[0]);
+  parts.erase(parts.begin());
+  // Its nodes say where they are.
+  Placement here{.device = {}, .reason = {}, .reasons = {"with the step"}, .device_name = {}};
+  for (const DeviceSpec& spec : device_set_->specs()) here.device_name.push_back(spec.name.to_string());
+  for (const Node& n : own.step.graph.nodes()) {
+    const auto at = std::find(here.device_name.begin(), here.device_name.end(), n.device);
+    ARGOSY_CHECK(at != here.device_name.end());
+    here.device.push_back(static_cast<int>(at - here.device_name.begin()));
+    here.reason.push_back(0);
+  }
+  PartitionedStep::Positions positions{std::move(own.feeds), std::move(own.fetches)};
+  CompiledStep compiled;
+  ARGOSY_ASSIGN_OR_RETURN(auto compiled_own, compile_step(std::move(own.step), std::move(here), device_set_, kernels(),
+                                                          must_fit, own_, std::move(whole)));
+  compiled.step = std::move(compiled_own);
+  ARGOSY_ASSIGN_OR_RETURN(compiled.remote, PartitionedStep::make(options_.tasks, std::move(positions), std::move(parts),
+                                                                 {.fetch_handles = options_.fetch_handles,
+                                                                  .reproducible = options_.reproducible}));
+  return compiled;
+}
+
+void StepCompiler::remember_homes(const Graph& graph, const Placement& placement) {
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    const bool handle = n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
+                        (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
+    const int device = placement.device[static_cast<std::size_t>(i)];
+    if (handle && device >= device_set_->size()) remote_homes_.try_emplace(resource_name(n), device);
+  }
 }
 
 // Steps are placed one by one, and a name means one thing in all of them.
 int StepCompiler::home_of(const Node& handle) const {
-  const auto container = handle.attrs.get_or<std::string>("container", "");
-  const auto shared = handle.attrs.get_or<std::string>("shared_name", "");
-  for (int d = 0; d < device_set_->size(); ++d) {
-    const auto found = device_set_->resources(d).find<Resource>(container.empty() ? "localhost" : container,
-                                                                shared.empty() ? handle.name : shared);
-    if (found.ok()) return d;
-  }
-  return -1;
+  const int here = argosy::home_of(*device_set_, handle);
+  if (here >= 0 || remote_homes_.empty()) return here;
+  const auto there = remote_homes_.find(resource_name(handle));
+  return there == remote_homes_.end() ? -1 : there->second;
 }
 
 std::string StepCompiler::without_passes() const {
@@ -81,7 +136,9 @@ std::function<std::string(const Node&, const DeviceSpec&)> StepCompiler::refuses
   if (!device_set_->has_async_device()) return nullptr;
   resource_users_.look_at(graph_);
   return [this, &users = resource_users_](const Node& node, const DeviceSpec& spec) -> std::string {
-    const std::string_view kind = device_set_->device(device_set_->find(spec.name)).kernel_kind();
+    const int d = device_set_->find(spec.name);
+    if (d < 0) return {};  // another task's: it says so itself
+    const std::string_view kind = device_set_->device(d).kernel_kind();
     if (kind == "cpu") return {};
     if (std::string why = refused_by(kind, node); !why.empty()) return why;
     const auto source = node.inputs.empty() ? graph_.find(node.name) : std::nullopt;

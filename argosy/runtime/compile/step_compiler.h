@@ -3,20 +3,29 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/passes/place/resource_users.h"
 #include "argosy/passes/prune/prune.h"
+#include "argosy/runtime/execute/remote_parts.h"
 #include "argosy/runtime/machine/device_set.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/runtime/step/step.h"
 
 namespace argosy {
+
+// What a step was compiled to.
+struct CompiledStep {
+  std::shared_ptr<const Step> step;     // of several tasks: this one's part
+  std::unique_ptr<RemoteParts> remote;  // the others'; null: there are none
+};
 
 // Not thread-safe, and the graph must not change during a call.
 class StepCompiler {
@@ -28,10 +37,13 @@ class StepCompiler {
       : graph_(graph), options_(options), device_set_(device_set), own_(own) {}
 
   // The step for what is asked. `must_fit`: as compile_step(). Errors name the node; what is thrown inside is one, too.
-  Result<std::shared_ptr<const Step>> make(const StepSignature& wanted, bool must_fit = true);
+  Result<CompiledStep> make(const StepSignature& wanted, bool must_fit = true);
 
  private:
-  Result<std::shared_ptr<const Step>> make_unguarded(const StepSignature& wanted, bool must_fit);
+  Result<CompiledStep> make_unguarded(const StepSignature& wanted, bool must_fit);
+  Result<CompiledStep> make_parts(StepGraph step, const Placement& placement, bool must_fit);
+  PlaceOptions place_options();
+  void remember_homes(const Graph& graph, const Placement& placement);
   bool is_async(const std::string& device) const;
   int home_of(const Node& handle) const;
   std::string without_passes() const;
@@ -45,6 +57,8 @@ class StepCompiler {
   const std::shared_ptr<ResourceManager>& own_;
   ResourceUsers resource_users_;
   std::set<std::string> told_missing_;
+  // What this session has put on other tasks' devices, by container and name: a position among all devices.
+  std::map<std::pair<std::string, std::string>, int> remote_homes_;
 };
 
 }  // namespace argosy

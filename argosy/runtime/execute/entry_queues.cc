@@ -87,9 +87,14 @@ bool EntryQueues::take_next(int d, RunningEntry& running) {
   running.entry = entries.front();
   entries.pop_front();
   ++executing_;
-  running.runs = !running.entry.dead && error_.ok();
+  const Instruction& instruction = step_.instructions[running.entry.instruction];
+  const bool dead = running.entry.dead;
+  const bool transfers = instruction.sends || instruction.receives;
+  running.runs = error_.ok() && (!dead || transfers);
+  if (transfers) running.place = PropagatorState::place_of(running.entry);
   try {
-    if (running.runs) flow_.take_inputs(running.entry, running.inputs);
+    if (running.runs && dead) running.inputs.assign(static_cast<std::size_t>(instruction.num_inputs), Tensor());
+    if (running.runs && !dead) flow_.take_inputs(running.entry, running.inputs);
   } catch (...) {
     running.refused = status_of_exception();
   }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "argosy/base/mutex.h"
@@ -19,8 +20,10 @@ namespace argosy {
 // What one running entry needs until it is done. Each thread keeps one and uses its memory again.
 struct RunningEntry {
   PropagatorState::Entry entry;
-  bool runs = false;  // neither dead nor in a run that has failed
-  Status refused;     // its inputs could not be taken
+  bool runs = false;                  // neither dead, unless it sends or receives, nor in a run that has failed
+  FrameIteration place;               // of what sends or receives
+  std::unique_ptr<StepContext> step;  // of an entry in a loop of a step over several tasks; null: the run's
+  Status refused;                     // its inputs could not be taken
   std::vector<Tensor> inputs, outputs;
   std::vector<const Tensor*> input_pointers;
   std::vector<OutputSlot> slots;

@@ -35,6 +35,23 @@ class NowRunning {
   std::atomic<std::int32_t>& running_;
 };
 
+// The run's context, in one iteration of a loop.
+class ContextInLoop final : public StepContext {
+ public:
+  ContextInLoop(RunContext& context, FrameIteration place) : context_(context), place_(place) {}
+  std::int64_t step_id() const override { return context_.step_id(); }
+  Cancellation& cancellation() override { return context_.cancellation(); }
+  const FilePolicy* files() const override { return context_.files(); }
+  HostCallbacks* host_callbacks() const override { return context_.host_callbacks(); }
+  Rendezvous* rendezvous() const override { return context_.rendezvous(); }
+  FrameIteration frame_iteration() const override { return place_; }
+  ResourceManager& step_resources() override { return context_.step_resources(); }
+
+ private:
+  RunContext& context_;
+  const FrameIteration place_;
+};
+
 }  // namespace
 
 bool EntryRunner::execute(RunningEntry& running) {
@@ -60,7 +77,7 @@ bool EntryRunner::execute_unguarded(RunningEntry& running) {
   Device& device = step_.device_set->device(instruction.device);
   KernelObserver* const observer = device.observer();
   if (observer != nullptr || context_.stats() != nullptr) running.start = now_nanos();
-  Status status = dereference(running);
+  Status status = running.entry.dead ? ok_status() : dereference(running);
   if (status.ok() && instruction.kernel == nullptr) return complete(running, devices_.copy(running));
   if (status.ok() && observer != nullptr) {
     status = observer->before(step_.info.nodes[instruction.node].name, &context_.cancellation());
@@ -94,7 +111,14 @@ KernelContext::Fields EntryRunner::fields_of(RunningEntry& running, Device& devi
           .allocator = &device.allocator(),
           .host_allocator = device.launch_queue() != nullptr ? &step_.device_set->device(0).allocator() : nullptr,
           .resources = &step_.device_set->resources(instruction.device),
-          .step = &context_};
+          .step = step_context(running, instruction)};
+}
+
+// Of what sends or receives in a loop: it says where the loop is.
+StepContext* EntryRunner::step_context(RunningEntry& running, const Instruction& instruction) {
+  if (running.place.frame == 0 || !(instruction.sends || instruction.receives)) return &context_;
+  running.step = std::make_unique<ContextInLoop>(context_, running.place);
+  return running.step.get();
 }
 
 Status EntryRunner::run_kernel(RunningEntry& running, Device& device, KernelContext& kernel_context) {

@@ -24,6 +24,7 @@ class EntryRunner {
   bool execute_unguarded(RunningEntry& running);
   bool complete(RunningEntry& running, Status status);
   Status dereference(RunningEntry& running);
+  StepContext* step_context(RunningEntry& running, const Instruction& instruction);
   KernelContext::Fields fields_of(RunningEntry& running, Device& device);
   Status run_kernel(RunningEntry& running, Device& device, KernelContext& kernel_context);
   bool start_async(RunningEntry& running, Device& device, const KernelContext& kernel_context);

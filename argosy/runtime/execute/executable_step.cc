@@ -34,6 +34,15 @@ void ExecutableStep::give_back(std::unique_ptr<RunState> state) {
 }
 
 Status ExecutableStep::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context) {
+  if (remote_ == nullptr) [[likely]]
+    return run_own(feeds, fetches, context);
+  return remote_->run(feeds, fetches, context,
+                      [this](std::span<const Tensor> own_feeds, std::span<Tensor> own_fetches, RunContext& own) {
+                        return run_own(own_feeds, own_fetches, own);
+                      });
+}
+
+Status ExecutableStep::run_own(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(auto state, take());
   context.set_files(step_->device_set->files());
   context.set_host_callbacks(step_->device_set->host_callbacks());

@@ -9,6 +9,7 @@
 
 #include "argosy/base/memory/host_budget.h"
 #include "argosy/base/mutex.h"
+#include "argosy/runtime/execute/remote_parts.h"
 #include "argosy/runtime/execute/run_context.h"
 #include "argosy/runtime/execute/run_state.h"
 
@@ -16,9 +17,10 @@ namespace argosy {
 
 class ExecutableStep {
  public:
-  // `reserved`: what the step takes of the host's budget.
-  explicit ExecutableStep(std::shared_ptr<const Step> step, HostBudget::Reservation reserved = {})
-      : step_(std::move(step)), reserved_(std::move(reserved)) {}
+  // `reserved`: what the step takes of the host's budget. `remote`: the parts of other tasks; null: there are none.
+  explicit ExecutableStep(std::shared_ptr<const Step> step, HostBudget::Reservation reserved = {},
+                          std::unique_ptr<RemoteParts> remote = nullptr)
+      : step_(std::move(step)), reserved_(std::move(reserved)), remote_(std::move(remote)) {}
   ~ExecutableStep() { delete spare_.load(std::memory_order_acquire); }
   ExecutableStep(const ExecutableStep&) = delete;
   ExecutableStep& operator=(const ExecutableStep&) = delete;
@@ -29,11 +31,13 @@ class ExecutableStep {
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context);
 
  private:
+  Status run_own(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context);
   Result<std::unique_ptr<RunState>> take();
   void give_back(std::unique_ptr<RunState> state);
 
   const std::shared_ptr<const Step> step_;
   const HostBudget::Reservation reserved_;
+  const std::unique_ptr<RemoteParts> remote_;
   // One idle state, owned, which is taken and put back without a lock; the others are in idle_.
   std::atomic<RunState*> spare_{nullptr};
   Mutex mutex_;

@@ -16,6 +16,7 @@ struct PropagatorState::Iteration {
 
 struct PropagatorState::Frame {
   int id = 0;
+  std::uint64_t key = 0;  // 0: the root; else the same for this loop, entered in this iteration, on every task
   Frame* parent = nullptr;
   std::int64_t parent_iteration = 0;
   int entered = 0;

@@ -98,7 +98,7 @@ void PropagatorState::propagate(const Entry& entry, const std::vector<Tensor>& o
     default: break;
   }
   if (frame == root_.get()) keep(instruction, outputs);
-  const bool all_dead = entry.dead;
+  const bool all_dead = entry.dead || (instruction.receives && !outputs[0].valid());
   for (const DataflowGraph::Edge& e : step_.dataflow.successors[entry.instruction]) {
     deliver(*frame, iteration, e, all_dead || e.output < 0 ? Tensor() : outputs[e.output], all_dead);
   }

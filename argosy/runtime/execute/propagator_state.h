@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "argosy/op/kernel/step_context.h"
 #include "argosy/runtime/execute/run_state.h"
 
 namespace argosy {
@@ -39,13 +40,16 @@ class PropagatorState {
 
   // Makes ready whatever waits for nothing.
   void start();
-  // Entries that became ready since the last call. Each is to be finished once, dead ones without running.
+  // Entries that became ready since the last call. Each is to be finished once, dead ones without running, but for those
+  // that send and receive.
   void take_ready(std::vector<Entry>& ready) {
     ready.clear();
     ready.swap(ready_);
   }
   // Puts what the entry's instruction reads into `inputs`. REQUIRES: the entry is ready and not dead; asked once.
   void take_inputs(const Entry& entry, std::vector<Tensor>& inputs);
+  // What the keys of values that it sends and receives say.
+  static FrameIteration place_of(const Entry& entry);
   // The entry is done, with these outputs (none are looked at of a dead one).
   void finish(const Entry& entry, const std::vector<Tensor>& outputs);
   // The run has failed: finish() counts down, and nothing becomes ready any more.

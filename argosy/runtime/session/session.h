@@ -24,6 +24,7 @@
 namespace argosy {
 
 class StuckObserver;  // argosy/runtime/machine/watchdog.h
+class RemoteTasks;    // argosy/runtime/tasks/remote_task.h
 
 struct SessionOptions {
   DeviceRequest devices = {};  // device map, caps, threads, emulation: of this session alone
@@ -34,6 +35,8 @@ struct SessionOptions {
   // What ops keep between runs (where random numbers go on, queues without a name) is that session's. It must outlive
   // this one. Null: the session's own.
   const class Session* share_op_state_with = nullptr;
+  // The other tasks of the cluster that this session's task is one of: nodes may run on their devices, too. Null: none.
+  std::shared_ptr<RemoteTasks> tasks = nullptr;
   bool allow_soft_placement = true;   // an op its device cannot run moves to the CPU, with a reason
   bool log_device_placement = false;  // a summary on stderr when a step is compiled
   bool optimize = true;               // folding, merging, fusion

@@ -5,15 +5,25 @@
 
 #include "argosy/base/guard.h"
 #include "argosy/base/log.h"
+#include "argosy/base/system/random_source.h"
 #include "argosy/base/threads/interrupt.h"
 
 namespace argosy {
+
+namespace {
+// The steps of a cluster have numbers of their own, whoever starts them.
+std::int64_t first_step_of_cluster() {
+  constexpr std::uint64_t kBits = (std::uint64_t{1} << 62) - 1;
+  return static_cast<std::int64_t>((system_random_source().next() & kBits) | 1);
+}
+}  // namespace
 
 Session::Impl::Impl(const Graph& graph, SessionOptions options)
     : options_(std::move(options)),
       own_(options_.share_op_state_with != nullptr ? options_.share_op_state_with->impl_->own_
                                                    : std::make_shared<ResourceManager>()),
       watchdog_(options_.stuck_after),
+      next_step_(options_.tasks != nullptr ? first_step_of_cluster() : 1),
       steps_(graph, options_, device_set_, own_) {
   if (options_.device_set) {
     device_set_ = options_.device_set;

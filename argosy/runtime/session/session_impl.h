@@ -66,7 +66,7 @@ class Session::Impl {
   std::shared_ptr<TraceWriter> trace_;  // null: none
   Deadlines deadlines_;
   Watchdog watchdog_;
-  std::atomic<std::int64_t> next_step_{1};
+  std::atomic<std::int64_t> next_step_;
   StepCache steps_;
   ActiveRuns runs_;
 };

@@ -81,10 +81,11 @@ Result<std::shared_ptr<ExecutableStep>> StepCache::find_or_compile(const StepSig
   ARGOSY_ASSIGN_OR_RETURN(step, find(wanted, key));
   if (step != nullptr) return step;
   ARGOSY_ASSIGN_OR_RETURN(auto fresh, compiler_.make(wanted));
-  const std::int64_t nodes = fresh->info.graph != nullptr ? fresh->info.graph->graph.size() : 0;
+  const auto& graph = fresh.step->info.graph;
+  const std::int64_t nodes = graph != nullptr ? graph->graph.size() : 0;
   ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
                                                                str_cat("a compiled step of ", nodes, " nodes")));
-  step = std::make_shared<ExecutableStep>(std::move(fresh), std::move(reserved));
+  step = std::make_shared<ExecutableStep>(std::move(fresh.step), std::move(reserved), std::move(fresh.remote));
   MutexLock steps(mutex_);
   if (closed_) return session_closed();
   wanted.feed_shapes.clear();  // they are no part of the outer key
@@ -110,7 +111,8 @@ Result<std::shared_ptr<ExecutableStep>> StepCache::find(StepSignature& wanted, s
 
 Result<std::shared_ptr<const Step>> StepCache::compile_for_inspection(const StepSignature& asked) const {
   MutexLock lock(graph_mutex_);
-  return compiler_.make(asked, false);
+  ARGOSY_ASSIGN_OR_RETURN(auto compiled, compiler_.make(asked, false));
+  return std::move(compiled.step);
 }
 
 Status StepCache::mutate_graph(const std::function<Status()>& change) {

@@ -14,13 +14,19 @@ std::string scope_of(const std::string& node) {
 }
 }  // namespace
 
-PlacementReport StepInfo::report() const {
-  PlacementReport report{.rows = {}, .passes = passes};
+PlacementReport report_of(const Graph& graph, const Placement& placement) {
+  PlacementReport report;
   report.rows.reserve(placement.device.size());
-  for (std::int32_t i = 0; i < graph->graph.size(); ++i) {
-    const Node& n = graph->graph.node({i});
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node({i});
     report.rows.push_back({n.name, n.op->name, placement.device_of({i}), placement.reason_of({i})});
   }
+  return report;
+}
+
+PlacementReport StepInfo::report() const {
+  PlacementReport report = whole != nullptr ? *whole : report_of(graph->graph, placement);
+  report.passes = passes;
   return report;
 }
 

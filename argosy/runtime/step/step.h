@@ -49,6 +49,8 @@ struct Instruction {
   bool special = false;          // has waits, derefs, releases or a role: off the fast path
   bool may_be_dead : 1 = false;  // InstructionMeta::dead_flags tell whether it is
   bool updates : 1 = false;      // takes a reference or a handle: what it may write outlives the run
+  bool sends : 1 = false;        // a value to another task, or the word that it is dead: it runs dead, too
+  bool receives : 1 = false;     // a value of another task, which may be dead: so does this
 };
 
 struct SlotSpec {
@@ -124,8 +126,9 @@ struct DataflowGraph {
   // outer one, an Exit to the inner one.
   struct Frame {
     int parent = 0;
-    int enters = 0;     // Enter instructions that feed it: each fires once per iteration of the parent
-    int parallel = 10;  // iterations that may be under way at once
+    std::uint64_t name_key = 0;  // of its name: the same on every task
+    int enters = 0;              // Enter instructions that feed it: each fires once per iteration of the parent
+    int parallel = 10;           // iterations that may be under way at once
     std::vector<std::int32_t> instructions;
     std::vector<std::int32_t> exits;
     std::int32_t inputs = 0;  // of all its instructions together, handles to dereference included
@@ -142,6 +145,9 @@ struct DataflowGraph {
   std::vector<Enter> enters;  // by instruction
 };
 
+// Of a placed graph.
+PlacementReport report_of(const Graph& graph, const Placement& placement);
+
 // --- for people ------------------------------------------------------------------------------------------------------
 
 // Names, messages, traces, reports. Texts are views into `graph`.
@@ -155,6 +161,8 @@ struct StepInfo {
   std::unique_ptr<const StepGraph> graph;  // what was compiled
   Placement placement;                     // of its nodes
   std::vector<std::string> passes;         // what each pass did
+  // Of a partition: where all nodes of the step run, on all tasks. Null: `graph` is the step.
+  std::shared_ptr<const PlacementReport> whole = nullptr;
   PlacementReport report() const;
 };
 

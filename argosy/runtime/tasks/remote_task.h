@@ -19,6 +19,7 @@
 #include "argosy/device/device.h"
 #include "argosy/op/kernel/rendezvous.h"
 #include "argosy/passes/prune/prune.h"
+#include "argosy/runtime/tasks/task_rendezvous.h"
 
 namespace argosy {
 
@@ -26,6 +27,7 @@ namespace argosy {
 struct TaskGraphOptions {
   bool fetch_handles = false;  // SessionOptions::fetch_handles
   bool reproducible = false;   // SessionOptions::reproducible
+  bool prepare = false;        // cut by a master that has not prepared it: functions are lowered, passes run
 };
 
 // One run of a registered graph.
@@ -79,7 +81,7 @@ class RemoteTasks {
   virtual RemoteTask* task(const DeviceName& device) = 0;
 
   // This task's side of a step: what its `_Send` and `_Recv` use. Other tasks find it by `step_id`.
-  virtual std::shared_ptr<Rendezvous> rendezvous(std::int64_t step_id) = 0;
+  virtual std::shared_ptr<TaskRendezvous> rendezvous(std::int64_t step_id) = 0;
   // The step has ended on every task.
   virtual void forget(std::int64_t step_id) = 0;
 };

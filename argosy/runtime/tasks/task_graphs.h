@@ -7,6 +7,7 @@
 //   graphs.abort(step_id, cause)                                       from any other thread
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,23 +30,26 @@ class TaskGraphs {
   // all graphs of this object.
   TaskGraphs(std::shared_ptr<DeviceSet> device_set, StepRendezvous& steps, std::shared_ptr<ResourceManager> op_state)
       : device_set_(std::move(device_set)), steps_(steps), op_state_(std::move(op_state)) {}
-  ~TaskGraphs();  // REQUIRES: no run is under way
+  // REQUIRES for its end: no run is under way.
 
   // Every node asks for one of the device set's devices, or for none (then: a device of this task by the usual rules).
-  // Nothing is optimized. Errors name the node.
+  // `_Send` nodes run whether they are targets or not. Errors name the node.
   Result<std::string> register_graph(StepGraph graph, const TaskGraphOptions& options);
   void deregister_graph(const std::string& handle);
 
   // ABORTED "ARG-TASK-001" where the handle is not known: this task was started anew. Any other error of the run has
   // aborted the step's rendezvous with it, marked as derived. When it ends well, nothing more is sent by this task.
   Result<std::vector<Tensor>> run(const TaskRun& run);
-  // Ends the step's runs and its rendezvous; a step that starts later is not known here. `cause` is derived.
+  // Ends the step's runs and its rendezvous; a run of it that starts later ends at once. `cause` is derived.
   void abort(std::int64_t step_id, const Status& cause);
   // Ends all runs.
   void abort_all(const Status& cause);
 
  private:
   static std::string random_prefix();
+  class Entered;
+  void cancel_runs(const std::function<bool(std::int64_t step_id)>& which, const Status& cause);
+  Result<std::vector<Tensor>> run_unguarded(const TaskRun& run);
   struct Registered {
     std::shared_ptr<ExecutableStep> step;
     TaskGraphOptions options;
@@ -59,6 +63,8 @@ class TaskGraphs {
   std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 1;
   std::map<std::string, Registered> graphs_ ARGOSY_GUARDED_BY(mutex_);
   std::multimap<std::int64_t, RunContext*> runs_ ARGOSY_GUARDED_BY(mutex_);  // under way, by step
+  int aborting_ ARGOSY_GUARDED_BY(mutex_) = 0;  // calls of cancel_runs(): no run goes meanwhile
+  CondVar aborted_;
 };
 
 }  // namespace argosy

@@ -54,6 +54,11 @@ void TaskRendezvous::abort(Status cause) {
   for (auto& [number, done] : asked) done(Status(cause));
 }
 
+Status TaskRendezvous::cause() {
+  MutexLock lock(mutex_);
+  return cause_;
+}
+
 std::shared_ptr<TaskRendezvous> StepRendezvous::find(std::int64_t step_id) {
   std::shared_ptr<TaskRendezvous> found;
   {

@@ -35,6 +35,8 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
   // What another task asks for.
   void receive_local(const RendezvousKey& key, Done done) { local_.receive(key, std::move(done)); }
   void abort(Status cause) override;
+  // The cause of abort(); OK before.
+  Status cause();
   // As LocalRendezvous::end_sends().
   void end_sends() { local_.end_sends(); }
 

@@ -1,0 +1,126 @@
+#include "argosy/passes/partition/control_loops.h"
+
+#include <algorithm>
+#include <set>
+
+namespace argosy {
+
+bool is_cut(const PlacedStep& placed, NodeId from, NodeId to) {
+  return placed.task(from) != placed.task(to) && !LoopFrames::is_everywhere(placed.graph(), from);
+}
+
+namespace {
+
+class ControlLoopBuilder {
+ public:
+  ControlLoopBuilder(PlacedStep& placed, LoopFrames& frames) : placed_(placed), frames_(frames) {}
+
+  Result<ControlLoops> run() {
+    if (frames_.frames().size() == 1) return ControlLoops();
+    find_wanted();
+    // Of an inner loop: its control loop is entered by the one around it.
+    for (int f = static_cast<int>(frames_.frames().size()) - 1; f > 0; --f) {
+      const int parent = frame(f).parent;
+      if (parent == LoopFrames::kRoot) continue;
+      for (int task = 0; task < placed_.tasks(); ++task) {
+        if (wanted_.contains({f, task})) wanted_.insert({parent, task});
+      }
+    }
+    for (const auto& [f, task] : wanted_) ARGOSY_RETURN_IF_ERROR(add(f, task));
+    return std::move(loops_);
+  }
+
+ private:
+  const LoopFrames::Frame& frame(int f) const { return frames_.frames()[static_cast<std::size_t>(f)]; }
+
+  void find_wanted() {
+    const Graph& graph = placed_.graph();
+    for (std::int32_t i = 0; i < graph.size(); ++i) {
+      const NodeId id{i};
+      const Node& n = graph.node(id);
+      const int task = placed_.task(id);
+      for (const Endpoint e : n.inputs) note_edge(e.node, id);
+      for (const NodeId c : n.controls) note_edge(c, id);
+      const int f = frames_.of(id);
+      if (f > 0) tasks_of_[f].insert(task);
+    }
+    for (const auto& [f, tasks] : tasks_of_) {
+      // A loop of one task is its own, unless something of it crosses.
+      const NodeId cond = frame(f).cond;
+      for (const int task : tasks) {
+        const bool has_predicate = cond.index >= 0 ? placed_.task(cond) == task : tasks.size() == 1;
+        if (!has_predicate) wanted_.insert({f, task});
+      }
+    }
+  }
+
+  void note_edge(NodeId from, NodeId to) {
+    if (!is_cut(placed_, from, to)) return;
+    const int f = frames_.of_outputs(placed_.graph(), from);
+    if (f > 0) wanted_.insert({f, placed_.task(to)});
+  }
+
+  Status no_predicate(int f) const {
+    return invalid_argument("the loop \"", frame(f).name, "\" runs on several tasks and has ", frame(f).conds,
+                            " LoopCond nodes: one must say when it ends")
+        .with_id("ARG-PART-002")
+        .with_hint("put the loop on one task");
+  }
+
+  // Parents come before their children: frames are numbered so.
+  Status add(int f, int task) {
+    Graph& graph = placed_.graph();
+    const NodeId cond = frame(f).cond;
+    if (cond.index < 0) return no_predicate(f);
+    const int device = placed_.host_of(task);
+    const int parent = frame(f).parent;
+    const std::string name = str_cat("_control_loop/", frame(f).name, "/");
+    const auto put = [&](const char* op, std::vector<Endpoint> inputs, AttrMap attrs, int in,
+                         std::vector<NodeId> controls = {}) -> Result<NodeId> {
+      ARGOSY_ASSIGN_OR_RETURN(const NodeId id, placed_.add({.name = name + op,
+                                                            .op = op,
+                                                            .inputs = std::move(inputs),
+                                                            .controls = std::move(controls),
+                                                            .attrs = std::move(attrs),
+                                                            .device = placed_.device_name(device)},
+                                                           device));
+      frames_.add(id, in);
+      return id;
+    };
+    std::vector<NodeId> around;
+    if (parent != LoopFrames::kRoot) around.push_back(loops_.at({parent, task}));
+    const bool everywhere = around.empty();
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId start,
+                            put("Const", {}, {{"dtype", DType::kInt32}, {"value", Tensor::scalar(std::int32_t{0})}},
+                                everywhere ? LoopFrames::kNone : parent, std::move(around)));
+    const AttrMap type = {{"T", DType::kInt32}};
+    AttrMap of_enter = type;
+    of_enter.set("frame_name", frame(f).name);
+    of_enter.set("is_constant", false);
+    of_enter.set("parallel_iterations", frame(f).parallel);
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId enter, put("Enter", {{start, 0}}, std::move(of_enter), parent));
+    AttrMap of_merge = type;
+    of_merge.set("N", std::int64_t{2});
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId merge, put("Merge", {{enter, 0}}, std::move(of_merge), f));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId choice, put("Switch", {{merge, 0}, {cond, 0}}, type, f));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId next, put("NextIteration", {{choice, 1}}, type, f));
+    graph.add_input(merge, {next, 0});
+    graph.refine_shape({merge, 0}, PartialShape::scalar());
+    loops_[{f, task}] = merge;
+    return ok_status();
+  }
+
+  PlacedStep& placed_;
+  LoopFrames& frames_;
+  std::map<int, std::set<int>> tasks_of_;  // by frame
+  std::set<std::pair<int, int>> wanted_;   // (frame, task)
+  ControlLoops loops_;
+};
+
+}  // namespace
+
+Result<ControlLoops> add_control_loops(PlacedStep& placed, LoopFrames& frames) {
+  return ControlLoopBuilder(placed, frames).run();
+}
+
+}  // namespace argosy

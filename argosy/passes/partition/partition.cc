@@ -1,0 +1,51 @@
+#include "argosy/passes/partition/partition.h"
+
+#include <map>
+
+#include "argosy/passes/partition/cut_graph.h"
+#include "argosy/passes/partition/dead_values.h"
+#include "argosy/passes/partition/loop_edges.h"
+
+namespace argosy {
+
+namespace {
+
+Status check_collectives(const PlacedStep& placed) {
+  std::map<std::string, NodeId> first;
+  for (std::int32_t i = 0; i < placed.graph().size(); ++i) {
+    const Node& n = placed.graph().node(NodeId{i});
+    if (!n.op->collective) continue;
+    const NodeId other = first.try_emplace(n.attrs.get_or<std::string>("group", ""), NodeId{i}).first->second;
+    if (placed.task(other) == placed.task(NodeId{i})) continue;
+    return unimplemented("the collective '", n.name, "' (", n.op->name, ") is on ",
+                         placed.task_name(placed.task(NodeId{i})), ", and '", placed.graph().node(other).name,
+                         "' of the same group on ", placed.task_name(placed.task(other)))
+        .with_id("ARG-PART-003")
+        .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
+        .with_hint("put a group on the devices of one task");
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Result<std::vector<Partition>> partition(StepGraph step, const Placement& placement, const PartitionOptions& options,
+                                         PartitionStats* stats) {
+  PlacedStep placed(std::move(step), placement, options.own_device);
+  std::vector<std::string> notes = std::move(placed.step.notes);
+  ARGOSY_RETURN_IF_ERROR(check_collectives(placed));
+  ARGOSY_RETURN_IF_ERROR(settle_edges(placed));
+  ARGOSY_ASSIGN_OR_RETURN(LoopFrames frames, LoopFrames::find(placed.graph()));
+  ARGOSY_ASSIGN_OR_RETURN(const ControlLoops loops, add_control_loops(placed, frames));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<char> mortal, find_mortal(placed.graph(), frames));
+  PartitionStats counted;
+  ARGOSY_ASSIGN_OR_RETURN(auto partitions, CutGraph(placed, frames, loops, mortal, options).run(counted));
+  counted.control_loops = static_cast<int>(loops.size());
+  notes.push_back(str_cat("partition: ", partitions.size(), " tasks, ", counted.values, " values and ", counted.orders,
+                          " orders cross, ", counted.control_loops, " control loops"));
+  partitions[0].step.notes = std::move(notes);
+  if (stats != nullptr) *stats = counted;
+  return partitions;
+}
+
+}  // namespace argosy
