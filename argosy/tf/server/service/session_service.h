@@ -17,12 +17,13 @@ namespace argosy::tf {
 struct SessionServiceOptions {
   std::shared_ptr<DeviceSet> device_set;
   std::string task = "/job:localhost/replica:0/task:0";  // this one, for the text of errors
-  std::int64_t feed_limit_bytes = 0;                     // of one fed tensor; 0: a quarter of the host's memory
-  int max_sessions = 5000;                               // RESOURCE_EXHAUSTED above
-  std::chrono::seconds lease{0};                         // closes sessions without a call for so long; 0: never
-  std::chrono::seconds client_lease{0};                  // closes sessions whose client is gone for so long; 0: never
-  std::chrono::milliseconds stuck_after{10000};          // SessionOptions::stuck_after
-  bool count_work = false;                               // see work(); costs about 50 ns an op
+  WorkerService* worker = nullptr;    // of this task: sessions use the other tasks of its cluster; null: a server alone
+  std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
+  int max_sessions = 5000;            // RESOURCE_EXHAUSTED above
+  std::chrono::seconds lease{0};      // closes sessions without a call for so long; 0: never
+  std::chrono::seconds client_lease{0};          // closes sessions whose client is gone for so long; 0: never
+  std::chrono::milliseconds stuck_after{10000};  // SessionOptions::stuck_after
+  bool count_work = false;                       // see work(); costs about 50 ns an op
   bool replicate = false;        // training steps run on all GPUs of their session, a shard of the batch on each
   bool sync_batch_norm = false;  // of replicated steps: by statistics of the global batch
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
