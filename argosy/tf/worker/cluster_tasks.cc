@@ -147,7 +147,6 @@ Status ClusterTasks::find_tasks(Cancellation& cancellation) {
                           .session = options_.session,
                           .session_called = opens_sessions(),
                           .ours = found.status.argosy_protocol() > 0,
-                          .client = options_.own[0],
                           .incarnation = [this](const std::string& device) { return incarnation(device); }});
   }
   return ok_status();

@@ -2,8 +2,10 @@
 
 #include "argosy/base/system/random_source.h"
 #include "argosy/formats/proto/config.pb.h"
+#include "argosy/formats/proto/tensor_proto.h"
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/op/kernel/derived_status.h"
+#include "argosy/ops/send_recv/send_recv.h"
 #include "argosy/tf/graph/graph_export.h"
 #include "argosy/tf/worker/run_graph_message.h"
 
@@ -39,6 +41,15 @@ void make_transfer(tensorflow::NodeDef& node, const char* op, const char* type_a
   (*node.mutable_attr())["client_terminated"].set_b(true);
 }
 
+// Of a value that RunGraph brings or takes: it is said to come from the device itself, where it waits.
+RendezvousKey client_key(const std::string& device,
+                         const std::function<std::uint64_t(const std::string& device)>& incarnation, std::string edge) {
+  return {.send_device = device,
+          .send_incarnation = incarnation(device),
+          .receive_device = device,
+          .edge = std::move(edge)};
+}
+
 // The error of a worker, with the worker's name as TensorFlow's master puts it.
 Status from_task(const Status& status, const std::string& peer) {
   if (is_derived(status) || status.message().starts_with("From ")) return status;
@@ -47,21 +58,25 @@ Status from_task(const Status& status, const std::string& peer) {
 
 }  // namespace
 
-Status write_partition(const StepGraph& step, const DeviceSpec& client,
+Status write_partition(const StepGraph& step,
                        const std::function<std::uint64_t(const std::string& device)>& incarnation,
                        tensorflow::GraphDef* def, PartitionKeys* keys) {
   ARGOSY_RETURN_IF_ERROR(export_graph(step.graph, def));
   std::map<std::string, tensorflow::NodeDef*> by_name;
   for (tensorflow::NodeDef& node : *def->mutable_node()) by_name[node.name()] = &node;
-  const std::string master = client.name.to_string();
+  const auto tell_shape = [&](const Node& node) {
+    to_proto(node.output_shapes[0],
+             (*by_name.at(std::string(node.name))->mutable_attr())[std::string(kReceivedShape)].mutable_shape());
+  };
+  for (const Node& node : step.graph.nodes()) {
+    if (transfer_of(*node.op) == Transfer::kReceive) tell_shape(node);
+  }
   for (std::size_t i = 0; i < step.feeds.size(); ++i) {
     const Node& feed = step.graph.node(step.feeds[i]);
-    const RendezvousKey key{.send_device = master,
-                            .send_incarnation = client.incarnation,
-                            .receive_device = std::string(feed.device),
-                            .edge = str_cat("_feed_", i)};
+    const RendezvousKey key = client_key(std::string(feed.device), incarnation, str_cat("_feed_", i));
     make_transfer(*by_name.at(std::string(feed.name)), "_Recv", "tensor_type", feed.output_dtypes[0], key);
-    (*by_name.at(std::string(feed.name))->mutable_attr())["_never_dead"].set_b(true);
+    (*by_name.at(std::string(feed.name))->mutable_attr())[std::string(kNeverDead)].set_b(true);
+    tell_shape(feed);
     keys->feeds.push_back(key.to_string());
   }
   for (std::size_t i = 0; i < step.fetches.size(); ++i) {
@@ -72,10 +87,7 @@ Status write_partition(const StepGraph& step, const DeviceSpec& client,
     }
     const Node& node = step.graph.node(fetch.node);
     const std::string device(node.device);
-    const RendezvousKey key{.send_device = device,
-                            .send_incarnation = incarnation(device),
-                            .receive_device = master,
-                            .edge = str_cat("_fetch_", i)};
+    const RendezvousKey key = client_key(device, incarnation, str_cat("_fetch_", i));
     tensorflow::NodeDef& send = *def->add_node();
     send.set_name(str_cat("_send_fetch_", i));
     send.set_device(device);
@@ -89,7 +101,7 @@ Status write_partition(const StepGraph& step, const DeviceSpec& client,
 void GrpcTask::register_graph(const StepGraph& graph, const TaskGraphOptions&, Registered done) {
   tensorflow::GraphDef def;
   auto keys = std::make_shared<PartitionKeys>();
-  if (Status status = write_partition(graph, options_.client, options_.incarnation, &def, keys.get()); !status.ok()) {
+  if (Status status = write_partition(graph, options_.incarnation, &def, keys.get()); !status.ok()) {
     return done(std::move(status));
   }
   tensorflow::GraphOptions passes;  // the master's passes have been

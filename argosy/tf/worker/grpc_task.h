@@ -23,8 +23,8 @@ namespace argosy::tf {
 struct PartitionKeys {
   std::vector<std::string> feeds, fetches;
 };
-// Writes a partition as GraphDef. `client`: the device that feeds are said to come from, the master's.
-Status write_partition(const StepGraph& step, const DeviceSpec& client,
+// Writes a partition as GraphDef. `incarnation`: of the task's devices.
+Status write_partition(const StepGraph& step,
                        const std::function<std::uint64_t(const std::string& device)>& incarnation,
                        tensorflow::GraphDef* def, PartitionKeys* keys);
 
@@ -36,7 +36,6 @@ class GrpcTask final : public RemoteTask {
     std::string session;
     bool session_called = false;  // the task has a session of that handle
     bool ours = false;            // not TensorFlow's
-    DeviceSpec client;            // the master's first device
     std::function<std::uint64_t(const std::string& device)> incarnation;
   };
   explicit GrpcTask(Options options) : options_(std::move(options)), runs_(std::make_shared<Runs>()) {}
