@@ -6,11 +6,13 @@
 //   Session session(graph, cluster.options(0));     its master is /job:worker/task:0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -69,14 +71,21 @@ struct FakeTask {
   std::string job = "worker";
   int task = 0;
   int cpus = 1;
-  int gpus = 0;  // emulated
+  int gpus = 0;                               // emulated
+  std::optional<DeviceRequest> request = {};  // instead of these two
 };
 
 class FakeCluster {
  public:
   explicit FakeCluster(const std::vector<FakeTask>& tasks) {
-    for (const FakeTask& t : tasks) tasks_.push_back(std::make_unique<Task>(*this, t));
-    for (std::size_t i = 0; i < tasks_.size(); ++i) views_.push_back(std::make_shared<View>(*this, i));
+    const Status added = add(tasks);
+    ARGOSY_CHECK(added.ok());
+  }
+  // An error where devices cannot be had.
+  static Result<std::shared_ptr<FakeCluster>> make(const std::vector<FakeTask>& tasks) {
+    auto cluster = std::make_shared<FakeCluster>(std::vector<FakeTask>());
+    ARGOSY_RETURN_IF_ERROR(cluster->add(tasks));
+    return cluster;
   }
   ~FakeCluster() { threads_.reset(); }
 
@@ -111,16 +120,12 @@ class FakeCluster {
   static Status lost(const std::string& name) { return unavailable("no answer from ", name); }
 
   struct Task final : RemoteTask {
-    Task(FakeCluster& the_cluster, const FakeTask& t)
+    Task(FakeCluster& the_cluster, const FakeTask& t, std::shared_ptr<DeviceSet> the_devices)
         : cluster(the_cluster),
           name(str_cat("/job:", t.job, "/replica:0/task:", t.task)),
-          steps(name, [this](std::int64_t step, const RendezvousKey& key, Rendezvous::Done done) {
-            cluster.ask(step, key, std::move(done));
-          }) {
-      DeviceRequest request{.devices = t.gpus > 0 ? str_cat(t.gpus) : "cpu:0", .cpu_devices = t.cpus};
-      if (t.gpus > 0) request.emulate = str_cat(t.gpus);
-      request.task = {t.job, 0, t.task, "", std::nullopt};
-      devices = DeviceSet::make(request).value();
+          steps(name, [this](std::int64_t step, const RendezvousKey& key,
+                             Rendezvous::Done done) { cluster.ask(step, key, std::move(done)); }),
+          devices(std::move(the_devices)) {
       graphs = std::make_unique<TaskGraphs>(devices, steps, std::make_shared<ResourceManager>());
     }
 
@@ -174,6 +179,19 @@ class FakeCluster {
     FakeCluster& cluster;
     const std::size_t own;
   };
+
+  Status add(const std::vector<FakeTask>& tasks) {
+    for (const FakeTask& t : tasks) {
+      DeviceRequest request{.devices = t.gpus > 0 ? str_cat(t.gpus) : "cpu:0", .cpu_devices = t.cpus};
+      if (t.gpus > 0) request.emulate = str_cat(t.gpus);
+      if (t.request) request = *t.request;
+      request.task = {t.job, 0, t.task, "", std::nullopt};
+      ARGOSY_ASSIGN_OR_RETURN(auto devices, DeviceSet::make(request));
+      tasks_.push_back(std::make_unique<Task>(*this, t, std::move(devices)));
+      views_.push_back(std::make_shared<View>(*this, views_.size()));
+    }
+    return ok_status();
+  }
 
   Task* owner(const DeviceName& device) const {
     for (const auto& t : tasks_) {
