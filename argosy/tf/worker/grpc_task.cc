@@ -8,6 +8,7 @@
 #include "argosy/ops/send_recv/send_recv.h"
 #include "argosy/tf/graph/graph_export.h"
 #include "argosy/tf/worker/run_graph_message.h"
+#include "argosy/tf/worker/step_metadata.h"
 
 namespace argosy::tf {
 
@@ -26,6 +27,12 @@ std::vector<WirePiece> pieces_of(std::string bytes) {
 
 void set(tensorflow::NodeDef& node, const char* name, const std::string& text) {
   (*node.mutable_attr())[name].set_s(text);
+}
+
+std::string timeline_options() {
+  tensorflow::ExecutorOpts options;
+  options.set_record_timeline(true);
+  return options.SerializeAsString();
 }
 
 // Turns `node` into an end of a transfer with the client, which the master speaks for.
@@ -156,7 +163,7 @@ void GrpcTask::run_graph(TaskRun run, Ran done) {
                     .request_id = static_cast<std::int64_t>(system_random_source().next() >> 1 | 1),
                     .sends = {},
                     .receives = {},
-                    .options = {},
+                    .options = run.stats != nullptr && run.stats->keep_ops ? timeline_options() : std::string(),
                     .session_called = options_.session_called};
   for (std::size_t i = 0; i < run.feeds.size(); ++i) call.sends.emplace_back(keys->feeds[i], std::move(run.feeds[i]));
   for (const std::string& key : keys->fetches) {
@@ -176,13 +183,17 @@ void GrpcTask::run_graph(TaskRun run, Ran done) {
     (void)ended();
     return done(std::move(request).status());
   }
-  const auto answered = [keys, ended, done = std::move(done),
+  const auto answered = [keys, ended, done = std::move(done), stats = run.stats,
                          peer = options_.channel->options().peer](Result<RpcResponse> answer) {
     const Status aborted_by = ended();
     if (!answer.ok() && !aborted_by.ok()) return done(derived_status(aborted_by));
     if (!answer.ok()) return done(from_task(answer.status(), peer));
     auto values = read_run_graph_answer(answer->reader());
     if (!values.ok()) return done(from_task(values.status(), peer));
+    if (stats != nullptr) {
+      tensorflow::StepStats told;
+      if (told.ParseFromString(values->step_stats)) read_step_stats(told, *stats);
+    }
     std::map<std::string_view, Tensor*> by_key;
     for (auto& [key, value] : values->received) by_key[key] = &value;
     std::vector<Tensor> fetched(keys->fetches.size());

@@ -5,6 +5,7 @@
 
 #include "argosy/base/guard.h"
 #include "argosy/base/system/random_source.h"
+#include "argosy/formats/proto/config.pb.h"
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/op/kernel/derived_status.h"
 #include "argosy/runtime/machine/device_set_view.h"
@@ -12,6 +13,7 @@
 #include "argosy/tf/worker/partition_graph.h"
 #include "argosy/tf/worker/recv_tensor.h"
 #include "argosy/tf/worker/rpc_error.h"
+#include "argosy/tf/worker/step_metadata.h"
 
 namespace argosy::tf {
 
@@ -260,6 +262,12 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
   const bool watched = context.cancellation().add(end, &token);
   if (!watched) return context.cancellation().status();
   TaskRun run{.handle = std::string(request.graph), .step_id = id, .feeds = {}};
+  tensorflow::ExecutorOpts options;
+  StepStats stats;
+  const bool traced = options.ParseFromArray(request.options.data(), static_cast<int>(request.options.size())) &&
+                      options.record_timeline() && !request.partial;
+  stats.keep_ops = true;
+  if (traced) run.stats = &stats;
   Status status;
   if (request.partial) {
     status = partial_.start(id, [session, run = std::move(run)] { return session->graphs().run(run).status(); });
@@ -281,6 +289,11 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
   }
   context.cancellation().remove(token);
   ARGOSY_RETURN_IF_ERROR(std::move(status));
+  if (traced) {
+    tensorflow::RunMetadata metadata;
+    add_step_stats(stats, Graph(), metadata);
+    response.bytes_field(2, metadata.step_stats().SerializeAsString());
+  }
   return response.take();
 }
 

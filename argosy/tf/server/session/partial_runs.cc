@@ -8,8 +8,8 @@
 namespace argosy::tf {
 
 Result<std::string> PartialRuns::set_up(const StepNames& names) {
-  ARGOSY_ASSIGN_OR_RETURN(
-      auto run, PartialRun::make(session_, graph_, names, options_.device_set, options_.config.soft_placement));
+  ARGOSY_ASSIGN_OR_RETURN(auto run, PartialRun::make(session_, graph_, names, options_.device_set, options_.tasks,
+                                                     options_.config.soft_placement));
   if (replication_ != nullptr) {
     StepValues values;
     ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&]() -> Status {
