@@ -9,7 +9,8 @@ Result<std::shared_ptr<const Step>> compile_to_look(CompiledModel& model, const 
   const SessionOptions session{.device_set = device_set, .reproducible = options.reproducible, .trace_path = ""};
   const auto own = std::make_shared<ResourceManager>();
   StepCompiler compiler(model.replicated_graph(), session, device_set, own);
-  return compiler.make(model.signature(batch), /*must_fit=*/false);
+  ARGOSY_ASSIGN_OR_RETURN(auto compiled, compiler.make(model.signature(batch), /*must_fit=*/false));
+  return std::move(compiled.step);
 }
 
 }  // namespace argosy

@@ -33,6 +33,11 @@ AttrMap attrs_of(const TransferEnds& ends, const char* type, DType dtype) {
   return map;
 }
 
+Status received_shape(ShapeContext& c) {
+  if (const auto* const shape = c.attrs().find_as<PartialShape>(kReceivedShape)) c.set_output(0, *shape);
+  return ok_status();
+}
+
 }  // namespace
 
 static void add_send_recv_ops(OpRegistry& ops) {
@@ -53,7 +58,7 @@ static void add_send_recv_ops(OpRegistry& ops) {
              .doc = "A value that another task of the step sends.",
              .outputs = {"tensor: tensor_type"},
              .attrs = attrs("tensor_type: type"),
-             .shape = unknown_output,
+             .shape = received_shape,
              .gradient = kNotDifferentiable,
              .cost = free_cost,
              .stateful = true,

@@ -21,6 +21,9 @@ Transfer transfer_of(const OpDef& op);
 // This pair never carries a dead value: the static schedule takes no other. An attribute of both.
 inline constexpr std::string_view kNeverDead = "_never_dead";
 
+// What is known of the shape of a received value, where it was cut off from what it is made of. An attribute of `_Recv`.
+inline constexpr std::string_view kReceivedShape = "_shape";
+
 // The ends of one transfer: equal for its `_Send` and its `_Recv`.
 struct TransferEnds {
   std::string name;                    // unique in the step: "edge_3_x"

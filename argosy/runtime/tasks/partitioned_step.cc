@@ -117,6 +117,20 @@ void PartitionedStep::forget_handle(std::size_t part, const std::string& handle)
   registered_.store(false, std::memory_order_release);
 }
 
+namespace {
+
+// What another task did, behind what this one did.
+void add_stats(StepStats& part, StepStats& to) {
+  const int first = static_cast<int>(to.devices.size());
+  for (StepStats::PerDevice& device : part.devices) to.devices.push_back(std::move(device));
+  for (OpRecord& op : part.ops) {
+    op.device += first;
+    to.ops.push_back(std::move(op));
+  }
+}
+
+}  // namespace
+
 Status PartitionedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context,
                             const OwnRun& own) {
   if (!registered_.load(std::memory_order_acquire)) ARGOSY_RETURN_IF_ERROR(register_graphs(context.cancellation()));
@@ -130,7 +144,11 @@ Status PartitionedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fet
     const CancelLink link(&context.cancellation(), [&] { run.fail(context.cancellation().status()); });
     if (link.too_late()) run.fail(context.cancellation().status());
     for (std::size_t i = 0; i < parts_.size() && !run.failed(); ++i) {
-      TaskRun part{.handle = handles[i], .step_id = context.step_id(), .feeds = {}};
+      TaskRun part{.handle = handles[i],
+                   .step_id = context.step_id(),
+                   .feeds = {},
+                   .stats = context.stats() != nullptr ? &run.part(i).stats : nullptr};
+      if (part.stats != nullptr) part.stats->keep_ops = context.stats()->keep_ops;
       for (const int f : parts_[i].positions.feeds) part.feeds.push_back(feeds[static_cast<std::size_t>(f)].owned());
       run.start(i, std::move(part));
     }
@@ -147,6 +165,7 @@ Status PartitionedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fet
   tasks_->forget(context.step_id());
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     auto& part = run.part(i);
+    if (context.stats() != nullptr) add_stats(part.stats, *context.stats());
     if (part.unknown_handle) forget_handle(i, handles[i]);
     for (std::size_t f = 0; f < part.fetches.size(); ++f)
       fetches[static_cast<std::size_t>(parts_[i].positions.fetches[f])] = std::move(part.fetches[f]);

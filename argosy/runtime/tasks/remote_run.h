@@ -18,6 +18,7 @@ class RemoteRun {
   struct Part {
     std::vector<Tensor> fetches;  // of a run that ended well
     bool unknown_handle = false;  // its task was started anew
+    StepStats stats;              // where they are wanted
   };
 
   // All outlive it.

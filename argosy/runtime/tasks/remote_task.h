@@ -19,6 +19,7 @@
 #include "argosy/device/device.h"
 #include "argosy/op/kernel/rendezvous.h"
 #include "argosy/passes/prune/prune.h"
+#include "argosy/runtime/machine/stats.h"
 #include "argosy/runtime/tasks/task_rendezvous.h"
 
 namespace argosy {
@@ -35,6 +36,8 @@ struct TaskRun {
   std::string handle;         // what register_graph gave
   std::int64_t step_id = 0;   // the same on every task of the step, and of no other step of the cluster
   std::vector<Tensor> feeds;  // by position in StepGraph::feeds; owned host tensors
+  // Filled with that task's devices and ops before the run's end is told; null: not wanted.
+  StepStats* stats = nullptr;
 };
 
 // One other task. Thread-safe. No call waits; each callback is called once, from any thread, perhaps before the call

@@ -113,7 +113,7 @@ Result<std::vector<Tensor>> TaskGraphs::run_unguarded(const TaskRun& run) {
         .with_id("ARG-TASK-002");
   }
   const std::shared_ptr<TaskRendezvous> rendezvous = steps_.find(run.step_id);
-  RunContext context(run.step_id, nullptr, graph.options.fetch_handles);
+  RunContext context(run.step_id, run.stats, graph.options.fetch_handles);
   context.want_deterministic(graph.options.reproducible);
   context.set_rendezvous(rendezvous);
   std::vector<Tensor> fetches(step.fetch_slots.size());
@@ -138,8 +138,8 @@ void TaskGraphs::abort(std::int64_t step_id, const Status& cause) {
   cancel_runs([&](std::int64_t id) { return id == step_id; }, cause);
 }
 
+// Each run aborts its own rendezvous: steps of other graphs on this task go on.
 void TaskGraphs::abort_all(const Status& cause) {
-  steps_.abort_all(cause);
   cancel_runs([](std::int64_t) { return true; }, cause);
 }
 

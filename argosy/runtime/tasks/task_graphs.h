@@ -42,7 +42,7 @@ class TaskGraphs {
   Result<std::vector<Tensor>> run(const TaskRun& run);
   // Ends the step's runs and its rendezvous; a run of it that starts later ends at once. `cause` is derived.
   void abort(std::int64_t step_id, const Status& cause);
-  // Ends all runs.
+  // Ends all runs of its graphs.
   void abort_all(const Status& cause);
 
  private:

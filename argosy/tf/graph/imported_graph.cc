@@ -25,7 +25,8 @@ constexpr int kMostOutputs = 1 << 24;
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 // Segments that begin with a letter, a digit or '.' and go on with those and "_-/"; '>' begins a further segment.
-bool is_node_name(std::string_view name) {
+bool is_node_name(std::string_view name, bool internal) {
+  if (internal && name.starts_with('_')) name.remove_prefix(1);
   bool first = true;
   for (const char c : name) {
     const bool inside = is_alphanumeric(c) || c == '.';
@@ -98,6 +99,7 @@ class ImportedGraph::Impl {
     return ok_status();
   }
 
+  void allow_internal_names() { internal_names_ = true; }
   bool has(std::string_view name) const { return names_.contains(name); }
   int num_nodes() const { return nodes_.size(); }
   Graph& graph() { return graph_; }
@@ -204,7 +206,7 @@ class ImportedGraph::Impl {
     names_.reserve(names_.size() + static_cast<std::size_t>(part.node_size()));
     for (int i = 0; i < part.node_size(); ++i) {
       const NodeDef& node = part.node(i);
-      if (!is_node_name(node.name())) {
+      if (!is_node_name(node.name(), internal_names_)) {
         return bad_node(node, "Node name contains invalid characters");
       }
       if (!names_.emplace(node.name(), base + i).second) {
@@ -255,6 +257,7 @@ class ImportedGraph::Impl {
     }
   }
 
+  bool internal_names_ = false;
   Graph graph_;
   FunctionTable functions_{graph_};
   GraphImporter nodes_{graph_, BuildContext{functions_}};
@@ -270,6 +273,7 @@ ImportedGraph::ImportedGraph() : impl_(std::make_unique<Impl>()) {}
 ImportedGraph::ImportedGraph(const OpRegistry& ops) : impl_(std::make_unique<Impl>(ops)) {}
 ImportedGraph::~ImportedGraph() = default;
 ImportedGraph::ImportedGraph(ImportedGraph&&) noexcept = default;
+void ImportedGraph::allow_internal_names() { impl_->allow_internal_names(); }
 ImportedGraph& ImportedGraph::operator=(ImportedGraph&&) noexcept = default;
 
 Status ImportedGraph::extend(std::string_view serialized) {

@@ -30,6 +30,9 @@ class ImportedGraph {
   ImportedGraph(ImportedGraph&&) noexcept;
   ImportedGraph& operator=(ImportedGraph&&) noexcept;
 
+  // Names may begin with '_' from now on: those that a master gives when it cuts a step.
+  void allow_internal_names();
+
   // Adds the nodes and functions of a GraphDef, serialised or parsed (then moved from). On an error nothing is added.
   // Inputs may name nodes of this or an earlier GraphDef, in any order. A function may come again if it is equal.
   // INVALID_ARGUMENT: a malformed message, name or input; a name that is taken; an input that names nothing; a

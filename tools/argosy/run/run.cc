@@ -13,6 +13,7 @@
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/run/run_child.h"
 #include "tools/argosy/run/run_hook.h"
+#include "tools/argosy/run/run_cluster.h"
 #include "tools/argosy/run/run_verdict.h"
 
 namespace argosy::cli {
@@ -21,6 +22,7 @@ namespace {
 
 struct Options {
   DeviceRequest devices;
+  ClusterFlags cluster;
   bool replicate = false, sync_batch_norm = false, any_local_user = false;
   int check = 0;
   std::vector<std::string> program;
@@ -51,9 +53,12 @@ Result<int> run(const Options& options, Console& console) {
                                   .check = options.check};
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
   wanted.py_func_bridge = hook.folder();
+  ARGOSY_ASSIGN_OR_RETURN(const auto task, task_of_run(options.cluster));
+  if (task) ARGOSY_RETURN_IF_ERROR(listen_as(*task, -1, "", options.cluster, wanted));
   ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
   const std::int64_t start = now_nanos();
-  ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address())));
+  ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address(),
+                                                                               server_environment(task, options.devices))));
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
   const bool stopped = stopped_in_time(*server);
   const RunReport report{
@@ -89,6 +94,7 @@ void define_run(Command& program) {
                  "anything else fails",
                  {.least = 0, .most = 1e9, .implied = "3"});
   add_device_flags(command, options.devices);
+  add_cluster_flags(command, options.cluster);
   command.option("--any-local-user", options.any_local_user,
                  "let every user of this machine use these devices meanwhile, not only you and root");
   command.json("print what the devices did as one line of JSON, the last on stdout (keys: docs/tensorflow.md)");
@@ -101,6 +107,8 @@ void define_run(Command& program) {
           "devices did.")
       .example("argosy run --emulate 2 -- python train.py --epochs 3", "a script on two emulated GPUs")
       .example("argosy run --gpus 4 -- python train.py", "on the first four GPUs")
+      .example("argosy run --cluster @cluster.json --job worker --task 0 -- python train.py",
+               "a script with tf.train.Server, as one task of its cluster")
       .example("argosy run --gpus 4 --replicate --check -- python train.py", "the first steps beside one GPU's")
       .example("argosy run --gpus 4 --json -- python train.py | tail -1", "what the devices did, for programs")
       .example("argosy run --gpus 4 --replicate -- python train.py",

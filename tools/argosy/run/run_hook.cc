@@ -27,7 +27,8 @@ Result<RunHook> RunHook::write() {
   }
   RunHook hook(pattern);
   for (const auto& [name, source] :
-       {std::pair("sitecustomize.py", kRunHookSource), std::pair("argosy_py_func.py", kPyFuncSource)}) {
+       {std::pair("sitecustomize.py", kRunHookSource), std::pair("argosy_py_func.py", kPyFuncSource),
+        std::pair("argosy_server.py", kServerSource)}) {
     std::ofstream file(std::filesystem::path(pattern) / name, std::ios::binary);
     file << source;
     file.close();
@@ -43,7 +44,8 @@ void RunHook::remove() const {
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
-std::vector<std::string> RunHook::environment(const std::string& target) const {
+std::vector<std::string> RunHook::environment(const std::string& target,
+                                              const std::vector<std::string>& more) const {
   std::vector<std::string> list;
   std::string path = folder_, tunables = kHugePages;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -64,6 +66,7 @@ std::vector<std::string> RunHook::environment(const std::string& target) const {
   list.push_back("PYTHONPATH=" + path);
   list.push_back("GLIBC_TUNABLES=" + tunables);
   list.push_back("ARGOSY_TARGET=" + target);
+  list.insert(list.end(), more.begin(), more.end());
   return list;
 }
 

@@ -22,8 +22,8 @@ class RunHook {
   // The folder; the program's sockets are in it, too.
   const std::string& folder() const { return folder_; }
   // This process' environment ("NAME=value") with PYTHONPATH begun by the folder, ARGOSY_TARGET, and GLIBC_TUNABLES
-  // that ask for huge pages, unless they say something of them.
-  std::vector<std::string> environment(const std::string& target) const;
+  // that ask for huge pages, unless they say something of them. `more`: further ones, "NAME=value".
+  std::vector<std::string> environment(const std::string& target, const std::vector<std::string>& more = {}) const;
 
  private:
   explicit RunHook(std::string folder) : folder_(std::move(folder)) {}

@@ -57,7 +57,7 @@ RpcReply list_devices(const SessionTable& sessions, WireReader in) {
   const auto session = sessions.find(request.session_handle());
   if (!session.ok()) return invalid_argument(session.status().message()).with_id("ARG-RPC-003");
   tensorflow::ListDevicesResponse response;
-  describe_devices((*session)->devices(), response);
+  describe_devices((*session)->devices(), (*session)->other_devices(), response);
   return message_reply(response.SerializeAsString());
 }
 

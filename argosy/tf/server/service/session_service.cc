@@ -5,6 +5,7 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/guard.h"
 #include "argosy/base/log.h"
+#include "argosy/base/system/random_source.h"
 #include "argosy/formats/proto/master.pb.h"
 #include "argosy/tf/server/service/session_calls.h"
 #include "argosy/tf/server/session/session_devices.h"
@@ -13,6 +14,8 @@
 namespace argosy::tf {
 
 namespace {
+
+constexpr std::chrono::milliseconds kResetTimeout{10'000};  // of each other task
 
 std::int64_t quarter_of_memory() { return std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 4; }
 
@@ -73,7 +76,7 @@ RpcReply SessionService::run_step(WireReader in, CallContext& context) {
   RpcReply reply = session->run_step(request, context);
   if (reply.ok() || !request.errors_in_body) return reply;
   metrics_.count_step_error(reply.status().code());
-  return error_response(reply.status());
+  return error_response(reply.status(), options_.task);
 }
 
 RpcReply SessionService::run_callable(WireReader in, CallContext& context) {
@@ -84,17 +87,38 @@ RpcReply SessionService::run_callable(WireReader in, CallContext& context) {
   return session->run_callable(request, context);
 }
 
+Result<std::shared_ptr<ClusterTasks>> SessionService::other_tasks(const SessionConfig& config, const DeviceSet& own,
+                                                                  CallContext& context) {
+  if (options_.worker == nullptr) {
+    if (config.cluster_def.empty()) return std::shared_ptr<ClusterTasks>();
+    return invalid_argument("ConfigProto.cluster_def: this server is no task of a cluster")
+        .with_id("ARG-CONFIG-001")
+        .with_hint("argosy serve --cluster JSON --job J --task N");
+  }
+  ClusterTasksOptions options{.session = str_cat("session_", system_random_source().next()),
+                              .device_filters = config.device_filters,
+                              .isolate_state = config.isolate_state,
+                              .cluster_def = config.cluster_def,
+                              .master_incarnation = device_set().device(0).spec().incarnation,
+                              .own = own.specs()};
+  if (config.timeout.count() > 0) options.timeout = config.timeout;
+  return ClusterTasks::connect(*options_.worker, std::move(options), context.cancellation());
+}
+
 RpcReply SessionService::create_session(WireReader in, CallContext& context) {
   GraphRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(Method::kCreateSession, in, request));
   ARGOSY_ASSIGN_OR_RETURN(SessionConfig config, read_config(request.config, device_set().num_gpus()));
   config.isolate_state = config.isolate_state || options_.replicate;
   ARGOSY_ASSIGN_OR_RETURN(auto devices, session_device_set(options_.device_set, config));
+  ARGOSY_ASSIGN_OR_RETURN(auto tasks, other_tasks(config, *devices, context));
   tensorflow::CreateSessionResponse response;
   ARGOSY_ASSIGN_OR_RETURN(*response.mutable_session_handle(),
                           sessions_.add({.handle = {},
+                                         .task = options_.task,
                                          .config = std::move(config),
                                          .device_set = std::move(devices),
+                                         .tasks = std::move(tasks),
                                          .feed_limit = options_.feed_limit_bytes,
                                          .deadlines = &deadlines_,
                                          .work = options_.count_work ? &work_ : nullptr,
@@ -126,6 +150,11 @@ RpcReply SessionService::reset(WireReader in) {
   close_all();
   for (const std::string& container : request.container()) reset_container(device_set(), container);
   if (request.container().empty()) reset_container(device_set(), "");
+  if (options_.worker != nullptr) {
+    ARGOSY_RETURN_IF_ERROR(cleanup_all(*options_.worker->peers(),
+                                       {request.device_filters().begin(), request.device_filters().end()},
+                                       {request.container().begin(), request.container().end()}, kResetTimeout));
+  }
   return message_reply("");
 }
 

@@ -16,9 +16,11 @@ namespace argosy::tf {
 
 struct SessionServiceOptions {
   std::shared_ptr<DeviceSet> device_set;
-  std::int64_t feed_limit_bytes = 0;             // of one fed tensor; 0: a quarter of the host's memory
-  int max_sessions = 5000;                       // RESOURCE_EXHAUSTED above
-  std::chrono::seconds lease{0};                 // closes sessions without a call for so long; 0: never
+  std::string task = "/job:localhost/replica:0/task:0";  // this one, for the text of errors
+  WorkerService* worker = nullptr;    // of this task: sessions use the other tasks of its cluster; null: a server alone
+  std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
+  int max_sessions = 5000;            // RESOURCE_EXHAUSTED above
+  std::chrono::seconds lease{0};      // closes sessions without a call for so long; 0: never
   std::chrono::seconds client_lease{0};          // closes sessions whose client is gone for so long; 0: never
   std::chrono::milliseconds stuck_after{10000};  // SessionOptions::stuck_after
   bool count_work = false;                       // see work(); costs about 50 ns an op
@@ -60,6 +62,9 @@ class SessionService {
   RpcReply run_callable(WireReader request, CallContext& context);
   RpcReply close_session(WireReader request);
   RpcReply reset(WireReader request);
+  // Null: the server is alone.
+  Result<std::shared_ptr<ClusterTasks>> other_tasks(const SessionConfig& config, const DeviceSet& own,
+                                                    CallContext& context);
 
   const Options options_;
   Deadlines deadlines_;

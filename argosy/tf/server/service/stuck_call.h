@@ -8,16 +8,17 @@
 
 namespace argosy::tf {
 
-// Of one run of a step; `all` (may be null) and `call` outlive it.
+// Of one run of a step; `all` (may be null), `call` and `task` outlive it.
 class StuckCall final : public StuckObserver {
  public:
   // `errors_in_body`: the client wants a step's error inside the response.
-  StuckCall(StuckSteps* all, CallContext& call, bool errors_in_body)
-      : all_(all), call_(call), errors_in_body_(errors_in_body) {}
+  // `task`: this one, for the text of errors.
+  StuckCall(StuckSteps* all, CallContext& call, bool errors_in_body, std::string_view task)
+      : all_(all), call_(call), errors_in_body_(errors_in_body), task_(task) {}
   void stuck(const StuckStep& step) override {
     if (all_ != nullptr) all_->add(this, step);
     if (errors_in_body_) {
-      call_.give_up(error_response(step.status));
+      call_.give_up(error_response(step.status, task_));
     } else {
       call_.give_up(step.status);
     }
@@ -30,6 +31,7 @@ class StuckCall final : public StuckObserver {
   StuckSteps* const all_;
   CallContext& call_;
   const bool errors_in_body_;
+  const std::string_view task_;
 };
 
 }  // namespace argosy::tf

@@ -13,11 +13,24 @@ namespace {
 
 std::vector<std::string> strings(const auto& list) { return {list.begin(), list.end()}; }
 
+// A task of TensorFlow runs TensorFlow's ops alone, and passes make some of our own.
+bool optimizes(const ClientSessionOptions& options) {
+  return options.config.optimize && (options.tasks == nullptr || !options.tasks->has_foreign_task());
+}
+
+std::vector<DeviceSpec> all_devices(const ClientSessionOptions& options) {
+  std::vector<DeviceSpec> all = options.device_set->specs();
+  if (options.tasks == nullptr) return all;
+  for (DeviceSpec& spec : options.tasks->devices()) all.push_back(std::move(spec));
+  return all;
+}
+
 std::unique_ptr<Session> make_session(const ClientSessionOptions& options, ImportedGraph& graph) {
   return std::make_unique<Session>(graph.graph(), SessionOptions{.device_set = options.device_set,
+                                                                 .tasks = options.tasks,
                                                                  .allow_soft_placement = options.config.soft_placement,
                                                                  .log_device_placement = options.config.log_placement,
-                                                                 .optimize = options.config.optimize,
+                                                                 .optimize = optimizes(options),
                                                                  .fetch_handles = true,
                                                                  .stuck_after = options.stuck_after});
 }
@@ -49,8 +62,7 @@ ClientSession::ClientSession(Options options)
 ClientSession::~ClientSession() { (void)close(); }
 
 Result<std::shared_ptr<ClientSession>> ClientSession::create(Options options, std::string_view graph_def) {
-  ARGOSY_RETURN_IF_ERROR(
-      argosy::tf::check_devices(graph_def, options.device_set->specs(), options.config.soft_placement));
+  ARGOSY_RETURN_IF_ERROR(argosy::tf::check_devices(graph_def, all_devices(options), options.config.soft_placement));
   std::shared_ptr<ClientSession> session(new ClientSession(std::move(options)));
   ARGOSY_RETURN_IF_ERROR(Status(session->session_->status()));
   ARGOSY_RETURN_IF_ERROR(session->graph_.extend(graph_def));
@@ -59,8 +71,7 @@ Result<std::shared_ptr<ClientSession>> ClientSession::create(Options options, st
 
 Result<std::int64_t> ClientSession::extend(std::string_view graph_def, std::int64_t current) {
   const SessionLease::Use use(lease_);
-  ARGOSY_RETURN_IF_ERROR(
-      argosy::tf::check_devices(graph_def, options_.device_set->specs(), options_.config.soft_placement));
+  ARGOSY_RETURN_IF_ERROR(argosy::tf::check_devices(graph_def, all_devices(options_), options_.config.soft_placement));
   std::int64_t version = 0;
   ARGOSY_RETURN_IF_ERROR(session_->mutate_graph([&]() -> Status {
     {

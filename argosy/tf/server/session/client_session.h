@@ -25,6 +25,7 @@
 #include "argosy/tf/server/session/resolved_step.h"
 #include "argosy/tf/server/session/step_request.h"
 #include "argosy/tf/server/session/step_runner.h"
+#include "argosy/tf/worker/recent_ids.h"
 
 namespace argosy::tf {
 
@@ -50,7 +51,10 @@ class ClientSession {
   Result<std::vector<WirePiece>> run_callable(const CallRequest& request, CallContext& call);
   Status release_callable(std::int64_t handle) { return callables_.release(handle); }
 
-  std::vector<DeviceSpec> devices() const { return options_.device_set->specs(); }
+  std::vector<DeviceSpec> devices() const { return options_.device_set->specs(); }  // of this task
+  std::vector<DeviceSpec> other_devices() const {                                   // of the other tasks
+    return options_.tasks != nullptr ? options_.tasks->devices() : std::vector<DeviceSpec>();
+  }
 
   // Ends every run under way (CANCELLED) and waits for them. DEADLINE_EXCEEDED if one is stuck. Idempotent.
   Status close();

@@ -12,21 +12,24 @@
 #include "argosy/tf/server/service/stuck_steps.h"
 #include "argosy/tf/server/service/work_totals.h"
 #include "argosy/tf/server/session/session_config.h"
+#include "argosy/tf/worker/cluster_tasks.h"
 
 namespace argosy::tf {
 
 // Everything pointed to outlives the session.
 struct ClientSessionOptions {
   std::string handle;
+  std::string task = "/job:localhost/replica:0/task:0";  // this one, for the text of errors
   SessionConfig config;
-  std::shared_ptr<DeviceSet> device_set;         // the session's own view of the server's devices
-  std::int64_t feed_limit = 1ll << 33;           // bytes of one fed tensor
-  Deadlines* deadlines = nullptr;                // null: steps have no timeout
-  WorkCounter* work = nullptr;                   // null: steps are not measured
-  StuckSteps* stuck = nullptr;                   // null: stuck steps are not listed
-  std::chrono::milliseconds stuck_after{10000};  // SessionOptions::stuck_after
-  ReplicaCounter* replicas = nullptr;            // not null: training steps are replicated over the session's GPUs
-  bool sync_batch_norm = false;                  // of replicated steps
+  std::shared_ptr<DeviceSet> device_set;          // the session's own view of the server's devices
+  std::shared_ptr<ClusterTasks> tasks = nullptr;  // the other tasks of its cluster; null: none
+  std::int64_t feed_limit = 1ll << 33;            // bytes of one fed tensor
+  Deadlines* deadlines = nullptr;                 // null: steps have no timeout
+  WorkCounter* work = nullptr;                    // null: steps are not measured
+  StuckSteps* stuck = nullptr;                    // null: stuck steps are not listed
+  std::chrono::milliseconds stuck_after{10000};   // SessionOptions::stuck_after
+  ReplicaCounter* replicas = nullptr;             // not null: training steps are replicated over the session's GPUs
+  bool sync_batch_norm = false;                   // of replicated steps
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
 };
 

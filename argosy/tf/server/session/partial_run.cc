@@ -14,7 +14,9 @@ struct PartialRun::Stage {
 };
 
 Result<std::shared_ptr<PartialRun>> PartialRun::make(Session& session, ImportedGraph& graph, const StepNames& names,
-                                                     std::shared_ptr<DeviceSet> device_set, bool soft_placement) {
+                                                     std::shared_ptr<DeviceSet> device_set,
+                                                     std::shared_ptr<ClusterTasks> tasks, bool soft_placement) {
+  const bool optimize = tasks == nullptr || !tasks->has_foreign_task();
   std::shared_ptr<PartialRun> run(new PartialRun());
   StepValues values;
   {
@@ -32,8 +34,10 @@ Result<std::shared_ptr<PartialRun>> PartialRun::make(Session& session, ImportedG
       run->to_fetch_.emplace(names.fetches[i], values.fetches[i].endpoint());
     }
     for (const Value& target : values.targets) run->targets_.push_back(target.node());
-    run->session_ = std::make_unique<Session>(
-        run->graph_, SessionOptions{.device_set = std::move(device_set), .allow_soft_placement = soft_placement});
+    run->session_ = std::make_unique<Session>(run->graph_, SessionOptions{.device_set = std::move(device_set),
+                                                                          .tasks = std::move(tasks),
+                                                                          .allow_soft_placement = soft_placement,
+                                                                          .optimize = optimize});
   }
   return run;
 }

@@ -12,14 +12,17 @@
 #include <vector>
 
 #include "argosy/tf/server/session/resolved_step.h"
+#include "argosy/tf/worker/cluster_tasks.h"
 
 namespace argosy::tf {
 
 class PartialRun {
  public:
-  // Copies what it needs of the graph. Errors are those of find_values().
+  // Copies what it needs of the graph. `tasks`: the others of the session's cluster; null: none.
+  // Errors are those of find_values().
   static Result<std::shared_ptr<PartialRun>> make(Session& session, ImportedGraph& graph, const StepNames& names,
-                                                  std::shared_ptr<DeviceSet> device_set, bool soft_placement);
+                                                  std::shared_ptr<DeviceSet> device_set,
+                                                  std::shared_ptr<ClusterTasks> tasks, bool soft_placement);
 
   // INVALID_ARGUMENT: a name that was not announced, was fed or fetched before, or needs what was not fed yet. After an
   // error it is over.

@@ -8,8 +8,8 @@
 namespace argosy::tf {
 
 Result<std::string> PartialRuns::set_up(const StepNames& names) {
-  ARGOSY_ASSIGN_OR_RETURN(
-      auto run, PartialRun::make(session_, graph_, names, options_.device_set, options_.config.soft_placement));
+  ARGOSY_ASSIGN_OR_RETURN(auto run, PartialRun::make(session_, graph_, names, options_.device_set, options_.tasks,
+                                                     options_.config.soft_placement));
   if (replication_ != nullptr) {
     StepValues values;
     ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&]() -> Status {
@@ -44,7 +44,7 @@ Result<std::vector<WirePiece>> PartialRuns::run(const StepRequest& request, cons
   call.expect_duration(-1);
   std::optional<StepExclusion::Shared> shared;
   if (replication_ != nullptr) shared.emplace(replication_->enter_shared(true));
-  StuckCall stuck(options_.stuck, call, request.errors_in_body);
+  StuckCall stuck(options_.stuck, call, request.errors_in_body, options_.task);
   auto fetched = run->run(feeds, fetches, call.cancellation(), &stuck);
   shared.reset();
   if (replication_ != nullptr) replication_->variables_written();

@@ -4,13 +4,11 @@
 #include <charconv>
 #include <set>
 
-#include "argosy/tf/server/service/rpc_error.h"
+#include "argosy/tf/worker/rpc_error.h"
 
 namespace argosy::tf {
 
 namespace {
-
-constexpr std::size_t kRecentIds = 8192;
 
 // "node:1" is output 1 of node, "node" its output 0.
 struct OutputName {
@@ -104,17 +102,6 @@ void ResolvedStep::ran(std::int64_t nanos) {
   const std::int64_t before = typical_nanos_.load(std::memory_order_relaxed);
   // Longer is believed at once, shorter bit by bit.
   typical_nanos_.store(before < 0 || nanos > before ? nanos : before + (nanos - before) / 8, std::memory_order_relaxed);
-}
-
-bool RecentIds::add(std::int64_t id) {
-  if (id == 0) return true;
-  if (!known_.insert(id).second) return false;
-  order_.push_back(id);
-  if (order_.size() > kRecentIds) {
-    known_.erase(order_.front());
-    order_.pop_front();
-  }
-  return true;
 }
 
 }  // namespace argosy::tf

@@ -4,11 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "argosy/runtime/session/session.h"
@@ -55,17 +53,6 @@ class ResolvedStep {
   std::unique_ptr<Session::Callable> callable_;
   std::atomic<std::int64_t> typical_nanos_{-1};
   std::atomic<bool> ran_before_{false};
-};
-
-// The last few thousand request ids: a client's retry repeats one. Used under a lock.
-class RecentIds {
- public:
-  // False when `id` is among them. 0 is no id.
-  bool add(std::int64_t id);
-
- private:
-  std::unordered_set<std::int64_t> known_;
-  std::deque<std::int64_t> order_;
 };
 
 }  // namespace argosy::tf

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/str.h"
+#include "argosy/device/name.h"
 #include "argosy/formats/proto/config.pb.h"
 
 namespace argosy::tf {
@@ -57,6 +58,11 @@ Result<SessionConfig> read_config(std::string_view serialized, int num_gpus) {
   config.isolate_state = proto.isolate_session_state();
   config.partition_graphs = !proto.experimental().disable_output_partition_graphs();
   config.optimize = proto.graph_options().optimizer_options().opt_level() != tensorflow::OptimizerOptions::L0;
+  config.device_filters.assign(proto.device_filters().begin(), proto.device_filters().end());
+  for (const std::string& filter : config.device_filters) {
+    if (!DeviceName::parse(filter).ok()) return refused("device_filters: \"", filter, "\" is no name of a device");
+  }
+  if (proto.has_cluster_def()) config.cluster_def = proto.cluster_def().SerializeAsString();
   if (proto.operation_timeout_in_ms() > 0) config.timeout = std::chrono::milliseconds(proto.operation_timeout_in_ms());
 
   if (tells_of_client(proto)) return config;

@@ -25,7 +25,9 @@ struct SessionConfig {
   bool isolate_state = false;
   bool optimize = true;  // optimizer_options.opt_level L0 switches it off
   bool partition_graphs = true;
-  std::chrono::milliseconds timeout{0};  // operation_timeout_in_ms: of every call
+  std::vector<std::string> device_filters = {};  // "/job:ps": the other tasks that the session uses; empty: all
+  std::string cluster_def = {};                  // serialised: the session's cluster, instead of the server's; "": none
+  std::chrono::milliseconds timeout{0};          // operation_timeout_in_ms: of every call
 
   // The devices of the server are taken as they are.
   bool plain_devices() const {

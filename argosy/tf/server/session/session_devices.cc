@@ -5,6 +5,7 @@
 #include "argosy/device/pool.h"
 #include "argosy/formats/proto/master.pb.h"
 #include "argosy/runtime/machine/device_set_view.h"
+#include "argosy/tf/worker/device_attributes.h"
 
 namespace argosy::tf {
 
@@ -44,16 +45,10 @@ void reset_container(DeviceSet& device_set, const std::string& container) {
     device_set.resources(d).clear(container.empty() ? "localhost" : container);
 }
 
-void describe_devices(const std::vector<DeviceSpec>& devices, tensorflow::ListDevicesResponse& to) {
-  for (const DeviceSpec& spec : devices) {
-    tensorflow::DeviceAttributes& device = *to.add_local_device();
-    device.set_name(spec.name.to_string());
-    device.set_device_type(spec.name.type);
-    // TensorFlow reports 256 MiB for every CPU.
-    device.set_memory_limit(spec.is_gpu() ? static_cast<std::int64_t>(spec.memory_limit_bytes) : 256 << 20);
-    device.set_incarnation(std::hash<std::string>()(spec.name.to_string()) | 1);
-    device.set_physical_device_desc(spec.description);
-  }
+void describe_devices(const std::vector<DeviceSpec>& own, const std::vector<DeviceSpec>& others,
+                      tensorflow::ListDevicesResponse& to) {
+  for (const DeviceSpec& spec : own) describe_device(spec, *to.add_local_device());
+  for (const DeviceSpec& spec : others) describe_device(spec, *to.add_remote_device());
 }
 
 }  // namespace argosy::tf

@@ -17,8 +17,9 @@ namespace argosy::tf {
 Result<std::shared_ptr<DeviceSet>> session_device_set(const std::shared_ptr<DeviceSet>& server,
                                                       const SessionConfig& config);
 
-// Devices as ListDevices describes them.
-void describe_devices(const std::vector<DeviceSpec>& devices, tensorflow::ListDevicesResponse& to);
+// Devices of this task and of others as ListDevices describes them.
+void describe_devices(const std::vector<DeviceSpec>& own, const std::vector<DeviceSpec>& others,
+                      tensorflow::ListDevicesResponse& to);
 
 // Empties a container on every device; "" is the default one, which TensorFlow calls "localhost".
 void reset_container(DeviceSet& device_set, const std::string& container);

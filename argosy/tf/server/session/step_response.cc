@@ -1,7 +1,7 @@
 #include "argosy/tf/server/session/step_response.h"
 
 #include "argosy/base/str.h"
-#include "argosy/tf/server/service/rpc_error.h"
+#include "argosy/tf/worker/rpc_error.h"
 
 namespace argosy::tf {
 
@@ -28,10 +28,10 @@ Status check_size(const WireWriter& response) {
       .with_hint("fetch them in several runs");
 }
 
-std::vector<WirePiece> error_response(const Status& error) {
+std::vector<WirePiece> error_response(const Status& error, std::string_view task) {
   WireWriter response;
   response.varint_field(3, static_cast<std::uint64_t>(error.code()));
-  response.bytes_field(4, client_message(error));
+  response.bytes_field(4, client_message(error, task));
   return response.take();
 }
 

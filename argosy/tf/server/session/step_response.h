@@ -17,7 +17,7 @@ Status add_fetch(const Tensor& value, const TensorWire& wire, WireWriter& to);
 // RESOURCE_EXHAUSTED for a response that exceeds the 2 GiB of a protobuf message.
 Status check_size(const WireWriter& response);
 
-// A RunStepResponse that holds an error, for clients that ask for it there (store_errors_in_response_body).
-std::vector<WirePiece> error_response(const Status& error);
+// A RunStepResponse that holds an error of this task, for clients that ask for it there (store_errors_in_response_body).
+std::vector<WirePiece> error_response(const Status& error, std::string_view task);
 
 }  // namespace argosy::tf

@@ -5,7 +5,7 @@
 #include "argosy/base/clock.h"
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/tf/server/service/stuck_call.h"
-#include "argosy/tf/server/session/step_metadata.h"
+#include "argosy/tf/worker/step_metadata.h"
 
 namespace argosy::tf {
 
@@ -33,7 +33,7 @@ Result<std::vector<Tensor>> StepRunner::run(ResolvedStep& step, std::vector<Tens
   call.expect_duration(timeout > 0 ? -1 : step.typical_nanos());
   const std::int64_t start = now_nanos();
   if (work != nullptr) work->step_begins();
-  StuckCall stuck(options_.stuck, call, errors_in_body);
+  StuckCall stuck(options_.stuck, call, errors_in_body, options_.task);
   const RunOptions run_options{
       .cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr, .stuck = &stuck};
   Status status = replication_ != nullptr ? replication_->run(step, feeds, fetched, run_options)

@@ -13,9 +13,10 @@
 #include "argosy/base/mutex.h"
 #include "argosy/rpc/transport/grpc_transport.h"
 #include "argosy/tf/server/callbacks/py_func_bridge.h"
-#include "argosy/tf/server/service/rpc_error.h"
 #include "argosy/tf/server/transport/http_status.h"
 #include "argosy/tf/server/transport/master_methods.h"
+#include "argosy/tf/worker/rpc_error.h"
+#include "argosy/tf/worker/worker_service.h"
 
 namespace argosy::tf {
 
@@ -154,13 +155,25 @@ class SessionServer::Impl {
       ARGOSY_LOG(kWarning, "clients of ", str_join(o.insecure_clients), " are let in at ", o.host,
                  " without certificate: they can run what this user can");
     }
-    ARGOSY_ASSIGN_OR_RETURN(auto device_set, DeviceSet::make(o.devices));
+    DeviceRequest devices = o.devices;
+    if (o.cluster) devices.task = {o.cluster->task.job, 0, o.cluster->task.task, "", std::nullopt};
+    ARGOSY_ASSIGN_OR_RETURN(auto device_set, DeviceSet::make(devices));
     if (!o.allow_files.empty() || !is_loopback(o.host)) {
       ARGOSY_ASSIGN_OR_RETURN(FilePolicy files, FilePolicy::within(o.allow_files));
       device_set->set_files(std::move(files));
     }
     if (!o.py_func_bridge.empty()) device_set->set_host_callbacks(std::make_shared<PyFuncBridge>(o.py_func_bridge));
+    if (o.cluster) {
+      worker_ = std::make_unique<WorkerService>(
+          WorkerServiceOptions{.device_set = device_set,
+                               .peers = std::make_shared<Peers>(
+                                   o.cluster->cluster, o.cluster->task,
+                                   PeerCredentials{transport.cert_pem, transport.key_pem, transport.client_ca_pem})});
+    }
+    const std::string task = o.cluster ? o.cluster->task.to_string() : "/job:localhost/replica:0/task:0";
     service_ = std::make_unique<SessionService>(SessionService::Options{.device_set = std::move(device_set),
+                                                                        .task = task,
+                                                                        .worker = worker_.get(),
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
                                                                         .max_sessions = o.max_sessions,
                                                                         .lease = o.session_lease,
@@ -170,9 +183,13 @@ class SessionServer::Impl {
                                                                         .replicate = o.replicate,
                                                                         .sync_batch_norm = o.sync_batch_norm,
                                                                         .check = o.check});
-    transport.error_text = client_message;
+    transport.error_text = [task](const Status& status) { return client_message(status, task); };
     transport.on_response = [this](std::size_t bytes) { service_->metrics().count_response(bytes); };
-    ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(master_methods(*service_), transport));
+    std::vector<RpcMethod> methods = master_methods(*service_);
+    if (worker_ != nullptr) {
+      for (RpcMethod& method : worker_->methods()) methods.push_back(std::move(method));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(std::move(methods), transport));
     address_ = str_cat(o.host, ":", transport_->port());
     if (o.http_port >= 0) {
       const std::int64_t begin = now_nanos();
@@ -198,6 +215,7 @@ class SessionServer::Impl {
     http_.reset();
     if (transport_ != nullptr) transport_->stop(grace);
     service_->close_all();
+    if (worker_ != nullptr) worker_->stop();
   }
 
   int port() const { return transport_->port(); }
@@ -221,6 +239,7 @@ class SessionServer::Impl {
     }
   }
 
+  std::unique_ptr<WorkerService> worker_;  // null: a server alone
   std::unique_ptr<SessionService> service_;
   std::unique_ptr<GrpcTransport> transport_;
   std::unique_ptr<HttpStatus> http_;
@@ -240,6 +259,11 @@ Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerO
     return invalid_argument("--sync-batch-norm is of replicated steps")
         .with_id(kUsage)
         .with_hint("--replicate --sync-batch-norm");
+  }
+  if (options.replicate && options.cluster) {
+    return invalid_argument("--replicate shards batches over the GPUs of one task, and --cluster has several")
+        .with_id(kUsage)
+        .with_hint("leave out --replicate");
   }
   if (options.check > 0 && !options.replicate) {
     return invalid_argument("--check is of replicated steps").with_id(kUsage).with_hint("--replicate --check");

@@ -14,17 +14,27 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "argosy/cluster/cluster_spec.h"
 #include "argosy/device/device.h"
 #include "argosy/tf/server/service/work_totals.h"
 
 namespace argosy::tf {
 
+// This server as one task of a cluster: its devices are named after it, the port also serves TensorFlow's WorkerService,
+// and sessions of its clients may place nodes on the devices of all tasks.
+struct ClusterTask {
+  ClusterSpec cluster;
+  TaskName task;  // this one
+};
+
 // Where to listen, who may connect, and what they get.
 struct SessionServerOptions {
   DeviceRequest devices = {};                      // of all sessions together
+  std::optional<ClusterTask> cluster = {};         // unset: a server alone
   std::string host = "localhost";                  // to listen at
   int port = 2222;                                 // 0: any free one, see port()
   std::vector<std::string> insecure_clients = {};  // networks ("10.0.0.0/8") whose clients may come without certificate

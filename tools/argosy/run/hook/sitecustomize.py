@@ -3,6 +3,7 @@
 * A session without a target of its own (tf.Session, InteractiveSession, MonitoredTrainingSession, Supervisor, Keras in
   graph mode: all end in BaseSession) gets $ARGOSY_TARGET, and its state is its own, as it is in TensorFlow's process.
 * Functions that a graph calls (tf.py_func, tf.py_function, Dataset.from_generator) are called here, by the server.
+* tf.train.Server is a server of Argosy's (argosy_server.py).
 * device_lib.list_local_devices() names the server's devices, and MirroredStrategy() mirrors on its GPUs.
 * A program that ends because TensorFlow no longer has tf.layers and its kin is told what brings them back.
 * Where a file of the user's says `import tensorflow as tf` and uses names that only TensorFlow 1.x had, `tf` is 1.x.
@@ -102,7 +103,12 @@ def _patch_script_ops(module):
     registry._next_unique_token = lambda self: calls.name(plain(self))
 
 
+def _patch_server_lib(module):
+    argosy_server.patch(module, _TARGET)
+
+
 _PATCHES = {"tensorflow.python.client.session": _patch_session,
+            "tensorflow.python.training.server_lib": _patch_server_lib,
             "tensorflow.python.ops.script_ops": _patch_script_ops,
             "tensorflow.python.distribute.mirrored_strategy": _patch_mirrored,
             "tensorflow.python.client.device_lib": _patch_device_lib}
@@ -311,7 +317,8 @@ def _run_users_sitecustomize():
 
 
 if _TARGET:
-    import argosy_py_func  # while its folder is on the path
+    import argosy_py_func  # while their folder is on the path
+    import argosy_server
 
     sys.meta_path.insert(0, _Finder())
     _patch_import()

@@ -15,6 +15,7 @@
 #include "tools/argosy/cli/device_flags.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/cli/interrupt.h"
+#include "tools/argosy/serve/serve_cluster.h"
 
 namespace argosy::cli {
 
@@ -25,6 +26,9 @@ constexpr std::chrono::seconds kLongestStop{10};  // from the first signal to th
 
 struct Options {
   tf::SessionServerOptions server;
+  ClusterFlags cluster;
+  int port = -1;     // -1: not said
+  std::string host;  // "": not said
   std::int64_t lease = 0, client_lease = -1, unfinished_mib = 0, stuck_after = 10;
 };
 
@@ -75,6 +79,10 @@ Result<int> run(Options& options, Console& console) {
   options.server.client_lease = std::chrono::seconds(options.client_lease);
   options.server.unfinished_limit_bytes = options.unfinished_mib << 20;
   options.server.stuck_after = std::chrono::seconds(options.stuck_after);
+  if (options.port >= 0) options.server.port = options.port;
+  if (!options.host.empty()) options.server.host = options.host;
+  ARGOSY_ASSIGN_OR_RETURN(const auto task, cluster_task(options.cluster));
+  if (task) ARGOSY_RETURN_IF_ERROR(listen_as(*task, options.port, options.host, options.cluster, options.server));
   more_descriptors();
   Interrupt interrupt("closing the sessions; once more to stop at once");
   auto server = tf::SessionServer::start(options.server);
@@ -103,8 +111,15 @@ void define_serve(Command& program) {
   Command& serve = program.add("serve", "A TensorFlow session server: tf.Session(\"grpc://localhost:2222\") runs here");
   auto& options = serve.own<Options>();
   tf::SessionServerOptions& server = options.server;
-  serve.option("--port N", server.port, "where to listen; 0: any free port", {.least = 0, .most = 65535})
-      .option("--host H", server.host, "address to listen at; others than localhost need one of the next two lines");
+  serve
+      .option("--port N", options.port,
+              "where to listen; 0: any free port (default: 2222, or the task's in the cluster)",
+              {.least = -1, .most = 65535})
+      .option(
+          "--host H", options.host,
+          "address to listen at; others than localhost need certificates or a list of networks (default: localhost, "
+          "or the task's in the cluster)");
+  add_cluster_flags(serve, options.cluster);
   add_device_flags(serve, server.devices);
   serve
       .option("--replicate", server.replicate,
@@ -152,10 +167,12 @@ void define_serve(Command& program) {
       .json("print one line of JSON when ready")
       .example("argosy serve", "then: tf.compat.v1.Session(\"grpc://localhost:2222\")")
       .example("argosy serve --port 0 --emulate 4 --json", "four emulated GPUs, any free port, told as JSON")
+      .example("argosy serve --cluster @cluster.json --job ps --task 0", "one task of a TensorFlow cluster")
       .example("argosy serve --host 0.0.0.0 --insecure-tf-clients 10.0.0.0/8", "for stock clients of a trusted network")
       .about(
           "Prints one line when it is ready. The first Ctrl-C or SIGTERM ends the steps under way and closes the "
-          "sessions. Devices are /job:localhost/replica:0/task:0/device:CPU:0, GPU:0 and so on.")
+          "sessions. Devices are /job:localhost/replica:0/task:0/device:CPU:0, GPU:0 and so on; in a cluster "
+          "/job:J/replica:0/task:N/device:CPU:0.")
       .runs([&options](Console& console) { return run(options, console); });
 }
 

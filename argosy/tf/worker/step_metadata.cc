@@ -1,4 +1,4 @@
-#include "argosy/tf/server/session/step_metadata.h"
+#include "argosy/tf/worker/step_metadata.h"
 
 #include <chrono>
 #include <map>
@@ -53,6 +53,31 @@ void add_step_stats(const StepStats& stats, const Graph& graph, tensorflow::RunM
     node.set_op_end_rel_nanos(taken);
     node.set_all_end_rel_micros(std::max<std::int64_t>(taken / 1000, 1));
     node.set_all_end_rel_nanos(taken);
+  }
+}
+
+void read_step_stats(const tensorflow::StepStats& from, StepStats& to) {
+  const std::int64_t offset = wall_clock_offset_nanos();
+  for (const tensorflow::DeviceStepStats& device : from.dev_stats()) {
+    const auto name = DeviceName::parse(device.device());
+    if (!name.ok() || name->type.empty()) continue;
+    const int d = static_cast<int>(to.devices.size());
+    to.devices.push_back({.device = *name, .ops = device.node_stats_size()});
+    for (const tensorflow::NodeExecStats& node : device.node_stats()) {
+      // TensorFlow before 2.0 tells microseconds alone.
+      const std::int64_t start = node.all_start_nanos() > 0 ? node.all_start_nanos() : node.all_start_micros() * 1000;
+      const std::int64_t taken =
+          node.all_end_rel_nanos() > 0 ? node.all_end_rel_nanos() : node.all_end_rel_micros() * 1000;
+      const std::string& label = node.timeline_label();
+      const std::size_t op = label.find(" = "), end = label.find('(');
+      to.ops.push_back({.node = node.node_name(),
+                        .op = op != std::string::npos && end != std::string::npos && end > op + 3
+                                  ? label.substr(op + 3, end - op - 3)
+                                  : std::string(),
+                        .device = d,
+                        .start_nanos = start - offset,
+                        .end_nanos = start - offset + taken});
+    }
   }
 }
 

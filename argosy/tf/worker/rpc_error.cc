@@ -1,11 +1,10 @@
-#include "argosy/tf/server/service/rpc_error.h"
+#include "argosy/tf/worker/rpc_error.h"
 
 #include "argosy/base/system/confined_path.h"
 
 namespace argosy::tf {
 
 namespace {
-constexpr std::string_view kTask = "/job:localhost/replica:0/task:0";
 constexpr std::string_view kCut = "... [cut]";
 constexpr std::string_view kNode = "node '";
 }  // namespace
@@ -20,10 +19,11 @@ std::string node_of(const Status& status) {
   return std::string(name.substr(0, name.find('\'')));
 }
 
-std::string client_message(const Status& status) {
+namespace {
+
+std::string message_of(const Status& status, std::string text) {
   const std::string node = node_of(status);
   const std::string tail = node.empty() ? "" : str_cat("\n\t [[{{node ", node, "}}]]");
-  std::string text = node.empty() ? "" : str_cat("From ", kTask, ":\n");
   text += status.message();
   if (node.empty() && !status.where().empty()) text += str_cat(" (", status.where(), ")");
   if (!status.hint().empty()) text += str_cat("\n  try: ", status.hint());
@@ -35,5 +35,13 @@ std::string client_message(const Status& status) {
   }
   return (text + tail).substr(0, kMaxErrorBytes);
 }
+
+}  // namespace
+
+std::string client_message(const Status& status, std::string_view task) {
+  return message_of(status, node_of(status).empty() ? "" : str_cat("From ", task, ":\n"));
+}
+
+std::string worker_message(const Status& status) { return message_of(status, ""); }
 
 }  // namespace argosy::tf

@@ -1,0 +1,69 @@
+// ClusterTasks: the other tasks of a cluster as one session of this master sees them: RemoteTasks over gRPC. They are
+// tasks of ours or TensorFlow's own; both are spoken to in TensorFlow's protocol.
+//
+//   connect: GetStatus of every task that the session may use ──► devices, incarnations
+//            CreateWorkerSession where the session has state or a cluster of its own
+//   session: RegisterGraph, RunGraph, CleanupGraph (cluster_task.h); its own `_Recv`s are RecvTensor calls
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/runtime/tasks/remote_task.h"
+#include "argosy/tf/worker/worker_service.h"
+
+namespace argosy::tf {
+
+class GrpcTask;
+
+struct ClusterTasksOptions {
+  std::string session;                      // its handle
+  std::vector<std::string> device_filters;  // "/job:ps": other tasks than these are not used; empty: all are
+  bool isolate_state = false;
+  std::string cluster_def;                    // a serialised ClusterDef instead of the server's cluster; "": none
+  std::chrono::milliseconds timeout{60'000};  // until every task has answered
+  std::uint64_t master_incarnation = 0;
+  std::vector<DeviceSpec> own;  // this task's devices, as the session sees them
+};
+
+class ClusterTasks final : public RemoteTasks {
+ public:
+  // `worker`: of this task; outlives the result. UNAVAILABLE "ARG-CLUSTER-018" names the tasks that do not answer.
+  // Ends early with the reason of `cancellation`.
+  static Result<std::shared_ptr<ClusterTasks>> connect(WorkerService& worker, ClusterTasksOptions options,
+                                                       Cancellation& cancellation);
+  ~ClusterTasks() override;  // tells the other tasks that the session is closed
+
+  std::vector<DeviceSpec> devices() const override { return devices_; }
+  bool has_kernel(const OpDef& op, const DeviceSpec& device) const override;
+  std::uint64_t incarnation(const std::string& device) const override;
+  RemoteTask* task(const DeviceName& device) override;
+  std::shared_ptr<TaskRendezvous> rendezvous(std::int64_t step_id) override;
+  void forget(std::int64_t step_id) override { worker_.forget(step_id); }
+
+  // Some of the tasks is TensorFlow's: steps have no ops but its own.
+  bool has_foreign_task() const;
+
+ private:
+  ClusterTasks(WorkerService& worker, ClusterTasksOptions options, std::shared_ptr<Peers> peers);
+  Status find_tasks(Cancellation& cancellation);
+  Status open_sessions(Cancellation& cancellation);
+  bool is_used(const TaskName& task) const;
+  bool opens_sessions() const { return options_.isolate_state || !options_.cluster_def.empty(); }
+
+  WorkerService& worker_;
+  const ClusterTasksOptions options_;
+  const std::shared_ptr<Peers> peers_;
+  std::vector<DeviceSpec> devices_;                      // of the others
+  std::map<std::string, std::uint64_t> incarnations_;    // of all, by full name
+  std::map<TaskName, std::unique_ptr<GrpcTask>> tasks_;  // the others
+};
+
+// Empties containers on the tasks that pass the filters; "": TensorFlow's default one. The first error.
+Status cleanup_all(Peers& peers, const std::vector<std::string>& device_filters,
+                   const std::vector<std::string>& containers, std::chrono::milliseconds timeout);
+
+}  // namespace argosy::tf

@@ -1,0 +1,29 @@
+// PartialStepRuns: steps that a client runs in several calls: the first RunGraph starts the step, which goes on between
+// the calls; each brings values and takes some away; the last waits for its end. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/status.h"
+
+namespace argosy::tf {
+
+class PartialStepRuns {
+ public:
+  ~PartialStepRuns();  // REQUIRES: every step was ended; waits for them
+
+  // Runs `step` on a thread of its own, unless this step was started before. RESOURCE_EXHAUSTED: there is no thread.
+  Status start(std::int64_t step_id, std::function<Status()> step) ARGOSY_EXCLUDES(mutex_);
+  // Waits for its end and forgets it; OK where it was not started here.
+  Status finish(std::int64_t step_id) ARGOSY_EXCLUDES(mutex_);
+
+ private:
+  Mutex mutex_;
+  std::map<std::int64_t, std::shared_future<Status>> runs_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy::tf

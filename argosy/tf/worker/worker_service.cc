@@ -1,0 +1,375 @@
+#include "argosy/tf/worker/worker_service.h"
+
+#include <algorithm>
+#include <future>
+
+#include "argosy/base/guard.h"
+#include "argosy/base/system/random_source.h"
+#include "argosy/formats/proto/config.pb.h"
+#include "argosy/formats/proto/worker.pb.h"
+#include "argosy/op/kernel/derived_status.h"
+#include "argosy/runtime/machine/device_set_view.h"
+#include "argosy/tf/worker/device_attributes.h"
+#include "argosy/tf/worker/partition_graph.h"
+#include "argosy/tf/worker/recv_tensor.h"
+#include "argosy/tf/worker/rpc_error.h"
+#include "argosy/tf/worker/step_metadata.h"
+
+namespace argosy::tf {
+
+namespace {
+
+constexpr int kProtocol = 1;          // GetStatusResponse.argosy_protocol
+constexpr int kWaitingReceives = 16;  // calls of RecvTensor and RunGraph that may arrive at once
+
+std::vector<WirePiece> message_reply(const google::protobuf::Message& message) {
+  std::vector<WirePiece> pieces(1);
+  pieces[0].bytes = message.SerializeAsString();
+  return pieces;
+}
+
+template <typename Message>
+Result<Message> parsed(std::string_view method, const WireReader& request) {
+  Message message;
+  if (message.ParseFromString(request.joined())) return message;
+  return invalid_argument(method, ": the request is damaged").with_id("ARG-PROTO-003");
+}
+
+Result<ClusterSpec> cluster_of(const tensorflow::ClusterDef& def) {
+  ClusterSpec spec;
+  for (const tensorflow::JobDef& job : def.job()) {
+    for (const auto& [task, address] : job.tasks()) spec.jobs[job.name()][task] = address;
+  }
+  // As JSON it is checked as any other.
+  return ClusterSpec::parse(spec.to_json());
+}
+
+// RegisterGraphRequest.
+struct RegisterGraphRequest {
+  std::string_view session, graph, options, config;
+  bool session_called = false;
+  WireScratch scratch;
+};
+
+Status scan(WireReader in, RegisterGraphRequest& to) {
+  for (WireField f; in.next(f);) {
+    if (f.is_bytes() && f.number == 1) {
+      to.session = in.text(f, to.scratch);
+    } else if (f.is_bytes() && f.number == 2) {
+      to.graph = in.text(f, to.scratch);
+    } else if (f.is_bytes() && f.number == 4) {
+      to.options = in.text(f, to.scratch);
+    } else {
+      if (f.is_varint() && f.number == 6) to.session_called = f.value != 0;
+      in.skip(f);
+    }
+  }
+  return in.ok() ? ok_status() : invalid_argument("RegisterGraph: the request is damaged").with_id("ARG-PROTO-003");
+}
+
+bool wants_passes(std::string_view graph_options) {
+  tensorflow::GraphOptions options;
+  if (!options.ParseFromArray(graph_options.data(), static_cast<int>(graph_options.size()))) return true;
+  return options.optimizer_options().opt_level() != tensorflow::OptimizerOptions::L0;
+}
+
+// Waits for a value that the step is to give.
+Result<Tensor> take(TaskRendezvous& step, const RendezvousKey& key) {
+  std::promise<Result<Rendezvous::Received>> given;
+  step.receive_local(key, [&](Result<Rendezvous::Received> value) { given.set_value(std::move(value)); });
+  ARGOSY_ASSIGN_OR_RETURN(Rendezvous::Received value, given.get_future().get());
+  if (value.dead) return invalid_argument("The tensor returned for ", key.edge, " was not valid.");
+  return std::move(value.value);
+}
+
+}  // namespace
+
+WorkerService::WorkerService(WorkerServiceOptions options)
+    : options_(std::move(options)),
+      receives_(options_.peers),
+      steps_(options_.peers->own().to_string(),
+             [this](std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done) {
+               receives_.receive(step_id, key, std::move(done));
+             }) {}
+
+WorkerService::~WorkerService() { stop(); }
+
+void WorkerService::stop() {
+  steps_.abort_all(derived_status(unavailable("the server of ", options_.peers->own(), " stops")));
+  receives_.end_all();
+  sessions_.remove_all();
+  std::map<std::string, std::shared_ptr<WorkerSession>> shared;
+  {
+    MutexLock lock(mutex_);
+    shared.swap(shared_);
+    shared_graphs_.clear();
+  }
+  for (const auto& [handle, session] : shared) session->graphs().abort_all(derived_status(unavailable("stopping")));
+}
+
+void WorkerService::forget(std::int64_t step_id) {
+  steps_.forget(step_id);
+  receives_.end(step_id);
+}
+
+std::vector<RpcMethod> WorkerService::methods() {
+  using Handler = RpcReply (WorkerService::*)(WireReader);
+  using CallHandler = RpcReply (WorkerService::*)(WireReader, CallContext&);
+  std::vector<RpcMethod> methods;
+  const auto path = [](std::string_view method) { return str_cat("/tensorflow.WorkerService/", method); };
+  const auto add = [&](std::string_view name, Handler handler) {
+    methods.push_back({path(name), [this, handler](WireReader request, CallContext&) {
+                         return guarded([&] { return (this->*handler)(request); });
+                       }});
+  };
+  const auto add_call = [&](std::string_view name, CallHandler handler, int waiting) {
+    methods.push_back({path(name),
+                       [this, handler](WireReader request, CallContext& context) {
+                         return guarded([&] { return (this->*handler)(request, context); });
+                       },
+                       waiting});
+  };
+  const auto add_reply = [&](std::string_view name, const RpcReply& reply) {
+    methods.push_back({path(name), [reply](WireReader, CallContext&) { return reply; }});
+  };
+  add("GetStatus", &WorkerService::get_status);
+  add("CreateWorkerSession", &WorkerService::create_session);
+  add("DeleteWorkerSession", &WorkerService::delete_session);
+  add_call("RegisterGraph", &WorkerService::register_graph, 2);
+  add("DeregisterGraph", &WorkerService::deregister_graph);
+  add_call("RunGraph", &WorkerService::run_graph, kWaitingReceives);
+  add("CleanupGraph", &WorkerService::cleanup_graph);
+  add("CleanupAll", &WorkerService::cleanup_all);
+  add_call("RecvTensor", &WorkerService::recv_tensor, kWaitingReceives);
+  add("GetStepSequence", &WorkerService::step_sequence);
+  add_reply("MarkRecvFinished", std::vector<WirePiece>());
+  add_reply("Logging", std::vector<WirePiece>());  // no calls were logged
+  add_reply("Tracing", unimplemented("Tracing").with_id("ARG-CLUSTER-013"));
+  for (const char* const collective : {"RecvBuf", "CompleteGroup", "CompleteInstance"}) {
+    add_reply(collective,
+              unimplemented(collective, ": collectives between TensorFlow's tasks and this one are not there")
+                  .with_id("ARG-CLUSTER-013")
+                  .with_hint("parameter servers, or argosy launch"));
+  }
+  return methods;
+}
+
+RpcReply WorkerService::get_status(WireReader) {
+  tensorflow::GetStatusResponse response;
+  for (const DeviceSpec& spec : options_.device_set->specs()) describe_device(spec, *response.add_device_attributes());
+  response.set_argosy_protocol(kProtocol);
+  return message_reply(response);
+}
+
+RpcReply WorkerService::create_session(WireReader in) {
+  using Request = tensorflow::CreateWorkerSessionRequest;
+  ARGOSY_ASSIGN_OR_RETURN(const Request request, parsed<Request>("CreateWorkerSession", in));
+  std::shared_ptr<Peers> peers = options_.peers;
+  if (request.server_def().cluster().job_size() > 0) {
+    ARGOSY_ASSIGN_OR_RETURN(ClusterSpec cluster, cluster_of(request.server_def().cluster()));
+    if (cluster != peers->cluster()) {
+      peers = std::make_shared<Peers>(std::move(cluster), peers->own(), peers->credentials());
+    }
+  }
+  std::shared_ptr<DeviceSet> devices = options_.device_set;
+  if (request.isolate_session_state()) {
+    DeviceSetView view{.own_resources = true};
+    for (int d = 0; d < devices->size(); ++d) view.parts.push_back({.device = d});
+    ARGOSY_ASSIGN_OR_RETURN(devices, view_device_set(options_.device_set, view));
+  }
+  ARGOSY_RETURN_IF_ERROR(sessions_.add(request.session_handle(), {request.master_task(), request.master_incarnation()},
+                                       std::make_shared<WorkerSession>(devices, peers, steps_)));
+  return std::vector<WirePiece>();
+}
+
+RpcReply WorkerService::delete_session(WireReader in) {
+  using Request = tensorflow::DeleteWorkerSessionRequest;
+  ARGOSY_ASSIGN_OR_RETURN(const Request request, parsed<Request>("DeleteWorkerSession", in));
+  (void)sessions_.remove(request.session_handle());  // it may be gone already
+  return std::vector<WirePiece>();
+}
+
+Result<std::shared_ptr<WorkerSession>> WorkerService::session_of(std::string_view handle, bool called) {
+  const std::string key(handle);
+  if (called) return sessions_.find(key, options_.peers->own());
+  MutexLock lock(mutex_);
+  std::shared_ptr<WorkerSession>& session = shared_[key];
+  if (session == nullptr) session = std::make_shared<WorkerSession>(options_.device_set, options_.peers, steps_);
+  return session;
+}
+
+RpcReply WorkerService::register_graph(WireReader in, CallContext& context) {
+  context.expect_duration(-1);
+  RegisterGraphRequest request;
+  ARGOSY_RETURN_IF_ERROR(scan(in, request));
+  ARGOSY_ASSIGN_OR_RETURN(const auto session, session_of(request.session, request.session_called));
+  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph));
+  tensorflow::RegisterGraphResponse response;
+  ARGOSY_ASSIGN_OR_RETURN(
+      *response.mutable_graph_handle(),
+      session->graphs().register_graph(std::move(step), {.prepare = wants_passes(request.options)}));
+  if (!request.session_called) {
+    MutexLock lock(mutex_);
+    shared_graphs_[response.graph_handle()] = request.session;
+  }
+  return message_reply(response);
+}
+
+RpcReply WorkerService::deregister_graph(WireReader in) {
+  using Request = tensorflow::DeregisterGraphRequest;
+  ARGOSY_ASSIGN_OR_RETURN(const Request request, parsed<Request>("DeregisterGraph", in));
+  ARGOSY_ASSIGN_OR_RETURN(const auto session,
+                          session_of(request.session_handle(), request.create_worker_session_called()));
+  session->graphs().deregister_graph(request.graph_handle());
+  if (request.create_worker_session_called()) return std::vector<WirePiece>();
+  // With its last graph goes what the session's ops kept.
+  MutexLock lock(mutex_);
+  shared_graphs_.erase(request.graph_handle());
+  const bool used =
+      std::ranges::any_of(shared_graphs_, [&](const auto& graph) { return graph.second == request.session_handle(); });
+  if (!used) shared_.erase(request.session_handle());
+  return std::vector<WirePiece>();
+}
+
+RpcReply WorkerService::run_graph(WireReader in, CallContext& context) {
+  RunGraphRequest request;
+  ARGOSY_RETURN_IF_ERROR(scan(in, request));
+  auto reply = run(request, context);
+  if (reply.ok() || !request.errors_in_body) return reply;
+  return run_graph_error(reply.status());
+}
+
+Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request, CallContext& context) {
+  {
+    MutexLock lock(mutex_);
+    if (!runs_.add(request.request_id)) {
+      return aborted("The same RunGraph (Worker) request was received twice. (request_id ", request.request_id, ")")
+          .with_id("ARG-RPC-001");
+    }
+  }
+  const std::int64_t id = request.step_id;
+  ARGOSY_ASSIGN_OR_RETURN(const auto session, session_of(request.session, request.session_called));
+  receives_.begin(id, session->peers());
+  const std::shared_ptr<TaskRendezvous> step = steps_.find(id);
+  for (const RunGraphRequest::Send& send : request.sends) {
+    ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(send.key));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor value, read_tensor(send.tensor, task_wire()));
+    ARGOSY_RETURN_IF_ERROR(step->send(key, std::move(value), false));
+  }
+  context.expect_duration(-1);
+  Cancellation::Token token = 0;
+  const auto end = [&] { session->graphs().abort(id, derived_status(cancelled("RunGraph was cancelled"))); };
+  const bool watched = context.cancellation().add(end, &token);
+  if (!watched) return context.cancellation().status();
+  TaskRun run{.handle = std::string(request.graph), .step_id = id, .feeds = {}};
+  tensorflow::ExecutorOpts options;
+  StepStats stats;
+  const bool traced = options.ParseFromArray(request.options.data(), static_cast<int>(request.options.size())) &&
+                      options.record_timeline() && !request.partial;
+  stats.keep_ops = true;
+  if (traced) run.stats = &stats;
+  Status status;
+  if (request.partial) {
+    status = partial_.start(id, [session, run = std::move(run)] { return session->graphs().run(run).status(); });
+  } else {
+    status = session->graphs().run(run).status();
+  }
+  WireWriter response;
+  for (std::size_t i = 0; status.ok() && i < request.receives.size(); ++i) {
+    status = [&]() -> Status {
+      ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(request.receives[i]));
+      ARGOSY_ASSIGN_OR_RETURN(const Tensor value, take(*step, key));
+      return add_received(request.receives[i], value, response);
+    }();
+  }
+  if (request.partial && (request.last_partial || !status.ok())) {
+    if (!status.ok()) session->graphs().abort(id, derived_status(status));
+    const Status ended = partial_.finish(id);
+    if (!ended.ok() && (status.ok() || is_derived(status))) status = ended;
+  }
+  context.cancellation().remove(token);
+  ARGOSY_RETURN_IF_ERROR(std::move(status));
+  if (traced) {
+    tensorflow::RunMetadata metadata;
+    add_step_stats(stats, Graph(), metadata);
+    response.bytes_field(2, metadata.step_stats().SerializeAsString());
+  }
+  return response.take();
+}
+
+RpcReply WorkerService::cleanup_graph(WireReader in) {
+  using Request = tensorflow::CleanupGraphRequest;
+  ARGOSY_ASSIGN_OR_RETURN(const Request request, parsed<Request>("CleanupGraph", in));
+  forget(request.step_id());
+  (void)partial_.finish(request.step_id());
+  return std::vector<WirePiece>();
+}
+
+RpcReply WorkerService::cleanup_all(WireReader in) {
+  using Request = tensorflow::CleanupAllRequest;
+  ARGOSY_ASSIGN_OR_RETURN(const Request request, parsed<Request>("CleanupAll", in));
+  std::vector<std::string> containers(request.container().begin(), request.container().end());
+  if (containers.empty()) containers.emplace_back("localhost");
+  for (const std::string& container : containers) {
+    for (int d = 0; d < options_.device_set->size(); ++d) {
+      options_.device_set->resources(d).clear(container.empty() ? "localhost" : container);
+    }
+  }
+  return std::vector<WirePiece>();
+}
+
+// A session may see the devices under other numbers: the incarnation tells which one is meant.
+Status WorkerService::check_sender(const RendezvousKey& key) const {
+  std::uint64_t incarnation = 0;
+  for (const DeviceSpec& spec : options_.device_set->specs()) {
+    if (spec.incarnation == key.send_incarnation) return ok_status();
+    if (spec.name.to_string() == key.send_device) incarnation = spec.incarnation;
+  }
+  if (incarnation == 0) {
+    return invalid_argument(options_.peers->own(), " has no device ", key.send_device).with_id("ARG-CLUSTER-010");
+  }
+  return aborted("RecvTensor expects a different device incarnation: ", key.send_incarnation, " vs. ", incarnation,
+                 ". Your worker job (\"", options_.peers->own(),
+                 "\") was probably restarted. Check your worker job for the reason why it was restarted.")
+      .with_id("ARG-CLUSTER-014");
+}
+
+RpcReply WorkerService::recv_tensor(WireReader in, CallContext& context) {
+  ARGOSY_ASSIGN_OR_RETURN(const RecvTensorRequest request, read_recv_request(in));
+  ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(request.key));
+  ARGOSY_RETURN_IF_ERROR(check_sender(key));
+  const std::shared_ptr<OpenCall> call = context.keep_open();
+  Cancellation::Token token = 0;
+  const std::weak_ptr<OpenCall> weak = call;
+  const bool watched = call->cancellation().add(
+      [weak] {
+        if (const auto open = weak.lock()) open->answer(open->cancellation().status());
+      },
+      &token);
+  if (!watched) {
+    call->answer(call->cancellation().status());
+    return std::vector<WirePiece>();
+  }
+  steps_.find(request.step_id)->receive_local(key, [call](Result<Rendezvous::Received> value) {
+    if (!value.ok()) return call->answer(std::move(value).status());
+    call->answer(guarded([&] { return write_recv_response(*value); }));
+  });
+  return std::vector<WirePiece>();
+}
+
+RpcReply WorkerService::step_sequence(WireReader in) {
+  using Request = tensorflow::GetStepSequenceRequest;
+  ARGOSY_ASSIGN_OR_RETURN(const Request request, parsed<Request>("GetStepSequence", in));
+  tensorflow::GetStepSequenceResponse response;
+  MutexLock lock(mutex_);
+  for (const std::int64_t key : request.graph_key()) {
+    const auto [at, fresh] = sequences_.try_emplace(key, 0);
+    if (fresh) at->second = static_cast<std::int64_t>(system_random_source().next() >> 8);
+    tensorflow::StepSequence& sequence = *response.add_step_sequence();
+    sequence.set_graph_key(key);
+    sequence.set_next_step_id(at->second);
+  }
+  return message_reply(response);
+}
+
+}  // namespace argosy::tf

@@ -1,0 +1,66 @@
+// WorkerSession: what one master's session has on this task: its graphs, and what their ops keep between runs.
+// WorkerSessions: all of them, by handle.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/base/mutex.h"
+#include "argosy/runtime/tasks/task_graphs.h"
+#include "argosy/tf/worker/peers.h"
+
+namespace argosy::tf {
+
+// Thread-safe. Steps that run hold it.
+class WorkerSession {
+ public:
+  // `steps` outlives it.
+  WorkerSession(std::shared_ptr<DeviceSet> device_set, std::shared_ptr<Peers> peers, StepRendezvous& steps)
+      : peers_(std::move(peers)),
+        op_state_(std::make_shared<ResourceManager>()),
+        graphs_(std::move(device_set), steps, op_state_) {}
+  ~WorkerSession() { op_state_->clear(); }
+
+  TaskGraphs& graphs() { return graphs_; }
+  const std::shared_ptr<Peers>& peers() const { return peers_; }
+
+ private:
+  const std::shared_ptr<Peers> peers_;  // the tasks that its steps run on
+  const std::shared_ptr<ResourceManager> op_state_;
+  TaskGraphs graphs_;
+};
+
+// Thread-safe.
+class WorkerSessions {
+ public:
+  // Who made a session: another life of the same master's task ends what the earlier one left behind.
+  struct Master {
+    std::string task;  // "": not told
+    std::int64_t incarnation = 0;
+  };
+
+  // ALREADY_EXISTS "ARG-CLUSTER-011": there is one of this handle.
+  Status add(const std::string& handle, Master master, std::shared_ptr<WorkerSession> session) ARGOSY_EXCLUDES(mutex_);
+  // ABORTED "ARG-CLUSTER-012" in TensorFlow's words: there is none, so this task was probably started anew.
+  Result<std::shared_ptr<WorkerSession>> find(const std::string& handle, const TaskName& own) const
+      ARGOSY_EXCLUDES(mutex_);
+  // Ends its runs. False: there was none.
+  bool remove(const std::string& handle) ARGOSY_EXCLUDES(mutex_);
+  void remove_all() ARGOSY_EXCLUDES(mutex_);
+  std::size_t size() const ARGOSY_EXCLUDES(mutex_);
+
+ private:
+  struct Entry {
+    Master master;
+    std::shared_ptr<WorkerSession> session;
+  };
+  static void end(const std::shared_ptr<WorkerSession>& session);
+
+  mutable Mutex mutex_;
+  std::map<std::string, Entry> sessions_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy::tf

@@ -1,0 +1,369 @@
+"""Programs of a client of a cluster with jobs ps (2 tasks) and worker (2 tasks), for TensorFlow 1.15 and 2.x. Each
+returns numbers or texts that do not depend on who serves the tasks.
+
+  cluster_programs.py CLUSTER_JSON MASTER RESULTS NAME...      MASTER: worker:0
+"""
+import json
+import sys
+import threading
+import traceback
+
+import numpy as np
+import tensorflow as tf
+
+if hasattr(tf, "compat"):
+    tf = tf.compat.v1
+tf.disable_v2_behavior()
+
+SPEC = json.loads(sys.argv[1])
+MASTER = sys.argv[2]
+
+
+def target(name=MASTER):
+    job, task = name.split(":")
+    return "grpc://" + SPEC[job][int(task)]
+
+
+def config(**options):
+    return tf.ConfigProto(operation_timeout_in_ms=60000, **options)
+
+
+def session(name=MASTER, **options):
+    return tf.Session(target(name), config=config(**options))
+
+
+def setter(worker=0):
+    return tf.train.replica_device_setter(cluster=tf.train.ClusterSpec(SPEC), worker_device="/job:worker/task:%d" % worker)
+
+
+def batches(count, size=8, features=6):
+    random = np.random.RandomState(3)
+    wanted = random.randn(features, 2).astype(np.float32)
+    for _ in range(count):
+        x = random.randn(size, features).astype(np.float32)
+        yield x, x.dot(wanted)
+
+
+def model(optimizer, resource):
+    x = tf.placeholder(tf.float32, [None, 6], name="x")
+    y = tf.placeholder(tf.float32, [None, 2], name="y")
+    initial = np.linspace(-0.5, 0.5, 24).reshape(6, 4).astype(np.float32)
+    w = tf.get_variable("w", initializer=initial, use_resource=resource)
+    b = tf.get_variable("b", initializer=np.zeros(4, np.float32), use_resource=resource)
+    v = tf.get_variable("v", initializer=initial[:4, :2].copy() + 0.1, use_resource=resource)
+    loss = tf.reduce_mean(tf.square(tf.matmul(tf.nn.tanh(tf.matmul(x, w) + b), v) - y))
+    step = tf.train.get_or_create_global_step()
+    return x, y, loss, optimizer.minimize(loss, global_step=step)
+
+
+def train(optimizer, resource=False):
+    with tf.device(setter()):
+        x, y, loss, update = model(optimizer(), resource)
+    losses = []
+    with session() as s:
+        s.run(tf.global_variables_initializer())
+        for a, b in batches(8):
+            losses.append(float(s.run([loss, update], {x: a, y: b})[0]))
+    return losses
+
+
+def gradient_descent():
+    return train(lambda: tf.train.GradientDescentOptimizer(0.1))
+
+
+def adam_resource_variables():
+    return train(lambda: tf.train.AdamOptimizer(0.05), resource=True)
+
+
+def momentum():
+    return train(lambda: tf.train.MomentumOptimizer(0.05, 0.9))
+
+
+def partitioned_variables():
+    with tf.device(setter()):
+        ids = tf.placeholder(tf.int64, [None])
+        table = tf.get_variable("table", [10, 3], partitioner=tf.fixed_size_partitioner(2),
+                                initializer=tf.constant_initializer(0.5))
+        rows = tf.nn.embedding_lookup(table, ids, partition_strategy="div")
+        loss = tf.reduce_sum(tf.square(rows - 1.0))
+        update = tf.train.AdagradOptimizer(0.1).minimize(loss)
+    devices = sorted(v.device for v in tf.global_variables() if "Adagrad" not in v.name)
+    losses = []
+    with session() as s:
+        s.run(tf.global_variables_initializer())
+        for _ in range(4):
+            losses.append(float(s.run([loss, update], {ids: [1, 7, 7, 2]})[0]))
+        losses.append(float(np.sum(s.run(table))))
+    return losses + devices
+
+
+def in_graph():
+    """One client, one graph, towers on two workers, sums on a server."""
+    optimizer = tf.train.GradientDescentOptimizer(0.05)
+    with tf.device("/job:ps/task:1"):
+        w = tf.get_variable("w", initializer=np.ones((6, 2), np.float32))
+    x, y = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.float32, [None, 2])
+    losses, gradients = [], []
+    for i in range(2):
+        with tf.device("/job:worker/task:%d" % i):
+            loss = tf.reduce_mean(tf.square(tf.matmul(x[4 * i:4 * i + 4], w) - y[4 * i:4 * i + 4]))
+            losses.append(loss)
+            gradients.append(optimizer.compute_gradients(loss, [w])[0])
+    with tf.device("/job:ps/task:1"):
+        update = optimizer.apply_gradients([((gradients[0][0] + gradients[1][0]) / 2, w)])
+        total = tf.add_n(losses)
+    with session() as s:
+        s.run(tf.global_variables_initializer())
+        return [float(s.run([total, update], {x: a, y: b})[0]) for a, b in batches(6)]
+
+
+def two_clients():
+    """Between-graph replication: each worker's client has a session of its own master; turns are taken in order."""
+    steps = []
+    graphs = [tf.Graph(), tf.Graph()]
+    for i, graph in enumerate(graphs):
+        with graph.as_default(), tf.device(setter(i)):
+            steps.append(model(tf.train.GradientDescentOptimizer(0.1), False))
+            init = tf.global_variables_initializer()
+            if i == 0:
+                first = init
+    losses = []
+    with tf.Session(target("worker:0"), graph=graphs[0], config=config()) as a, \
+            tf.Session(target("worker:1"), graph=graphs[1], config=config()) as b:
+        a.run(first)
+        for turn, (u, v) in enumerate(batches(8)):
+            x, y, loss, update = steps[turn % 2]
+            losses.append(float((a, b)[turn % 2].run([loss, update], {x: u, y: v})[0]))
+    return losses
+
+
+def queue_between_sessions():
+    def build():
+        with tf.device("/job:ps/task:0"):
+            return tf.FIFOQueue(10, [tf.float32], shapes=[[2]], shared_name="between")
+    graphs = [tf.Graph(), tf.Graph()]
+    with graphs[0].as_default():
+        value = tf.placeholder(tf.float32, [None, 2])
+        put = build().enqueue_many([value])
+    with graphs[1].as_default():
+        queue = build()
+        with tf.device("/job:worker/task:1"):
+            taken = queue.dequeue() * 2.0
+        size = queue.size()
+    got = []
+    with tf.Session(target("worker:0"), graph=graphs[0], config=config()) as a, \
+            tf.Session(target("worker:1"), graph=graphs[1], config=config()) as b:
+        waiting = threading.Thread(target=lambda: got.append(b.run(taken).tolist()))
+        waiting.start()  # waits at the queue of another task
+        a.run(put, {value: [[1, 2], [3, 4], [5, 6]]})
+        waiting.join()
+        got.append(b.run(taken).tolist())
+        got.append(int(b.run(size)))
+        got.append(b.run(taken).tolist())
+    return got
+
+
+def sync_replicas():
+    """No tokens at the start: nobody runs ahead, so both gradients of a step are of the same variables."""
+    losses = {}
+    chief_is_ready = threading.Event()
+
+    def worker(index):
+        with tf.Graph().as_default():
+            with tf.device(setter(index)):
+                optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1),
+                                                           replicas_to_aggregate=2, total_num_replicas=2)
+                x, y, loss, update = model(optimizer, False)
+                step = tf.train.get_global_step()
+            hook = optimizer.make_session_run_hook(index == 0, num_tokens=0)
+            if index == 1:
+                chief_is_ready.wait(60)
+            with tf.train.MonitoredTrainingSession(target("worker:%d" % index), is_chief=index == 0, hooks=[hook],
+                                                   config=config(), stop_grace_period_secs=5) as s:
+                chief_is_ready.set()
+                for turn, (a, b) in enumerate(batches(6)):
+                    half = slice(4 * index, 4 * index + 4)
+                    value = s.run([loss, update], {x: a[half], y: b[half]})[0]
+                    losses[turn, index] = float(value)
+
+    failures = []
+
+    def guarded(index):
+        try:
+            worker(index)
+        except BaseException:
+            failures.append(traceback.format_exc())
+
+    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+    if failures:
+        raise RuntimeError(failures[0])
+    return [losses[turn, index] for turn in range(6) for index in range(2)]
+
+
+def asynchronous():
+    """Two workers update a counter at once: every update is applied, once."""
+    def worker(index, counts):
+        with tf.Graph().as_default():
+            with tf.device(setter(index)):
+                total = tf.get_variable("total", initializer=np.float32(0), use_resource=False)
+                add = tf.assign_add(total, 1.0, use_locking=True)
+                init = tf.global_variables_initializer()
+            with tf.Session(target("worker:%d" % index), config=config()) as s:
+                if index == 0:
+                    s.run(init)
+                    ready.set()
+                ready.wait()
+                for _ in range(50):
+                    s.run(add.op)
+                barrier.append(index)
+                while len(barrier) < 2:
+                    pass
+                counts.append(float(s.run(total)))
+    ready, barrier, counts = threading.Event(), [], []
+    threads = [threading.Thread(target=worker, args=(i, counts)) for i in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+    return counts
+
+
+def loop_on_one_worker():
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=np.float32(1.5))
+        limit = tf.placeholder(tf.int32, [])
+    with tf.device("/job:worker/task:1"):
+        i, total = tf.while_loop(lambda i, t: i < limit, lambda i, t: (i + 1, t * w + tf.cast(i, tf.float32)),
+                                 [tf.constant(0), tf.constant(1.0)])
+        chosen = tf.cond(limit > 3, lambda: total + 1.0, lambda: total - 1.0)
+    with tf.device("/job:ps/task:1"):
+        out = chosen * 2.0
+    with session() as s:
+        s.run(tf.global_variables_initializer())
+        return [[float(v) for v in s.run([total, out], {limit: n})] for n in (0, 3, 5)]
+
+
+def partial_run():
+    with tf.device("/job:worker/task:1"):
+        a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+        first = a + 1.0
+    with tf.device("/job:ps/task:0"):
+        second = first * b
+    with session() as s:
+        handle = s.partial_run_setup([first, second], [a, b])
+        one = s.partial_run(handle, first, {a: 3.0})
+        return [float(one), float(s.partial_run(handle, second, {b: 10.0}))]
+
+
+def errors():
+    texts = []
+    with tf.device("/job:worker/task:1"):
+        x = tf.placeholder(tf.float32, [None])
+        bad = tf.check_numerics(x, "not a number there")
+    with tf.device("/job:ps/task:0"):
+        out = bad + 1.0
+    with session() as s:
+        for value in ([1.0], [np.inf], [2.0]):
+            try:
+                texts.append(s.run(out, {x: value}).tolist())
+            except tf.errors.InvalidArgumentError as e:
+                texts.append([type(e).__name__, e.op.name if e.op is not None else None, "not a number there" in e.message])
+    try:
+        with tf.device("/job:ps/task:7"):
+            far = tf.constant(1.0) + 1.0
+        with session() as s:
+            s.run(far)
+    except tf.errors.OpError as e:
+        texts.append([type(e).__name__, "/job:ps/task:7" in e.message])
+    return texts
+
+
+def device_filters():
+    filters = ["/job:ps", "/job:worker/task:0"]
+    with session(device_filters=filters) as s:
+        return sorted(d.name for d in s.list_devices())
+
+
+def isolated_state():
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=np.float32(2.0))
+        add = tf.assign_add(w, 1.0)
+    got = []
+    with session(isolate_session_state=True) as a, session(isolate_session_state=True) as b:
+        a.run(tf.global_variables_initializer())
+        b.run(tf.global_variables_initializer())
+        a.run(add.op)
+        got += [float(a.run(w)), float(b.run(w))]
+    return got
+
+
+def reset_container():
+    with tf.container("kept.apart"), tf.device("/job:ps/task:1"):
+        w = tf.get_variable("w", initializer=np.float32(2.0), use_resource=False)
+    with session() as s:
+        s.run(tf.global_variables_initializer())
+        before = float(s.run(w))
+    tf.Session.reset(target(), ["kept.apart"], config())
+    with session() as s:
+        try:
+            return [before, float(s.run(w))]
+        except tf.errors.FailedPreconditionError as e:
+            return [before, type(e).__name__]
+
+
+def dead_values():
+    """A branch that is not taken has nodes on three tasks."""
+    with tf.device("/job:worker/task:0"):
+        p = tf.placeholder(tf.bool, [])
+        x = tf.constant([1.0, 2.0])
+        off, on = tf.raw_ops.Switch(data=x, pred=p)
+    with tf.device("/job:worker/task:1"):
+        up = on + 1.0
+    with tf.device("/job:ps/task:0"):
+        down = off - 1.0
+    with tf.device("/job:ps/task:1"):
+        merged = tf.raw_ops.Merge(inputs=[up, down])[0]
+    with session() as s:
+        return [s.run(merged, {p: value}).tolist() for value in (True, False)]
+
+
+def run_metadata():
+    with tf.device("/job:worker/task:1"):
+        a = tf.constant(np.ones((4, 4), np.float32))
+        b = tf.matmul(a, a, name="product")
+    with tf.device("/job:ps/task:0"):
+        c = tf.reduce_sum(b + tf.random_uniform([4, 4], 0, 1e-9), name="sum")
+    metadata = tf.RunMetadata()
+    with session() as s:
+        s.run(c, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    names = {d.device.split("/device")[0] for d in metadata.step_stats.dev_stats if len(d.node_stats) > 0}
+    return sorted(n for n in names if n.startswith("/job"))
+
+
+PROGRAMS = [gradient_descent, adam_resource_variables, momentum, partitioned_variables, in_graph, two_clients,
+            queue_between_sessions, sync_replicas, asynchronous, loop_on_one_worker, partial_run, errors,
+            device_filters, isolated_state, reset_container, dead_values, run_metadata]
+
+
+def main():
+    wanted = sys.argv[4:] or [p.__name__ for p in PROGRAMS]
+    results = {}
+    for program in PROGRAMS:
+        if program.__name__ not in wanted:
+            continue
+        tf.reset_default_graph()
+        try:
+            # Variables outlive sessions: each program has a container of its own, whose name has no '_' in TensorFlow.
+            with tf.container(program.__name__.replace("_", ".")):
+                results[program.__name__] = program()
+        except BaseException as e:
+            results[program.__name__] = "raised %s: %s" % (type(e).__name__, str(e)[:1500])
+        with open(sys.argv[3], "w") as to:
+            json.dump(results, to)
+
+
+main()

@@ -1,0 +1,18 @@
+// The cluster of a script under `argosy run`: which task its server is, and how the hook starts other servers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/argosy/serve/serve_cluster.h"
+
+namespace argosy::cli {
+
+// As cluster_task(). A TF_CONFIG whose task is no task of its cluster (an evaluator) makes a run alone.
+Result<std::optional<tf::ClusterTask>> task_of_run(const ClusterFlags& flags);
+
+// ARGOSY_CLUSTER_TASK, the task that this process serves, and ARGOSY_SERVE, the command for others: "NAME=value" each.
+std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices);
+
+}  // namespace argosy::cli
