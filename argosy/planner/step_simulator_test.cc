@@ -43,13 +43,13 @@ class Chains {
     StepCompiler compiler(graph, options, set_, own);
     const auto step = compiler.make(signature, false);
     EXPECT_TRUE(step.ok()) << step.status().to_string();
-    const auto simulated = simulate_step(**step, {.kernel =
-                                                      [&](const Node& n, const Graph&, int) {
-                                                        const auto found = seconds.find(n.name);
-                                                        return found != seconds.end() ? found->second : 0.0;
-                                                      },
-                                                  .rates = rates,
-                                                  .cores = cores});
+    const auto simulated = simulate_step(*step->step, {.kernel =
+                                                           [&](const Node& n, const Graph&, int) {
+                                                             const auto found = seconds.find(n.name);
+                                                             return found != seconds.end() ? found->second : 0.0;
+                                                           },
+                                                       .rates = rates,
+                                                       .cores = cores});
     EXPECT_TRUE(simulated.ok()) << simulated.status().to_string();
     return *simulated;
   }
