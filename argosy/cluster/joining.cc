@@ -129,8 +129,14 @@ class Asking {
   }
 
   std::vector<std::string> rows() const {
+    std::map<std::string, std::vector<std::string>> by_error;  // the ports of one host mostly say the same
+    for (const auto& [address, error] : errors_) by_error[error].push_back(address);
     std::vector<std::string> rows;
-    for (const auto& [address, error] : errors_) rows.push_back(str_cat("coordinator ", address, "  ", error));
+    for (const auto& [error, addresses] : by_error) {
+      const std::size_t others = addresses.size() - 1;
+      rows.push_back(
+          str_cat("coordinator ", addresses[0], others == 0 ? "" : str_cat(" and ", others, " more"), "  ", error));
+    }
     return rows;
   }
 

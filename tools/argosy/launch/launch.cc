@@ -58,7 +58,7 @@ Result<LaunchRequest> request_of(const LaunchOptions& options) {
   if (options.nnodes > 1) {  // torchrun's way: started once on every host
     if (options.master_addr.empty() || options.node_rank < 0) {
       return usage("--nnodes starts the tasks of this host alone: --node-rank and --master-addr say which it is",
-                   "--nnodes 2 --nproc-per-node 4 --node-rank 0 --master-addr gpu-a, or -H gpu-a:4,gpu-b:4");
+                   "argosy launch -H gpu-a:4,gpu-b:4 --dry-run -- argosy train lenet");
     }
     if (std::getenv("ARGOSY_JOB_TOKEN") == nullptr) {
       return usage("--nnodes needs a token that every host has: ARGOSY_JOB_TOKEN is not set",
@@ -102,9 +102,9 @@ LaunchedTask launched(const LaunchOptions& options, const LaunchTask& place, con
   if (::getcwd(directory, sizeof directory) != nullptr) task.task.directory = directory;
   const std::string program = options.remote_argosy.empty() ? own_program() : options.remote_argosy;
   if (options.on != "ssh" && is_here(place.host)) {
-    task.agent = {own_program(), "launch", "--agent"};
+    task.agent = {own_program(), "launch", "--agent", "--", "task"};
   } else {
-    task.agent = {"ssh", "-o", "BatchMode=yes", place.host, shell_line({program, "launch", "--agent"})};
+    task.agent = {"ssh", "-o", "BatchMode=yes", place.host, shell_line({program, "launch", "--agent", "--", "task"})};
   }
   return task;
 }
@@ -149,9 +149,10 @@ Result<int> launch_tasks(const LaunchOptions& options, Console& console) {
 
 Result<int> run(LaunchOptions& options, Console& console) {
   if (options.agent) return run_agent();
-  if (options.program.empty()) {
-    return usage("PROGRAM is missing: what to run, after --",
-                 "argosy launch --local 2 -- argosy train lenet --emulate 2");
+  constexpr std::string_view kStarters[] = {"auto", "ssh", "slurm", "mpi", "kubernetes"};
+  if (std::find(std::begin(kStarters), std::end(kStarters), options.on) == std::end(kStarters)) {
+    return usage(str_cat("--on: \"", options.on, "\" is none of ", str_join(kStarters)),
+                 "argosy launch --on slurm --nnodes 2 --dry-run -- argosy train lenet");
   }
   if (options.on == "slurm" || options.on == "mpi" || options.on == "kubernetes")
     return launch_elsewhere(options, console);
@@ -168,8 +169,8 @@ void define_launch(Command& program) {
       .option("--hostfile FILE", options.host_file, "a host a line: gpu-a slots=4")
       .option("--local N", options.local, "N tasks on this host", {.least = 1, .most = 4096})
       .option("-n,--np N", options.np, "use only so many of the slots", {.least = 1, .most = 1 << 20})
-      .option("--on NAME", options.on, "who starts them: this program, ssh even for this host, or a scheduler",
-              {.one_of = {"auto", "ssh", "slurm", "mpi", "kubernetes"}})
+      .option("--on NAME", options.on,
+              "who starts them: auto (ssh for other hosts), ssh even for this one, slurm, mpi, kubernetes")
       .option("--dry-run", options.dry_run, "print what would be started, and start nothing");
   command.group("As torchrun has them")
       .option("--nnodes N", options.nnodes, "number of hosts, when this command is typed on each of them",
@@ -193,9 +194,8 @@ void define_launch(Command& program) {
       .option("--remote-argosy PATH", options.remote_argosy, "this program on the other hosts (default: the same path)")
       .option("--name NAME", options.name, "of the job, for kubernetes")
       .option("--image IMAGE", options.image, "the container that holds the program, for kubernetes")
-      .option("--agent", options.agent, "run one task, told on standard input: what launch itself starts on each host");
-  command
-      .optional_argument("PROGRAM", options.program, "the program and its arguments, after --", {.may_be_empty = true})
+      .option("--agent", options.agent, "run one task, told on standard input: what launch starts on each host");
+  command.argument("PROGRAM", options.program, "the program and its arguments, after --", {.may_be_empty = true})
       .about(
           "Of argosy one process a host is started, whose devices are the slots: --gpus N where the host has them, "
           "else "

@@ -141,7 +141,8 @@ def second_process_of_a_rank(options):
 
 
 def restarted_member_is_refused(options):
-    with Job(options.task, 2, ["--steps", "100000"]).start_all() as job:
+    # It may come after the job's end: then it waits for another one, as long as it was told to.
+    with Job(options.task, 2, ["--steps", "100000"], environment={"ARGOSY_START_TIMEOUT": 8}).start_all() as job:
         job.joined()
         since = kill(job, 1)
         again = job.start(1, key="again")
