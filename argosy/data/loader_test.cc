@@ -142,6 +142,46 @@ TEST(Loader, ResumesExactlyWhereItStopped) {
             Code::kDataLoss);
 }
 
+// Of tasks that share a batch: the same batches, of which each reads its rows and nothing else.
+TEST(Loader, ReadsOnlyTheRowsOfItsShare) {
+  const Numbers data(23);
+  const auto all = Loader::open(data, {.batch = 10, .seed = 4, .epochs = 2});
+  ASSERT_TRUE(all.ok());
+  std::vector<std::unique_ptr<Loader>> halves;
+  for (const int half : {0, 1}) {
+    auto loader = Loader::open(data, {.batch = 10, .seed = 4, .epochs = 2, .rows = [half](std::int64_t n) {
+                                        return half == 0 ? std::pair(std::int64_t{0}, n / 2) : std::pair(n / 2, n);
+                                      }});
+    ASSERT_TRUE(loader.ok());
+    halves.push_back(*std::move(loader));
+  }
+  for (int step = 0; step < 6; ++step) {
+    const auto batch = (*all)->next();
+    ASSERT_TRUE(batch.ok());
+    std::vector<std::int64_t> joined;
+    for (std::size_t half = 0; half < 2; ++half) {
+      const auto part = halves[half]->next();
+      ASSERT_TRUE(part.ok());
+      EXPECT_EQ(part->examples, batch->examples);
+      EXPECT_EQ(part->end, batch->end);
+      const std::vector<std::int64_t> rows = numbers(*part);
+      ASSERT_EQ(std::ssize(rows), batch->examples);
+      const auto cut = rows.begin() + batch->examples / 2;
+      joined.insert(joined.end(), half == 0 ? rows.begin() : cut, half == 0 ? cut : rows.end());
+    }
+    EXPECT_EQ(joined, numbers(*batch));
+    EXPECT_EQ(halves[1]->cursor(), (*all)->cursor());
+  }
+  // An example that another task reads may be broken.
+  Numbers broken(8);
+  broken.broken = 5;
+  const auto first = Loader::open(broken, {.batch = 8, .shuffle = false, .epochs = 1, .rows = [](std::int64_t) {
+                                             return std::pair(std::int64_t{0}, std::int64_t{4});
+                                           }});
+  ASSERT_TRUE(first.ok());
+  EXPECT_TRUE((*first)->next().ok());
+}
+
 TEST(Loader, DropsTheLastBatchOnRequest) {
   const Numbers dataset(25);
   auto loader = *Loader::open(dataset, {.batch = 10, .shuffle = false, .drop_last = true, .epochs = 2});

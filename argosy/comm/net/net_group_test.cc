@@ -123,6 +123,38 @@ TEST(NetGroup, TheBitsDoNotDependOnHowShardsAreSpread) {
   }
 }
 
+// More than 16 tasks have no connection for every pair.
+TEST(NetGroup, LargeGroupsHalveAndGather) {
+  NEEDS_GLOO();
+  for (const int tasks : {17, 32}) {
+    spawn_tasks(tasks, [&](NetGroup& c) {
+      expect_tree_bits(c, one_each(tasks), DType::kFloat32, {7001}, Reduction::kSum);
+      expect_tree_bits(c, one_each(tasks), DType::kFloat32, {7001, 2}, Reduction::kMean);
+      expect_tree_bits(c, one_each(tasks), DType::kBfloat16, {12'000}, Reduction::kSum);
+      EXPECT_TRUE(c.barrier().ok());
+    });
+  }
+}
+
+// Several chunks, and shards that are the result's own memory.
+TEST(NetGroup, LongArraysInPlaceToo) {
+  NEEDS_GLOO();
+  for (const int tasks : {2, 3}) {
+    spawn_tasks(tasks, [&](NetGroup& c) {
+      for (const std::int64_t n : {2'200'001}) {
+        expect_tree_bits(c, one_each(tasks), DType::kFloat32, {n}, Reduction::kSum);
+        std::vector<std::vector<Tensor>> all;
+        for (int t = 0; t < tasks; ++t) all.push_back({numbers(DType::kFloat32, n, static_cast<unsigned>(t))});
+        const Tensor expected = in_one_process(all, Reduction::kSum)[0];
+        const Tensor mine = all[static_cast<std::size_t>(c.rank())][0];
+        const Shard shard{c.rank(), {&mine, 1}};
+        ASSERT_TRUE(c.all_reduce_shards({&shard, 1}, tasks, {&mine, 1}, Reduction::kSum).ok());
+        EXPECT_TRUE(identical(mine, expected)) << n << " on rank " << c.rank() << " of " << tasks;
+      }
+    });
+  }
+}
+
 TEST(NetGroup, AllReduceAddsInTheOrderOfTheRanks) {
   NEEDS_GLOO();
   for (const int tasks : {2, 3, 5, 8}) {

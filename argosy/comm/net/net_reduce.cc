@@ -14,6 +14,7 @@ namespace {
 // Up to here everyone gathers everything: one message to each instead of two.
 constexpr std::size_t kFewBytes = std::size_t{16} << 10;
 constexpr std::size_t kLine = 64;
+constexpr std::size_t kChunk = std::size_t{4} << 20;  // what was received is in the caches when it is combined
 
 // A contribution of some task, or the sum of several.
 struct Term {
@@ -52,6 +53,8 @@ class RunOfTensors {
   Status gather();
   Status halve();
   Status own_slices();
+  enum class Way : char { kAlone, kGathered, kHalving, kOwners };
+  Way way() const;
   // Of elements [begin, end) of every term, which it may overwrite. Ends with the mean.
   void combine_terms(std::vector<Term> terms, std::byte* out, std::size_t elements);
   void combine_unequal(const std::vector<Term>& terms, std::byte* out, std::size_t elements);
@@ -72,7 +75,8 @@ class RunOfTensors {
   bool is_direct_ = false;  // result_ is the only result's own memory
   std::byte* result_ = nullptr;
   NetScratch::Block result_block_, own_block_;
-  std::vector<std::byte*> own_;  // by own subtree
+  std::vector<std::byte*> own_;  // by own subtree; a shard's own memory where `borrows_`, which nobody writes then
+  bool borrows_ = false;
 };
 
 Status RunOfTensors::find_functions() {
@@ -133,6 +137,15 @@ Status RunOfTensors::add_own_shards() {
   } else {
     result_block_ = scratch_.take(bytes_);
     result_ = result_block_.data();
+  }
+  // Single shards of one array travel from where they are.
+  if (borrows_) {
+    for (const Subtree& tree : trees) {
+      const auto shard =
+          std::find_if(r_.shards.begin(), r_.shards.end(), [&](const Shard& one) { return one.index == tree.first; });
+      own_.push_back(at(shard->tensors[begin_], 0));
+    }
+    return ok_status();
   }
   // The first goes where the result will be; a shard's memory may be there, too, and only its own subtree reads it then.
   std::size_t in_place = 0;
@@ -246,43 +259,60 @@ Status RunOfTensors::halve() {
   return ok_status();
 }
 
+// Chunk after chunk: each task combines its slice of the chunk. While the slices of one chunk are gathered, the
+// contributions to the next one travel.
 Status RunOfTensors::own_slices() {
   const auto& tasks = r_.layout->tasks;
   const int self = engine_.rank(), size = engine_.size();
   const std::size_t line = kLine / element_bytes_, lines = (elements_ + line - 1) / line;
-  const auto edge = [&](int task) {
-    return std::min(elements_, lines * static_cast<std::size_t>(task) / static_cast<std::size_t>(size) * line);
+  const std::size_t chunks = std::max<std::size_t>(1, bytes_ / kChunk);
+  const auto chunk_edge = [&](std::size_t chunk) { return lines * chunk / chunks; };
+  const auto edge = [&](std::size_t chunk, int task) {
+    const std::size_t first = chunk_edge(chunk), count = chunk_edge(chunk + 1) - first;
+    return std::min(elements_,
+                    (first + count * static_cast<std::size_t>(task) / static_cast<std::size_t>(size)) * line);
   };
-  const std::size_t begin = edge(self), mine = edge(self + 1) - begin;
-  std::size_t others = 0;
+  const auto slice_bytes = [&](std::size_t chunk, int task) {
+    return (edge(chunk, task + 1) - edge(chunk, task)) * element_bytes_;
+  };
+  std::size_t others = 0, most = 0;
   for (int task = 0; task < size; ++task) others += task == self ? 0 : tasks[static_cast<std::size_t>(task)].size();
-  const NetScratch::Block theirs = scratch_.take(others * mine * element_bytes_);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) most = std::max(most, slice_bytes(chunk, self));
+  const NetScratch::Block theirs = scratch_.take(2 * others * most);
   std::vector<NetEngine::Piece> sent, received;
   std::vector<Term> terms;
-  std::byte* next = theirs.data();
-  for (int task = 0; task < size; ++task) {
-    const auto& trees = tasks[static_cast<std::size_t>(task)];
-    for (std::size_t k = 0; k < trees.size(); ++k) {
-      if (task == self) {
-        terms.push_back({trees[k], own_[k] + begin * element_bytes_});
-        continue;
+  // Contributions to a chunk: from every task to every owner.
+  const auto contribute = [&](std::size_t chunk) {
+    terms.clear();
+    std::byte* next = theirs.data() + chunk % 2 * others * most;
+    for (int task = 0; task < size; ++task) {
+      for (const Subtree& tree : tasks[static_cast<std::size_t>(task)]) {
+        if (task == self) continue;
+        terms.push_back({tree, next});
+        received.push_back({task, next, slice_bytes(chunk, self)});
+        next += slice_bytes(chunk, self);
       }
-      terms.push_back({trees[k], next});
-      received.push_back({task, next, mine * element_bytes_});
-      next += mine * element_bytes_;
+      for (std::size_t k = 0; k < own_.size() && task != self; ++k) {
+        sent.push_back({task, own_[k] + edge(chunk, task) * element_bytes_, slice_bytes(chunk, task)});
+      }
     }
-    for (std::size_t k = 0; k < own_.size() && task != self; ++k) {
-      sent.push_back({task, own_[k] + edge(task) * element_bytes_, (edge(task + 1) - edge(task)) * element_bytes_});
+    for (std::size_t k = 0; k < own_.size(); ++k) {
+      terms.push_back({tasks[static_cast<std::size_t>(self)][k], own_[k] + edge(chunk, self) * element_bytes_});
     }
-  }
-  ARGOSY_RETURN_IF_ERROR(engine_.exchange(sent, received, tag_));
-  if (mine > 0) combine_terms(std::move(terms), result_ + begin * element_bytes_, mine);
-  sent.clear();
-  received.clear();
-  for (int task = 0; task < size; ++task) {
-    if (task == self) continue;
-    sent.push_back({task, result_ + begin * element_bytes_, mine * element_bytes_});
-    received.push_back({task, result_ + edge(task) * element_bytes_, (edge(task + 1) - edge(task)) * element_bytes_});
+  };
+  contribute(0);
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    ARGOSY_RETURN_IF_ERROR(engine_.exchange(sent, received, tag_));
+    sent.clear();
+    received.clear();
+    std::byte* const mine = result_ + edge(chunk, self) * element_bytes_;
+    if (slice_bytes(chunk, self) > 0) combine_terms(terms, mine, slice_bytes(chunk, self) / element_bytes_);
+    for (int task = 0; task < size; ++task) {
+      if (task == self) continue;
+      sent.push_back({task, mine, slice_bytes(chunk, self)});
+      received.push_back({task, result_ + edge(chunk, task) * element_bytes_, slice_bytes(chunk, task)});
+    }
+    if (chunk + 1 < chunks) contribute(chunk + 1);
   }
   return engine_.exchange(sent, received, tag_);
 }
@@ -308,25 +338,33 @@ void RunOfTensors::spread() {
   }
 }
 
+RunOfTensors::Way RunOfTensors::way() const {
+  std::size_t most = 0;
+  for (const auto& trees : r_.layout->tasks) most = std::max(most, trees.size());
+  if (engine_.size() == 1) return Way::kAlone;
+  if (most * bytes_ <= kFewBytes) return Way::kGathered;
+  if (engine_.all_pairs()) return Way::kOwners;
+  // Of whole numbers every order gives the same bits.
+  const bool any_order = r_.order == CombineOrder::kTree || !is_floating(wire_);
+  return any_order && r_.layout->is_aligned() && !is_16_bit(wire_) ? Way::kHalving : Way::kGathered;
+}
+
 Status RunOfTensors::run() {
   ARGOSY_RETURN_IF_ERROR(find_functions());
   if (elements_ == 0) return ok_status();
+  const Way way_taken = way();
+  borrows_ = end_ - begin_ == 1 && !r_.layout->has_sums() && way_taken != Way::kHalving;
   ARGOSY_RETURN_IF_ERROR(add_own_shards());
-  std::size_t most = 0;
-  for (const auto& trees : r_.layout->tasks) most = std::max(most, trees.size());
-  // Of whole numbers, and of two, every order gives the same bits.
-  const bool any_order = r_.order == CombineOrder::kTree || engine_.size() <= 2 || !is_floating(wire_);
-  const bool halving = any_order && r_.layout->is_aligned() && !is_16_bit(wire_);
-  if (engine_.size() == 1) {
-    std::vector<Term> terms;
-    for (std::size_t k = 0; k < own_.size(); ++k) terms.push_back({r_.layout->tasks[0][k], own_[k]});
-    combine_terms(std::move(terms), result_, elements_);
-  } else if (most * bytes_ <= kFewBytes || (!engine_.all_pairs() && !halving)) {
-    ARGOSY_RETURN_IF_ERROR(gather());
-  } else if (halving) {
-    ARGOSY_RETURN_IF_ERROR(halve());
-  } else {
-    ARGOSY_RETURN_IF_ERROR(own_slices());
+  switch (way_taken) {
+    case Way::kAlone: {
+      std::vector<Term> terms;
+      for (std::size_t k = 0; k < own_.size(); ++k) terms.push_back({r_.layout->tasks[0][k], own_[k]});
+      combine_terms(std::move(terms), result_, elements_);
+      break;
+    }
+    case Way::kGathered: ARGOSY_RETURN_IF_ERROR(gather()); break;
+    case Way::kHalving: ARGOSY_RETURN_IF_ERROR(halve()); break;
+    case Way::kOwners: ARGOSY_RETURN_IF_ERROR(own_slices()); break;
   }
   spread();
   return ok_status();

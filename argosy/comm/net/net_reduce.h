@@ -2,9 +2,9 @@
 //
 //   own shards ──► sums of own subtrees ──► one of three ways ──► mean, rounding ──► every local result
 //
-//   gathered   everyone has everyone's contributions and combines them: few bytes, or a group without all pairs
-//   halving    the engine's all_reduce: contributions that are aligned subtrees, on 2, 4, 8 … tasks
-//   owners     each task combines its slice of all contributions, then the slices are gathered: any other
+//   gathered   everyone has everyone's contributions and combines them: few bytes
+//   owners     each task combines its slice of all contributions, then the slices are gathered: up to 16 tasks
+//   halving    the engine's all_reduce: above, where contributions are aligned subtrees on 32, 64, … tasks; else gathered
 //
 // The bits are those of Communicator's contract on every way: the tree over shards, or the chain over ranks. 16-bit values
 // are combined in float32 and rounded once, at the end.
