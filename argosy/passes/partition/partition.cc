@@ -5,6 +5,7 @@
 #include "argosy/passes/partition/cut_graph.h"
 #include "argosy/passes/partition/dead_values.h"
 #include "argosy/passes/partition/loop_edges.h"
+#include "argosy/passes/partition/loop_entries.h"
 
 namespace argosy {
 
@@ -36,6 +37,7 @@ Result<std::vector<Partition>> partition(StepGraph step, const Placement& placem
   ARGOSY_RETURN_IF_ERROR(check_collectives(placed));
   ARGOSY_RETURN_IF_ERROR(settle_edges(placed));
   ARGOSY_ASSIGN_OR_RETURN(LoopFrames frames, LoopFrames::find(placed));
+  ARGOSY_RETURN_IF_ERROR(check_loop_entries(placed, frames));
   ARGOSY_ASSIGN_OR_RETURN(const ControlLoops loops, add_control_loops(placed, frames));
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<char> mortal, find_mortal(placed.graph(), frames));
   PartitionStats counted;

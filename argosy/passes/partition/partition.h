@@ -54,7 +54,8 @@ std::string task_of_device(const std::string& device);
 // REQUIRES: the placement is of the step's graph. The step's notes go to the first partition. Errors name the node:
 //   INVALID_ARGUMENT "ARG-PART-001"  a variable or handle on one task is used on another
 //                    "ARG-PART-002"  a loop over several tasks without exactly one LoopCond
-//                    "ARG-PART-003"  a collective over several tasks
+//                    "ARG-LOOP-004"  a loop that is entered only after something that leaves it
+//   UNIMPLEMENTED    "ARG-PART-003"  a collective over several tasks
 Result<std::vector<Partition>> partition(StepGraph step, const Placement& placement, const PartitionOptions& options,
                                          PartitionStats* stats = nullptr);
 

@@ -389,6 +389,21 @@ TEST(Partition, ALoopOfOneTaskIsLeftAlone) {
   }
 }
 
+// On one task the executor sees it; several would wait for each other.
+TEST(Partition, ALoopThatWaitsForItselfIsRefused) {
+  std::string text = kLoop;
+  const std::size_t body = text.find("body = Exp"), out = text.find("out = Exit");
+  text.erase(body, out - body);
+  text.replace(text.find("-> out"), 6, R"(later = Neg(out) @B
+    extra = Enter(later) [frame_name="loop", is_constant=true] @A
+    use = Mul(s:1, extra) @A
+    next = NextIteration(use) @A
+    -> later)");
+  const auto parts = cut(text);
+  EXPECT_EQ(parts.status().id(), "ARG-LOOP-004") << parts.status().to_string();
+  EXPECT_NE(parts.status().where().find("Enter"), std::string::npos) << parts.status().where();
+}
+
 TEST(Partition, ALoopWithoutPredicateStaysOnOneTask) {
   std::string text = kLoop;
   text.replace(text.find("cond = LoopCond(less)"), 21, "cond = Identity(less)");

@@ -7,9 +7,9 @@
 //
 // *Blocking instructions* (OpDef::async, no collectives: dequeue, enqueue, IteratorGetNext) are started in order. The
 // first instruction that needs one waits for it, and holds up all later instructions of its device. Let b be a blocking
-// instruction. Let e be an instruction that may release a blocking instruction of this or another step: e is
-// asynchronous too, or is stateful and takes a resource that is no variable, or sends a value to another task. The order
-// is safe when
+// instruction. Let e be an instruction that may release a blocking instruction of this or another step. Such are
+// asynchronous ones, stateful ones that take a resource that is no variable, and those that send a value to another
+// task. The order is safe when
 //
 //   (1) instructions that depend on no blocking instruction come first on every device, and
 //   (2) each e that depends on some blocking instruction is an ancestor or a descendant of every other

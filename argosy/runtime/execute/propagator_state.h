@@ -9,9 +9,9 @@
 //
 // Invariants: (1) A frame is over when all its Enters have fired and nothing of it is outstanding; exits that never
 // fired live are dead then. (2) An entry is ready once. (3) In every iteration that begins, every
-// instruction of the loop becomes ready, live or dead: a Merge waits for Enters in the first one, for NextIterations in
-// others, and a dead NextIteration is told to an iteration that another one begins. So a loop over several tasks sends
-// everything in every iteration. Not thread-safe: EntryQueues has one lock around every call.
+// instruction of the loop becomes ready, live or dead. So a Merge waits for Enters in the first iteration, and for
+// NextIterations in others. A dead NextIteration is told to an iteration that another one begins. Thus a loop over
+// several tasks sends everything in every iteration. Not thread-safe: EntryQueues has one lock around every call.
 #pragma once
 
 #include <cstdint>

@@ -50,6 +50,10 @@ void RemoteRun::fail(const Status& why) {
     MutexLock lock(mutex_);
     Status& kept = is_derived(why) ? derived_ : first_hand_;
     if (kept.ok()) kept = why;
+    // A deadline knows no node: who was at work when it came does.
+    const Status plain = without_derived_mark(why);
+    if (first_hand_.where().empty() && plain.code() == first_hand_.code() && plain.message() == first_hand_.message())
+      first_hand_ = plain;
     if (std::exchange(aborted_, true)) return;
     cause = derived_status(why);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {

@@ -1,6 +1,6 @@
 // SpreadSession: a Session in whose place tests of whole sessions are compiled again (CMakeLists.txt). Its devices are
-// those of two or three tasks (argosy/testing/fake_cluster.h), and before each step every node that has come to the graph,
-// or to one of its functions, is put on one of the tasks at random. All else is the test's own: it expects the same values
+// those of two or three tasks (argosy/testing/fake_cluster.h). Before each step, every node that has come to the graph or
+// to one of its functions is put on one of the tasks at random. All else is the test's own: it expects the same values
 // and errors.
 //
 // ARGOSY_SPREAD=TASKS:SEED; nodes go where their name and the seed say.
