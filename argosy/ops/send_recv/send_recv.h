@@ -3,8 +3,8 @@
 //
 //   task a:  x ─► _Send [tensor_name="edge_3_x"]          task b:  _Recv [tensor_name="edge_3_x"] ─► y
 //
-// Both are run where they are dead, too: a dead value is sent as dead, and received as dead. `_HostSend` and `_HostRecv`
-// are the same here: values travel through the host's memory.
+// A dead value is sent as dead, and what receives it is dead. `_HostSend` and `_HostRecv` are the same here: values
+// travel through the host's memory.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 namespace argosy {
 
 bool is_cut(const PlacedStep& placed, NodeId from, NodeId to) {
-  return placed.task(from) != placed.task(to) && !LoopFrames::is_everywhere(placed.graph(), from);
+  return placed.task(from) != placed.task(to) && !placed.is_everywhere(from);
 }
 
 namespace {
@@ -75,8 +75,8 @@ class ControlLoopBuilder {
     const int device = placed_.host_of(task);
     const int parent = frame(f).parent;
     const std::string name = str_cat("_control_loop/", frame(f).name, "/");
-    const auto put = [&](const char* op, std::vector<Endpoint> inputs, AttrMap attrs, int in,
-                         std::vector<NodeId> controls = {}) -> Result<NodeId> {
+    const auto make = [&](const char* op, std::vector<Endpoint> inputs, AttrMap attrs, int in,
+                          std::vector<NodeId> controls = {}) -> Result<NodeId> {
       ARGOSY_ASSIGN_OR_RETURN(const NodeId id, placed_.add({.name = name + op,
                                                             .op = op,
                                                             .inputs = std::move(inputs),
@@ -91,19 +91,19 @@ class ControlLoopBuilder {
     if (parent != LoopFrames::kRoot) around.push_back(loops_.at({parent, task}));
     const bool everywhere = around.empty();
     ARGOSY_ASSIGN_OR_RETURN(const NodeId start,
-                            put("Const", {}, {{"dtype", DType::kInt32}, {"value", Tensor::scalar(std::int32_t{0})}},
-                                everywhere ? LoopFrames::kNone : parent, std::move(around)));
+                            make("Const", {}, {{"dtype", DType::kInt32}, {"value", Tensor::scalar(std::int32_t{0})}},
+                                 everywhere ? LoopFrames::kNone : parent, std::move(around)));
     const AttrMap type = {{"T", DType::kInt32}};
     AttrMap of_enter = type;
     of_enter.set("frame_name", frame(f).name);
     of_enter.set("is_constant", false);
     of_enter.set("parallel_iterations", frame(f).parallel);
-    ARGOSY_ASSIGN_OR_RETURN(const NodeId enter, put("Enter", {{start, 0}}, std::move(of_enter), parent));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId enter, make("Enter", {{start, 0}}, std::move(of_enter), parent));
     AttrMap of_merge = type;
     of_merge.set("N", std::int64_t{2});
-    ARGOSY_ASSIGN_OR_RETURN(const NodeId merge, put("Merge", {{enter, 0}}, std::move(of_merge), f));
-    ARGOSY_ASSIGN_OR_RETURN(const NodeId choice, put("Switch", {{merge, 0}, {cond, 0}}, type, f));
-    ARGOSY_ASSIGN_OR_RETURN(const NodeId next, put("NextIteration", {{choice, 1}}, type, f));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId merge, make("Merge", {{enter, 0}}, std::move(of_merge), f));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId choice, make("Switch", {{merge, 0}, {cond, 0}}, type, f));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId next, make("NextIteration", {{choice, 1}}, type, f));
     graph.add_input(merge, {next, 0});
     graph.refine_shape({merge, 0}, PartialShape::scalar());
     loops_[{f, task}] = merge;

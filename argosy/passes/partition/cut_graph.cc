@@ -51,7 +51,7 @@ Status CutGraph::add_nodes() {
   ARGOSY_ASSIGN_OR_RETURN(const auto order, whole_.topological_order());
   for (const NodeId id : order) {
     // What is there in every frame goes where somebody reads it.
-    if (!LoopFrames::is_everywhere(whole_, id)) ARGOSY_RETURN_IF_ERROR(copy(id));
+    if (!placed_.is_everywhere(id)) ARGOSY_RETURN_IF_ERROR(copy(id));
   }
   for (Part& part : parts_) {
     for (const auto& [merge, from] : part.open) {
@@ -99,7 +99,7 @@ Status CutGraph::copy(NodeId id) {
 // What the reader takes for `e` in its task's graph. Index -1: a loop's way back, which comes later.
 Result<Endpoint> CutGraph::input(Endpoint e, NodeId reader) {
   const int task = placed_.task(reader);
-  if (LoopFrames::is_everywhere(whole_, e.node)) {
+  if (placed_.is_everywhere(e.node)) {
     ARGOSY_ASSIGN_OR_RETURN(const NodeId here, own_copy(e.node, task));
     return Endpoint{here, e.index};
   }
@@ -113,7 +113,7 @@ Result<Endpoint> CutGraph::input(Endpoint e, NodeId reader) {
 Result<NodeId> CutGraph::control(NodeId from, NodeId waiter) {
   const int task = placed_.task(waiter);
   const Part& part = parts_[static_cast<std::size_t>(task)];
-  if (LoopFrames::is_everywhere(whole_, from)) return NodeId{};
+  if (placed_.is_everywhere(from)) return NodeId{};
   if (placed_.task(from) == task) return part.copies[static_cast<std::size_t>(from.index)];
   return receive_order(from, waiter);
 }
@@ -124,7 +124,7 @@ Result<NodeId> CutGraph::own_copy(NodeId id, int task) {
   NodeId& here = part.copies[static_cast<std::size_t>(id.index)];
   if (here.index >= 0) return here;
   const bool local = placed_.task(id) == task;
-  if (!local && is_handle(id)) {
+  if (!local && placed_.is_handle(id)) {
     return invalid_argument("the handle '", whole_.node(id).name, "' is used on ", placed_.task_name(task),
                             " and is on ", placed_.task_name(placed_.task(id)), ": handles do not cross between tasks")
         .with_id("ARG-PART-001")
@@ -134,11 +134,6 @@ Result<NodeId> CutGraph::own_copy(NodeId id, int task) {
   part.step.graph.set_device(here, placed_.device_name(local ? placed_.device(id) : placed_.host_of(task)));
   part.step.graph.set_colocation(here, Name());
   return here;
-}
-
-bool CutGraph::is_handle(NodeId id) const {
-  const Node& n = whole_.node(id);
-  return n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource;
 }
 
 // --- transfers -------------------------------------------------------------------------------------------------------
@@ -227,8 +222,8 @@ Result<Endpoint> CutGraph::nothing(NodeId from) {
 
 // The node in the graph of the task that is asked for it. Constants and feeds are the own task's.
 Result<std::pair<int, NodeId>> CutGraph::asked_for(NodeId id) {
-  const bool everywhere = LoopFrames::is_everywhere(whole_, id);
-  const int task = everywhere && !is_handle(id) ? 0 : placed_.task(id);
+  const bool everywhere = placed_.is_everywhere(id);
+  const int task = everywhere && !placed_.is_handle(id) ? 0 : placed_.task(id);
   Part& part = parts_[static_cast<std::size_t>(task)];
   part.used = true;
   if (everywhere) ARGOSY_RETURN_IF_ERROR(own_copy(id, task).status());

@@ -40,7 +40,6 @@ class CutGraph {
   Result<Endpoint> input(Endpoint e, NodeId reader);
   Result<NodeId> control(NodeId from, NodeId waiter);
   Result<NodeId> own_copy(NodeId id, int task);
-  bool is_handle(NodeId id) const;
   Result<NodeId> receive(Endpoint e, NodeId reader);
   Result<NodeId> receive_order(NodeId from, NodeId waiter);
   Result<Endpoint> nothing(NodeId from);

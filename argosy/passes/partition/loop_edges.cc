@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "argosy/passes/partition/loop_frames.h"
-
 namespace argosy {
 
 namespace {
@@ -32,7 +30,7 @@ Status read_beside_variable(PlacedStep& placed, NodeId id, int k) {
   std::vector<NodeId> after(n.controls.begin(), n.controls.end());
   // A Merge runs when one of its inputs is there.
   for (const Endpoint e : n.inputs) {
-    if (n.op->flow != Flow::kMerge && e != ref && !LoopFrames::is_everywhere(graph, e.node)) after.push_back(e.node);
+    if (n.op->flow != Flow::kMerge && e != ref && !placed.is_everywhere(e.node)) after.push_back(e.node);
   }
   ARGOSY_ASSIGN_OR_RETURN(const NodeId read, placed.add({.name = str_cat(graph.node(ref.node).name, "/read"),
                                                          .op = "Identity",

@@ -5,15 +5,8 @@
 
 namespace argosy {
 
-bool LoopFrames::is_everywhere(const Graph& graph, NodeId id) {
-  const Node& n = graph.node(id);
-  if (!n.inputs.empty() || n.output_dtypes.size() != 1) return false;
-  if (n.op->name == "_Arg") return true;
-  if (graph.constant({id, 0}) != nullptr) return n.controls.empty();
-  return n.op->stateful && (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
-}
-
-Result<LoopFrames> LoopFrames::find(const Graph& graph) {
+Result<LoopFrames> LoopFrames::find(const PlacedStep& placed) {
+  const Graph& graph = placed.graph();
   LoopFrames all;
   const auto size = static_cast<std::size_t>(graph.size());
   all.frame_of_.assign(size, kNone);
@@ -37,7 +30,7 @@ Result<LoopFrames> LoopFrames::find(const Graph& graph) {
     const Node& n = graph.node(id);
     const auto i = static_cast<std::size_t>(id.index);
     known[i] = 1;
-    if (is_everywhere(graph, id)) continue;
+    if (placed.is_everywhere(id)) continue;
     int frame = kNone;
     const auto takes = [&](NodeId from) -> Status {
       if (known[static_cast<std::size_t>(from.index)] == 0) return ok_status();  // a loop's way back

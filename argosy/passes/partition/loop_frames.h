@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/graph/graph.h"
+#include "argosy/passes/partition/placed_step.h"
 
 namespace argosy {
 
@@ -22,11 +22,8 @@ class LoopFrames {
     int conds = 0;               // how many it has
   };
 
-  // INVALID_ARGUMENT "ARG-LOOP-002", "ARG-LOOP-003" as compilation would say.
-  static Result<LoopFrames> find(const Graph& graph);
-
-  // Is it a constant, a feed or a handle, which no instruction computes?
-  static bool is_everywhere(const Graph& graph, NodeId id);
+  // INVALID_ARGUMENT "ARG-LOOP-001", "ARG-LOOP-002" as compilation would say.
+  static Result<LoopFrames> find(const PlacedStep& placed);
 
   const std::vector<Frame>& frames() const { return frames_; }  // parents come before their children
   // Of a node: an Enter runs in the outer frame, an Exit in the inner one.

@@ -35,7 +35,7 @@ Result<std::vector<Partition>> partition(StepGraph step, const Placement& placem
   std::vector<std::string> notes = std::move(placed.step.notes);
   ARGOSY_RETURN_IF_ERROR(check_collectives(placed));
   ARGOSY_RETURN_IF_ERROR(settle_edges(placed));
-  ARGOSY_ASSIGN_OR_RETURN(LoopFrames frames, LoopFrames::find(placed.graph()));
+  ARGOSY_ASSIGN_OR_RETURN(LoopFrames frames, LoopFrames::find(placed));
   ARGOSY_ASSIGN_OR_RETURN(const ControlLoops loops, add_control_loops(placed, frames));
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<char> mortal, find_mortal(placed.graph(), frames));
   PartitionStats counted;

@@ -12,6 +12,8 @@ PlacedStep::PlacedStep(StepGraph whole, const Placement& placement, const std::s
     : step(std::move(whole)), device_(placement.device), device_names_(placement.device_name) {
   task_names_.push_back(task_of_device(own_device));
   hosts_.push_back(0);
+  is_feed_.assign(static_cast<std::size_t>(graph().size()), 0);
+  for (const NodeId feed : step.feeds) is_feed_[static_cast<std::size_t>(feed.index)] = 1;
   for (const std::string& device : device_names_) {
     const std::string task = task_of_device(device);
     const auto found = std::find(task_names_.begin(), task_names_.end(), task);
@@ -24,6 +26,20 @@ PlacedStep::PlacedStep(StepGraph whole, const Placement& placement, const std::s
     }
     task_of_device_.push_back(number);
   }
+}
+
+bool PlacedStep::is_handle(NodeId id) const {
+  const Node& n = graph().node(id);
+  return n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource;
+}
+
+bool PlacedStep::is_everywhere(NodeId id) const {
+  const Node& n = graph().node(id);
+  if (!n.inputs.empty() || n.output_dtypes.size() != 1) return false;
+  const auto i = static_cast<std::size_t>(id.index);
+  if (i < is_feed_.size() && is_feed_[i] != 0) return true;
+  if (graph().constant({id, 0}) != nullptr) return n.controls.empty();
+  return n.op->stateful && is_handle(id);
 }
 
 Result<NodeId> PlacedStep::add(NodeSpec spec, int device) {

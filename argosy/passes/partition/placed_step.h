@@ -26,6 +26,10 @@ class PlacedStep {
   int task(NodeId id) const { return task_of_device_[static_cast<std::size_t>(device(id))]; }
   const std::string& device_name(int device) const { return device_names_[static_cast<std::size_t>(device)]; }
   void move(NodeId id, int device) { device_[static_cast<std::size_t>(id.index)] = device; }
+  // Is it a constant, a feed or a handle, which no instruction computes, and which is there in every frame of loops?
+  bool is_everywhere(NodeId id) const;
+  // Of such a node: is it a handle?
+  bool is_handle(NodeId id) const;
   // Adds a node on this device. Its name is made unique, its attributes are complete.
   Result<NodeId> add(NodeSpec spec, int device);
   // A copy of a node, on this device, with these inputs.
@@ -33,6 +37,7 @@ class PlacedStep {
 
  private:
   std::vector<int> device_;                // by node
+  std::vector<char> is_feed_;              // by node, as far as it goes
   std::vector<std::string> device_names_;  // by device
   std::vector<int> task_of_device_;        // by device
   std::vector<std::string> task_names_;    // by task

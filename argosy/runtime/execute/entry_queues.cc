@@ -90,7 +90,7 @@ bool EntryQueues::take_next(int d, RunningEntry& running) {
   const Instruction& instruction = step_.instructions[running.entry.instruction];
   const bool dead = running.entry.dead;
   const bool transfers = instruction.sends || instruction.receives;
-  running.runs = error_.ok() && (!dead || transfers);
+  running.runs = error_.ok() && (!dead || instruction.sends);
   if (transfers) running.place = PropagatorState::place_of(running.entry);
   try {
     if (running.runs && dead) running.inputs.assign(static_cast<std::size_t>(instruction.num_inputs), Tensor());

@@ -20,7 +20,7 @@ namespace argosy {
 // What one running entry needs until it is done. Each thread keeps one and uses its memory again.
 struct RunningEntry {
   PropagatorState::Entry entry;
-  bool runs = false;                  // neither dead, unless it sends or receives, nor in a run that has failed
+  bool runs = false;                  // neither dead, unless it sends, nor in a run that has failed
   FrameIteration place;               // of what sends or receives
   std::unique_ptr<StepContext> step;  // of an entry in a loop of a step over several tasks; null: the run's
   Status refused;                     // its inputs could not be taken

@@ -25,7 +25,9 @@ struct PropagatorState::Frame {
   std::int64_t newest = -1;
   std::vector<std::pair<std::int32_t, Tensor>> invariants;  // (Enter instruction, value; invalid = dead)
   std::vector<std::pair<std::int32_t, Tensor>> held_back;   // NextIterations waiting for room
-  std::vector<char> exited;                                 // by position in Frame::exits: fired live
+  std::vector<std::pair<std::int32_t, std::int64_t>>
+      dead_nexts;            // NextIterations that are dead, and of which iteration
+  std::vector<char> exited;  // by position in Frame::exits: fired live
 };
 
 }  // namespace argosy

@@ -62,7 +62,7 @@ void PropagatorState::start_iteration(Frame& frame, std::int64_t number) {
   }
   it.pending.resize(info.instructions.size());
   for (std::size_t i = 0; i < info.instructions.size(); ++i)
-    it.pending[i] = step_.dataflow.pending[info.instructions[i]];
+    it.pending[i] = first_pending(info.instructions[i], number);
   it.dead.assign(info.instructions.size(), 0);
   it.live.assign(info.instructions.size(), 0);
   it.started.assign(info.instructions.size(), 0);
@@ -72,6 +72,22 @@ void PropagatorState::start_iteration(Frame& frame, std::int64_t number) {
     for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction])
       deliver(frame, number, e, value, !value.valid());
   }
+  for (const auto& [instruction, of_number] : frame.dead_nexts) {
+    if (of_number != number) continue;
+    for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction])
+      deliver(frame, number, e, Tensor(), true);
+  }
+  frame.dead_nexts.clear();
+}
+
+// The next iteration may begin later, by another value.
+void PropagatorState::dead_next(Frame& frame, std::int64_t iteration, std::int32_t instruction) {
+  if (!frame.iterations.contains(iteration + 1)) {
+    frame.dead_nexts.emplace_back(instruction, iteration + 1);
+    return;
+  }
+  for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction])
+    deliver(frame, iteration + 1, e, Tensor(), true);
 }
 
 void PropagatorState::next_iteration(Frame& frame, std::int64_t iteration, std::int32_t instruction,

@@ -12,14 +12,19 @@ PropagatorState::PropagatorState(const Step& step, RunState& state)
       is_constant_(step.slots.size(), 0),
       is_fetched_(step.slots.size(), 0),
       data_inputs_(step.instructions.size(), 0),
+      back_inputs_(step.instructions.size(), 0),
       root_(std::make_unique<Frame>()) {
   for (const auto& [slot, value] : step.constants) is_constant_[slot] = 1;
   for (const std::int32_t slot : step.feed_slots) is_constant_[slot] = 1;
   for (const std::int32_t slot : step.fetch_slots) {
     if (slot >= 0) is_fetched_[slot] = 1;
   }
-  for (const auto& edges : step.dataflow.successors) {
-    for (const DataflowGraph::Edge& e : edges) data_inputs_[e.instruction] += e.output >= 0 ? 1 : 0;
+  for (std::size_t i = 0; i < step.instructions.size(); ++i) {
+    const bool back = step.instructions[i].flow == Flow::kNextIteration;
+    for (const DataflowGraph::Edge& e : step.dataflow.successors[i]) {
+      data_inputs_[e.instruction] += e.output >= 0 ? 1 : 0;
+      back_inputs_[e.instruction] += e.output >= 0 && back ? 1 : 0;
+    }
   }
 }
 
@@ -85,8 +90,8 @@ void PropagatorState::propagate(const Entry& entry, const std::vector<Tensor>& o
   switch (instruction.flow) {
     case Flow::kEnter: return enter(entry, entry.dead ? Tensor() : outputs[0]);
     case Flow::kNextIteration:
-      if (!entry.dead) next_iteration(*frame, entry.iteration, entry.instruction, outputs[0]);
-      return;
+      if (entry.dead) return dead_next(*frame, entry.iteration, entry.instruction);
+      return next_iteration(*frame, entry.iteration, entry.instruction, outputs[0]);
     case Flow::kExit: {
       if (entry.dead) return;  // told when the frame is over
       const auto& exits = step_.dataflow.frames[frame->id].exits;
@@ -126,7 +131,7 @@ void PropagatorState::deliver(Frame& frame, std::int64_t iteration, const Datafl
     if (!control && dead) ++it.dead[local];
     // Loops feed a Merge once per iteration, so "all inputs came" is not to be waited for: one live input is enough.
     const bool constants = merge_has_constant(to);
-    if (controls_pending(it, e.instruction) == 0 && (it.live[local] || constants))
+    if (controls_pending(it, e.instruction, iteration) == 0 && (it.live[local] || constants))
       return make_ready({e.instruction, &frame, iteration, false});
     if (it.pending[local] == 0) make_ready({e.instruction, &frame, iteration, true});
     return;
@@ -146,11 +151,18 @@ bool PropagatorState::merge_has_constant(const Instruction& merge) const {
   return false;
 }
 
+// What an instruction waits for when its iteration begins.
+int PropagatorState::first_pending(std::int32_t instruction, std::int64_t iteration) const {
+  const int pending = step_.dataflow.pending[instruction], back = back_inputs_[instruction];
+  if (back == 0 || step_.instructions[instruction].flow != Flow::kMerge) return pending;
+  return pending - (iteration == 0 ? back : data_inputs_[instruction] - back);
+}
+
 // Control edges into a Merge still to come. Few: counted when asked.
-int PropagatorState::controls_pending(const Iteration& it, std::int32_t instruction) const {
+int PropagatorState::controls_pending(const Iteration& it, std::int32_t instruction, std::int64_t iteration) const {
   const std::int32_t local = step_.dataflow.local_of[instruction];
   const int data = data_inputs_[instruction];
-  const int arrived = step_.dataflow.pending[instruction] - it.pending[local];
+  const int arrived = first_pending(instruction, iteration) - it.pending[local];
   const int data_arrived = std::min(data, it.dead[local] + (it.live[local] ? 1 : 0));
   const int controls = step_.dataflow.pending[instruction] - data;
   return controls - std::max(0, arrived - data_arrived);

@@ -8,7 +8,10 @@
 //   entry      an instruction in one iteration of one frame.
 //
 // Invariants: (1) A frame is over when all its Enters have fired and nothing of it is outstanding; exits that never
-// fired live are dead then. (2) An entry is ready once. Not thread-safe: EntryQueues has one lock around every call.
+// fired live are dead then. (2) An entry is ready once. (3) In every iteration that begins, every
+// instruction of the loop becomes ready, live or dead: a Merge waits for Enters in the first one, for NextIterations in
+// others, and a dead NextIteration is told to an iteration that another one begins. So a loop over several tasks sends
+// everything in every iteration. Not thread-safe: EntryQueues has one lock around every call.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +44,7 @@ class PropagatorState {
   // Makes ready whatever waits for nothing.
   void start();
   // Entries that became ready since the last call. Each is to be finished once, dead ones without running, but for those
-  // that send and receive.
+  // that send.
   void take_ready(std::vector<Entry>& ready) {
     ready.clear();
     ready.swap(ready_);
@@ -69,13 +72,15 @@ class PropagatorState {
   void deliver(Frame& frame, std::int64_t iteration, const DataflowGraph::Edge& e, const Tensor& value,
                bool dead_control);
   bool merge_has_constant(const Instruction& merge) const;
-  int controls_pending(const Iteration& it, std::int32_t instruction) const;
+  int first_pending(std::int32_t instruction, std::int64_t iteration) const;
+  int controls_pending(const Iteration& it, std::int32_t instruction, std::int64_t iteration) const;
 
   // propagator_frames.cc
   void enter(const Entry& entry, const Tensor& value);
   Frame& child_frame(const Entry& entry, std::int32_t id);
   void start_iteration(Frame& frame, std::int64_t number);
   void next_iteration(Frame& frame, std::int64_t iteration, std::int32_t instruction, const Tensor& value);
+  void dead_next(Frame& frame, std::int64_t iteration, std::int32_t instruction);
   void leave(Frame& frame, std::int64_t iteration);
   void end_frame(Frame& frame);
 
@@ -84,6 +89,7 @@ class PropagatorState {
   std::vector<char> is_constant_;  // by slot: there from the start
   std::vector<char> is_fetched_;   // by slot
   std::vector<int> data_inputs_;   // by instruction: data edges into it
+  std::vector<int> back_inputs_;   // by instruction: those from NextIteration
   std::unique_ptr<Frame> root_;
   // By the frame and iteration that an Enter is in, and the frame that it enters.
   std::map<std::tuple<Frame*, std::int64_t, std::int32_t>, std::unique_ptr<Frame>> frames_;

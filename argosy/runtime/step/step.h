@@ -50,7 +50,7 @@ struct Instruction {
   bool may_be_dead : 1 = false;  // InstructionMeta::dead_flags tell whether it is
   bool updates : 1 = false;      // takes a reference or a handle: what it may write outlives the run
   bool sends : 1 = false;        // a value to another task, or the word that it is dead: it runs dead, too
-  bool receives : 1 = false;     // a value of another task, which may be dead: so does this
+  bool receives : 1 = false;     // a value of another task, or the word that it is dead
 };
 
 struct SlotSpec {

@@ -342,17 +342,20 @@ TEST_F(Failing, AGraphThatDoesNotCompileThereIsAnError) {
   expect_usable(session);
 }
 
-// A loop variable that is dead: on one task the step ends without it, over several the receiver is told.
-TEST_F(TwoTasks, NobodyWaitsForWhatIsNeverSent) {
+// A loop variable that is dead from the second iteration on: it is sent as dead in all of them.
+TEST_F(TwoTasks, NobodyWaitsForADeadLoopVariable) {
   const Value never = constant(g, Tensor::scalar(false));
   const Value start = placeholder(g, DType::kFloat32, {}, "x");
   const DataflowLoop l(g, start, [&](const Value& v) { return switch_value(v, DataflowLoop::enter(g, never)).second; });
   const auto scope = g.device("/job:ps");
   const Value elsewhere = neg(l.merged);
   Session session(g, cluster.options());
-  const auto out =
-      session.run({{start, Tensor::scalar(1.0f)}}, {}, {elsewhere.control()}, {.timeout = std::chrono::seconds(20)});
-  EXPECT_EQ(out.status().id(), "ARG-SEND-003") << out.status().to_string();
+  for (int i = 0; i < 20; ++i) {
+    const auto out =
+        session.run({{start, Tensor::scalar(1.0f)}}, {}, {elsewhere.control()}, {.timeout = std::chrono::seconds(20)});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+  }
+  EXPECT_EQ(cluster.steps_under_way(), 0u);
 }
 
 TEST_F(TwoTasks, ManyRunsAtOnce) {
