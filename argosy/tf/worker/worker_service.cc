@@ -149,7 +149,7 @@ std::vector<RpcMethod> WorkerService::methods() {
     add_reply(collective,
               unimplemented(collective, ": collectives between TensorFlow's tasks and this one are not there")
                   .with_id("ARG-CLUSTER-013")
-                  .with_hint("parameter servers, or argosy launch"));
+                  .with_hint("parameter servers"));
   }
   return methods;
 }
