@@ -1,5 +1,5 @@
-// PartialStepRuns: steps that a client runs in several calls: the first RunGraph starts the step, which goes on between
-// the calls; each brings values and takes some away; the last waits for its end. Thread-safe.
+// PartialStepRuns: steps that a client runs in several calls. The first RunGraph starts the step, which goes on between
+// the calls. Each call brings values and takes some away; the last waits for the end. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -149,7 +149,7 @@ std::vector<RpcMethod> WorkerService::methods() {
     add_reply(collective,
               unimplemented(collective, ": collectives between TensorFlow's tasks and this one are not there")
                   .with_id("ARG-CLUSTER-013")
-                  .with_hint("parameter servers, or argosy launch"));
+                  .with_hint("parameter servers"));
   }
   return methods;
 }
@@ -253,8 +253,14 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
   const std::shared_ptr<TaskRendezvous> step = steps_.find(id);
   for (const RunGraphRequest::Send& send : request.sends) {
     ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(send.key));
+    ARGOSY_RETURN_IF_ERROR(check_sender(key));
     ARGOSY_ASSIGN_OR_RETURN(Tensor value, read_tensor(send.tensor, task_wire()));
     ARGOSY_RETURN_IF_ERROR(step->send(key, std::move(value), false));
+  }
+  std::vector<RendezvousKey> receives;
+  for (const std::string_view text : request.receives) {
+    ARGOSY_ASSIGN_OR_RETURN(receives.emplace_back(), RendezvousKey::parse(text));
+    ARGOSY_RETURN_IF_ERROR(check_sender(receives.back()));
   }
   context.expect_duration(-1);
   Cancellation::Token token = 0;
@@ -275,10 +281,9 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
     status = session->graphs().run(run).status();
   }
   WireWriter response;
-  for (std::size_t i = 0; status.ok() && i < request.receives.size(); ++i) {
+  for (std::size_t i = 0; status.ok() && i < receives.size(); ++i) {
     status = [&]() -> Status {
-      ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(request.receives[i]));
-      ARGOSY_ASSIGN_OR_RETURN(const Tensor value, take(*step, key));
+      ARGOSY_ASSIGN_OR_RETURN(const Tensor value, take(*step, receives[i]));
       return add_received(request.receives[i], value, response);
     }();
   }

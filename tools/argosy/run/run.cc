@@ -12,8 +12,8 @@
 #include "tools/argosy/cli/device_flags.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/run/run_child.h"
-#include "tools/argosy/run/run_hook.h"
 #include "tools/argosy/run/run_cluster.h"
+#include "tools/argosy/run/run_hook.h"
 #include "tools/argosy/run/run_verdict.h"
 
 namespace argosy::cli {
@@ -57,8 +57,9 @@ Result<int> run(const Options& options, Console& console) {
   if (task) ARGOSY_RETURN_IF_ERROR(listen_as(*task, -1, "", options.cluster, wanted));
   ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
   const std::int64_t start = now_nanos();
-  ARGOSY_ASSIGN_OR_RETURN(const int code, run_child(options.program, hook.environment("grpc://" + server->address(),
-                                                                               server_environment(task, options.devices))));
+  ARGOSY_ASSIGN_OR_RETURN(const int code,
+                          run_child(options.program, hook.environment("grpc://" + server->address(),
+                                                                      server_environment(task, options.devices))));
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
   const bool stopped = stopped_in_time(*server);
   const RunReport report{

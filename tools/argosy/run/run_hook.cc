@@ -44,8 +44,7 @@ void RunHook::remove() const {
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
-std::vector<std::string> RunHook::environment(const std::string& target,
-                                              const std::vector<std::string>& more) const {
+std::vector<std::string> RunHook::environment(const std::string& target, const std::vector<std::string>& more) const {
   std::vector<std::string> list;
   std::string path = folder_, tunables = kHugePages;
   for (char** entry = environ; *entry != nullptr; ++entry) {

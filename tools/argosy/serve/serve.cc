@@ -112,13 +112,9 @@ void define_serve(Command& program) {
   auto& options = serve.own<Options>();
   tf::SessionServerOptions& server = options.server;
   serve
-      .option("--port N", options.port,
-              "where to listen; 0: any free port (default: 2222, or the task's in the cluster)",
-              {.least = -1, .most = 65535})
-      .option(
-          "--host H", options.host,
-          "address to listen at; others than localhost need certificates or a list of networks (default: localhost, "
-          "or the task's in the cluster)");
+      .option("--port N", options.port, "where to listen; 0: any free port; default 2222, or the cluster's",
+              {.least = 0, .most = 65535})
+      .option("--host H", options.host, "address to listen at; default localhost, or the cluster's");
   add_cluster_flags(serve, options.cluster);
   add_device_flags(serve, server.devices);
   serve

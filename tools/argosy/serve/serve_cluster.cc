@@ -21,13 +21,10 @@ Status not_there(const TaskName& task, const ClusterSpec& cluster) {
 }  // namespace
 
 void add_cluster_flags(Command& command, ClusterFlags& flags) {
-  command
-      .option("--cluster JSON", flags.cluster,
-              "the cluster that this is a task of: its jobs, tasks and addresses, or @FILE (default: $TF_CONFIG's)")
-      .option("--job J", flags.job, "the job of this task")
-      .option("--task N", flags.task, "its number in the job", {.least = 0, .most = 1e9})
-      .option("--insecure-cluster NET", flags.insecure,
-              "a network (10.0.0.0/8) whose tasks and clients are let in without certificate; may be repeated");
+  command.option("--cluster JSON", flags.cluster, "jobs, tasks and addresses, or @FILE; default $TF_CONFIG's")
+      .option("--job J", flags.job, "the job of this task in the cluster")
+      .option("--task N", flags.task, "its number in the job; default 0", {.least = 0, .most = 1e9})
+      .option("--insecure-cluster NET", flags.insecure, "let tasks and clients of NET in without certificate");
 }
 
 Result<std::optional<tf::ClusterTask>> cluster_task(const ClusterFlags& flags) {

@@ -24,8 +24,8 @@
 
 namespace argosy::tf {
 
-// This server as one task of a cluster: its devices are named after it, the port also serves TensorFlow's WorkerService,
-// and sessions of its clients may place nodes on the devices of all tasks.
+// This server as one task of a cluster. Its devices are named after it, and its port also serves TensorFlow's
+// WorkerService. Sessions of its clients may place nodes on the devices of all tasks.
 struct ClusterTask {
   ClusterSpec cluster;
   TaskName task;  // this one
