@@ -4,6 +4,7 @@
 
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/ops/send_recv/pack_values.h"
 #include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
@@ -70,6 +71,7 @@ static void add_send_recv_ops(OpRegistry& ops) {
 
 void define_send_recv(OpRegistry& ops) {
   with_sharding(ops, add_send_recv_ops, {}, "once: it meets one other task of the step");
+  define_pack_values(ops);
 }
 
 Transfer transfer_of(const OpDef& op) {

@@ -1,6 +1,7 @@
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/op/kernel/rendezvous.h"
 #include "argosy/op/kernel/step_context.h"
+#include "argosy/ops/send_recv/pack_values.h"
 #include "argosy/ops/send_recv/send_recv.h"
 
 namespace argosy {
@@ -87,6 +88,7 @@ class Receive final : public AsyncKernel {
 void add_kernels_cpu_send_recv(KernelRegistry& kernels) {
   for (const char* op : {"_Send", "_HostSend"}) kernels.add(op, "cpu", Send::make);
   for (const char* op : {"_Recv", "_HostRecv"}) kernels.add(op, "cpu", Receive::make);
+  add_kernels_pack_values(kernels);
 }
 
 }  // namespace argosy

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/small_vector.h"
+#include "argosy/ops/send_recv/pack_values.h"
 #include "argosy/passes/partition/dead_values.h"
 
 namespace argosy {
@@ -28,7 +29,14 @@ Result<std::vector<Partition>> CutGraph::run(PartitionStats& stats) {
       if (is_cut(placed_, e.node, NodeId{i})) value_crossings_.insert({e.node, e.index, placed_.task(NodeId{i})});
     }
   }
+  std::function<bool(int)> packs;
+  if (options_.packs) {
+    packs = [this](int task) { return options_.packs(placed_.device_name(placed_.host_of(task))); };
+  }
+  ARGOSY_ASSIGN_OR_RETURN(packed_, PackedTransfers::find(placed_, frames_, mortal_, value_crossings_, packs));
+  unpacked_.resize(packed_.messages().size());
   ARGOSY_RETURN_IF_ERROR(add_nodes());
+  ARGOSY_RETURN_IF_ERROR(send_packed());
   ARGOSY_RETURN_IF_ERROR(add_ends());
   std::vector<Partition> partitions;
   for (int t = 0; t < placed_.tasks(); ++t) {
@@ -105,8 +113,7 @@ Result<Endpoint> CutGraph::input(Endpoint e, NodeId reader) {
   }
   if (placed_.task(e.node) == task)
     return Endpoint{parts_[static_cast<std::size_t>(task)].copies[static_cast<std::size_t>(e.node.index)], e.index};
-  ARGOSY_ASSIGN_OR_RETURN(const NodeId received, receive(e, reader));
-  return Endpoint{received, 0};
+  return receive(e, reader);
 }
 
 // Index -1: there is nothing to wait for.
@@ -144,11 +151,25 @@ std::string CutGraph::transfer_name(NodeId from) {
   return name;
 }
 
-// The node that receives `e`, in the graph of the reader's task.
-Result<NodeId> CutGraph::receive(Endpoint e, NodeId reader) {
+Result<TransferEnds> CutGraph::ends_of(int from, int to, std::string name, bool never_dead) {
+  TransferEnds ends{.name = std::move(name),
+                    .send_device = placed_.device_name(placed_.host_of(from)),
+                    .send_incarnation = 0,
+                    .receive_device = placed_.device_name(placed_.host_of(to)),
+                    .never_dead = never_dead};
+  if (options_.incarnation) ends.send_incarnation = options_.incarnation(ends.send_device);
+  return ends;
+}
+
+// What receives `e`, in the graph of the reader's task.
+Result<Endpoint> CutGraph::receive(Endpoint e, NodeId reader) {
   const int from = placed_.task(e.node), to = placed_.task(reader);
-  NodeId& received = received_[{e.node, e.index, to}];
-  if (received.index >= 0) return received;
+  Endpoint& received = received_[{e.node, e.index, to}];
+  if (received.node.index >= 0) return received;
+  if (const auto [message, place] = packed_.place_of({e.node, e.index, to}); message >= 0) {
+    ARGOSY_ASSIGN_OR_RETURN(received, receive_packed(message, place));
+    return received;
+  }
   Endpoint value;
   if (e.index == Value::kControl) {
     ARGOSY_ASSIGN_OR_RETURN(value, nothing(e.node));
@@ -157,35 +178,75 @@ Result<NodeId> CutGraph::receive(Endpoint e, NodeId reader) {
     value = {parts_[static_cast<std::size_t>(from)].copies[static_cast<std::size_t>(e.node.index)], e.index};
     ++stats_.values;
   }
+  ++stats_.messages;
   Graph& sender = parts_[static_cast<std::size_t>(from)].step.graph;
   Graph& receiver = parts_[static_cast<std::size_t>(to)].step.graph;
-  TransferEnds ends{.name = transfer_name(e.node),
-                    .send_device = placed_.device_name(placed_.host_of(from)),
-                    .send_incarnation = 0,
-                    .receive_device = placed_.device_name(placed_.host_of(to)),
-                    .never_dead = !may_be_dead(whole_, mortal_, e)};
-  if (options_.incarnation) ends.send_incarnation = options_.incarnation(ends.send_device);
+  ARGOSY_ASSIGN_OR_RETURN(const TransferEnds ends,
+                          ends_of(from, to, transfer_name(e.node), !may_be_dead(whole_, mortal_, e)));
   ARGOSY_ASSIGN_OR_RETURN(const NodeId sent, add_send(sender, value, ends));
   parts_[static_cast<std::size_t>(from)].step.targets.push_back(sent);
-  ARGOSY_ASSIGN_OR_RETURN(received, add_receive(receiver, sender.dtype(value), sender.shape(value), ends));
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId node, add_receive(receiver, sender.dtype(value), sender.shape(value), ends));
+  received = {node, 0};
   if (const int frame = frames_.of_outputs(whole_, e.node); frame > LoopFrames::kRoot)
-    anchored_.emplace_back(to, received, loops_.at({frame, to}));
+    anchored_.emplace_back(to, node, loops_.at({frame, to}));
   return received;
+}
+
+// A value of a message. What packs it comes when all values are there (send_packed).
+Result<Endpoint> CutGraph::receive_packed(int message, int place) {
+  const PackedTransfers::Message& m = packed_.messages()[static_cast<std::size_t>(message)];
+  auto& [unpack, ends] = unpacked_[static_cast<std::size_t>(message)];
+  if (unpack.index < 0) {
+    ARGOSY_ASSIGN_OR_RETURN(ends, ends_of(m.from, m.to, transfer_name(m.values[0].node), true));
+    Graph& receiver = parts_[static_cast<std::size_t>(m.to)].step.graph;
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId received, add_receive(receiver, DType::kUint8, PartialShape({-1}), ends));
+    std::vector<DType> dtypes;
+    std::vector<PartialShape> shapes;
+    for (const Endpoint e : m.values) {
+      dtypes.push_back(whole_.dtype(e));
+      shapes.push_back(whole_.shape(e));
+    }
+    ARGOSY_ASSIGN_OR_RETURN(unpack, add_unpack(receiver, ends.name + "/unpack", {received, 0}, std::move(dtypes),
+                                               std::move(shapes), ends.receive_device));
+    stats_.values += static_cast<int>(m.values.size());
+    ++stats_.messages;
+  }
+  return Endpoint{unpack, place};
+}
+
+Status CutGraph::send_packed() {
+  for (std::size_t i = 0; i < unpacked_.size(); ++i) {
+    const auto& [unpack, ends] = unpacked_[i];
+    const PackedTransfers::Message& m = packed_.messages()[i];
+    if (unpack.index < 0) continue;
+    Part& sender = parts_[static_cast<std::size_t>(m.from)];
+    std::vector<Endpoint> values;
+    for (const Endpoint e : m.values)
+      values.push_back({sender.copies[static_cast<std::size_t>(e.node.index)], e.index});
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId packed,
+                            add_pack(sender.step.graph, ends.name + "/pack", values, ends.send_device));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId sent, add_send(sender.step.graph, {packed, 0}, ends));
+    sender.step.targets.push_back(sent);
+  }
+  return ok_status();
 }
 
 // Who waits for `from` on another task waits for this: dead when it is.
 Result<NodeId> CutGraph::receive_order(NodeId from, NodeId waiter) {
   const int task = placed_.task(waiter);
   const Endpoint value = any_value_crossing(from, task);
-  ARGOSY_ASSIGN_OR_RETURN(const NodeId received, receive(value, waiter));
+  ARGOSY_ASSIGN_OR_RETURN(const Endpoint received, receive(value, waiter));
   // Not the receiving node itself: TensorFlow's runs live and gives a dead value.
   Graph& graph = parts_[static_cast<std::size_t>(task)].step.graph;
-  const std::string name = str_cat(graph.node(received).attrs.get_string("tensor_name"), "/order");
+  // An attribute of a receive names its transfer; a value of a message is named by its place.
+  const auto* const transfer = graph.node(received.node).attrs.find_as<std::string>("tensor_name");
+  const std::string name = transfer != nullptr ? *transfer + "/order"
+                                               : str_cat(graph.node(received.node).name, "_", received.index, "/order");
   if (const auto there = graph.find(name)) return *there;
   return graph.add_node({.name = name,
                          .op = "Identity",
-                         .inputs = {{received, 0}},
-                         .attrs = {{"T", graph.dtype({received, 0})}},
+                         .inputs = {received},
+                         .attrs = {{"T", graph.dtype(received)}},
                          .device = placed_.device_name(placed_.host_of(task))});
 }
 

@@ -11,6 +11,7 @@
 
 #include "argosy/ops/send_recv/send_recv.h"
 #include "argosy/passes/partition/control_loops.h"
+#include "argosy/passes/partition/packed_transfers.h"
 #include "argosy/passes/partition/partition.h"
 
 namespace argosy {
@@ -40,7 +41,10 @@ class CutGraph {
   Result<Endpoint> input(Endpoint e, NodeId reader);
   Result<NodeId> control(NodeId from, NodeId waiter);
   Result<NodeId> own_copy(NodeId id, int task);
-  Result<NodeId> receive(Endpoint e, NodeId reader);
+  Result<Endpoint> receive(Endpoint e, NodeId reader);
+  Result<Endpoint> receive_packed(int message, int place);
+  Result<TransferEnds> ends_of(int from, int to, std::string name, bool never_dead);
+  Status send_packed();
   Result<NodeId> receive_order(NodeId from, NodeId waiter);
   Result<Endpoint> nothing(NodeId from);
   Result<std::pair<int, NodeId>> asked_for(NodeId id);
@@ -55,10 +59,13 @@ class CutGraph {
   const std::vector<char>& mortal_;
   const PartitionOptions& options_;
   PartitionStats stats_;
-  std::vector<Part> parts_;              // by task
-  std::set<Crossing> value_crossings_;   // those there are to be
-  std::map<Crossing, NodeId> received_;  // -> the receiving node, or who stands for an order, in the receiver's graph
-  std::map<NodeId, NodeId> nothings_;    // source of an order -> the empty constant after it, in the sender's graph
+  std::vector<Part> parts_;                // by task
+  std::set<Crossing> value_crossings_;     // those there are to be
+  std::map<Crossing, Endpoint> received_;  // -> what is received, in the receiver's graph
+  PackedTransfers packed_;
+  // By message: the node that unpacks it in the receiver's graph, index -1: not yet; and the ends of its transfer.
+  std::vector<std::pair<NodeId, TransferEnds>> unpacked_;
+  std::map<NodeId, NodeId> nothings_;  // source of an order -> the empty constant after it, in the sender's graph
   // Receives in loops, and the Merge of the whole that starts them: linked when all nodes are there.
   std::vector<std::tuple<int, NodeId, NodeId>> anchored_;
   int next_transfer_ = 0;

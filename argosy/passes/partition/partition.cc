@@ -44,7 +44,8 @@ Result<std::vector<Partition>> partition(StepGraph step, const Placement& placem
   ARGOSY_ASSIGN_OR_RETURN(auto partitions, CutGraph(placed, frames, loops, mortal, options).run(counted));
   counted.control_loops = static_cast<int>(loops.size());
   notes.push_back(str_cat("partition: ", partitions.size(), " tasks, ", counted.values, " values and ", counted.orders,
-                          " orders cross, ", counted.control_loops, " control loops"));
+                          " orders cross in ", counted.messages, " messages, ", counted.control_loops,
+                          " control loops"));
   partitions[0].step.notes = std::move(notes);
   if (stats != nullptr) *stats = counted;
   return partitions;

@@ -29,6 +29,8 @@ namespace argosy {
 struct PartitionOptions {
   // Of a device, by its full name: a number of its process' life. Null: 0.
   std::function<std::uint64_t(const std::string& device)> incarnation = nullptr;
+  // Has the task of this device the ops that make several small values one message (packed_transfers.h)? Null: no task.
+  std::function<bool(const std::string& device)> packs = nullptr;
   // Full name of a device of the task that starts the step: its partition comes first, and is there even when it is
   // empty. Fetched constants and feeds are its own.
   std::string own_device;
@@ -45,7 +47,7 @@ struct Partition {
 
 // How many transfers there are, for people and tests.
 struct PartitionStats {
-  int values = 0, orders = 0, control_loops = 0;
+  int values = 0, orders = 0, messages = 0, control_loops = 0;  // messages: what carries values and orders
 };
 
 // "/job:ps/replica:0/task:0" of a device's full name.

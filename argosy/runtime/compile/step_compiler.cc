@@ -7,6 +7,7 @@
 #include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/graph/signature.h"
+#include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"
 #include "argosy/runtime/compile/compile.h"
 #include "argosy/runtime/compile/homes.h"
@@ -80,6 +81,7 @@ Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const Placement& p
   auto whole = std::make_shared<PlacementReport>(report_of(step.graph, placement));
   const PartitionOptions options{
       .incarnation = [this](const std::string& device) { return options_.tasks->incarnation(device); },
+      .packs = [this](const std::string& device) { return packs(device); },
       .own_device = placement.device_name[0]};
   ARGOSY_ASSIGN_OR_RETURN(auto parts, partition(std::move(step), placement, options));
   Partition own = std::move(parts[0]);
@@ -102,6 +104,14 @@ Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const Placement& p
                                                                  {.fetch_handles = options_.fetch_handles,
                                                                   .reproducible = options_.reproducible}));
   return compiled;
+}
+
+bool StepCompiler::packs(const std::string& device) const {
+  const OpDef& op = *builtin_ops().find("_UnpackValues");
+  for (const DeviceSpec& spec : options_.tasks->devices()) {
+    if (spec.name.to_string() == device) return options_.tasks->has_kernel(op, spec);
+  }
+  return true;  // this task's own
 }
 
 void StepCompiler::remember_homes(const Graph& graph, const Placement& placement) {

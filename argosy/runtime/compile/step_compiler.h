@@ -42,6 +42,8 @@ class StepCompiler {
  private:
   Result<CompiledStep> make_unguarded(const StepSignature& wanted, bool must_fit);
   Result<CompiledStep> make_parts(StepGraph step, const Placement& placement, bool must_fit);
+  // Does the task of this device know the ops that make several values one message?
+  bool packs(const std::string& device) const;
   PlaceOptions place_options();
   void remember_homes(const Graph& graph, const Placement& placement);
   bool is_async(const std::string& device) const;
