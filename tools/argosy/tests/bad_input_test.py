@@ -135,7 +135,6 @@ BAD = [
     ("serve --cluster {{\"ps\":[\"localhost:1\"]}} --job ps --host 10.0.0.1", 2, ["--host 10.0.0.1 contradicts", "leave out --host"]),
     ("serve --cluster {{\"ps\":[\"203.0.113.7:1\"]}} --job ps", 2, ["certificates", "--insecure-cluster"]),
     ("serve --cluster {{\"ps\":[\"localhost:1\"]}} --job ps --replicate", 2, ["--replicate", "--cluster"]),
-    ("run --cluster {{\"ps\":[\"localhost:1\"]}} --job no -- true", 2, ["has no task /job:no"]),
     ("serve --port 0 --allow-files {s}/none", 3, ["{s}/none"]),
     ("serve --host 203.0.113.7 --port 1 --insecure-tf-clients 10.0.0.0/8", 3, ["203.0.113.7:1"]),
     ("graph import", 2, ["FILE is missing"]),
