@@ -154,6 +154,30 @@ TEST_F(Functional, LoopsReadAndWriteVariables) {
   EXPECT_EQ(run(v.read), 8);
 }
 
+// The predicate does not depend on the loop. In the last iteration, in which the body is dead, no branch runs.
+TEST_F(Functional, ABranchOfALoopRunsOnceAnIteration) {
+  const VariableNode v = variable(graph_, Tensor::scalar(1.0), "v", {.kind = VariableKind::kResource});
+  const Value p = placeholder(graph_, DType::kBool, PartialShape::scalar(), "p");
+  const auto last = while_loop(
+      {constant(graph_, std::int32_t{0})}, [&](const auto& i) { return less(i[0], 3); },
+      [&](const auto& i) {
+        return cond(
+            p,
+            [&] {
+              const Value added = assign_add(v, real(10));
+              return std::vector<Value>{with_dependencies({added}, i[0] + 1)};
+            },
+            [&] { return std::vector<Value>{i[0] + 2}; });
+      });
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+  for (const auto& [taken, sum] : {std::pair(true, 31.0), {false, 1.0}}) {
+    ASSERT_TRUE(session_.run({}, {}, {v.initializer}).ok());
+    const auto got = session_.run({{p, Tensor::scalar(taken)}}, {last[0]});
+    ASSERT_TRUE(got.ok()) << got.status().to_string();
+    EXPECT_EQ(*session_.run({v.read}).value()[0].data<double>(), sum);
+  }
+}
+
 // A variable is read by the function that the index chooses.
 TEST_F(Functional, StatefulCases) {
   const VariableNode v = variable(graph_, Tensor::scalar(3.0), "v", {.kind = VariableKind::kResource});

@@ -17,7 +17,10 @@ Status packed_shape(ShapeContext& c) {
 
 Status unpacked_shapes(ShapeContext& c) {
   const auto* const shapes = c.attrs().find_as<std::vector<PartialShape>>(kShapes);
-  for (std::size_t i = 0; shapes != nullptr && i < shapes->size(); ++i) c.set_output(static_cast<int>(i), (*shapes)[i]);
+  if (shapes == nullptr) return ok_status();
+  if (static_cast<int>(shapes->size()) != c.num_outputs())
+    return invalid_argument("_UnpackValues: ", shapes->size(), " shapes of ", c.num_outputs(), " values");
+  for (std::size_t i = 0; i < shapes->size(); ++i) c.set_output(static_cast<int>(i), (*shapes)[i]);
   return ok_status();
 }
 

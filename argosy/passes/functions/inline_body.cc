@@ -95,18 +95,23 @@ bool Inliner::is_free(const Graph& graph, NodeId id) {
          (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
 }
 
-NodeId Inliner::gate_of(const Node& caller) const {
+Result<NodeId> Inliner::gate_of(const Node& caller) {
   for (const Endpoint e : caller.inputs) {
-    if (!always_alive(e)) return e.node;
+    if (always_alive(e)) continue;
+    // A Switch runs whichever output is dead: a control edge from it is live.
+    if (graph_.node(e.node).op->flow != Flow::kSwitch) return e.node;
+    return add("Identity", {e}, {}, "gate");
   }
-  return {};
+  return NodeId{};
 }
 
 Result<Endpoint> Inliner::gated(Endpoint x) {
   const Node& caller = graph_.node(caller_);
   std::vector<NodeId> controls = caller.controls;
-  const NodeId gate = always_alive(x) ? gate_of(caller) : NodeId{};
-  if (gate.index >= 0) controls.push_back(gate);
+  if (always_alive(x)) {
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId gate, gate_of(Node(caller)));
+    if (gate.index >= 0) controls.push_back(gate);
+  }
   if (controls.empty()) return x;
   ARGOSY_ASSIGN_OR_RETURN(const NodeId late, add("Identity", {x}, {}, "in", std::move(controls)));
   return Endpoint{late, 0};

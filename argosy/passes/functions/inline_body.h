@@ -50,7 +50,7 @@ class Inliner {
     return is_free(graph_, e.node) || graph_.node(e.node).op->flow == Flow::kEnter;
   }
   // A node whose deadness is the caller's, beside its control inputs; none when all its inputs are always alive.
-  NodeId gate_of(const Node& caller) const;
+  Result<NodeId> gate_of(const Node& caller);
   // x, dead when the caller is and after what the caller waits for.
   Result<Endpoint> gated(Endpoint x);
 

@@ -14,9 +14,10 @@ Status lower_call_on(Caller& caller) {
 
 Status lower_call_to(Caller& caller, const std::string& name, std::vector<Endpoint> args) {
   NodeId entry;
-  if (!caller.node.controls.empty() || caller.in.gate_of(caller.node).index >= 0) {
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId gate, caller.in.gate_of(caller.node));
+  if (!caller.node.controls.empty() || gate.index >= 0) {
     std::vector<NodeId> controls = caller.node.controls;
-    if (const NodeId gate = caller.in.gate_of(caller.node); gate.index >= 0) controls.push_back(gate);
+    if (gate.index >= 0) controls.push_back(gate);
     ARGOSY_ASSIGN_OR_RETURN(entry, caller.in.add("NoOp", {}, {}, "entry", controls));
   }
   if (!caller.node.controls.empty()) {

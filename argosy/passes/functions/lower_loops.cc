@@ -53,7 +53,8 @@ class LoopLowering {
     const std::size_t count = node_.inputs.size() - 3;
     ARGOSY_RETURN_IF_ERROR(find_function(graph_, caller_.function("body"), count + 1, count).status());
     std::vector<NodeId> controls = node_.controls;
-    if (const NodeId gate = in_.gate_of(node_); gate.index >= 0) controls.push_back(gate);
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId gate, in_.gate_of(node_));
+    if (gate.index >= 0) controls.push_back(gate);
     ARGOSY_ASSIGN_OR_RETURN(
         const NodeId steps,
         in_.add("_ForSteps", {node_.inputs[0], node_.inputs[1], node_.inputs[2]}, {}, "steps", std::move(controls)));
@@ -100,7 +101,8 @@ class LoopLowering {
   Result<NodeId> enter(Endpoint from, const std::string& frame, bool is_constant) {
     std::vector<NodeId> controls = node_.controls;
     if (in_.always_alive(from)) {
-      if (const NodeId gate = in_.gate_of(node_); gate.index >= 0) controls.push_back(gate);
+      ARGOSY_ASSIGN_OR_RETURN(const NodeId gate, in_.gate_of(node_));
+      if (gate.index >= 0) controls.push_back(gate);
     }
     const auto* const parallel = node_.attrs.find_as<std::int64_t>("parallel_iterations");
     return in_.add("Enter", {from},
