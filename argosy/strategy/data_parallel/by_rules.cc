@@ -54,7 +54,7 @@ class ByRules final : public ReplicatedGraph {
   bool is_sharded(NodeId) const override { return false; }  // variables are mirrored whole
   bool can_shard(std::int64_t examples) const override { return sizes_->covers(examples); }
   std::string summary() const override;
-  std::vector<ReplicationNote> notes() const override { return {}; }  // it is one device's step
+  std::vector<ReplicationNote> notes() const override;
   std::vector<PlannedCollective> collectives() const override;
   std::vector<PlannedWhole> whole() const override;
   Result<PlannedNode> planned(std::string_view node) const override;
@@ -63,7 +63,8 @@ class ByRules final : public ReplicatedGraph {
   void run_everywhere(NodeId id);
 
   Graph base_;
-  Mesh mesh_;
+  ReplicaLayout layout_;
+  Mesh mesh_;  // the devices of its shards, one after the other
   std::unique_ptr<Sizes> sizes_;
   std::unique_ptr<RuleTable> rules_;
   Assignment assignment_;
@@ -74,10 +75,10 @@ class ByRules final : public ReplicatedGraph {
 };
 
 Status ByRules::build(const DataParallelOptions& options) {
-  ARGOSY_ASSIGN_OR_RETURN(const ReplicaLayout layout, make_layout(options));
-  if (layout.has_turns() || options.shards > 0) return not_covered("several shards a device");
+  ARGOSY_ASSIGN_OR_RETURN(layout_, make_layout(options));
   if (options.zero > 0) return not_covered("shards of slots");
-  mesh_ = {.axes = {{.name = "data", .size = layout.shards(), .weights = layout.weights}}, .devices = layout.devices};
+  mesh_ = {.axes = {{.name = "data", .size = layout_.shards(), .weights = layout_.weights}}, .devices = {}};
+  for (const int d : layout_.device_of) mesh_.devices.push_back(layout_.devices[static_cast<std::size_t>(d)]);
   std::vector<NodeId> roots, batch;
   for (const Value& v : options.train) roots.push_back(v.node());
   const std::vector<NodeId> run = roots;
@@ -110,6 +111,7 @@ Status ByRules::build(const DataParallelOptions& options) {
                                                             .mesh = &mesh_,
                                                             .batch = batch,
                                                             .run = run,
+                                                            .block = layout_.block,
                                                             .first_bucket_bytes = options.first_bucket_bytes,
                                                             .bucket_bytes = options.bucket_bytes}));
   for (const NodeId id : run) run_everywhere(id);
@@ -121,8 +123,7 @@ void ByRules::run_everywhere(NodeId id) {
   if (!lowered_->is_copied(id)) return;
   const bool waits = base_.node(id).op->flow == Flow::kNone;
   std::vector<Value> all;
-  for (int d = 0; d < shards(); ++d) {
-    const NodeId copy = lowered_->copy(d, id);
+  for (const NodeId copy : lowered_->copies(id)) {
     if (waits && copy != id) graph_->add_control_input(id, copy);
     all.push_back(Value(graph_.get(), copy, Value::kControl));
   }
@@ -138,13 +139,26 @@ Value ByRules::target(Value v) {
 
 Result<Value> ByRules::refresh_mirrors() {
   std::vector<Mirror> mirrors;
-  for (int d = 1; d < shards(); ++d) {
+  for (std::size_t d = 1; d < layout_.devices.size(); ++d) {
+    const int shard = layout_.first_shard(static_cast<int>(d));
     for (const NodeId id : lowered_->variables()) {
-      mirrors.push_back({id, lowered_->copy(d, id), base_.node(id).attrs.get<DType>("dtype"),
-                         mesh_.devices[static_cast<std::size_t>(d)]});
+      mirrors.push_back(
+          {id, lowered_->copy(shard, id), base_.node(id).attrs.get<DType>("dtype"), layout_.devices[d]});
     }
   }
   return refresh(*graph_, mirrors);
+}
+
+std::vector<ReplicationNote> ByRules::notes() const {
+  std::vector<ReplicationNote> all;  // the values are one device's
+  for (const NodeId id : lowered_->coupled_turns()) {
+    const Node& n = base_.node(id);
+    all.push_back({ReplicationNote::Kind::kMemory, std::string(n.name), n.op->name,
+                   str_cat("'", n.name, "' (", n.op->name,
+                           "): it reads a sum over all micro-batches that is computed with variables: they run side by "
+                           "side, and memory does not fall")});
+  }
+  return all;
 }
 
 PlacementKind ByRules::loss_placement() const {
