@@ -83,10 +83,10 @@ class Buckets {
   void add(std::size_t reshard, int depth, bool run) {
     const Reshard& r = s_.assignment.reshards[reshard];
     const DType dtype = s_.base.dtype(r.value);
-    if (!run || !s_.regions.always(r.value.node)) return close({reshard}, 0, run);
+    if (!run || !s_.regions.always(r.value.node)) return close({reshard}, bytes_of(r.value), run);
     Bucket& open = open_[{depth, dtype}];
     open.members.push_back(reshard);
-    open.bytes += static_cast<std::size_t>(s_.sizes.bytes(r.value, s_.sizes.nominal()));
+    open.bytes += bytes_of(r.value);
     if (open.bytes < limit_) return;
     close(open.members, open.bytes);
     open = {};
@@ -104,6 +104,12 @@ class Buckets {
     std::size_t bytes = 0;
   };
 
+  // 0: they depend on the batch.
+  std::size_t bytes_of(Endpoint e) const {
+    const double bytes = s_.sizes.bytes(e, 1);
+    return s_.sizes.bytes(e, 2) == bytes ? static_cast<std::size_t>(bytes) : 0;
+  }
+
   void close(const std::vector<std::size_t>& members, std::size_t bytes, bool run = true) {
     const std::string group = s_.graph.unique_name("data_parallel/all_reduce");
     for (const std::size_t m : members) s_.summed[m].resize(s_.devices.size());
@@ -119,22 +125,17 @@ class Buckets {
       for (int k = d / block; k * block < end; ++k) blocks.push_back(k);
       if (total > 1) {
         const auto on = s_.graph.device(s_.devices[static_cast<std::size_t>(d)]);
-        sums = all_reduce(sums,
-                          {.group = group, .rank = rank, .size = s_.device_count(), .shards = blocks, .total = total},
-                          group);
+        sums = all_reduce(
+            sums, {.group = group, .rank = rank, .size = s_.device_count(), .shards = blocks, .total = total}, group);
       }
       for (std::size_t m = 0; m < members.size() && m < sums.size(); ++m) {
         for (int k = d; k < end; ++k) s_.summed[members[m]][static_cast<std::size_t>(k)] = sums[m].endpoint();
       }
       ++rank;
     }
-    if (!run || s_.device_count() == 1) return;
-    const Reshard& first = s_.assignment.reshards[members[0]];
-    s_.collectives.push_back({.op = "all-reduce",
-                              .value = first.value,
-                              .values = static_cast<int>(members.size()),
-                              .bytes = bytes > 0 ? static_cast<std::int64_t>(bytes) : -1,
-                              .why = first.why});
+    if (!run) return;
+    s_.sums.push_back({.reshards = members, .sums = {}, .bytes = bytes, .travel = total > 1});
+    for (const std::size_t m : members) s_.sums.back().sums.push_back(s_.summed[m]);
   }
 
   // What the device with the shards [first, end) adds to the sums: block after block, of each all members.

@@ -46,6 +46,8 @@ std::vector<NodeId> Lowered::copies(NodeId id) const {
   }
   return all;
 }
+bool Lowered::is_per_shard(NodeId id) const { return state_->per_shard[static_cast<std::size_t>(id.index)] != 0; }
+const std::vector<LoweredSums>& Lowered::sums() const { return state_->sums; }
 std::vector<NodeId> Lowered::coupled_turns() const { return argosy::coupled_turns(*state_); }
 const std::vector<LoweredCollective>& Lowered::collectives() const { return state_->collectives; }
 

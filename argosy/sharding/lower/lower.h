@@ -42,13 +42,20 @@ struct LowerRequest {
   std::size_t first_bucket_bytes = 1 << 18, bucket_bytes = 4 << 20;
 };
 
-// A collective that was built.
+// A collective that was built, and is no sum.
 struct LoweredCollective {
-  std::string op;          // "all-reduce", "all-gather"
-  Endpoint value;          // of the base graph; of a bucket, the first
-  int values = 1;          // that travel together
+  std::string op;          // "all-reduce" of a maximum or minimum, "all-gather"
+  Endpoint value;          // of the base graph
   std::int64_t bytes = 0;  // -1: the size depends on the step
   std::string why;
+};
+
+// Sums over shards that are made together.
+struct LoweredSums {
+  std::vector<std::size_t> reshards;        // of the assignment, whose values they are
+  std::vector<std::vector<Endpoint>> sums;  // [member][shard]: in the lowered graph
+  std::size_t bytes = 0;                    // 0: they depend on the batch
+  bool travel = true;                       // false: one device has all shards
 };
 
 struct LowerState;
@@ -63,11 +70,14 @@ class Lowered {
   Result<Value> global(Endpoint e);
   // True if each device, or each shard, has a copy of the node.
   bool is_copied(NodeId id) const;
+  bool is_per_shard(NodeId id) const;  // each shard has
   // Itself where it is not copied. The shards of one device have one copy of what is replicated.
   NodeId copy(int shard, NodeId id) const;
   std::vector<NodeId> copies(NodeId id) const;  // each once, the first one is itself
-  std::vector<NodeId> variables() const;     // that are copied
+  std::vector<NodeId> variables() const;        // that are copied
   const std::vector<LoweredCollective>& collectives() const;
+  // What a step sums over shards, in starting order.
+  const std::vector<LoweredSums>& sums() const;
   // Nodes for whose sake micro-batches run side by side (turns.h).
   std::vector<NodeId> coupled_turns() const;
 

@@ -41,6 +41,7 @@ struct LowerState {
   std::map<std::size_t, std::vector<Endpoint>> summed;       // [reshard][device]: all-reduces of partial sums
   std::map<std::pair<NodeId, int>, std::size_t> reshard_of;  // by use: the last reshard that it goes through
   std::vector<LoweredCollective> collectives;
+  std::vector<LoweredSums> sums;
   std::map<Endpoint, Value> fetched;
   // Nodes that read an input of a copy, which is set last: { node, its input, device, whose, which }.
   struct Late {

@@ -1,0 +1,176 @@
+#include "argosy/strategy/data_parallel/rules_report.h"
+
+#include <algorithm>
+
+#include "argosy/strategy/data_parallel/step_summary.h"
+
+namespace argosy {
+
+namespace {
+
+bool updates_variable(const RulesStep& step, Graph::Use use) {
+  return use.node != kFetch && !step.rules.rule(use.node).updates.empty();
+}
+
+// True for a gradient that an optimizer's update takes.
+bool is_gradient(const RulesStep& step, const Reshard& r) {
+  return std::any_of(r.users.begin(), r.users.end(), [&](const Graph::Use& use) {
+    return use.node != kFetch && step.base.node(use.node).op->update.has_value();
+  });
+}
+
+// True if the value is gathered for updates of variables: rows of a sparse gradient.
+bool joins_rows(const RulesStep& step, const LoweredCollective& c) {
+  if (c.op != "all-gather") return false;
+  for (const Reshard& r : step.assignment.reshards) {
+    if (r.value != c.value || !r.to.is_replicate()) continue;
+    return std::all_of(r.users.begin(), r.users.end(), [&](const Graph::Use& u) { return updates_variable(step, u); });
+  }
+  return false;
+}
+
+const Reshard& point(const RulesStep& step, int k) {
+  return step.assignment.reshards[step.points[static_cast<std::size_t>(k)]];
+}
+
+std::string why_of(const RulesStep& step, const std::vector<int>& members) {
+  const auto gradients =
+      std::count_if(members.begin(), members.end(), [&](int k) { return is_gradient(step, point(step, k)); });
+  if (gradients == std::ssize(members)) {
+    return str_cat(gradients == 1 ? "gradient of a variable" : "gradients of variables", " that every device updates");
+  }
+  if (gradients > 0) return "gradients of variables that every device updates, and values of the global batch";
+  return str_cat(members.size() == 1 ? "a value" : "values", " of the global batch: ", point(step, members[0]).why);
+}
+
+std::string name_of(const RulesStep& step, Endpoint e) { return std::string(step.base.node(e.node).name); }
+
+std::string copies_of(const RulesStep& step, NodeId id) {
+  if (!step.lowered.is_copied(id)) return "once";
+  const std::size_t devices = step.layout.devices.size();
+  const std::string each = devices == 1 ? std::string("one") : str_cat("one on each of ", devices, " devices");
+  if (!step.lowered.is_per_shard(id)) return devices == 1 ? each : str_cat(each, ", all equal");
+  return static_cast<std::size_t>(step.layout.shards()) == devices
+             ? str_cat(each, ", of the device's examples")
+             : str_cat(step.layout.shards(), ", of a shard's examples each");
+}
+
+}  // namespace
+
+PlacementKind combines_as(const RulesStep& step, Endpoint value) {
+  for (std::int32_t steps = 0; steps < step.base.size(); ++steps) {
+    const Placement& p = step.assignment.layout(value)[0];
+    if (p.is_shard()) return PlacementKind::kShard;
+    const Node& n = step.base.node(value.node);
+    const Way& way = step.assignment.ways[static_cast<std::size_t>(value.node.index)][0];
+    const ShardingRule& rule = step.rules.rule(value.node);
+    if (!p.is_partial() || n.inputs.empty()) return PlacementKind::kReplicate;
+    if (way.kind == Way::Kind::kFactor) {
+      const FactorRole role = rule.factors[static_cast<std::size_t>(way.index)].role;
+      if (role == FactorRole::kMean) return PlacementKind::kPartialMean;
+      return role == FactorRole::kSum ? PlacementKind::kPartialSum : PlacementKind::kReplicate;
+    }
+    if (way.kind != Way::Kind::kLinear && way.kind != Way::Kind::kPass) return PlacementKind::kReplicate;
+    // Divided by what was combined: a weighted mean.
+    std::vector<Endpoint> parts;
+    bool by_sums = false;
+    for (const Endpoint e : n.inputs) {
+      if (step.assignment.layout(e)[0].is_partial()) parts.push_back(e);
+    }
+    for (const Reshard& r : step.assignment.reshards) {
+      const bool used =
+          std::any_of(r.users.begin(), r.users.end(), [&](const Graph::Use& u) { return u.node == value.node; });
+      by_sums = by_sums || (used && r.from.is_partial() && r.to.is_replicate());
+    }
+    if (by_sums) return PlacementKind::kPartialWeighted;
+    if (parts.empty()) return PlacementKind::kReplicate;
+    std::vector<PlacementKind> kinds;
+    for (const Endpoint e : parts) kinds.push_back(combines_as(step, e));
+    const bool alike = std::all_of(kinds.begin(), kinds.end(), [&](PlacementKind k) { return k == kinds[0]; });
+    return alike ? kinds[0] : PlacementKind::kPartialSum;
+  }
+  return PlacementKind::kReplicate;
+}
+
+std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes) {
+  StepSummary told{.layout = step.layout, .zero = step.zero, .notes = notes};
+  for (const Endpoint loss : step.losses) told.losses.push_back(combines_as(step, loss));
+  told.sums = step.points.size() - static_cast<std::size_t>(step.zero != nullptr ? step.zero->sums : 0);
+  told.bucket_bytes = step.replicas.bucket_bytes;
+  for (const LoweredCollective& c : step.lowered.collectives()) {
+    const bool joined = joins_rows(step, c);
+    told.joined += joined ? 1 : 0;
+    told.gathered += joined ? 0 : 1;
+  }
+  return summary_text(told);
+}
+
+std::vector<PlannedCollective> collectives_of(const RulesStep& step) {
+  std::vector<PlannedCollective> all;
+  const auto bytes_of = [&](PlannedCollective& told, Endpoint e) {
+    const double bytes = step.sizes.bytes(e, 1);
+    const bool known = step.sizes.bytes(e, 2) == bytes && told.bytes >= 0;
+    told.bytes = known ? told.bytes + static_cast<std::int64_t>(bytes) : -1;
+  };
+  const auto bucket = [&](const std::vector<int>& members, const char* op, std::string why) {
+    PlannedCollective told{.op = op,
+                           .value = name_of(step, point(step, members[0]).value),
+                           .values = static_cast<int>(members.size()),
+                           .why = std::move(why)};
+    for (const int k : members) bytes_of(told, point(step, k).value);
+    all.push_back(std::move(told));
+  };
+  for (const auto& members : step.replicas.buckets) bucket(members, "all-reduce", why_of(step, members));
+  if (step.zero != nullptr) {
+    for (const auto& members : step.zero->scatters) {
+      bucket(members, "reduce-scatter",
+             str_cat(members.size() == 1 ? "gradient of a variable" : "gradients of variables",
+                     " of which each device updates its shard"));
+    }
+    for (const auto& variables : step.zero->gathers) {
+      PlannedCollective told{.op = "all-gather",
+                             .value = name_of(step, {variables[0], 0}),
+                             .values = static_cast<int>(variables.size()),
+                             .why = "each device has updated its shard, and the next step reads all of it"};
+      for (const NodeId id : variables) {
+        const HandleFact* const behind = step.base.handle({id, 0});
+        const PartialShape& shape = behind != nullptr ? behind->shape : step.base.shape({id, 0});
+        const DType dtype = behind != nullptr ? behind->dtype : step.base.dtype({id, 0});
+        const bool known = shape.is_full() && told.bytes >= 0;
+        told.bytes = known ? told.bytes + shape.elements() * static_cast<std::int64_t>(element_bytes(dtype)) : -1;
+      }
+      all.push_back(std::move(told));
+    }
+  }
+  for (const LoweredCollective& c : step.lowered.collectives()) {
+    all.push_back(
+        {.op = c.op,
+         .value = name_of(step, c.value),
+         .bytes = c.bytes,
+         .why = joins_rows(step, c) ? "an update takes the rows of all shards: it is no sum over the batch" : c.why});
+  }
+  return all;
+}
+
+std::vector<PlannedWhole> whole_of(const RulesStep& step) {
+  std::vector<PlannedWhole> all;
+  for (const WholeNode& w : step.assignment.whole) {
+    const Node& n = step.base.node(w.node);
+    all.push_back({.node = std::string(n.name), .op = n.op->name, .why = w.why});
+  }
+  return all;
+}
+
+PlannedNode planned_of(const RulesStep& step, NodeId id) {
+  const Node& n = step.base.node(id);
+  std::string layouts;
+  for (const Layout& l : step.assignment.layouts[static_cast<std::size_t>(id.index)]) {
+    layouts += (layouts.empty() ? "" : ", ") + to_string(l);
+  }
+  return {.node = std::string(n.name),
+          .op = n.op->name,
+          .copies = copies_of(step, id),
+          .why = str_cat("its rule: ", to_string(step.rules.rule(id)), layouts.empty() ? "" : "; it gives " + layouts)};
+}
+
+}  // namespace argosy
