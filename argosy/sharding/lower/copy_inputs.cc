@@ -44,7 +44,9 @@ class Connect {
       const Graph::Use use{id, static_cast<int>(i)};
       const auto at = s_.reshard_of.find({id, static_cast<int>(i)});
       Endpoint from = s_.source(0, use);
-      const bool built = at != s_.reshard_of.end() && !s_.changed[at->second].empty();
+      // Of its shards, one that computes for all devices needs all.
+      const bool sharded = s_.arrives(use).is_shard();
+      const bool built = at != s_.reshard_of.end() && !s_.changed[at->second].empty() && !sharded;
       if (!built && s_.in_step[static_cast<std::size_t>(n.inputs[i].node.index)] != 0) {
         ARGOSY_ASSIGN_OR_RETURN(const Value whole, global_value(s_, n.inputs[i]));
         from = whole.endpoint();

@@ -34,6 +34,7 @@ struct LowerState {
   // --- built
   std::vector<char> in_step;                                 // by node
   std::vector<char> copied;                                  // by node: each device, or each shard, has one
+  std::vector<char> sliced;                                  // by node: exists once, and every device takes its shard
   std::vector<char> per_shard;                               // by node: each shard has one
   std::vector<std::vector<NodeId>> copies;                   // [shard][node]
   std::vector<std::vector<Endpoint>> outputs;                // [shard][output of the base]: what has its layout

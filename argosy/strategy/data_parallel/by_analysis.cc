@@ -66,6 +66,7 @@ struct ByAnalysis final : ReplicatedGraph {
   std::vector<PlannedCollective> collectives() const override;
   std::vector<PlannedWhole> whole() const override;
   Result<PlannedNode> planned(std::string_view node) const override;
+  bool gathers() const override { return false; }
 
   Value shard(Endpoint e, int s) { return Value(graph.get(), replicas.shard[s][e.node.index], e.index); }
 

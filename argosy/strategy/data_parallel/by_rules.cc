@@ -13,6 +13,7 @@
 #include "argosy/sharding/lower/lower.h"
 #include "argosy/sharding/resolve/resolve.h"
 #include "argosy/sharding/verify/verify.h"
+#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/batch_size/dynamic_batch.h"
 #include "argosy/strategy/data_parallel/planned_collectives.h"
 #include "argosy/strategy/data_parallel/replica_layout.h"
@@ -39,6 +40,17 @@ Result<Sizes> find_sizes(const Graph& graph, SizesRequest request) {
   return any;
 }
 
+Status losses_see_batch(const Graph& graph, const std::vector<NodeId>& batch, const std::vector<Endpoint>& losses) {
+  if (losses.empty()) return ok_status();
+  const std::vector<char> seen = descendants(graph, batch);
+  for (const Endpoint loss : losses) {
+    if (seen[static_cast<std::size_t>(loss.node.index)] != 0) continue;
+    return invalid_argument("the loss '", graph.node(loss.node).name, "' does not depend on the batch")
+        .with_id("ARG-DP-004");
+  }
+  return ok_status();
+}
+
 class ByRules final : public ReplicatedGraph {
  public:
   explicit ByRules(const Graph& graph) : base_(graph.clone()) {}
@@ -60,6 +72,7 @@ class ByRules final : public ReplicatedGraph {
   std::vector<PlannedCollective> collectives() const override;
   std::vector<PlannedWhole> whole() const override;
   Result<PlannedNode> planned(std::string_view node) const override;
+  bool gathers() const override { return gathers_whole(told()); }
 
  private:
   void run_everywhere(NodeId id);
@@ -110,6 +123,7 @@ Status ByRules::build(const DataParallelOptions& options) {
         .with_id("ARG-DP-001")
         .with_hint("make the first size of the batch's placeholders -1, or name them in batch_inputs");
   }
+  ARGOSY_RETURN_IF_ERROR(losses_see_batch(base_, batch, losses_));
   SizesRequest request{.batch = batch};
   for (const auto& [value, shape] : options.examples) request.examples.emplace(value.node(), shape);
   ARGOSY_ASSIGN_OR_RETURN(Sizes sizes, find_sizes(base_, std::move(request)));

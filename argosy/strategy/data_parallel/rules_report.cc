@@ -92,6 +92,11 @@ PlacementKind combines_as(const RulesStep& step, Endpoint value) {
   return PlacementKind::kReplicate;
 }
 
+bool gathers_whole(const RulesStep& step) {
+  const auto& all = step.lowered.collectives();
+  return std::any_of(all.begin(), all.end(), [&](const LoweredCollective& c) { return !joins_rows(step, c); });
+}
+
 std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes) {
   StepSummary told{.layout = step.layout, .zero = step.zero, .notes = notes};
   for (const Endpoint loss : step.losses) told.losses.push_back(combines_as(step, loss));
@@ -161,6 +166,31 @@ std::vector<PlannedWhole> whole_of(const RulesStep& step) {
   return all;
 }
 
+namespace {
+
+std::string why_there(const RulesStep& step, NodeId id) {
+  if (!step.lowered.is_copied(id)) {
+    return step.assignment.ways[static_cast<std::size_t>(id.index)][0].kind == Way::Kind::kGiven
+               ? "it is fed with the global batch, which is split along axis 0"
+               : "no step of training computes it from the batch, or it keeps state that exists once";
+  }
+  if (!step.lowered.is_per_shard(id)) {
+    return "every device needs it, and the batch does not reach it but through collectives";
+  }
+  if (step.base.node(id).output_dtypes.empty()) return "it has no value";
+  const Placement& p = step.assignment.layout({id, 0})[0];
+  if (p.is_shard()) return str_cat("its axis ", static_cast<int>(p.dim), " counts examples");
+  if (p.is_partial() && p.combine != Combine::kSum) {
+    return str_cat("it is the ", p.combine == Combine::kMax ? "largest" : "smallest", " of a shard's examples");
+  }
+  if (!p.is_partial()) return "it is computed from the batch, and equal on all devices";
+  return combines_as(step, {id, 0}) == PlacementKind::kPartialMean
+             ? "it is a mean over a shard's examples, times their part of the batch"
+             : "it is a sum over a shard's examples: a part of the global sum";
+}
+
+}  // namespace
+
 PlannedNode planned_of(const RulesStep& step, NodeId id) {
   const Node& n = step.base.node(id);
   std::string layouts;
@@ -170,7 +200,8 @@ PlannedNode planned_of(const RulesStep& step, NodeId id) {
   return {.node = std::string(n.name),
           .op = n.op->name,
           .copies = copies_of(step, id),
-          .why = str_cat("its rule: ", to_string(step.rules.rule(id)), layouts.empty() ? "" : "; it gives " + layouts)};
+          .why = str_cat(why_there(step, id), "; its rule: ", to_string(step.rules.rule(id)),
+                         layouts.empty() ? "" : "; it gives " + layouts)};
 }
 
 }  // namespace argosy
