@@ -19,6 +19,7 @@
 #include "argosy/strategy/data_parallel/replica_layout.h"
 #include "argosy/strategy/data_parallel/replicated_graph.h"
 #include "argosy/strategy/data_parallel/rules_report.h"
+#include "argosy/strategy/sharding/decompose_batch_norm.h"
 #include "argosy/strategy/zero/sharded_updates.h"
 
 namespace argosy {
@@ -53,12 +54,12 @@ Status losses_see_batch(const Graph& graph, const std::vector<NodeId>& batch, co
 
 class ByRules final : public ReplicatedGraph {
  public:
-  explicit ByRules(const Graph& graph) : base_(graph.clone()) {}
+  explicit ByRules(const Graph& graph) : base_(graph.clone()), original_size_(graph.size()) {}
   Status build(const DataParallelOptions& options);
 
   Graph& replicated() override { return *graph_; }
   Value target(Value v) override;
-  Result<Value> fetch(Endpoint e) override { return lowered_->global(e); }
+  Result<Value> fetch(Endpoint e) override;
   Result<Value> refresh_mirrors() override;
   PlacementKind loss_placement() const override;
   int shards() const override { return mesh_.axes[0].size; }
@@ -75,16 +76,19 @@ class ByRules final : public ReplicatedGraph {
   bool gathers() const override { return gathers_whole(told()); }
 
  private:
+  void decompose_norms();
   void run_everywhere(NodeId id);
   void find_notes();
   void list_copies();
   Status shard_slots(const std::vector<NodeId>& targets);
   RulesStep told() const {
-    return {base_,   *sizes_, *rules_,   assignment_, *lowered_,
-            layout_, losses_, replicas_, points_,     zero_ ? &*zero_ : nullptr};
+    return {base_,   original_size_,           *sizes_, *rules_, assignment_, *lowered_, layout_, losses_, replicas_,
+            points_, zero_ ? &*zero_ : nullptr};
   }
 
   Graph base_;
+  const std::int32_t original_size_;  // nodes after it were added
+  Replaced replaced_;                 // statistics of batch norms, as plain means
   ReplicaLayout layout_;
   Mesh mesh_;  // the devices of its shards, one after the other
   std::unique_ptr<Sizes> sizes_;
@@ -100,8 +104,24 @@ class ByRules final : public ReplicatedGraph {
   std::map<NodeId, Value> everywhere_;  // by node whose copies cannot wait for each other: a node that runs all
 };
 
+Result<Value> ByRules::fetch(Endpoint e) {
+  const auto written = replaced_.find(e);
+  return lowered_->global(written != replaced_.end() ? written->second : e);
+}
+
+// Statistics become plain means, of which sums travel. A fused norm would gather what it normalises.
+void ByRules::decompose_norms() {
+  Graph decomposed = base_.clone();
+  auto replaced = decompose_batch_norms(decomposed);
+  if (!replaced.ok()) return;  // one is in a loop
+  for (const auto& [fused, written] : *replaced) decomposed.replace_with_noop(fused.node);
+  base_ = std::move(decomposed);
+  replaced_ = *std::move(replaced);
+}
+
 Status ByRules::build(const DataParallelOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(layout_, make_layout(options));
+  if (options.sync_batch_norm && layout_.shards() > 1) decompose_norms();
   if (options.zero < 0 || options.zero > 1) {
     return invalid_argument("zero is ", options.zero, "; 0 keeps slots on every device, 1 shards them");
   }
@@ -244,7 +264,7 @@ std::vector<PlannedWhole> ByRules::whole() const {
   return whole_of(told());
 }
 Result<PlannedNode> ByRules::planned(std::string_view node) const {
-  ARGOSY_ASSIGN_OR_RETURN(const NodeId id, find_original(base_, base_.size(), node));
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId id, find_original(base_, original_size_, node));
   return planned_of(told(), id);
 }
 

@@ -43,7 +43,12 @@ std::string why_of(const RulesStep& step, const std::vector<int>& members) {
   return str_cat(members.size() == 1 ? "a value" : "values", " of the global batch: ", point(step, members[0]).why);
 }
 
-std::string name_of(const RulesStep& step, Endpoint e) { return std::string(step.base.node(e.node).name); }
+// Of the caller's node that an added one was made for.
+std::string name_of(const RulesStep& step, Endpoint e) {
+  NodeId id = e.node;
+  while (id.index >= step.original && !step.base.node(id).inputs.empty()) id = step.base.node(id).inputs[0].node;
+  return std::string(step.base.node(id).name);
+}
 
 std::string copies_of(const RulesStep& step, NodeId id) {
   if (!step.lowered.is_copied(id)) return "once";

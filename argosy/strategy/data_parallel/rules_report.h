@@ -15,6 +15,7 @@ namespace argosy {
 // A replicated step. All of it is borrowed.
 struct RulesStep {
   const Graph& base;
+  std::int32_t original = 0;  // nodes that the caller gave; others were added
   const Sizes& sizes;
   const RuleTable& rules;
   const Assignment& assignment;
