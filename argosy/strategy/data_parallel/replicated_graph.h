@@ -30,7 +30,7 @@ class ReplicatedGraph {
   virtual std::vector<PlannedCollective> collectives() const = 0;
   virtual std::vector<PlannedWhole> whole() const = 0;
   virtual Result<PlannedNode> planned(std::string_view node) const = 0;
-  // True if devices take values whole, other than rows of sparse gradients.
+  // True if shards are gathered, other than rows of sparse gradients.
   virtual bool gathers() const = 0;
 };
 

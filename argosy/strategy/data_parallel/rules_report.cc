@@ -99,7 +99,8 @@ PlacementKind combines_as(const RulesStep& step, Endpoint value) {
 
 bool gathers_whole(const RulesStep& step) {
   const auto& all = step.lowered.collectives();
-  return std::any_of(all.begin(), all.end(), [&](const LoweredCollective& c) { return !joins_rows(step, c); });
+  return std::any_of(all.begin(), all.end(),
+                     [&](const LoweredCollective& c) { return c.op == "all-gather" && !joins_rows(step, c); });
 }
 
 std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes) {
