@@ -26,6 +26,7 @@ bool departs_from_one_device(const Graph& graph, const DataParallelOptions& opti
 // The graph decides, not the options: all strategies of one graph then have the same bits.
 Result<std::unique_ptr<ReplicatedGraph>> replicate(const Graph& graph, const DataParallelOptions& options) {
   if (options.by_rules) return replicate_by_rules(graph, options);
+  if (options.by_analysis) return replicate_by_analysis(graph, options);
   std::optional<Result<std::unique_ptr<ReplicatedGraph>>> rules;
   if (!departs_from_one_device(graph, options)) {
     rules = replicate_by_rules(graph, options);

@@ -8,7 +8,7 @@
 // * Batches are global. Feeds keep their names and are split along axis 0 by the devices' weights. Shards may be uneven
 //   or empty. Every device gets the scalars that are fed.
 // * The loss's own reduction over the batch combines the shards. Sums add up, means are weighted by the shard's size,
-//   weighted means by their weights. A loss whose reduction is unknown is an error that asks for one.
+//   weighted means by their weights. What combines in no such way is gathered, and computed whole.
 // * Gradients are summed where they are still linear in the batch: before clipping by norm, momentum or decay. Every
 //   other batch-dependent update of a variable (moving averages, counters) is combined, too. So all mirrors stay equal.
 // * Batch statistics are per shard, as in TensorFlow; with `sync_batch_norm` they are global.
@@ -62,9 +62,9 @@ struct DataParallelOptions {
   int zero = 0;
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
-  // By the sharding rules of ops (argosy/sharding), which other steps are replicated by only where the analysis of losses
-  // and gradients refuses. For tests.
-  bool by_rules = false;
+  // By the sharding rules of ops (argosy/sharding) alone, or by the analysis of losses and gradients alone. Neither: by
+  // rules, unless they would gather what the analysis shards, or the step departs from one device on purpose.
+  bool by_rules = false, by_analysis = false;
 };
 
 inline constexpr int kMostMicroBatches = 64;
