@@ -61,6 +61,7 @@ struct ByAnalysis final : ReplicatedGraph {
     return zero && node < zero->is_sharded.size() && zero->is_sharded[node] != 0;
   }
   bool can_shard(std::int64_t examples) const override;
+  bool can_feed(NodeId, const Shape&) const override { return true; }
   std::string summary() const override;
   std::vector<ReplicationNote> notes() const override { return noted; }
   std::vector<PlannedCollective> collectives() const override;

@@ -68,6 +68,7 @@ class ByRules final : public ReplicatedGraph {
     return zero_ && node < zero_->is_sharded.size() && zero_->is_sharded[node] != 0;
   }
   bool can_shard(std::int64_t examples) const override { return sizes_->covers(examples); }
+  bool can_feed(NodeId original, const Shape& shape) const override { return sizes_->fits(original, shape); }
   std::string summary() const override { return summary_of(told(), noted_); }
   std::vector<ReplicationNote> notes() const override { return noted_; }
   std::vector<PlannedCollective> collectives() const override;

@@ -66,6 +66,9 @@ PlacementKind DataParallel::loss_placement() const { return replicated_->loss_pl
 bool DataParallel::is_sharded(Value original) const { return replicated_->is_sharded(original.node()); }
 int DataParallel::shards() const { return replicated_->shards(); }
 bool DataParallel::can_shard(std::int64_t examples) const { return replicated_->can_shard(examples); }
+bool DataParallel::can_feed(Value original, const Shape& shape) const {
+  return replicated_->can_feed(original.node(), shape);
+}
 std::string DataParallel::summary() const { return replicated_->summary(); }
 std::vector<ReplicationNote> DataParallel::notes() const { return replicated_->notes(); }
 std::vector<PlannedCollective> DataParallel::collectives() const { return replicated_->collectives(); }

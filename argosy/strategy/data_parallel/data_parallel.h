@@ -137,6 +137,8 @@ class DataParallel {
   // True if a batch of so many examples may be sharded. False if a shard would be empty and a size computed from its
   // examples would reach a variable.
   bool can_shard(std::int64_t examples) const;
+  // False if this input was replicated for the sizes of its example alone, and `shape` has others.
+  bool can_feed(Value original, const Shape& shape) const;
   // "2 devices, loss: a mean over the batch, 12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
   std::string summary() const;
   // In the order of the graph's nodes, one per node and kind. Empty for one shard.

@@ -25,6 +25,7 @@ class ReplicatedGraph {
   virtual int shards() const = 0;
   virtual bool is_sharded(NodeId original) const = 0;
   virtual bool can_shard(std::int64_t examples) const = 0;
+  virtual bool can_feed(NodeId original, const Shape& shape) const = 0;
   virtual std::string summary() const = 0;
   virtual std::vector<ReplicationNote> notes() const = 0;
   virtual std::vector<PlannedCollective> collectives() const = 0;

@@ -1,7 +1,9 @@
 #include "argosy/strategy/data_parallel/rules_report.h"
 
 #include <algorithm>
+#include <functional>
 
+#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/data_parallel/step_summary.h"
 
 namespace argosy {
@@ -62,7 +64,41 @@ std::string copies_of(const RulesStep& step, NodeId id) {
 
 }  // namespace
 
+namespace {
+
+bool has_reshard(const RulesStep& step, Graph::Use use, const std::function<bool(const Reshard&)>& is) {
+  return std::any_of(step.assignment.reshards.begin(), step.assignment.reshards.end(), [&](const Reshard& r) {
+    const auto same = [&](const Graph::Use& u) { return u.node == use.node && u.input == use.input; };
+    return is(r) && std::any_of(r.users.begin(), r.users.end(), same);
+  });
+}
+bool arrives_combined(const RulesStep& step, Graph::Use use) {
+  return has_reshard(step, use, [](const Reshard& r) { return r.from.is_partial() && r.to.is_replicate(); });
+}
+bool becomes_partial(const RulesStep& step, Graph::Use use) {
+  return has_reshard(step, use, [](const Reshard& r) { return r.to.is_partial(); });
+}
+
+// By node: replicated, and computed from sums over shards.
+std::vector<char> find_made_of_sums(const RulesStep& step) {
+  std::vector<NodeId> takers;
+  for (const Reshard& r : step.assignment.reshards) {
+    for (const Graph::Use& use : r.users) {
+      if (r.from.is_partial() && r.to.is_replicate() && use.node != kFetch) takers.push_back(use.node);
+    }
+  }
+  std::vector<char> made = descendants(step.base, takers);
+  for (std::int32_t i = 0; i < step.base.size(); ++i) {
+    const bool has_value = !step.base.node(NodeId{i}).output_dtypes.empty();
+    if (!has_value || !step.assignment.layout({NodeId{i}, 0})[0].is_replicate()) made[static_cast<std::size_t>(i)] = 0;
+  }
+  return made;
+}
+
+}  // namespace
+
 PlacementKind combines_as(const RulesStep& step, Endpoint value) {
+  const std::vector<char> made_of_sums = find_made_of_sums(step);
   for (std::int32_t steps = 0; steps < step.base.size(); ++steps) {
     const Placement& p = step.assignment.layout(value)[0];
     if (p.is_shard()) return PlacementKind::kShard;
@@ -76,18 +112,17 @@ PlacementKind combines_as(const RulesStep& step, Endpoint value) {
       return role == FactorRole::kSum ? PlacementKind::kPartialSum : PlacementKind::kReplicate;
     }
     if (way.kind != Way::Kind::kLinear && way.kind != Way::Kind::kPass) return PlacementKind::kReplicate;
-    // Divided by what was combined: a weighted mean.
     std::vector<Endpoint> parts;
-    bool by_sums = false;
-    for (const Endpoint e : n.inputs) {
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      const Endpoint e = n.inputs[i];
+      const Graph::Use use{value.node, static_cast<int>(i)};
+      // Divided by a sum, or added to what is made of sums.
+      if (arrives_combined(step, use)) return PlacementKind::kPartialWeighted;
+      if (made_of_sums[static_cast<std::size_t>(e.node.index)] != 0) {
+        return becomes_partial(step, use) ? PlacementKind::kReplicate : PlacementKind::kPartialWeighted;
+      }
       if (step.assignment.layout(e)[0].is_partial()) parts.push_back(e);
     }
-    for (const Reshard& r : step.assignment.reshards) {
-      const bool used =
-          std::any_of(r.users.begin(), r.users.end(), [&](const Graph::Use& u) { return u.node == value.node; });
-      by_sums = by_sums || (used && r.from.is_partial() && r.to.is_replicate());
-    }
-    if (by_sums) return PlacementKind::kPartialWeighted;
     if (parts.empty()) return PlacementKind::kReplicate;
     std::vector<PlacementKind> kinds;
     for (const Endpoint e : parts) kinds.push_back(combines_as(step, e));

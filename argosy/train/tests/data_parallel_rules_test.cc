@@ -124,8 +124,7 @@ TEST(DataParallelRules, ModelsMoveAsLittleAsByAnalysis) {
     return end == std::string::npos ? std::string("none") : summary.substr(from + 4, end - from - 4);
   };
   for (const auto& [name, model] : models) {
-    const auto alone = run_model(model, 1, true), known = run_model(model, 2, true),
-               rules = run_model(model, 2, false);
+    const auto alone = run_model(model, 1, true), known = run_model(model, 2, true), rules = run_model(model, 2, false);
     ASSERT_TRUE(alone.ok() && known.ok()) << name << ": " << known.status().to_string();
     ASSERT_TRUE(rules.ok()) << name << ": " << rules.status().to_string();
     EXPECT_EQ(sums(rules->summary), sums(known->summary)) << name << ": " << rules->summary << "; " << known->summary;
