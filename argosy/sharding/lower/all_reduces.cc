@@ -5,6 +5,7 @@
 
 #include "argosy/ops/collective/collective.h"
 #include "argosy/sharding/lower/lower_state.h"
+#include "argosy/sharding/lower/turns.h"
 
 namespace argosy {
 
@@ -82,10 +83,10 @@ class Buckets {
   void add(std::size_t reshard, int depth, bool run) {
     const Reshard& r = s_.assignment.reshards[reshard];
     const DType dtype = s_.base.dtype(r.value);
-    if (!run || !s_.regions.always(r.value.node)) return close({reshard}, 0, run);
+    if (!run || !s_.regions.always(r.value.node)) return close({reshard}, bytes_of(r.value), run);
     Bucket& open = open_[{depth, dtype}];
     open.members.push_back(reshard);
-    open.bytes += static_cast<std::size_t>(s_.sizes.bytes(r.value, s_.sizes.nominal()));
+    open.bytes += bytes_of(r.value);
     if (open.bytes < limit_) return;
     close(open.members, open.bytes);
     open = {};
@@ -103,26 +104,53 @@ class Buckets {
     std::size_t bytes = 0;
   };
 
+  // 0: they depend on the batch.
+  std::size_t bytes_of(Endpoint e) const {
+    const double bytes = s_.sizes.bytes(e, 1);
+    return s_.sizes.bytes(e, 2) == bytes ? static_cast<std::size_t>(bytes) : 0;
+  }
+
   void close(const std::vector<std::size_t>& members, std::size_t bytes, bool run = true) {
     const std::string group = s_.graph.unique_name("data_parallel/all_reduce");
     for (const std::size_t m : members) s_.summed[m].resize(s_.devices.size());
+    const int block = shards_per_sum(s_, s_.base.dtype(s_.assignment.reshards[members[0]].value));
+    const int total = (s_.size() + block - 1) / block;
+    int rank = 0;
     for (int d = 0; d < s_.size(); ++d) {
-      std::vector<Value> values;
-      for (const std::size_t m : members) values.push_back(s_.value(d, s_.assignment.reshards[m].value));
-      const auto on = s_.graph.device(s_.devices[static_cast<std::size_t>(d)]);
-      const auto sums =
-          all_reduce(values, {.group = group, .rank = d, .size = s_.size(), .shards = {d}, .total = s_.size()}, group);
-      for (std::size_t m = 0; m < sums.size(); ++m) {
-        s_.summed[members[m]][static_cast<std::size_t>(d)] = sums[m].endpoint();
+      if (!s_.starts_device(d)) continue;
+      int end = d + 1;
+      while (end < s_.size() && !s_.starts_device(end)) ++end;
+      std::vector<Value> sums = brought(members, d, end, block);
+      std::vector<std::int64_t> blocks;
+      for (int k = d / block; k * block < end; ++k) blocks.push_back(k);
+      if (total > 1) {
+        const auto on = s_.graph.device(s_.devices[static_cast<std::size_t>(d)]);
+        sums = all_reduce(
+            sums, {.group = group, .rank = rank, .size = s_.device_count(), .shards = blocks, .total = total}, group);
       }
+      for (std::size_t m = 0; m < members.size() && m < sums.size(); ++m) {
+        for (int k = d; k < end; ++k) s_.summed[members[m]][static_cast<std::size_t>(k)] = sums[m].endpoint();
+      }
+      ++rank;
     }
     if (!run) return;
-    const Reshard& first = s_.assignment.reshards[members[0]];
-    s_.collectives.push_back({.op = "all-reduce",
-                              .value = first.value,
-                              .values = static_cast<int>(members.size()),
-                              .bytes = bytes > 0 ? static_cast<std::int64_t>(bytes) : -1,
-                              .why = first.why});
+    s_.sums.push_back({.reshards = members, .sums = {}, .bytes = bytes, .travel = total > 1});
+    for (const std::size_t m : members) s_.sums.back().sums.push_back(s_.summed[m]);
+  }
+
+  // What the device with the shards [first, end) adds to the sums: block after block, of each all members.
+  std::vector<Value> brought(const std::vector<std::size_t>& members, int first, int end, int block) {
+    std::vector<Value> values;
+    for (int k = first; k < end; k += block) {
+      for (const std::size_t m : members) {
+        const Endpoint e = s_.assignment.reshards[m].value;
+        std::vector<Value> parts(s_.devices.size());
+        for (int d = k; d < std::min(k + block, end); ++d) parts[static_cast<std::size_t>(d)] = s_.value(d, e);
+        values.push_back(
+            sum_of_turns(s_, k, std::min(k + block, end), parts, str_cat(s_.base.node(e.node).name, "/turns")));
+      }
+    }
+    return values;
   }
 
   LowerState& s_;

@@ -21,13 +21,16 @@ class Connect {
     const Node& n = s_.base.node(id);
     if (!s_.is_copied(id)) return single(id);
     for (int d = 0; d < s_.size(); ++d) {
+      if (!s_.owns_copy(d, id)) continue;
       const NodeId copy = s_.copies[static_cast<std::size_t>(d)][static_cast<std::size_t>(id.index)];
       for (std::size_t i = 0; i < n.inputs.size(); ++i) {
         ARGOSY_ASSIGN_OR_RETURN(const Endpoint from, input(d, {id, static_cast<int>(i)}));
         s_.graph.set_input(copy, static_cast<int>(i), from);
       }
       for (const NodeId c : n.controls) {
-        s_.graph.add_control_input(copy, s_.copies[static_cast<std::size_t>(d)][static_cast<std::size_t>(c.index)]);
+        // What a device has once waits for all of its shards.
+        const bool waits_for_all = s_.per_shard[static_cast<std::size_t>(id.index)] == 0;
+        for (int k = d; k < s_.size() && (k == d || (waits_for_all && !s_.starts_device(k))); ++k) wait(copy, c, k);
       }
     }
     return ok_status();
@@ -41,7 +44,9 @@ class Connect {
       const Graph::Use use{id, static_cast<int>(i)};
       const auto at = s_.reshard_of.find({id, static_cast<int>(i)});
       Endpoint from = s_.source(0, use);
-      const bool built = at != s_.reshard_of.end() && !s_.changed[at->second].empty();
+      // Of its shards, one that computes for all devices needs all.
+      const bool sharded = s_.arrives(use).is_shard();
+      const bool built = at != s_.reshard_of.end() && !s_.changed[at->second].empty() && !sharded;
       if (!built && s_.in_step[static_cast<std::size_t>(n.inputs[i].node.index)] != 0) {
         ARGOSY_ASSIGN_OR_RETURN(const Value whole, global_value(s_, n.inputs[i]));
         from = whole.endpoint();
@@ -49,11 +54,13 @@ class Connect {
       s_.graph.set_input(id, static_cast<int>(i), from);
     }
     for (const NodeId c : n.controls) {
-      for (int d = 0; d < s_.size(); ++d) {
-        s_.graph.add_control_input(id, s_.copies[static_cast<std::size_t>(d)][static_cast<std::size_t>(c.index)]);
-      }
+      for (int d = 0; d < s_.size(); ++d) wait(id, c, d);
     }
     return ok_status();
+  }
+
+  void wait(NodeId id, NodeId control, int d) {
+    s_.graph.add_control_input(id, s_.copies[static_cast<std::size_t>(d)][static_cast<std::size_t>(control.index)]);
   }
 
   Result<Endpoint> input(int d, Graph::Use use) {

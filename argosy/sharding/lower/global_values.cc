@@ -38,7 +38,7 @@ Result<Value> again(LowerState& s, Endpoint e) {
 }  // namespace
 
 Result<Value> global_value(LowerState& s, Endpoint e) {
-  if (s.is_batch(e.node)) return s.graph.value(e);
+  if (s.is_batch(e.node) || s.sliced[static_cast<std::size_t>(e.node.index)] != 0) return s.graph.value(e);
   const Placement& p = s.layout(e);
   const bool plain = p.is_replicate() || p.kind == Placement::Kind::kOnce || holds_state(s.base, e);
   if (plain || s.in_step[static_cast<std::size_t>(e.node.index)] == 0) return s.value(0, e);

@@ -5,6 +5,7 @@
 #include "argosy/sharding/lower/global_values.h"
 #include "argosy/sharding/lower/lower_state.h"
 #include "argosy/sharding/lower/shard_outputs.h"
+#include "argosy/sharding/lower/turns.h"
 
 namespace argosy {
 
@@ -20,6 +21,7 @@ Result<std::unique_ptr<Lowered>> Lowered::make(Graph& graph, const LowerRequest&
   auto state = std::make_unique<LowerState>(graph, request);
   LowerState& s = *state;
   ARGOSY_RETURN_IF_ERROR(find_copied(s));
+  ARGOSY_RETURN_IF_ERROR(find_per_shard(s));
   ARGOSY_RETURN_IF_ERROR(copy_nodes(s));
   ARGOSY_RETURN_IF_ERROR(add_outputs(s));
   ARGOSY_RETURN_IF_ERROR(add_all_reduces(s));
@@ -34,9 +36,19 @@ Result<std::unique_ptr<Lowered>> Lowered::make(Graph& graph, const LowerRequest&
 
 Result<Value> Lowered::global(Endpoint e) { return global_value(*state_, e); }
 bool Lowered::is_copied(NodeId id) const { return state_->is_copied(id); }
-NodeId Lowered::copy(int device, NodeId id) const {
-  return state_->copies[static_cast<std::size_t>(device)][static_cast<std::size_t>(id.index)];
+NodeId Lowered::copy(int shard, NodeId id) const {
+  return state_->copies[static_cast<std::size_t>(shard)][static_cast<std::size_t>(id.index)];
 }
+std::vector<NodeId> Lowered::copies(NodeId id) const {
+  std::vector<NodeId> all;
+  for (int d = 0; d < state_->size(); ++d) {
+    if (all.empty() || copy(d, id) != all.back()) all.push_back(copy(d, id));
+  }
+  return all;
+}
+bool Lowered::is_per_shard(NodeId id) const { return state_->per_shard[static_cast<std::size_t>(id.index)] != 0; }
+const std::vector<LoweredSums>& Lowered::sums() const { return state_->sums; }
+std::vector<NodeId> Lowered::coupled_turns() const { return argosy::coupled_turns(*state_); }
 const std::vector<LoweredCollective>& Lowered::collectives() const { return state_->collectives; }
 
 std::vector<NodeId> Lowered::variables() const {

@@ -40,6 +40,12 @@ LowerState::LowerState(Graph& g, const LowerRequest& r)
   if (!r.batch.empty()) host.emplace(graph, Endpoint{r.batch[0], 0}, weights);
 }
 
+int LowerState::device_count() const {
+  int count = 0;
+  for (int d = 0; d < size(); ++d) count += starts_device(d) ? 1 : 0;
+  return count;
+}
+
 bool LowerState::is_batch(NodeId id) const {
   return std::find(request.batch.begin(), request.batch.end(), id) != request.batch.end();
 }

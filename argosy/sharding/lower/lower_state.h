@@ -26,20 +26,23 @@ struct LowerState {
   const Sizes& sizes;
   const Assignment& assignment;
   const MeshAxis& axis;
-  const std::vector<std::string>& devices;
+  const std::vector<std::string>& devices;  // by shard
   const std::vector<std::int64_t> weights;  // of the shards
   const LoopRegions regions;
   const Graph::Uses uses;
 
   // --- built
   std::vector<char> in_step;                                 // by node
-  std::vector<char> copied;                                  // by node: each device has one
-  std::vector<std::vector<NodeId>> copies;                   // [device][node]
-  std::vector<std::vector<Endpoint>> outputs;                // [device][output of the base]: what has its layout
+  std::vector<char> copied;                                  // by node: each device, or each shard, has one
+  std::vector<char> sliced;                                  // by node: exists once, and every device takes its shard
+  std::vector<char> per_shard;                               // by node: each shard has one
+  std::vector<std::vector<NodeId>> copies;                   // [shard][node]
+  std::vector<std::vector<Endpoint>> outputs;                // [shard][output of the base]: what has its layout
   std::vector<std::vector<Endpoint>> changed;                // [reshard][device]; empty: not built yet
   std::map<std::size_t, std::vector<Endpoint>> summed;       // [reshard][device]: all-reduces of partial sums
   std::map<std::pair<NodeId, int>, std::size_t> reshard_of;  // by use: the last reshard that it goes through
   std::vector<LoweredCollective> collectives;
+  std::vector<LoweredSums> sums;
   std::map<Endpoint, Value> fetched;
   // Nodes that read an input of a copy, which is set last: { node, its input, device, whose, which }.
   struct Late {
@@ -51,7 +54,20 @@ struct LowerState {
   std::vector<Late> late;
   std::optional<HostSizes> host;
 
-  int size() const { return static_cast<int>(devices.size()); }
+  int size() const { return static_cast<int>(devices.size()); }  // shards
+  // The shard with which those of its device begin.
+  int first_of_device(int d) const {
+    while (d > 0 && devices[static_cast<std::size_t>(d) - 1] == devices[static_cast<std::size_t>(d)]) --d;
+    return d;
+  }
+  bool starts_device(int d) const { return first_of_device(d) == d; }
+  int turn_of(int d) const { return d - first_of_device(d); }
+  int device_count() const;
+  bool has_turns() const { return device_count() < size(); }
+  // Whether the shard has a copy of its own, and not the one of its device's first shard.
+  bool owns_copy(int d, NodeId id) const {
+    return per_shard[static_cast<std::size_t>(id.index)] != 0 || starts_device(d);
+  }
   bool is_copied(NodeId id) const { return copied[static_cast<std::size_t>(id.index)] != 0; }
   bool is_batch(NodeId id) const;
   bool is_variable(NodeId id) const;  // of which every device has one
@@ -77,6 +93,7 @@ struct LowerState {
 
 // The steps of make(), in their order.
 Status find_copied(LowerState& s);      // step_nodes.cc
+Status find_per_shard(LowerState& s);   // turns.cc
 Status copy_nodes(LowerState& s);       // node_copies.cc
 Status add_outputs(LowerState& s);      // shard_outputs.cc: feeds, draws, means, shapes
 Status add_all_reduces(LowerState& s);  // all_reduces.cc

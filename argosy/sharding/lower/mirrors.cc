@@ -22,8 +22,9 @@ Status write_mirrors(LowerState& s) {
     if (!variable || !s.is_copied(*variable)) continue;
     std::vector<NodeId> made;
     for (int d = 1; d < s.size(); ++d) {
+      if (!s.starts_device(d)) continue;
       const Node& n = s.graph.node(id);
-      NodeSpec spec{.name = s.graph.unique_name(str_cat(n.name, "/replica_", d)),
+      NodeSpec spec{.name = s.graph.unique_name(str_cat(n.name, "/replica_", made.size() + 1)),
                     .op = n.op->name,
                     .inputs = {n.inputs.begin(), n.inputs.end()},
                     .controls = {n.controls.begin(), n.controls.end()},

@@ -1,10 +1,11 @@
-// A copy per device of what the step computes.
+// A copy per device or shard of what the step computes.
 #include <algorithm>
 
 #include "argosy/device/name.h"
 #include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/sharding/lower/lower_state.h"
 #include "argosy/sharding/lower/shard_outputs.h"
+#include "argosy/sharding/lower/turns.h"
 
 namespace argosy {
 
@@ -72,18 +73,18 @@ void settle(LowerState& s, NodeId id, NodeId made, int device) {
   open_shapes(s, id, made);
 }
 
-Result<NodeId> copy_node(LowerState& s, NodeId id, int device) {
+Result<NodeId> copy_node(LowerState& s, NodeId id, int replica) {
   const Node& n = s.graph.node(id);
-  NodeSpec spec{.name = s.graph.unique_name(str_cat(n.name, "/replica_", device)),
+  NodeSpec spec{.name = s.graph.unique_name(str_cat(n.name, "/replica_", replica)),
                 .op = n.op->name,
                 .inputs = {n.inputs.begin(), n.inputs.end()},
                 .attrs = n.attributes(),
                 .device = std::string(n.device)};
   const auto* shared = n.attrs.find_as<std::string>("shared_name");
-  if (shared != nullptr && !shared->empty()) spec.attrs.set("shared_name", str_cat(*shared, "/replica_", device));
+  if (shared != nullptr && !shared->empty()) spec.attrs.set("shared_name", str_cat(*shared, "/replica_", replica));
   // Every copy of a loop iterates by itself.
   if (const auto* frame = n.attrs.find_as<std::string>("frame_name"); frame != nullptr) {
-    spec.attrs.set("frame_name", str_cat(*frame, "/replica_", device));
+    spec.attrs.set("frame_name", str_cat(*frame, "/replica_", replica));
   }
   return s.graph.add_node(std::move(spec));
 }
@@ -97,19 +98,26 @@ Status copy_nodes(LowerState& s) {
   for (const NodeId id : s.sizes.order()) {
     const auto i = static_cast<std::size_t>(id.index);
     if (s.is_copied(id)) mark_chunks(s, id);
+    int replica = -1;
     for (int d = 0; d < s.size(); ++d) {
       NodeId& made = s.copies[static_cast<std::size_t>(d)][i];
       made = id;
+      const bool own = s.owns_copy(d, id);
+      replica += own ? 1 : 0;
       if (s.is_copied(id) && draws_blocks(s, id)) {
         ARGOSY_ASSIGN_OR_RETURN(made, block_of_draws(s, id, d));
+      } else if (s.is_copied(id) && !own) {
+        made = s.copies[static_cast<std::size_t>(d) - 1][i];
       } else if (s.is_copied(id) && d > 0) {
-        ARGOSY_ASSIGN_OR_RETURN(made, copy_node(s, id, d));
+        ARGOSY_ASSIGN_OR_RETURN(made, copy_node(s, id, replica));
       }
       for (std::int32_t k = 0; k < std::ssize(s.base.node(id).output_dtypes); ++k) s.output(d, {id, k}) = {made, k};
     }
     if (!s.is_copied(id)) continue;
     for (int d = 0; d < s.size(); ++d) {
+      if (!s.owns_copy(d, id)) continue;
       settle(s, id, s.copies[static_cast<std::size_t>(d)][i], d);
+      if (s.per_shard[i] != 0) mark_turn(s, s.copies[static_cast<std::size_t>(d)][i], d);
     }
   }
   return ok_status();

@@ -206,7 +206,9 @@ class Reshards {
     if (r.from.is_shard() && s_.in_loop(r.value.node)) return gather_in_loop(r, in);
     for (int d = 0; d < s_.size(); ++d) {
       const std::string& device = s_.devices[static_cast<std::size_t>(d)];
-      if (r.from.is_shard()) {
+      if (!s_.starts_device(d)) {
+        in[static_cast<std::size_t>(d)] = in[static_cast<std::size_t>(d) - 1];
+      } else if (r.from.is_shard()) {
         ARGOSY_ASSIGN_OR_RETURN(in[static_cast<std::size_t>(d)], join_shards(s_, parts, r.value, r.from, device));
       } else {
         ARGOSY_ASSIGN_OR_RETURN(in[static_cast<std::size_t>(d)], combine_partial(s_, parts, r.from.combine, device));

@@ -27,7 +27,8 @@ Status shard_feeds(LowerState& s) {
   return ok_status();
 }
 
-Status slice_draws(LowerState& s, NodeId id) {
+// Of a node that exists once.
+Status slice_outputs(LowerState& s, NodeId id) {
   for (std::int32_t k = 0; k < std::ssize(s.base.node(id).output_dtypes); ++k) {
     const Endpoint e{id, k};
     const Placement& p = s.layout(e);
@@ -190,7 +191,7 @@ Status add_outputs(LowerState& s) {
   ARGOSY_RETURN_IF_ERROR(shard_feeds(s));
   for (const NodeId id : s.sizes.order()) {
     if (s.in_step[static_cast<std::size_t>(id.index)] == 0 || s.is_batch(id)) continue;
-    if (draws_whole(s, id)) ARGOSY_RETURN_IF_ERROR(slice_draws(s, id));
+    if (s.sliced[static_cast<std::size_t>(id.index)] != 0) ARGOSY_RETURN_IF_ERROR(slice_outputs(s, id));
     ARGOSY_RETURN_IF_ERROR(weigh_means(s, id));
     if (gives_known_sizes(s, id)) give_known_sizes(s, id);
   }

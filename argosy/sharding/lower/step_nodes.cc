@@ -48,6 +48,7 @@ class Copied {
   Status run() {
     s_.in_step = find_step(s_);
     s_.copied.assign(s_.in_step.size(), 0);
+    s_.sliced.assign(s_.in_step.size(), 0);
     for (const NodeId id : s_.sizes.order()) {
       if (s_.in_step[static_cast<std::size_t>(id.index)] == 0) continue;
       ARGOSY_ASSIGN_OR_RETURN(const bool copy, is_copied(id));
@@ -57,7 +58,7 @@ class Copied {
   }
 
  private:
-  Result<bool> is_copied(NodeId id) const {
+  Result<bool> is_copied(NodeId id) {
     const Node& n = s_.base.node(id);
     if (s_.is_batch(id)) return false;
     if (s_.way(id).kind == Way::Kind::kGiven) {
@@ -76,6 +77,7 @@ class Copied {
     // What devices drew for themselves would differ.
     const bool drawn = s_.rule(id).draws && n.op->stateful && s_.way(id).kind != Way::Kind::kFactor;
     if (once || hidden || drawn || draws_whole(s_, id) || (of_single && !of_variable)) {
+      s_.sliced[static_cast<std::size_t>(id.index)] = gives_shards(id) ? 1 : 0;
       return single(id, of_variable);
     }
     if (of_single && of_variable)
@@ -86,13 +88,23 @@ class Copied {
     return true;
   }
 
+  // One device computes it whole, and every device takes its shard: draws, rows looked up in a table.
+  bool gives_shards(NodeId id) const {
+    if (s_.way(id).kind != Way::Kind::kFactor) return false;
+    for (std::int32_t k = 0; k < std::ssize(s_.base.node(id).output_dtypes); ++k) {
+      const Placement& p = s_.layout({id, k});
+      if (!p.is_shard() && !p.is_replicate()) return false;
+    }
+    return true;
+  }
+
   Result<bool> single(NodeId id, bool of_variable) const {
     const Node& n = s_.base.node(id);
     if (s_.in_loop(id))
       return cannot_lower(n, "it runs once for all devices, and is in a loop, of which each device has its own");
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       const Placement& p = s_.layout({id, k});
-      if (!p.is_replicate() && p.kind != Placement::Kind::kOnce && !draws_whole(s_, id)) {
+      if (!p.is_replicate() && p.kind != Placement::Kind::kOnce && s_.sliced[static_cast<std::size_t>(id.index)] == 0) {
         return cannot_lower(n, str_cat("one device computes it, and its output ", k, " is to be ", to_string(p)));
       }
     }

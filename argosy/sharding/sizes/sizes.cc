@@ -62,7 +62,10 @@ Result<Sizes> Sizes::find(const Graph& graph, const SizesRequest& request) {
         .with_hint("give the batch size that the graph is written for");
   }
   sizes.at_ = *std::move(at);
-  if (sizes.only_) return sizes;
+  if (sizes.only_) {
+    sizes.forget_lengths(request);
+    return sizes;
+  }
   auto twice = with(2 * kNominal);
   if (!twice.ok()) return wrong(str_cat("for a batch of ", 2 * kNominal, ": ", twice.status().message()));
   sizes.twice_ = *std::move(twice);
@@ -75,7 +78,70 @@ Result<Sizes> Sizes::find(const Graph& graph, const SizesRequest& request) {
     small.push_back(*std::move(inferred));
   }
   sizes.keep_functions(small);
+  sizes.forget_lengths(request);
   return sizes;
+}
+
+// Keeps what is the same in `other`.
+void Sizes::keep_equal(const InferredShapes& other) {
+  for (std::size_t i = 0; i < at_.shapes.size(); ++i) {
+    const PartialShape &one = at_.shapes[i], &two = other.shapes[i];
+    if (one.has_rank() && two.rank() != one.rank()) {
+      at_.shapes[i] = PartialShape::unknown();
+    } else if (one.has_rank()) {
+      PartialShape::Sizes sizes = one.sizes();
+      for (int d = 0; d < one.rank(); ++d) {
+        if (one[d] != two[d]) sizes[static_cast<std::size_t>(d)] = PartialShape::kUnknown;
+      }
+      at_.shapes[i] = PartialShape(std::move(sizes));
+    }
+    auto& ints = at_.ints[i];
+    if (!ints) continue;
+    if (!other.ints[i] || other.ints[i]->size() != ints->size()) {
+      ints.reset();
+      continue;
+    }
+    for (std::size_t k = 0; k < ints->size(); ++k) {
+      if ((*ints)[k] != (*other.ints[i])[k]) (*ints)[k].reset();
+    }
+  }
+}
+
+void Sizes::forget_lengths(const SizesRequest& request) {
+  std::map<std::int64_t, std::vector<std::pair<NodeId, int>>> lengths;  // by size: where the graph leaves it open
+  for (const auto& [id, example] : request.examples) {
+    const PartialShape& said = graph_->node(id).output_shapes[0];
+    const bool batch = std::find(request.batch.begin(), request.batch.end(), id) != request.batch.end();
+    for (int d = batch ? 1 : 0; d < example.rank(); ++d) {
+      if (!said.has_rank() || said[d] < 0) lengths[example[d]].push_back({id, d});
+    }
+  }
+  const auto fed = fed_shapes(*graph_, request, at_.batch);
+  for (const auto& [length, where] : lengths) {
+    bool other_fits = false;
+    for (const std::int64_t other : {2 * std::max<std::int64_t>(length, 1), length + 1}) {
+      auto changed = fed;
+      for (const auto& [id, d] : where) {
+        PartialShape::Sizes sizes = changed[id].sizes();
+        sizes[static_cast<std::size_t>(d)] = other;
+        changed[id] = PartialShape(std::move(sizes));
+      }
+      const auto inferred = infer_shapes(*graph_, index_, order_, changed, at_.batch);
+      if (!inferred.ok()) continue;
+      other_fits = true;
+      keep_equal(*inferred);
+    }
+    for (const auto& [id, d] : where) {
+      if (!other_fits) pinned_[id].push_back({d, length});
+    }
+  }
+}
+
+bool Sizes::fits(NodeId fed, const Shape& shape) const {
+  const auto found = pinned_.find(fed);
+  if (found == pinned_.end()) return true;
+  return std::all_of(found->second.begin(), found->second.end(),
+                     [&](const Pinned& p) { return p.dim < shape.rank() && shape[p.dim] == p.size; });
 }
 
 void Sizes::keep_functions(const std::vector<InferredShapes>& others) {

@@ -34,8 +34,10 @@ struct BatchSize {
 };
 
 struct SizesRequest {
-  std::vector<NodeId> batch;                 // nodes whose output 0 has the batch as dimension 0: fed placeholders
-  std::map<NodeId, Shape> examples = {};     // of fed nodes: sizes that the graph leaves open
+  std::vector<NodeId> batch;  // nodes whose output 0 has the batch as dimension 0: fed placeholders
+  // Of fed nodes, where the graph leaves sizes open. What follows such a size is not known, unless no other size fits the
+  // graph: then it is pinned, see fits().
+  std::map<NodeId, Shape> examples = {};
   std::optional<std::int64_t> exactly = {};  // the one batch size that matters; unset: any
 };
 
@@ -50,6 +52,8 @@ class Sizes {
   std::int64_t nominal() const { return at_.batch; }
   // True if what is found holds for this batch size.
   bool covers(std::int64_t batch) const { return only_ ? batch == *only_ : batch >= smallest_; }
+  // False if a fed node has other sizes than its example, and they were taken for the only ones.
+  bool fits(NodeId fed, const Shape& shape) const;
 
   // At the nominal batch size. What is no function of the batch is unknown.
   const PartialShape& shape(Endpoint e) const { return at_.shapes[index_(e)]; }
@@ -75,6 +79,9 @@ class Sizes {
  private:
   Sizes(const Graph& graph, std::vector<NodeId> order) : graph_(&graph), order_(std::move(order)), index_(graph) {}
   void keep_functions(const std::vector<InferredShapes>& others);
+  // Forgets what follows sizes that examples brought.
+  void forget_lengths(const SizesRequest& request);
+  void keep_equal(const InferredShapes& other);
 
   const Graph* graph_;
   std::vector<NodeId> order_;
@@ -82,6 +89,11 @@ class Sizes {
   InferredShapes at_, twice_;         // nominal, and at twice the batch
   std::optional<std::int64_t> only_;  // the one batch size
   std::int64_t smallest_ = 1;
+  struct Pinned {
+    int dim;
+    std::int64_t size;
+  };
+  std::map<NodeId, std::vector<Pinned>> pinned_;
 };
 
 }  // namespace argosy

@@ -109,5 +109,33 @@ TEST(Sizes, WhatGrowsFromIterationToIterationIsUnknown) {
   EXPECT_EQ(sizes->dim(loop.out.endpoint(), 1), std::nullopt);
 }
 
+// A length that is fed may be another one next time. One that only fits as it is, is pinned.
+TEST(Sizes, LengthsOfExamplesAreNoSizes) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, -1, 4}, "x"), y = placeholder(g, DType::kFloat32, {-1, -1}, "y");
+  const Value w = constant(g, Tensor::zeros(DType::kFloat32, {3, 2}));
+  const Value twice = concat({x, x}, 1), product = matmul(y, w);
+  const auto sizes = Sizes::find(
+      g, {.batch = {x.node(), y.node()}, .examples = {{x.node(), Shape({8, 5, 4})}, {y.node(), Shape({8, 3})}}});
+  ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
+  EXPECT_EQ(sizes->dim(twice.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->dim(twice.endpoint(), 1), std::nullopt);
+  EXPECT_EQ(sizes->dim(twice.endpoint(), 2), (BatchSize{0, 4}));
+  EXPECT_EQ(sizes->dim(y.endpoint(), 1), (BatchSize{0, 3}));
+  EXPECT_EQ(sizes->dim(product.endpoint(), 1), (BatchSize{0, 2}));
+  EXPECT_TRUE(sizes->fits(x.node(), Shape({6, 7, 4})));
+  EXPECT_TRUE(sizes->fits(y.node(), Shape({6, 3})));
+  EXPECT_FALSE(sizes->fits(y.node(), Shape({6, 4})));
+}
+
+TEST(Sizes, LengthsOfABatchOfOneSize) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {4, -1}, "x");
+  const auto sizes = Sizes::find(g, {.batch = {x.node()}, .examples = {{x.node(), Shape({4, 5})}}});
+  ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
+  EXPECT_EQ(sizes->dim(x.endpoint(), 0), (BatchSize{0, 4}));
+  EXPECT_EQ(sizes->dim(x.endpoint(), 1), std::nullopt);
+}
+
 }  // namespace
 }  // namespace argosy

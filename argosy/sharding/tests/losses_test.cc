@@ -203,6 +203,12 @@ TEST(ShardingLosses, EqualOneDevice) {
         EXPECT_EQ(run_lowered(trial, {.axis = {.name = "data", .size = devices}, .batches = kBatches}), "")
             << "lowered, " << devices << " devices";
       }
+      for (const int turns : {2, 4}) {
+        if (devices % turns != 0 || devices == 2) continue;
+        EXPECT_EQ(run_lowered(trial, {.axis = {.name = "data", .size = devices}, .batches = kBatches, .turns = turns}),
+                  "")
+            << "lowered, " << devices / turns << " devices with " << turns << " shards each";
+      }
       if (devices != 4) continue;
       EXPECT_EQ(collectives_text(result), c.collectives);
       std::printf("%-36s %s; %d values\n", c.name.c_str(), collectives_text(result).c_str(), result.compared);

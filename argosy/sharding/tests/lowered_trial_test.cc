@@ -28,9 +28,9 @@ Result<std::vector<Tensor>> run_steps(const TrainingTrial& t, const std::vector<
 }
 
 Result<std::string> compare(const TrainingTrial& t, const TrialOptions& options) {
-  const int devices = options.axis.size;
+  const int devices = options.axis.size / options.turns;
   Mesh mesh{.axes = {options.axis}, .devices = {}};
-  for (int d = 0; d < devices; ++d) mesh.devices.push_back(str_cat("/device:GPU:", d));
+  for (int s = 0; s < options.axis.size; ++s) mesh.devices.push_back(str_cat("/device:GPU:", s / options.turns));
   std::vector<NodeId> batch;
   for (const Value& v : t.feeds) batch.push_back(v.node());
   ARGOSY_ASSIGN_OR_RETURN(const Sizes sizes, Sizes::find(t.graph, {.batch = batch}));
@@ -47,10 +47,13 @@ Result<std::string> compare(const TrainingTrial& t, const TrialOptions& options)
                                                                     .mesh = &mesh,
                                                                     .batch = batch,
                                                                     .run = t.train,
+                                                                    .block = options.turns,
                                                                     .first_bucket_bytes = 64,
                                                                     .bucket_bytes = 256}));
   for (const NodeId id : t.train) {
-    for (int d = 1; d < devices; ++d) graph.add_control_input(id, lowered->copy(d, id));
+    for (const NodeId copy : lowered->copies(id)) {
+      if (copy != id) graph.add_control_input(id, copy);
+    }
   }
   std::vector<Value> fetches;
   for (const Value& v : t.fetches) {

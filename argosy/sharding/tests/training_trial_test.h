@@ -33,6 +33,7 @@ struct TrialOptions {
   std::vector<std::int64_t> batches;  // one step each
   double tolerance = 1e-9;
   std::vector<Seed> seeds = {};  // beside those of feeds
+  int turns = 1;                 // of run_lowered: shards of a device; divides the axis
   // Makes an assignment wrong, on purpose: it is not verified then.
   std::function<void(Assignment&)> change = {};
 };

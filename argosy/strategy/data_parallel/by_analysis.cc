@@ -13,6 +13,7 @@
 #include "argosy/strategy/data_parallel/replicas.h"
 #include "argosy/strategy/data_parallel/replicated_graph.h"
 #include "argosy/strategy/data_parallel/replication_plan.h"
+#include "argosy/strategy/data_parallel/step_summary.h"
 #include "argosy/strategy/sharding/cross_example_check.h"
 #include "argosy/strategy/zero/sharded_updates.h"
 
@@ -22,40 +23,10 @@ namespace {
 
 constexpr const char* kHost = "/device:CPU:0";
 
-std::string_view words(PlacementKind kind) {
-  switch (kind) {
-    case PlacementKind::kPartialMean: return "a mean over the batch";
-    case PlacementKind::kPartialWeighted: return "a weighted mean over the batch";
-    case PlacementKind::kShard:
-    case PlacementKind::kPartialSum: return "a sum over the batch";
-    case PlacementKind::kReplicate: return "made of sums over the batch";
-    default: return "none";
-  }
-}
-
-// "12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
-std::string sums_text(const ReplicationPlan& plan, const Replicas& replicas, const ShardedUpdates& zero) {
-  std::string text;
-  if (plan.collectives.empty()) return text;
-  constexpr std::size_t kMostShown = 8;
-  const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
-  const auto buckets = [&](std::size_t sums, const std::vector<std::size_t>& bytes, const char* what) {
-    if (bytes.empty()) return std::string();
-    std::vector<std::string> sizes;
-    for (const std::size_t b : bytes) sizes.push_back(format_bytes(b));
-    const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
-    const std::string shown =
-        sizes.size() <= kMostShown ? str_join(sizes) : str_cat(format_bytes(*least), " to ", format_bytes(*most));
-    return str_cat(", ", count(sums, "sum"), " in ", count(sizes.size(), what), " (", shown, ")");
-  };
-  const auto joined = static_cast<std::size_t>(replicas.joined), scattered = static_cast<std::size_t>(zero.sums);
-  const std::size_t reduced = plan.collectives.size() - joined - scattered;
-  text += buckets(scattered, zero.scatter_bytes, "reduce-scatter");
-  text += buckets(reduced, replicas.bucket_bytes, "all-reduce");
-  if (zero.scatter_bytes.empty() && replicas.bucket_bytes.empty() && reduced > 0)
-    text += str_cat(", ", count(reduced, "sum"), " over its micro-batches");
-  if (joined > 0) text += str_cat(", rows of ", count(joined, "tensor"), " joined");
-  return text;
+ReplicatedStep step_of(const ReplicationPlan& plan) {
+  ReplicatedStep step{.kinds = plan.replica_kinds, .points = {}};
+  for (const CollectivePoint& c : plan.collectives) step.points.push_back({c.value, c.kind == PlacementKind::kShard});
+  return step;
 }
 
 struct ByAnalysis final : ReplicatedGraph {
@@ -90,11 +61,13 @@ struct ByAnalysis final : ReplicatedGraph {
     return zero && node < zero->is_sharded.size() && zero->is_sharded[node] != 0;
   }
   bool can_shard(std::int64_t examples) const override;
+  bool can_feed(NodeId, const Shape&) const override { return true; }
   std::string summary() const override;
   std::vector<ReplicationNote> notes() const override { return noted; }
   std::vector<PlannedCollective> collectives() const override;
   std::vector<PlannedWhole> whole() const override;
   Result<PlannedNode> planned(std::string_view node) const override;
+  bool gathers() const override { return false; }
 
   Value shard(Endpoint e, int s) { return Value(graph.get(), replicas.shard[s][e.node.index], e.index); }
 
@@ -332,35 +305,12 @@ Result<PlannedNode> ByAnalysis::planned(std::string_view node) const {
 }
 
 std::string ByAnalysis::summary() const {
-  const ByAnalysis& p = *this;
-  std::string text = str_cat(p.layout.devices.size(), p.layout.devices.size() == 1 ? " device" : " devices");
-  if (p.layout.accumulate > 1) text += str_cat(", ", p.layout.accumulate, " micro-batches");
-  if (p.layout.shards() != static_cast<int>(p.layout.devices.size()) * p.layout.accumulate)
-    text += str_cat(", ", p.layout.shards(), " shards");
-  if (!p.plan.losses.empty()) {
-    std::vector<std::string> kinds;
-    for (const BatchPlacement& loss : p.plan.losses) {
-      std::string reduction(words(loss.kind));
-      if (std::find(kinds.begin(), kinds.end(), reduction) == kinds.end()) kinds.push_back(std::move(reduction));
-    }
-    const std::size_t n = p.plan.losses.size();
-    text += str_cat(", ", n == 1 ? "loss" : str_cat(n, " losses"), ": ", str_join(kinds));
-  }
-  if (p.layout.shards() == 1) return text;
-  text += sums_text(p.plan, p.replicas, p.zero.value_or(ShardedUpdates{}));
-  if (p.zero) text += str_cat(", ", zero_text(*p.zero, p.layout.devices.size()));
-  const auto named = [&](ReplicationNote::Kind kind) {
-    std::vector<std::string> nodes;
-    for (const ReplicationNote& note : p.noted) {
-      if (note.kind == kind) nodes.push_back(str_cat("'", note.node, "' (", note.op, ")"));
-    }
-    return str_join(nodes);
-  };
-  if (const std::string drawn = named(ReplicationNote::Kind::kDraws); !drawn.empty())
-    text += str_cat(", draws depend on the number of devices: ", drawn);
-  if (const std::string coupled = named(ReplicationNote::Kind::kMemory); !coupled.empty())
-    text += str_cat(", micro-batches run side by side for: ", coupled);
-  return text;
+  StepSummary told{.layout = layout, .joined = replicas.joined, .zero = zero ? &*zero : nullptr, .notes = noted};
+  for (const BatchPlacement& loss : plan.losses) told.losses.push_back(loss.kind);
+  const auto scattered = static_cast<std::size_t>(zero ? zero->sums : 0);
+  told.sums = plan.collectives.size() - static_cast<std::size_t>(replicas.joined) - scattered;
+  told.bucket_bytes = replicas.bucket_bytes;
+  return summary_text(told);
 }
 
 }  // namespace
@@ -403,8 +353,8 @@ Result<std::unique_ptr<ReplicatedGraph>> replicate_by_analysis(const Graph& grap
     return invalid_argument("zero is ", options.zero, "; 0 keeps slots on every device, 1 shards them");
   }
   if (options.zero == 1) {
-    ARGOSY_ASSIGN_OR_RETURN(
-        impl->zero, shard_updates(impl->base, impl->plan, impl->layout, request.train, *impl->graph, impl->replicas));
+    ARGOSY_ASSIGN_OR_RETURN(impl->zero, shard_updates(impl->base, step_of(impl->plan), impl->layout, request.train,
+                                                      *impl->graph, impl->replicas));
   }
   impl->find_notes();
   // Running a training op by its name runs it on every device.

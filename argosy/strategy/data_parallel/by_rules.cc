@@ -7,25 +7,26 @@
 // no rule covers is gathered, and every device computes it.
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/sharding/lower/lower.h"
 #include "argosy/sharding/resolve/resolve.h"
 #include "argosy/sharding/verify/verify.h"
+#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/batch_size/dynamic_batch.h"
 #include "argosy/strategy/data_parallel/planned_collectives.h"
 #include "argosy/strategy/data_parallel/replica_layout.h"
 #include "argosy/strategy/data_parallel/replicated_graph.h"
+#include "argosy/strategy/data_parallel/rules_report.h"
+#include "argosy/strategy/sharding/decompose_batch_norm.h"
+#include "argosy/strategy/zero/sharded_updates.h"
 
 namespace argosy {
 
 namespace {
 
 constexpr const char* kHost = "/device:CPU:0";
-
-Status not_covered(std::string_view what) {
-  return unimplemented(what, " of a step that is replicated by sharding rules").with_id("ARG-SHARD-007");
-}
 
 Result<Sizes> find_sizes(const Graph& graph, SizesRequest request) {
   auto any = Sizes::find(graph, request);
@@ -40,44 +41,93 @@ Result<Sizes> find_sizes(const Graph& graph, SizesRequest request) {
   return any;
 }
 
+Status losses_see_batch(const Graph& graph, const std::vector<NodeId>& batch, const std::vector<Endpoint>& losses) {
+  if (losses.empty()) return ok_status();
+  const std::vector<char> seen = descendants(graph, batch);
+  for (const Endpoint loss : losses) {
+    if (seen[static_cast<std::size_t>(loss.node.index)] != 0) continue;
+    return invalid_argument("the loss '", graph.node(loss.node).name, "' does not depend on the batch")
+        .with_id("ARG-DP-004");
+  }
+  return ok_status();
+}
+
 class ByRules final : public ReplicatedGraph {
  public:
-  explicit ByRules(const Graph& graph) : base_(graph.clone()) {}
+  explicit ByRules(const Graph& graph) : base_(graph.clone()), original_size_(graph.size()) {}
   Status build(const DataParallelOptions& options);
 
   Graph& replicated() override { return *graph_; }
   Value target(Value v) override;
-  Result<Value> fetch(Endpoint e) override { return lowered_->global(e); }
+  Result<Value> fetch(Endpoint e) override;
   Result<Value> refresh_mirrors() override;
   PlacementKind loss_placement() const override;
   int shards() const override { return mesh_.axes[0].size; }
-  bool is_sharded(NodeId) const override { return false; }  // variables are mirrored whole
+  bool is_sharded(NodeId original) const override {
+    const auto node = static_cast<std::size_t>(original.index);
+    return zero_ && node < zero_->is_sharded.size() && zero_->is_sharded[node] != 0;
+  }
   bool can_shard(std::int64_t examples) const override { return sizes_->covers(examples); }
-  std::string summary() const override;
-  std::vector<ReplicationNote> notes() const override { return {}; }  // it is one device's step
+  bool can_feed(NodeId original, const Shape& shape) const override { return sizes_->fits(original, shape); }
+  std::string summary() const override { return summary_of(told(), noted_); }
+  std::vector<ReplicationNote> notes() const override { return noted_; }
   std::vector<PlannedCollective> collectives() const override;
   std::vector<PlannedWhole> whole() const override;
   Result<PlannedNode> planned(std::string_view node) const override;
+  bool gathers() const override { return gathers_whole(told()); }
 
  private:
+  void decompose_norms();
   void run_everywhere(NodeId id);
+  void find_notes();
+  void list_copies();
+  Status shard_slots(const std::vector<NodeId>& targets);
+  RulesStep told() const {
+    return {base_,   original_size_,           *sizes_, *rules_, assignment_, *lowered_, layout_, losses_, replicas_,
+            points_, zero_ ? &*zero_ : nullptr};
+  }
 
   Graph base_;
-  Mesh mesh_;
+  const std::int32_t original_size_;  // nodes after it were added
+  Replaced replaced_;                 // statistics of batch norms, as plain means
+  ReplicaLayout layout_;
+  Mesh mesh_;  // the devices of its shards, one after the other
   std::unique_ptr<Sizes> sizes_;
   std::unique_ptr<RuleTable> rules_;
   Assignment assignment_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<Lowered> lowered_;
   std::vector<Endpoint> losses_;
+  Replicas replicas_;                   // copies, and what is summed over shards, by point
+  std::vector<std::size_t> points_;     // the reshard of each sum
+  std::optional<ShardedUpdates> zero_;  // under ZeRO-1
+  std::vector<ReplicationNote> noted_;
   std::map<NodeId, Value> everywhere_;  // by node whose copies cannot wait for each other: a node that runs all
 };
 
+Result<Value> ByRules::fetch(Endpoint e) {
+  const auto written = replaced_.find(e);
+  return lowered_->global(written != replaced_.end() ? written->second : e);
+}
+
+// Statistics become plain means, of which sums travel. A fused norm would gather what it normalises.
+void ByRules::decompose_norms() {
+  Graph decomposed = base_.clone();
+  auto replaced = decompose_batch_norms(decomposed);
+  if (!replaced.ok()) return;  // one is in a loop
+  for (const auto& [fused, written] : *replaced) decomposed.replace_with_noop(fused.node);
+  base_ = std::move(decomposed);
+  replaced_ = *std::move(replaced);
+}
+
 Status ByRules::build(const DataParallelOptions& options) {
-  ARGOSY_ASSIGN_OR_RETURN(const ReplicaLayout layout, make_layout(options));
-  if (layout.has_turns() || options.shards > 0) return not_covered("several shards a device");
-  if (options.zero > 0) return not_covered("shards of slots");
-  mesh_ = {.axes = {{.name = "data", .size = layout.shards(), .weights = layout.weights}}, .devices = layout.devices};
+  ARGOSY_ASSIGN_OR_RETURN(layout_, make_layout(options));
+  if (options.sync_batch_norm && layout_.shards() > 1) decompose_norms();
+  if (options.zero < 0 || options.zero > 1) {
+    return invalid_argument("zero is ", options.zero, "; 0 keeps slots on every device, 1 shards them");
+  }
+  mesh_ = {.axes = {{.name = "data", .size = layout_.shards(), .weights = layout_.weights}}, .devices = {}};
+  for (const int d : layout_.device_of) mesh_.devices.push_back(layout_.devices[static_cast<std::size_t>(d)]);
   std::vector<NodeId> roots, batch;
   for (const Value& v : options.train) roots.push_back(v.node());
   const std::vector<NodeId> run = roots;
@@ -94,6 +144,7 @@ Status ByRules::build(const DataParallelOptions& options) {
         .with_id("ARG-DP-001")
         .with_hint("make the first size of the batch's placeholders -1, or name them in batch_inputs");
   }
+  ARGOSY_RETURN_IF_ERROR(losses_see_batch(base_, batch, losses_));
   SizesRequest request{.batch = batch};
   for (const auto& [value, shape] : options.examples) request.examples.emplace(value.node(), shape);
   ARGOSY_ASSIGN_OR_RETURN(Sizes sizes, find_sizes(base_, std::move(request)));
@@ -110,8 +161,12 @@ Status ByRules::build(const DataParallelOptions& options) {
                                                             .mesh = &mesh_,
                                                             .batch = batch,
                                                             .run = run,
+                                                            .block = layout_.block,
                                                             .first_bucket_bytes = options.first_bucket_bytes,
                                                             .bucket_bytes = options.bucket_bytes}));
+  list_copies();
+  if (options.zero == 1) ARGOSY_RETURN_IF_ERROR(shard_slots(run));
+  find_notes();
   for (const NodeId id : run) run_everywhere(id);
   return ok_status();
 }
@@ -121,8 +176,7 @@ void ByRules::run_everywhere(NodeId id) {
   if (!lowered_->is_copied(id)) return;
   const bool waits = base_.node(id).op->flow == Flow::kNone;
   std::vector<Value> all;
-  for (int d = 0; d < shards(); ++d) {
-    const NodeId copy = lowered_->copy(d, id);
+  for (const NodeId copy : lowered_->copies(id)) {
     if (waits && copy != id) graph_->add_control_input(id, copy);
     all.push_back(Value(graph_.get(), copy, Value::kControl));
   }
@@ -138,70 +192,81 @@ Value ByRules::target(Value v) {
 
 Result<Value> ByRules::refresh_mirrors() {
   std::vector<Mirror> mirrors;
-  for (int d = 1; d < shards(); ++d) {
+  for (std::size_t d = 1; d < layout_.devices.size(); ++d) {
+    const int shard = layout_.first_shard(static_cast<int>(d));
     for (const NodeId id : lowered_->variables()) {
-      mirrors.push_back({id, lowered_->copy(d, id), base_.node(id).attrs.get<DType>("dtype"),
-                         mesh_.devices[static_cast<std::size_t>(d)]});
+      mirrors.push_back({id, lowered_->copy(shard, id), base_.node(id).attrs.get<DType>("dtype"), layout_.devices[d]});
     }
   }
   return refresh(*graph_, mirrors);
 }
 
+void ByRules::find_notes() {
+  for (const NodeId id : lowered_->coupled_turns()) {  // all other values are one device's
+    const Node& n = base_.node(id);
+    noted_.push_back({ReplicationNote::Kind::kMemory, std::string(n.name), n.op->name,
+                      str_cat("'", n.name, "' (", n.op->name,
+                              "): it reads a sum over all micro-batches that is computed with variables: they run side "
+                              "by side, and memory does not fall")});
+  }
+}
+
+// Fills `replicas_` and `points_`.
+void ByRules::list_copies() {
+  const auto copies = [&](int shard) {
+    std::vector<NodeId> all;
+    for (std::int32_t i = 0; i < base_.size(); ++i) all.push_back(lowered_->copy(shard, NodeId{i}));
+    return all;
+  };
+  for (int s = 0; s < shards(); ++s) replicas_.shard.push_back(copies(s));
+  const int devices = static_cast<int>(layout_.devices.size());
+  for (int d = 0; d < devices; ++d)
+    replicas_.device.push_back(replicas_.shard[static_cast<std::size_t>(layout_.first_shard(d))]);
+  replicas_.sums.resize(layout_.devices.size());
+  for (const LoweredSums& made : lowered_->sums()) {
+    std::vector<int> members;
+    for (std::size_t m = 0; m < made.reshards.size(); ++m) {
+      members.push_back(static_cast<int>(points_.size()));
+      points_.push_back(made.reshards[m]);
+      for (int d = 0; d < devices; ++d) {
+        replicas_.sums[static_cast<std::size_t>(d)].push_back(
+            made.sums[m][static_cast<std::size_t>(layout_.first_shard(d))]);
+      }
+    }
+    if (!made.travel) continue;
+    replicas_.buckets.push_back(std::move(members));
+    replicas_.bucket_bytes.push_back(made.bytes);
+  }
+}
+
+Status ByRules::shard_slots(const std::vector<NodeId>& targets) {
+  ReplicatedStep step;
+  for (std::int32_t i = 0; i < base_.size(); ++i) {
+    const NodeId id{i};
+    step.kinds.push_back(!lowered_->is_copied(id)     ? ReplicaKind::kSingleton
+                         : lowered_->is_per_shard(id) ? ReplicaKind::kSharded
+                                                      : ReplicaKind::kReplicated);
+  }
+  for (const std::size_t r : points_) step.points.push_back({assignment_.reshards[r].value});
+  ARGOSY_ASSIGN_OR_RETURN(zero_, shard_updates(base_, step, layout_, targets, *graph_, replicas_));
+  return ok_status();
+}
+
 PlacementKind ByRules::loss_placement() const {
-  if (losses_.empty()) return PlacementKind::kReplicate;
-  const Placement& p = assignment_.layout(losses_[0])[0];
-  return p.is_shard() ? PlacementKind::kShard : p.is_partial() ? PlacementKind::kPartialSum : PlacementKind::kReplicate;
+  return losses_.empty() ? PlacementKind::kReplicate : combines_as(told(), losses_[0]);
 }
 
 std::vector<PlannedCollective> ByRules::collectives() const {
-  std::vector<PlannedCollective> all;
-  for (const LoweredCollective& c : lowered_->collectives()) {
-    all.push_back({.op = c.op,
-                   .value = std::string(base_.node(c.value.node).name),
-                   .values = c.values,
-                   .bytes = c.bytes,
-                   .why = c.why});
-  }
-  return all;
+  if (layout_.devices.size() == 1) return {};  // turns of one device add up where they are
+  return collectives_of(told());
 }
-
-std::string ByRules::summary() const {
-  std::string text = str_cat(shards(), shards() == 1 ? " device" : " devices", ", by sharding rules");
-  if (shards() == 1) return text;
-  const auto count = [](std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); };
-  std::size_t sums = 0, reduces = 0, gathers = 0;
-  for (const LoweredCollective& c : lowered_->collectives()) {
-    const bool reduce = c.op == "all-reduce";
-    reduces += reduce ? 1 : 0;
-    sums += reduce ? static_cast<std::size_t>(c.values) : 0;
-    gathers += reduce ? 0 : 1;
-  }
-  if (reduces > 0) text += str_cat(", ", count(sums, "sum"), " in ", count(reduces, "all-reduce"));
-  if (gathers > 0) text += str_cat(", ", count(gathers, "value"), " gathered");
-  return text;
-}
-
 std::vector<PlannedWhole> ByRules::whole() const {
-  std::vector<PlannedWhole> all;
-  for (const WholeNode& w : assignment_.whole) {
-    const Node& n = base_.node(w.node);
-    all.push_back({.node = std::string(n.name), .op = n.op->name, .why = w.why});
-  }
-  return all;
+  if (layout_.shards() == 1) return {};
+  return whole_of(told());
 }
-
 Result<PlannedNode> ByRules::planned(std::string_view node) const {
-  ARGOSY_ASSIGN_OR_RETURN(const NodeId id, find_original(base_, base_.size(), node));
-  const Node& n = base_.node(id);
-  std::string layouts;
-  for (const Layout& l : assignment_.layouts[static_cast<std::size_t>(id.index)]) {
-    layouts += (layouts.empty() ? "" : ", ") + to_string(l);
-  }
-  return PlannedNode{
-      .node = std::string(n.name),
-      .op = n.op->name,
-      .copies = lowered_->is_copied(id) ? str_cat("one on each of ", shards(), " devices") : "one",
-      .why = str_cat("its rule: ", to_string(rules_->rule(id)), layouts.empty() ? "" : "; it gives " + layouts)};
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId id, find_original(base_, original_size_, node));
+  return planned_of(told(), id);
 }
 
 }  // namespace

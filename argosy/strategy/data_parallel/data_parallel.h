@@ -8,7 +8,7 @@
 // * Batches are global. Feeds keep their names and are split along axis 0 by the devices' weights. Shards may be uneven
 //   or empty. Every device gets the scalars that are fed.
 // * The loss's own reduction over the batch combines the shards. Sums add up, means are weighted by the shard's size,
-//   weighted means by their weights. A loss whose reduction is unknown is an error that asks for one.
+//   weighted means by their weights. What combines in no such way is gathered, and computed whole.
 // * Gradients are summed where they are still linear in the batch: before clipping by norm, momentum or decay. Every
 //   other batch-dependent update of a variable (moving averages, counters) is combined, too. So all mirrors stay equal.
 // * Batch statistics are per shard, as in TensorFlow; with `sync_batch_norm` they are global.
@@ -62,9 +62,9 @@ struct DataParallelOptions {
   int zero = 0;
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
-  // By the sharding rules of ops (argosy/sharding), which other steps are replicated by only where the analysis of losses
-  // and gradients refuses. For tests.
-  bool by_rules = false;
+  // By the sharding rules of ops (argosy/sharding) alone, or by the analysis of losses and gradients alone. Neither: by
+  // rules, unless they would gather what the analysis shards, or the step departs from one device on purpose.
+  bool by_rules = false, by_analysis = false;
 };
 
 inline constexpr int kMostMicroBatches = 64;
@@ -137,6 +137,8 @@ class DataParallel {
   // True if a batch of so many examples may be sharded. False if a shard would be empty and a size computed from its
   // examples would reach a variable.
   bool can_shard(std::int64_t examples) const;
+  // False if this input was replicated for the sizes of its example alone, and `shape` has others.
+  bool can_feed(Value original, const Shape& shape) const;
   // "2 devices, loss: a mean over the batch, 12 gradients in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
   std::string summary() const;
   // In the order of the graph's nodes, one per node and kind. Empty for one shard.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/state/state.h"
@@ -27,7 +28,7 @@ struct Averages {
     loss = reduce_mean(square(x * w.read));
     if (also) loss = loss + reduce_sum(g.add("StopGradient", {mean * mean})) * 0.0f;
     gradient = gradients(g, {loss}, {w.ref})[0];
-    update = assign_sub(w, gradient, "update");
+    update = g.add("ApplyGradientDescent", {w.ref, constant(g, 1.0f), gradient}, {}, "update");
     follow = assign_sub(average, (average.read - mean) * 0.25f, "follow");
   }
   Result<DataParallel> made(std::vector<std::string> devices = kTwo) {

@@ -1,7 +1,7 @@
 // What is behind DataParallel: a graph for many devices, replicated in one of two ways. Internal to strategy/.
 //
-//   by_analysis   finds losses, means and gradients; the fewest collectives; turns, logical shards
 //   by_rules      knows ops by their sharding rules alone; anything that can be gathered
+//   by_analysis   finds losses, means and gradients; containers in loops, statistics of each shard
 #pragma once
 
 #include <memory>
@@ -25,16 +25,19 @@ class ReplicatedGraph {
   virtual int shards() const = 0;
   virtual bool is_sharded(NodeId original) const = 0;
   virtual bool can_shard(std::int64_t examples) const = 0;
+  virtual bool can_feed(NodeId original, const Shape& shape) const = 0;
   virtual std::string summary() const = 0;
   virtual std::vector<ReplicationNote> notes() const = 0;
   virtual std::vector<PlannedCollective> collectives() const = 0;
   virtual std::vector<PlannedWhole> whole() const = 0;
   virtual Result<PlannedNode> planned(std::string_view node) const = 0;
+  // True if shards are gathered, other than rows of sparse gradients.
+  virtual bool gathers() const = 0;
 };
 
 // Errors: DataParallel::make's.
 Result<std::unique_ptr<ReplicatedGraph>> replicate_by_analysis(const Graph& graph, const DataParallelOptions& options);
-// The options' shards, accumulate and zero are not covered: UNIMPLEMENTED ARG-SHARD-007.
+// Combines losses by their own reductions, and takes the statistics of the global batch.
 Result<std::unique_ptr<ReplicatedGraph>> replicate_by_rules(const Graph& graph, const DataParallelOptions& options);
 
 // A device's copy of a variable, which the first device has as well.

@@ -16,10 +16,10 @@ namespace {
 
 class UpdateSharder {
  public:
-  UpdateSharder(const Graph& original, const ReplicationPlan& plan, const ReplicaLayout& layout, ZeroPlan zero,
+  UpdateSharder(const Graph& original, const ReplicatedStep& step, const ReplicaLayout& layout, ZeroPlan zero,
                 Graph& graph, Replicas& replicas)
       : original_(original),
-        plan_(plan),
+        step_(step),
         layout_(layout),
         zero_(std::move(zero)),
         graph_(graph),
@@ -27,7 +27,7 @@ class UpdateSharder {
         weights_(layout.devices.size(), 1) {}
 
   Result<ShardedUpdates> run() {
-    ShardedUpdates done{.is_sharded = std::vector<char>(plan_.replica_kinds.size(), 0), .kept = zero_.kept};
+    ShardedUpdates done{.is_sharded = std::vector<char>(step_.kinds.size(), 0), .kept = zero_.kept};
     if (zero_.updates.empty()) return done;
     scatter_sums(done);
     SlotSharder slots(original_, graph_, replicas_, weights_);
@@ -58,7 +58,7 @@ class UpdateSharder {
   int devices() const { return static_cast<int>(layout_.devices.size()); }
   NodeId copy(const ShardedUpdate& update, int d) const { return replicas_.device[d][update.node.index]; }
   void read_before(NodeId update, NodeId read, int d) {
-    if (plan_.replica_kinds[read.index] == ReplicaKind::kReplicated) {
+    if (step_.kinds[read.index] == ReplicaKind::kReplicated) {
       return graph_.add_control_input(update, replicas_.device[d][read.index]);
     }
     for (int s = 0; s < layout_.shards(); ++s) {
@@ -84,7 +84,7 @@ class UpdateSharder {
       if (update.collective >= 0) wanted.insert(update.collective);
     }
     std::map<NodeId, std::vector<int>> buckets;  // by the first rank's node: in starting order
-    for (std::size_t k = 0; k < plan_.collectives.size(); ++k) {
+    for (std::size_t k = 0; k < step_.points.size(); ++k) {
       const NodeId node = replicas_.sums[0][k].node;
       if (graph_.node(node).op->collective) buckets[node].push_back(static_cast<int>(k));
     }
@@ -97,8 +97,7 @@ class UpdateSharder {
       std::size_t bytes = 0;
       for (const int k : members) {
         (wanted.contains(k) ? scattered : whole).push_back(k);
-        const Endpoint e = plan_.collectives[k].value;
-        if (wanted.contains(k)) bytes += bytes_of(e);
+        if (wanted.contains(k)) bytes += bytes_of(k);
       }
       if (!scattered.empty()) {
         scatter(scattered);
@@ -115,9 +114,11 @@ class UpdateSharder {
     replicas_.buckets = std::move(left_members);
   }
 
-  std::size_t bytes_of(Endpoint e) const {
-    return static_cast<std::size_t>(std::max<std::int64_t>(plan_.axes.elements(e), 0)) *
-           element_bytes(original_.dtype(e));
+  // Of the gradient that is this point.
+  std::size_t bytes_of(int point) const {
+    const auto takes = [&](const ShardedUpdate& update) { return update.collective == point; };
+    const auto update = std::find_if(zero_.updates.begin(), zero_.updates.end(), takes);
+    return static_cast<std::size_t>(update->elements) * element_bytes(original_.dtype(step_.points[point].value));
   }
 
   // What rank d brings to the sums of these points, shard after shard.
@@ -233,7 +234,7 @@ class UpdateSharder {
   }
 
   const Graph& original_;
-  const ReplicationPlan& plan_;
+  const ReplicatedStep& step_;
   const ReplicaLayout& layout_;
   const ZeroPlan zero_;
   Graph& graph_;
@@ -244,11 +245,11 @@ class UpdateSharder {
 
 }  // namespace
 
-Result<ShardedUpdates> shard_updates(const Graph& original, const ReplicationPlan& plan, const ReplicaLayout& layout,
+Result<ShardedUpdates> shard_updates(const Graph& original, const ReplicatedStep& step, const ReplicaLayout& layout,
                                      const std::vector<NodeId>& targets, Graph& graph, Replicas& replicas) {
-  if (layout.devices.size() < 2) return ShardedUpdates{.is_sharded = std::vector<char>(plan.replica_kinds.size(), 0)};
-  ARGOSY_ASSIGN_OR_RETURN(ZeroPlan zero, plan_sharded_updates(original, plan, targets));
-  return UpdateSharder(original, plan, layout, std::move(zero), graph, replicas).run();
+  if (layout.devices.size() < 2) return ShardedUpdates{.is_sharded = std::vector<char>(step.kinds.size(), 0)};
+  ARGOSY_ASSIGN_OR_RETURN(ZeroPlan zero, plan_sharded_updates(original, step, targets));
+  return UpdateSharder(original, step, layout, std::move(zero), graph, replicas).run();
 }
 
 std::string zero_text(const ShardedUpdates& zero, std::size_t devices) {

@@ -17,8 +17,8 @@ const PartialShape& shape_of(const Node& variable) { return variable.attrs.get<P
 
 class Planner {
  public:
-  Planner(const Graph& graph, const ReplicationPlan& plan, const std::vector<NodeId>& targets)
-      : graph_(graph), plan_(plan), targets_(targets), uses_(graph.consumers()) {}
+  Planner(const Graph& graph, const ReplicatedStep& step, const std::vector<NodeId>& targets)
+      : graph_(graph), step_(step), targets_(targets), uses_(graph.consumers()) {}
 
   Result<ZeroPlan> run() {
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.topological_order());
@@ -28,7 +28,7 @@ class Planner {
     std::set<NodeId> taken;  // variables and slots that an update has
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.node(NodeId{i});
-      if (!n.op->update || n.op->update->variables < 2 || plan_.replica_kinds[i] != ReplicaKind::kReplicated) continue;
+      if (!n.op->update || n.op->update->variables < 2 || step_.kinds[i] != ReplicaKind::kReplicated) continue;
       ShardedUpdate update{.node = NodeId{i}, .variable = {}, .slots = {}, .gradient = {}};
       bool small = false;
       std::string why = why_not(update, small);
@@ -96,7 +96,7 @@ class Planner {
         continue;
       }
       if (use.input < 0) continue;
-      const bool outside = plan_.replica_kinds[use.node.index] == ReplicaKind::kSingleton;
+      const bool outside = step_.kinds[use.node.index] == ReplicaKind::kSingleton;
       if (outside && slot_use(graph_, slot, use) != SlotUse::kUnknown && !result_is_read(use)) continue;
       return str_cat("'", user.name, "' (", user.op->name, ") uses its slot '", graph_.node(slot).name, "'");
     }
@@ -141,7 +141,7 @@ class Planner {
         const Node& user = graph_.node(use.node);
         const auto at = static_cast<std::size_t>(use.node.index);
         if (use.input < 0 || use.node == update.node || later[k][at] != 0) continue;
-        if (plan_.replica_kinds[at] == ReplicaKind::kSingleton) continue;
+        if (step_.kinds[at] == ReplicaKind::kSingleton) continue;
         if (writes_variable(graph_, user) || user.op->update) {
           if (after(use.node)[static_cast<std::size_t>(update.node.index)] != 0) continue;
           why = str_cat("'", user.name, "' writes '", graph_.node(update.variable).name, "' in no order to it");
@@ -164,9 +164,9 @@ class Planner {
   }
 
   int sum_of_its_own(const ShardedUpdate& update, const std::vector<ShardedUpdate>& all) const {
-    for (std::size_t k = 0; k < plan_.collectives.size(); ++k) {
-      const CollectivePoint& point = plan_.collectives[k];
-      if (point.value != update.gradient || point.kind == PlacementKind::kShard) continue;
+    for (std::size_t k = 0; k < step_.points.size(); ++k) {
+      const ReplicatedStep::Point& point = step_.points[k];
+      if (point.value != update.gradient || point.joined) continue;
       for (const Graph::Use& use : uses_[point.value.node.index]) {
         if (use.input < 0 || graph_.node(use.node).inputs[use.input] != point.value) continue;
         const auto same = [&](const ShardedUpdate& u) { return u.node == use.node && u.elements == update.elements; };
@@ -178,7 +178,7 @@ class Planner {
   }
 
   const Graph& graph_;
-  const ReplicationPlan& plan_;
+  const ReplicatedStep& step_;
   const std::vector<NodeId>& targets_;
   const Graph::Uses uses_;
   std::vector<int> branches_, loops_;
@@ -203,9 +203,9 @@ SlotUse slot_use(const Graph& graph, NodeId variable, const Graph::Use& use) {
   return gives_value ? SlotUse::kRead : SlotUse::kUnknown;
 }
 
-Result<ZeroPlan> plan_sharded_updates(const Graph& graph, const ReplicationPlan& plan,
+Result<ZeroPlan> plan_sharded_updates(const Graph& graph, const ReplicatedStep& step,
                                       const std::vector<NodeId>& targets) {
-  return Planner(graph, plan, targets).run();
+  return Planner(graph, step, targets).run();
 }
 
 }  // namespace argosy

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/strategy/data_parallel/replication_plan.h"
+#include "argosy/strategy/zero/replicated_step.h"
 
 namespace argosy {
 
@@ -20,7 +20,7 @@ struct ShardedUpdate {
   Endpoint gradient;
   std::int64_t elements = 0;
   DType dtype = DType::kInvalid;
-  // The collective point that the gradient is, if only such updates take it: its sum is made in shards. -1: the sum is
+  // The point of the step that the gradient is, if only such updates take it: its sum is made in shards. -1: the sum is
   // made whole, and sliced.
   int collective = -1;
   // Reads of the variable in no order to the update. They come first: later they would see some shards before, some
@@ -33,8 +33,8 @@ struct ZeroPlan {
   std::vector<std::string> kept;  // "'u' (ApplyAdam): 'mean' (Mean) uses its slot 'w/Adam'": slots that stay whole
 };
 
-// `graph`: the one that the plan describes. `targets`: nodes that a step names to run them.
-Result<ZeroPlan> plan_sharded_updates(const Graph& graph, const ReplicationPlan& plan,
+// `graph`: the original. `targets`: nodes that a step names to run them.
+Result<ZeroPlan> plan_sharded_updates(const Graph& graph, const ReplicatedStep& step,
                                       const std::vector<NodeId>& targets);
 
 // How a node that runs once (a saver, an initialiser) uses a variable by its reference or handle.

@@ -329,6 +329,7 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
   DataParallel& p = made->parallel_;
   std::vector<Value> fed, targets;
   for (const NodeId id : step.feeds) fed.push_back(p.input(Value(&step.graph, id, 0)));
+  made->fed_ = fed;
   for (const NodeId id : step.targets) targets.push_back(p.target(Value(&step.graph, id, Value::kControl)));
   for (const Endpoint e : step.fetches) {
     const Value run = p.target(Value(&step.graph, e.node, Value::kControl));
@@ -411,6 +412,12 @@ bool ReplicatedStep::can_shard(std::span<const Tensor> feeds) const {
   }
   const std::vector<std::size_t> sizes = scalars_equal_to(feeds, examples.value_or(0));
   if (sizes != sizes_) return false;
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    const Shape& given = feeds[i].shape();
+    if (axes_[i] > 0 && axes_[i] >= given.rank()) return false;
+    const Shape shape = axes_[i] > 0 ? transposed_shape(given, axes_[i]) : given;
+    if (!parallel_.can_feed(fed_[i], shape)) return false;
+  }
   return parallel_.can_shard(examples.value_or(0));
 }
 

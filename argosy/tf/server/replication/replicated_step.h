@@ -41,7 +41,8 @@ class ReplicatedStep {
   // Like run(), with the losses after the fetches. A loss whose global value is not known is not valid(). REQUIRES:
   // `check` was set.
   Status run_with_losses(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
-  // True if these feeds have enough examples to be sharded (DataParallel::can_shard).
+  // True if these feeds have enough examples to be sharded, and sizes that the step is for (DataParallel::can_shard,
+  // can_feed).
   bool can_shard(std::span<const Tensor> feeds) const;
 
   // Ends a run in progress: CANCELLED.
@@ -64,6 +65,7 @@ class ReplicatedStep {
              const RunOptions& options);
 
   DataParallel parallel_;
+  std::vector<Value> fed_;          // by feed: what takes it, with examples along the first axis
   std::vector<int> axes_;           // by feed: the axis of its examples, or -1
   std::vector<std::size_t> sizes_;  // feeds that hold the batch size as a number
   std::unique_ptr<Session> session_;

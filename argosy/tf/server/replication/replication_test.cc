@@ -101,7 +101,8 @@ TEST_F(ReplicationTest, GivesWhatOneDeviceGives) {
   const std::vector<Tensor> alone = train(false);
   EXPECT_EQ(server_->work().replicated_steps, 0);
   const std::vector<Tensor> replicated = train(true);
-  EXPECT_EQ(server_->work().replicated_steps, 4);
+  EXPECT_EQ(server_->work().replicated_steps, 3);
+  EXPECT_EQ(server_->work().small_steps, 1);  // one example is not sharded
   EXPECT_THAT(server_->work().replicas, HasSubstr("3 devices, loss: a mean over the batch"));
   EXPECT_EQ(server_->work().not_replicated, "");
   ASSERT_EQ(alone.size(), replicated.size());
@@ -131,15 +132,15 @@ TEST_F(ReplicationTest, ABatchOfFixedSizeIsShardedToo) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(replies[i]["loss:0"], replies[i + 3]["loss:0"], 1e-5), "") << i;
 }
 
-// Sentences, over their length, which follows the feed: a shard without examples would not find it.
-TEST_F(ReplicationTest, FewerExamplesThanDevicesAreCountedWhereTheyAreNotSharded) {
+// Sentences, over their length, which follows the feed: a shard without examples is told it.
+TEST_F(ReplicationTest, FewerExamplesThanDevicesAreShardedAndOneIsCounted) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, -1}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");
   const VariableNode w = variable(g, random_tensor(DType::kFloat32, {1}, 5), "w");
   const Value length = cast(slice(shape(x), {1}, {1}), DType::kFloat32);
   const Value loss = reduce_mean(square(w.read * reduce_sum(x, {1}, true) / length - t));
-  check_alike(descent(g, loss, w), {step(2, 2), step(6, 6), step(1, 1)}, 1);
-  EXPECT_EQ(server_->work().small_steps, 2);
+  check_alike(descent(g, loss, w), {step(2, 2), step(6, 6), step(1, 1)}, 2);
+  EXPECT_EQ(server_->work().small_steps, 1);
   EXPECT_EQ(server_->work().not_replicated, "");
 }
 

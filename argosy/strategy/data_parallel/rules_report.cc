@@ -1,0 +1,248 @@
+#include "argosy/strategy/data_parallel/rules_report.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "argosy/strategy/analysis/reachability.h"
+#include "argosy/strategy/data_parallel/step_summary.h"
+
+namespace argosy {
+
+namespace {
+
+bool updates_variable(const RulesStep& step, Graph::Use use) {
+  return use.node != kFetch && !step.rules.rule(use.node).updates.empty();
+}
+
+// True for a gradient that an optimizer's update takes.
+bool is_gradient(const RulesStep& step, const Reshard& r) {
+  return std::any_of(r.users.begin(), r.users.end(), [&](const Graph::Use& use) {
+    return use.node != kFetch && step.base.node(use.node).op->update.has_value();
+  });
+}
+
+// True if the value is gathered for updates of variables: rows of a sparse gradient.
+bool joins_rows(const RulesStep& step, const LoweredCollective& c) {
+  if (c.op != "all-gather") return false;
+  for (const Reshard& r : step.assignment.reshards) {
+    if (r.value != c.value || !r.to.is_replicate()) continue;
+    return std::all_of(r.users.begin(), r.users.end(), [&](const Graph::Use& u) { return updates_variable(step, u); });
+  }
+  return false;
+}
+
+const Reshard& point(const RulesStep& step, int k) {
+  return step.assignment.reshards[step.points[static_cast<std::size_t>(k)]];
+}
+
+std::string why_of(const RulesStep& step, const std::vector<int>& members) {
+  const auto gradients =
+      std::count_if(members.begin(), members.end(), [&](int k) { return is_gradient(step, point(step, k)); });
+  if (gradients == std::ssize(members)) {
+    return str_cat(gradients == 1 ? "gradient of a variable" : "gradients of variables", " that every device updates");
+  }
+  if (gradients > 0) return "gradients of variables that every device updates, and values of the global batch";
+  return str_cat(members.size() == 1 ? "a value" : "values", " of the global batch: ", point(step, members[0]).why);
+}
+
+// Of the caller's node that an added one was made for.
+std::string name_of(const RulesStep& step, Endpoint e) {
+  NodeId id = e.node;
+  while (id.index >= step.original && !step.base.node(id).inputs.empty()) id = step.base.node(id).inputs[0].node;
+  return std::string(step.base.node(id).name);
+}
+
+std::string copies_of(const RulesStep& step, NodeId id) {
+  if (!step.lowered.is_copied(id)) return "once";
+  const std::size_t devices = step.layout.devices.size();
+  const std::string each = devices == 1 ? std::string("one") : str_cat("one on each of ", devices, " devices");
+  if (!step.lowered.is_per_shard(id)) return devices == 1 ? each : str_cat(each, ", all equal");
+  return static_cast<std::size_t>(step.layout.shards()) == devices
+             ? str_cat(each, ", of the device's examples")
+             : str_cat(step.layout.shards(), ", of a shard's examples each");
+}
+
+}  // namespace
+
+namespace {
+
+bool has_reshard(const RulesStep& step, Graph::Use use, const std::function<bool(const Reshard&)>& is) {
+  return std::any_of(step.assignment.reshards.begin(), step.assignment.reshards.end(), [&](const Reshard& r) {
+    const auto same = [&](const Graph::Use& u) { return u.node == use.node && u.input == use.input; };
+    return is(r) && std::any_of(r.users.begin(), r.users.end(), same);
+  });
+}
+bool arrives_combined(const RulesStep& step, Graph::Use use) {
+  return has_reshard(step, use, [](const Reshard& r) { return r.from.is_partial() && r.to.is_replicate(); });
+}
+bool becomes_partial(const RulesStep& step, Graph::Use use) {
+  return has_reshard(step, use, [](const Reshard& r) { return r.to.is_partial(); });
+}
+
+// By node: replicated, and computed from sums over shards.
+std::vector<char> find_made_of_sums(const RulesStep& step) {
+  std::vector<NodeId> takers;
+  for (const Reshard& r : step.assignment.reshards) {
+    for (const Graph::Use& use : r.users) {
+      if (r.from.is_partial() && r.to.is_replicate() && use.node != kFetch) takers.push_back(use.node);
+    }
+  }
+  std::vector<char> made = descendants(step.base, takers);
+  for (std::int32_t i = 0; i < step.base.size(); ++i) {
+    const bool has_value = !step.base.node(NodeId{i}).output_dtypes.empty();
+    if (!has_value || !step.assignment.layout({NodeId{i}, 0})[0].is_replicate()) made[static_cast<std::size_t>(i)] = 0;
+  }
+  return made;
+}
+
+}  // namespace
+
+PlacementKind combines_as(const RulesStep& step, Endpoint value) {
+  const std::vector<char> made_of_sums = find_made_of_sums(step);
+  for (std::int32_t steps = 0; steps < step.base.size(); ++steps) {
+    const Placement& p = step.assignment.layout(value)[0];
+    if (p.is_shard()) return PlacementKind::kShard;
+    const Node& n = step.base.node(value.node);
+    const Way& way = step.assignment.ways[static_cast<std::size_t>(value.node.index)][0];
+    const ShardingRule& rule = step.rules.rule(value.node);
+    if (!p.is_partial() || n.inputs.empty()) return PlacementKind::kReplicate;
+    if (way.kind == Way::Kind::kFactor) {
+      const FactorRole role = rule.factors[static_cast<std::size_t>(way.index)].role;
+      if (role == FactorRole::kMean) return PlacementKind::kPartialMean;
+      return role == FactorRole::kSum ? PlacementKind::kPartialSum : PlacementKind::kReplicate;
+    }
+    if (way.kind != Way::Kind::kLinear && way.kind != Way::Kind::kPass) return PlacementKind::kReplicate;
+    std::vector<Endpoint> parts;
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      const Endpoint e = n.inputs[i];
+      const Graph::Use use{value.node, static_cast<int>(i)};
+      // Divided by a sum, or added to what is made of sums.
+      if (arrives_combined(step, use)) return PlacementKind::kPartialWeighted;
+      if (made_of_sums[static_cast<std::size_t>(e.node.index)] != 0) {
+        return becomes_partial(step, use) ? PlacementKind::kReplicate : PlacementKind::kPartialWeighted;
+      }
+      if (step.assignment.layout(e)[0].is_partial()) parts.push_back(e);
+    }
+    if (parts.empty()) return PlacementKind::kReplicate;
+    std::vector<PlacementKind> kinds;
+    for (const Endpoint e : parts) kinds.push_back(combines_as(step, e));
+    const bool alike = std::all_of(kinds.begin(), kinds.end(), [&](PlacementKind k) { return k == kinds[0]; });
+    return alike ? kinds[0] : PlacementKind::kPartialSum;
+  }
+  return PlacementKind::kReplicate;
+}
+
+bool gathers_whole(const RulesStep& step) {
+  const auto& all = step.lowered.collectives();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const LoweredCollective& c) { return c.op == "all-gather" && !joins_rows(step, c); });
+}
+
+std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes) {
+  StepSummary told{.layout = step.layout, .zero = step.zero, .notes = notes};
+  for (const Endpoint loss : step.losses) told.losses.push_back(combines_as(step, loss));
+  told.sums = step.points.size() - static_cast<std::size_t>(step.zero != nullptr ? step.zero->sums : 0);
+  told.bucket_bytes = step.replicas.bucket_bytes;
+  for (const LoweredCollective& c : step.lowered.collectives()) {
+    const bool joined = joins_rows(step, c);
+    told.joined += joined ? 1 : 0;
+    told.gathered += joined ? 0 : 1;
+  }
+  return summary_text(told);
+}
+
+std::vector<PlannedCollective> collectives_of(const RulesStep& step) {
+  std::vector<PlannedCollective> all;
+  const auto bytes_of = [&](PlannedCollective& told, Endpoint e) {
+    const double bytes = step.sizes.bytes(e, 1);
+    const bool known = step.sizes.bytes(e, 2) == bytes && told.bytes >= 0;
+    told.bytes = known ? told.bytes + static_cast<std::int64_t>(bytes) : -1;
+  };
+  const auto bucket = [&](const std::vector<int>& members, const char* op, std::string why) {
+    PlannedCollective told{.op = op,
+                           .value = name_of(step, point(step, members[0]).value),
+                           .values = static_cast<int>(members.size()),
+                           .why = std::move(why)};
+    for (const int k : members) bytes_of(told, point(step, k).value);
+    all.push_back(std::move(told));
+  };
+  for (const auto& members : step.replicas.buckets) bucket(members, "all-reduce", why_of(step, members));
+  if (step.zero != nullptr) {
+    for (const auto& members : step.zero->scatters) {
+      bucket(members, "reduce-scatter",
+             str_cat(members.size() == 1 ? "gradient of a variable" : "gradients of variables",
+                     " of which each device updates its shard"));
+    }
+    for (const auto& variables : step.zero->gathers) {
+      PlannedCollective told{.op = "all-gather",
+                             .value = name_of(step, {variables[0], 0}),
+                             .values = static_cast<int>(variables.size()),
+                             .why = "each device has updated its shard, and the next step reads all of it"};
+      for (const NodeId id : variables) {
+        const HandleFact* const behind = step.base.handle({id, 0});
+        const PartialShape& shape = behind != nullptr ? behind->shape : step.base.shape({id, 0});
+        const DType dtype = behind != nullptr ? behind->dtype : step.base.dtype({id, 0});
+        const bool known = shape.is_full() && told.bytes >= 0;
+        told.bytes = known ? told.bytes + shape.elements() * static_cast<std::int64_t>(element_bytes(dtype)) : -1;
+      }
+      all.push_back(std::move(told));
+    }
+  }
+  for (const LoweredCollective& c : step.lowered.collectives()) {
+    all.push_back(
+        {.op = c.op,
+         .value = name_of(step, c.value),
+         .bytes = c.bytes,
+         .why = joins_rows(step, c) ? "an update takes the rows of all shards: it is no sum over the batch" : c.why});
+  }
+  return all;
+}
+
+std::vector<PlannedWhole> whole_of(const RulesStep& step) {
+  std::vector<PlannedWhole> all;
+  for (const WholeNode& w : step.assignment.whole) {
+    const Node& n = step.base.node(w.node);
+    all.push_back({.node = std::string(n.name), .op = n.op->name, .why = w.why});
+  }
+  return all;
+}
+
+namespace {
+
+std::string why_there(const RulesStep& step, NodeId id) {
+  if (!step.lowered.is_copied(id)) {
+    return step.assignment.ways[static_cast<std::size_t>(id.index)][0].kind == Way::Kind::kGiven
+               ? "it is fed with the global batch, which is split along axis 0"
+               : "no step of training computes it from the batch, or it keeps state that exists once";
+  }
+  if (!step.lowered.is_per_shard(id)) {
+    return "every device needs it, and the batch does not reach it but through collectives";
+  }
+  if (step.base.node(id).output_dtypes.empty()) return "it has no value";
+  const Placement& p = step.assignment.layout({id, 0})[0];
+  if (p.is_shard()) return str_cat("its axis ", static_cast<int>(p.dim), " counts examples");
+  if (p.is_partial() && p.combine != Combine::kSum) {
+    return str_cat("it is the ", p.combine == Combine::kMax ? "largest" : "smallest", " of a shard's examples");
+  }
+  if (!p.is_partial()) return "it is computed from the batch, and equal on all devices";
+  return combines_as(step, {id, 0}) == PlacementKind::kPartialMean
+             ? "it is a mean over a shard's examples, times their part of the batch"
+             : "it is a sum over a shard's examples: a part of the global sum";
+}
+
+}  // namespace
+
+PlannedNode planned_of(const RulesStep& step, NodeId id) {
+  const Node& n = step.base.node(id);
+  std::string layouts;
+  for (const Layout& l : step.assignment.layouts[static_cast<std::size_t>(id.index)]) {
+    layouts += (layouts.empty() ? "" : ", ") + to_string(l);
+  }
+  return {.node = std::string(n.name),
+          .op = n.op->name,
+          .copies = copies_of(step, id),
+          .why = str_cat(why_there(step, id), "; its rule: ", to_string(step.rules.rule(id)),
+                         layouts.empty() ? "" : "; it gives " + layouts)};
+}
+
+}  // namespace argosy
