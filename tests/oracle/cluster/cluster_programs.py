@@ -333,13 +333,13 @@ def dead_values():
 
 def run_metadata():
     with tf.device("/job:worker/task:1"):
-        a = tf.constant(np.ones((4, 4), np.float32))
+        a = tf.placeholder(tf.float32, [4, 4])  # of a constant all would be folded
         b = tf.matmul(a, a, name="product")
     with tf.device("/job:ps/task:0"):
         c = tf.reduce_sum(b + tf.random_uniform([4, 4], 0, 1e-9), name="sum")
     metadata = tf.RunMetadata()
     with session() as s:
-        s.run(c, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+        s.run(c, {a: np.ones((4, 4))}, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
     names = {d.device.split("/device")[0] for d in metadata.step_stats.dev_stats if len(d.node_stats) > 0}
     # TensorFlow's master adds its own part even where no node of the step is on it.
     return sorted(n for n in names if n.startswith("/job") and n != "/job:worker/replica:0/task:0")
