@@ -84,14 +84,6 @@ void NetGroup::on_thread(std::function<Status()> work, std::function<void(Status
   shared->second(scheduled);
 }
 
-void NetGroup::on_own_thread(std::function<void(const Status&)> work) {
-  auto shared = std::make_shared<std::function<void(const Status&)>>(std::move(work));
-  const Status scheduled = threads_.schedule([shared] { (*shared)(ok_status()); });
-  if (scheduled.ok()) return;
-  abort(scheduled);
-  (*shared)(scheduled);
-}
-
 std::uint32_t NetGroup::tag_of(const CollectiveCall& call) {
   if (call.kind != Collective::kSend && call.kind != Collective::kRecv) {
     return kOrdered | (next_tag_.fetch_add(1, std::memory_order_relaxed) & (kMessage - 1));

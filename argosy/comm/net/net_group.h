@@ -59,9 +59,6 @@ class NetGroup final : public Communicator {
   // Texts of every task, by task. As a Communicator's call: compared by `name`.
   Result<std::vector<std::string>> gather_texts(const std::string& own, std::string_view name);
 
-  // Calls `work` on a thread of the group, for what blocks before or after a call; with an error where there is none.
-  void on_own_thread(std::function<void(const Status&)> work);
-
   NetUse use();
 
  private:

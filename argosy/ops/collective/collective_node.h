@@ -28,7 +28,7 @@ class CollectiveNode {
   bool divides() const { return divides_; }
 
  private:
-  // Where the group's other ranks are other tasks' (task_net.h).
+  // Where the group has ranks on other tasks (task_net.h). collective_node_tasks_cpu.cc
   void start_over_tasks(KernelContext& c, GroupBackend* backend, const CollectiveCall& call,
                         Communicator::Done done) const;
   // What one run brings, until it is over. The call's spans are of these.

@@ -1,12 +1,11 @@
 #include "argosy/base/threads/timers.h"
 #include "argosy/comm/combine.h"
 #include "argosy/comm/inproc_group.h"
-#include "argosy/comm/net/spanning_group.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/op/state/resource_manager.h"
 #include "argosy/ops/collective/collective_node.h"
 #include "argosy/ops/collective/named_groups.h"
-#include "argosy/ops/collective/task_net.h"
+#include "argosy/ops/collective/net_attr.h"
 
 namespace argosy {
 
@@ -51,18 +50,6 @@ Result<std::shared_ptr<GroupOfStep>> group_of_step(KernelContext& c, const std::
   return step.step_resources().find_or_make<GroupOfStep>(
       "_collective", name, [&] { return std::make_shared<GroupOfStep>(size, options, timers); });
 }
-
-// This task's ranks of a group that spans tasks: a resource of the step, by the group's name.
-class SpanningGroupOfStep final : public Resource {
- public:
-  SpanningGroupOfStep(std::shared_ptr<NetGroup> net, const SpanningOptions& options)
-      : group_(std::move(net), options) {}
-  std::string describe() const override { return str_cat("some of ", group_.size(), " ranks"); }
-  SpanningGroup& group() { return group_; }
-
- private:
-  SpanningGroup group_;
-};
 
 // Divides a sum, or another reduction, as a mean is divided.
 Status divide(const Tensor& result, int by) {
@@ -181,26 +168,6 @@ void CollectiveNode::start(KernelContext& c, GroupBackend* backend, Communicator
   Result<std::shared_ptr<GroupOfStep>> found = group_of_step(c, group_, size_);
   if (!found.ok()) return over(found.status());
   (*found)->group().on_device(rank_, c.device(), backend)->start(call, std::move(over));
-}
-
-void CollectiveNode::start_over_tasks(KernelContext& c, GroupBackend* backend, const CollectiveCall& call,
-                                      Communicator::Done done) const {
-  if (backend != nullptr) {
-    return done(unimplemented(op_, ": real GPUs over several tasks")
-                    .with_id("ARG-COMM-026")
-                    .with_hint("--devices cpu on each task, or one host with all the GPUs"));
-  }
-  Result<std::shared_ptr<NetGroup>> net = task_net(c.resources());
-  if (!net.ok()) return done(net.status());
-  const SpanningOptions options{.size = size_,
-                                .first = static_cast<int>(net_.at(1)),
-                                .here = static_cast<int>(net_.at(2)),
-                                .tag = static_cast<std::uint32_t>(net_.at(0)),
-                                .cancellation = &c.step()->cancellation()};
-  auto found = c.step()->step_resources().find_or_make<SpanningGroupOfStep>(
-      "_collective", group_, [&] { return std::make_shared<SpanningGroupOfStep>(*net, options); });
-  if (!found.ok()) return done(found.status());
-  (*found)->group().start(rank_, call, std::move(done));
 }
 
 Status CollectiveNode::take_shards(KernelContext& c, int inputs, Tensors& tensors) const {

@@ -53,6 +53,15 @@ TEST(CollectiveOps, Cases) {
          .expect = {Tensor::scalar(2.0 / 3)},
          .other_dtypes = false});
   const AttrMap last = {{"weights", Ints{2, 1}}, {"index", 1}};
+  // Of one task the values are its own.
+  check({.op = "_TaskValues",
+         .inputs = {x, Tensor::scalar(std::int64_t{7})},
+         .attrs = {{"Tin", std::vector<DType>{DType::kFloat32, DType::kInt64}},
+                   {"Tout", std::vector<DType>{DType::kFloat32, DType::kInt64}},
+                   {"shapes", std::vector<PartialShape>{PartialShape({-1, 2}), PartialShape({})}},
+                   {"group", "values"}},
+         .expect = {x, Tensor::scalar(std::int64_t{7})},
+         .other_dtypes = false});
   const auto number = [](std::int64_t n) { return Tensor::scalar(n); };
   check({.op = "_LocalSize", .inputs = {number(7)}, .attrs = last, .expect = {number(2), number(5)}});
   check({.op = "_LocalSize", .inputs = {number(-7)}, .attrs = last, .error = Code::kInvalidArgument});

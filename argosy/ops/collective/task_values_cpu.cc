@@ -19,7 +19,8 @@ class TaskValuesKernel final : public AsyncKernel {
 
   void run_async(KernelContext& c, Done done) override {
     std::vector<Tensor> own;
-    for (int i = 0; i < c.num_inputs(); ++i) own.push_back(c.input(i));
+    // What is given is never an input's memory.
+    for (int i = 0; i < c.num_inputs(); ++i) own.push_back(tag_ < 0 ? c.input(i).clone() : c.input(i));
     if (tag_ < 0) return done(put(c, own));
     Result<std::shared_ptr<NetGroup>> net = task_net(c.resources());
     if (!net.ok()) return done(net.status());

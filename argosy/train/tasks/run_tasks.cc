@@ -95,7 +95,10 @@ Result<std::shared_ptr<RunTasks>> RunTasks::make(JobTasks& job, const std::vecto
   return tasks;
 }
 
-RunTasks::~RunTasks() = default;
+// A connection that is closed while another task still reads from it may take what was sent along: all end together.
+RunTasks::~RunTasks() {
+  if (net_ != nullptr && net_->cause().ok()) (void)job_.barrier("train/end", kRendezvous);
+}
 
 Status RunTasks::exchange_devices(const std::vector<DeviceSpec>& own) {
   task_devices_.own = rank();

@@ -27,7 +27,9 @@ namespace argosy {
 class RunTasks {
  public:
   // Every task calls it. `own`: the devices that this task trains on. `job` outlives this.
+  // One for each job.
   static Result<std::shared_ptr<RunTasks>> make(JobTasks& job, const std::vector<DeviceSpec>& own);
+  // Waits for the other tasks, unless the run has failed.
   ~RunTasks();
 
   int rank() const { return job_.rank(); }

@@ -58,7 +58,13 @@ class TestTask final : public JobTasks {
   const std::vector<JobTask>& tasks() const override { return job_.tasks(); }
   std::string local_address() const override { return "127.0.0.1"; }
   KeyValueStore& store() override { return job_.store(); }
-  Status barrier(std::string_view, std::chrono::milliseconds) override { return ok_status(); }
+  Status barrier(std::string_view name, std::chrono::milliseconds timeout) override {
+    ARGOSY_RETURN_IF_ERROR(store().put(str_cat("barrier/", name, "/", rank_), "here"));
+    for (int rank = 0; rank < size(); ++rank) {
+      ARGOSY_RETURN_IF_ERROR(store().get(str_cat("barrier/", name, "/", rank), timeout).status());
+    }
+    return ok_status();
+  }
   void progress(std::int64_t, std::string_view) override {}
   Status fail(const Status& cause) override { return job_.fail(cause); }
   void on_abort(std::function<void(const Status&)> callback) override { job_.on_abort(std::move(callback)); }

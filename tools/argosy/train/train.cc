@@ -326,7 +326,7 @@ Result<int> train_one(TrainChoices choices, Console& console) {
   };
   ARGOSY_ASSIGN_OR_RETURN(const std::string chosen, resolve_strategy(choices, job));
   if (!chosen.empty()) console.note(str_cat("strategy  ", chosen));
-  ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(job.model, job.options));
+  ARGOSY_ASSIGN_OR_RETURN(auto trainer, Trainer::make(job.model, job.options));
   if (tells) announce(trainer->devices(), job, choices, console);
   if (tells && tasks != nullptr) console.note(str_cat("tasks  ", tasks_text(*tasks, trainer->devices())));
   const Status status = trainer->fit(*job.train, job.test.get()).status();
@@ -336,6 +336,7 @@ Result<int> train_one(TrainChoices choices, Console& console) {
   if (tasks == nullptr) return code;
   // A picture or a full standard output may have failed after the training.
   if (status.ok() && !code.ok()) return tasks->fail(code.status());
+  trainer.reset();  // it waits for the other tasks'
   if (status.ok()) ARGOSY_RETURN_IF_ERROR(tasks->leave());
   return code;
 }
