@@ -47,20 +47,6 @@ Status extend(ImportedGraph& graph, const std::string& text) { return graph.exte
 // The graph's text, comments left out.
 std::string text(const Graph& graph) { return to_text(graph, {.shapes = false}); }
 
-TEST(ImportedGraph, InternalNamesOnlyWhereAllowed) {
-  tensorflow::GraphDef def;
-  def.add_node()->set_name("_recv_x_0");
-  def.mutable_node(0)->set_op("NoOp");
-  ImportedGraph of_clients;
-  EXPECT_FALSE(of_clients.extend(def.SerializeAsString()).ok());
-  ImportedGraph of_masters;
-  of_masters.allow_internal_names();
-  EXPECT_TRUE(of_masters.extend(def.SerializeAsString()).ok());
-  EXPECT_TRUE(of_masters.has("_recv_x_0"));
-  def.mutable_node(0)->set_name("_");
-  EXPECT_FALSE(of_masters.extend(def.SerializeAsString()).ok());
-}
-
 TEST(ImportedGraph, ConvertsWhatIsAskedFor) {
   ImportedGraph in;
   ASSERT_TRUE(
