@@ -15,7 +15,7 @@ NetEngine* make(const NetEngineOptions& options, Status* error) {
 
 // The text must outlive the call.
 const char* build() {
-  static const std::string text = net_plugin_build_text();
+  static const std::string text = net_plugin_build_text(ARGOSY_PLUGIN_VERSION);
   return text.c_str();
 }
 

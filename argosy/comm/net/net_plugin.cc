@@ -54,7 +54,7 @@ Result<std::string> find() {
 
 }  // namespace
 
-std::string net_plugin_build() { return net_plugin_build_text(); }
+std::string net_plugin_build() { return net_plugin_build_text(ARGOSY_PLUGIN_VERSION); }
 
 Result<std::unique_ptr<NetEngine>> open_gloo(const NetEngineOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(const std::string file, find());

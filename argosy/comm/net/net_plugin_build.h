@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 namespace argosy {
 
-inline std::string net_plugin_build_text() { return std::string(ARGOSY_PLUGIN_VERSION) + " net-1"; }
+// `version`: ARGOSY_PLUGIN_VERSION as the side that asks was compiled with it.
+inline std::string net_plugin_build_text(std::string version) { return std::move(version) + " net-1"; }
 
 }  // namespace argosy
