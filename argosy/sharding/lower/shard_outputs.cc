@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/op/definition/batch_rule.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/random/random_shard.h"
@@ -54,6 +55,14 @@ std::optional<HeldBy> holder(const LowerState& s, NodeId id) {
   return std::nullopt;
 }
 
+// Does a node look at the elements of one of its outputs?
+bool has_reader(const Graph& graph, NodeId id) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) {
+    return n.op->batch_rule != BatchRule::kShapeOnly &&
+           std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return e.node == id; });
+  });
+}
+
 // A shard's own mean counts by its part of the factor; that of no elements counts nothing.
 Status weigh_means(LowerState& s, NodeId id) {
   const Node& n = s.base.node(id);
@@ -87,13 +96,16 @@ Status weigh_means(LowerState& s, NodeId id) {
     const auto on = s.graph.device(kHost);
     global = s.graph.add("AddN", local, {}, "sharding/count");
   }
+  // A loss that is only fetched: its parts are weighted where they are added. No weight travels to a GPU.
+  const bool only_fetched = !has_reader(s.base, id);
   for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
     const Endpoint e{id, k};
     if (!s.layout(e).is_partial()) continue;
     if (!is_floating(s.graph.dtype(e))) return cannot_lower(n, "a mean of integers is no sum of parts");
     for (int d = 0; d < s.size(); ++d) {
-      const Value part = s.near(s.host->part(local[static_cast<std::size_t>(d)], global, s.graph.dtype(e)), id, d);
-      const auto on = s.graph.device(s.devices[static_cast<std::size_t>(d)]);
+      Value part = s.host->part(local[static_cast<std::size_t>(d)], global, s.graph.dtype(e));
+      if (!only_fetched) part = s.near(part, id, d);
+      const auto on = s.graph.device(only_fetched ? std::string(kHost) : s.devices[static_cast<std::size_t>(d)]);
       s.output(d, e) = scale_nonempty(s.value(d, e), part, str_cat(n.name, "/part_", d)).endpoint();
     }
   }

@@ -28,7 +28,7 @@ Result<std::unique_ptr<ReplicatedGraph>> replicate(const Graph& graph, const Dat
   if (options.by_rules) return replicate_by_rules(graph, options);
   if (options.by_analysis) return replicate_by_analysis(graph, options);
   std::optional<Result<std::unique_ptr<ReplicatedGraph>>> rules;
-  if (!departs_from_one_device(graph, options)) {
+  if (!options.analysis_first && !departs_from_one_device(graph, options)) {
     rules = replicate_by_rules(graph, options);
     if (rules->ok() && !(**rules)->gathers()) return *std::move(rules);
   }

@@ -65,6 +65,8 @@ struct DataParallelOptions {
   // By the sharding rules of ops (argosy/sharding) alone, or by the analysis of losses and gradients alone. Neither: by
   // rules, unless they would gather what the analysis shards, or the step departs from one device on purpose.
   bool by_rules = false, by_analysis = false;
+  // The analysis goes first, rules take what it refuses. Of two GPUs it lets larger parts of a step be captured.
+  bool analysis_first = false;
 };
 
 inline constexpr int kMostMicroBatches = 64;

@@ -52,7 +52,8 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, con
                                .sync_batch_norm = options.sync_batch_norm,
                                .shards = options.shards,
                                .accumulate = options.accumulate,
-                               .zero = options.zero};
+                               .zero = options.zero,
+                               .analysis_first = true};
   for (const DeviceSpec& spec : options.devices) {
     parallel.devices.push_back(spec.name.to_string());
     parallel.weights.push_back(spec.speed);

@@ -250,7 +250,7 @@ TEST_P(MemoryOfTurns, IsThatOfOneMicroBatch) {
                 GetParam(), devices, static_cast<long long>(batch), whole->planned / 1048576.0,
                 turns->planned / 1048576.0, quarter->planned / 1048576.0, quarter->gradients / 1048576.0);
     EXPECT_LE(static_cast<double>(turns->planned),
-              1.15 * static_cast<double>(quarter->planned) + 2.0 * static_cast<double>(quarter->gradients))
+              1.1 * static_cast<double>(quarter->planned) + 2.0 * static_cast<double>(quarter->gradients))
         << turns->largest;
     EXPECT_LT(turns->planned, whole->planned);
   }
