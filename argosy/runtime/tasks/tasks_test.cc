@@ -194,21 +194,18 @@ TEST_F(TwoTasks, AStepOnOneTaskAsksNobody) {
 }
 
 // What a worker does beside a parameter server runs in its static schedule: all that it sends comes after all that it
-// receives. The large value crosses in a message of its own.
+// receives. Large values cross in messages of their own.
 TEST_F(TwoTasks, OrdersThatAreSafeAreStatic) {
-  constexpr std::int64_t kLarge = 20'000;
+  const auto numbers = [&](std::vector<std::int64_t> v) { return constant(g, Tensor::vector<std::int64_t>(v)); };
   const Value x = placeholder(g, DType::kFloat32, {}, "x");
-  const Value w1 = on_ps([&] { return neg(x); });
-  const Value w2 = on_ps([&] {
-    return g.add("BroadcastTo", {abs(x), constant(g, Tensor::vector<std::int64_t>({kLarge}))});
-  });
-  const Value gradient = on_worker([&] {
-    return w1 * g.add("Reshape", {g.add("Slice", {w2, constant(g, Tensor::vector<std::int32_t>({0})),
-                                                  constant(g, Tensor::vector<std::int32_t>({1}))}),
-                                  constant(g, Tensor::vector<std::int32_t>({}))});
-  });
+  const Value w1 = on_ps([&] { return g.add("BroadcastTo", {neg(x), numbers({20'000})}); });
+  const Value w2 = on_ps([&] { return abs(x); });
+  const auto first = [&](Value v) {
+    return g.add("Reshape", {g.add("Slice", {v, numbers({0}), numbers({1})}), numbers({})});
+  };
+  const Value gradient = on_worker([&] { return first(w1) * w2; });
   const Value update = on_ps([&] { return g.add("Tanh", {gradient}); });
-  const Value other = on_ps([&] { return g.add("Exp", {on_worker([&] { return g.add("Sin", {w1}); })}); });
+  const Value other = on_ps([&] { return first(g.add("Exp", {on_worker([&] { return g.add("Sin", {w1}); })})); });
   Session session(g, cluster.options());
   const auto safe = session.placement({{x, Shape()}}, {update}, {});
   ASSERT_TRUE(safe.ok()) << safe.status().to_string();
