@@ -40,7 +40,14 @@ class GroupOfStep final : public Resource {
   const InprocGroup group_;
 };
 
+// A group takes memory for every rank it says it has, whether they come or not.
+constexpr int kMostRanks = 1 << 16;
+
 Result<std::shared_ptr<GroupOfStep>> group_of_step(KernelContext& c, const std::string& name, int size) {
+  if (size > kMostRanks) {
+    return invalid_argument("the group '", name, "' has ", size, " ranks; at most ", kMostRanks, " meet")
+        .with_id("ARG-COMM-005");
+  }
   ARGOSY_ASSIGN_OR_RETURN(const auto timers, c.resources().find_or_make<GroupTimers>("_collective", "timers", [] {
     return std::make_shared<GroupTimers>();
   }));
