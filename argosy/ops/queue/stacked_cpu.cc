@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "argosy/ops/queue/queue_state.h"
+#include "argosy/ops/queue/queue_contents.h"
 
 namespace argosy {
 

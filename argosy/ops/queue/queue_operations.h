@@ -1,0 +1,72 @@
+// QueueOperations: the operations on a queue, which wait for room or for elements in the order they came, and the contents
+// that they work on. Thread-safe; nobody waits on a thread. Internal to the queue family.
+//
+// Every operation ends by one call of its `done`, at once or later, on the thread that made it possible: after that
+// nothing of the caller's is touched. A cancelled operation ends CANCELLED, and elements it had taken go back.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "argosy/base/threads/cancellation.h"
+#include "argosy/ops/queue/queue_contents.h"
+
+namespace argosy {
+
+struct QueueOperation : QueueAttempt {
+  using Done = std::function<void(Status, QueueItems::Tuple)>;
+
+  // Without a cancellation nothing could end a wait: FAILED_PRECONDITION instead of one.
+  QueueOperation(Action does, Allocator* for_batches, Cancellation* whose, Done at_end)
+      : QueueAttempt{.action = does, .memory = for_batches}, cancellation(whose), done(std::move(at_end)) {}
+
+  Cancellation* const cancellation;
+  Done done;
+  Cancellation::Token token = 0;
+};
+
+class QueueOperations final : public std::enable_shared_from_this<QueueOperations> {
+ public:
+  using Tuple = QueueItems::Tuple;
+
+  // `name` of the queue, for messages.
+  QueueOperations(std::string name, QueueOptions options);
+  const std::string& name() const { return name_; }
+  const QueueOptions& options() const { return options_; }
+
+  void start(std::shared_ptr<QueueOperation> operation);
+  // Closes the queue, and ends the enqueues that wait.
+  void close_and_cancel();
+
+  std::int64_t size() const;
+  bool closed() const;
+  // As Restorable.
+  Result<std::function<Status()>> set_aside() const;
+  // The elements as they would come out, component by component; last, whether it is closed.
+  Result<std::vector<Tensor>> contents() const;
+
+ private:
+  using Progress = QueueContents::Progress;
+  using Waiting = std::list<std::shared_ptr<QueueOperation>>;
+
+  Status check_idle() const ARGOSY_REQUIRES(mutex_);
+  static Status why_cancelled(const QueueOperation& operation);
+  // Takes the operation out if it still waits.
+  bool withdraw(const std::shared_ptr<QueueOperation>& operation);
+  void cancel(const std::shared_ptr<QueueOperation>& operation);
+  // Lets waiting operations get on until none can, then ends those that are complete.
+  void flush();
+  bool advance(Waiting& waiting, Waiting& finished) ARGOSY_REQUIRES(mutex_);
+  void finish(QueueOperation& operation);
+
+  const std::string name_;
+  const QueueOptions options_;
+  mutable Mutex mutex_;
+  QueueContents contents_ ARGOSY_GUARDED_BY(mutex_);
+  Waiting enqueues_ ARGOSY_GUARDED_BY(mutex_), dequeues_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy
