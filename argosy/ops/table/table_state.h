@@ -4,25 +4,17 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "argosy/base/mutex.h"
 #include "argosy/op/state/restorable.h"
-#include "argosy/tensor/tensor.h"
+#include "argosy/ops/table/table_rows.h"
 
 namespace argosy {
 
-struct TableOptions {
-  DType key_dtype = DType::kInvalid, value_dtype = DType::kInvalid;
-  Shape key_shape, value_shape;   // of one key, one value
-  bool fixed = false;             // filled once, then only read (HashTable)
-  Tensor empty_key, deleted_key;  // keys that nobody may use; invalid: all may be (MutableDenseHashTable)
-};
-
 class Table final : public Resource, public Restorable {
  public:
-  explicit Table(TableOptions options) : options_(std::move(options)) {}
+  explicit Table(TableOptions options) : options_(std::move(options)), rows_(options_) {}
   std::string describe() const override;
   const TableOptions& options() const { return options_; }
 
@@ -42,31 +34,9 @@ class Table final : public Resource, public Restorable {
   Result<std::vector<Tensor>> contents() const override;
 
  private:
-  // Rows one after another; of plain elements as bytes, else as strings.
-  struct Rows {
-    std::vector<char> bytes;
-    std::vector<std::string> strings;
-  };
-  struct Content {
-    std::unordered_map<std::string, std::int64_t> index;  // encoded key -> row
-    std::vector<std::string> keys;                        // by row
-    Rows values;
-  };
-
-  Status check_keys(const Tensor& keys, std::int64_t* count) const;
-  Status check_rows(const Tensor& keys, const Tensor& values, std::int64_t* count) const;
-  std::string encoded(const Tensor& keys, std::int64_t i) const;
-  // Row `row` of `content` is element `i` of `values`.
-  void set_value(Content& content, std::int64_t row, const Tensor& values, std::int64_t i) const;
-  bool same_value(const Content& content, std::int64_t row, const Tensor& values, std::int64_t i) const;
-  void copy_value(const Content& content, std::int64_t row, const Tensor& to, std::int64_t i) const;
-  void put(Content& content, const Tensor& keys, const Tensor& values, std::int64_t i) const;
-  std::int64_t value_elements() const { return options_.value_shape.elements(); }
-  std::size_t value_bytes() const;
-
   const TableOptions options_;
   mutable Mutex mutex_;
-  Content content_ ARGOSY_GUARDED_BY(mutex_);
+  TableRows rows_ ARGOSY_GUARDED_BY(mutex_);
   bool filled_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 

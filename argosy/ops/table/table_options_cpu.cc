@@ -1,0 +1,75 @@
+#include "argosy/ops/table/table_options.h"
+
+#include <algorithm>
+
+namespace argosy {
+
+namespace {
+
+Shape joined(const Shape& a, const Shape& b) {
+  std::vector<std::int64_t> sizes(a.sizes().begin(), a.sizes().end());
+  sizes.insert(sizes.end(), b.sizes().begin(), b.sizes().end());
+  return Shape(sizes);
+}
+
+// `shape` without `tail` at its end; nothing when it does not end so.
+std::optional<Shape> without_tail(const Shape& shape, const Shape& tail) {
+  const auto sizes = shape.sizes();
+  const std::size_t lead = sizes.size() - std::min(sizes.size(), tail.sizes().size());
+  if (!std::ranges::equal(sizes.subspan(lead), tail.sizes())) return std::nullopt;
+  return Shape(sizes.first(lead));
+}
+
+}  // namespace
+
+std::string TableOptions::encoded(const Tensor& keys, std::int64_t i) const {
+  const std::int64_t n = key_shape.elements();
+  if (key_dtype == DType::kString) {
+    if (n == 1) return keys.data<std::string>()[i];
+    std::string text;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const std::string& part = keys.data<std::string>()[i * n + k];
+      text += str_cat(part.size(), ":", part);
+    }
+    return text;
+  }
+  const std::size_t bytes = static_cast<std::size_t>(n) * element_bytes(key_dtype);
+  return std::string(keys.raw_as<const char>() + static_cast<std::size_t>(i) * bytes, bytes);
+}
+
+std::optional<Shape> TableOptions::values_of(const Shape& keys) const {
+  const auto lead = without_tail(keys, key_shape);
+  return lead ? std::optional(joined(*lead, value_shape)) : std::nullopt;
+}
+
+Status TableOptions::check_keys(const Tensor& keys, std::int64_t* count) const {
+  if (keys.dtype() != key_dtype) {
+    return invalid_argument("Key must be type ", dtype_name(key_dtype), " but got ", dtype_name(keys.dtype()));
+  }
+  const auto lead = without_tail(keys.shape(), key_shape);
+  if (!lead) {
+    return invalid_argument("Input key shape must end with ", key_shape, ", got ", keys.shape());
+  }
+  *count = lead->elements();
+  if (!empty_key.valid()) return ok_status();
+  const std::string empty = encoded(empty_key, 0);
+  const std::string deleted = deleted_key.valid() ? encoded(deleted_key, 0) : empty;
+  for (std::int64_t i = 0; i < *count; ++i) {
+    const std::string key = encoded(keys, i);
+    if (key == empty) return invalid_argument("Using the empty_key as a table key is not allowed");
+    if (key == deleted) return invalid_argument("Using the deleted_key as a table key is not allowed");
+  }
+  return ok_status();
+}
+
+Status TableOptions::check_rows(const Tensor& keys, const Tensor& values, std::int64_t* count) const {
+  ARGOSY_RETURN_IF_ERROR(check_keys(keys, count));
+  if (values.dtype() != value_dtype) {
+    return invalid_argument("Expected value type ", dtype_name(value_dtype), " but got ", dtype_name(values.dtype()));
+  }
+  const Shape expected = *values_of(keys.shape());
+  if (values.shape() == expected) return ok_status();
+  return invalid_argument("Expected shape ", expected, " for value, got ", values.shape());
+}
+
+}  // namespace argosy
