@@ -177,6 +177,92 @@ ConvSpec spec_of(const Options& o, const Call& call, DType dtype) {
 
 using SharedConvolutions = onednn::SharedPrograms<ConvSpec>;
 
+// The filter's gradient as sums of chunks of the batch, by oneDNN.
+class ChunkedFilterGradient {
+ public:
+  using Programs = onednn::ProgramCache<ConvSpec>;
+  // Both outlive it.
+  ChunkedFilterGradient(const Options& options, Programs& programs) : options_(options), programs_(programs) {}
+
+  // Sums of chunks are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
+  // the number of threads that share one, so every piece of a chunk is one thread's.
+  bool pays(const ConvGeometry& global) const {
+    const std::int64_t each = pieces_of(global);
+    return kReductionChunks * each * global.filter_elements() <= global.in_elements() + global.out_elements() &&
+           thread_budget() <= options_.batch.count * each;
+  }
+
+  // The filter's gradient of every piece, then their sum.
+  Status run(KernelContext& c, const Call& call) {
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, cut(call));
+    std::size_t each = 0;
+    for (const Piece& p : pieces) each = std::max(each, p.program != nullptr ? p.program->scratch_bytes() : 0);
+    each = (each + 63) / 64 * 64;
+    const std::int64_t filter = call.g.filter_elements(), count = static_cast<std::int64_t>(pieces.size());
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer scratch, c.scratch(each * static_cast<std::size_t>(thread_budget())));
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(count * filter) * sizeof(float)));
+    auto* const sums = reinterpret_cast<float*>(memory.data());
+    const auto* const images = static_cast<const float*>(call.first);
+    const auto* const dy = static_cast<const float*>(call.second);
+    const std::int64_t in = call.g.in_elements() / call.g.batch, out = call.g.out_elements() / call.g.batch;
+    std::vector<Status> done(pieces.size());
+    std::atomic<std::size_t> threads{0};
+    parallel_for_whole(count, 1, [&](std::int64_t begin, std::int64_t end) {
+      const ThreadLimit one(1);
+      std::byte* const mine = scratch.data() + each * threads.fetch_add(1);
+      for (std::int64_t i = begin; i < end; ++i) {
+        check_interrupted();
+        const Piece& p = pieces[static_cast<std::size_t>(i)];
+        if (p.program == nullptr) {
+          std::fill_n(sums + i * filter, filter, 0.0f);
+          continue;
+        }
+        void* const data[] = {const_cast<float*>(images + p.first * in), const_cast<float*>(dy + p.first * out),
+                              sums + i * filter};
+        done[static_cast<std::size_t>(i)] = p.program->run(data, mine);
+      }
+    });
+    for (Status& status : done) ARGOSY_RETURN_IF_ERROR(std::move(status));
+    add_chunks_as_tree(sums, static_cast<int>(count), filter);
+    std::copy_n(sums, filter, call.result->data<float>());
+    return ok_status();
+  }
+
+ private:
+  // The filter's gradient of some images, by one thread.
+  struct Piece {
+    onednn::Program* program = nullptr;  // null: there are no images
+    std::shared_ptr<onednn::Program> own;
+    std::int64_t first = 0;  // image
+  };
+
+  Result<std::vector<Piece>> cut(const Call& call) {
+    const ThreadLimit one(1);
+    const int parts = options_.batch.count;
+    const int each = pieces_of(call.g);
+    const ChunkEnds ends = chunk_ends(call.g.batch, parts);
+    std::vector<Piece> pieces(static_cast<std::size_t>(parts * each));
+    Call some = call;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const int part = static_cast<int>(i) / each, piece = static_cast<int>(i) % each;
+      const std::int64_t begin = part > 0 ? ends[part - 1] : 0;
+      const std::int64_t end = begin + chunk_ends(ends[part] - begin, each)[piece];
+      some.g.batch = end - first;
+      pieces[i].first = first;
+      if (end > first) {
+        ARGOSY_ASSIGN_OR_RETURN(pieces[i].program,
+                                programs_.get(spec_of(options_, some, DType::kFloat32), pieces[i].own));
+      }
+      first = end;
+    }
+    return pieces;
+  }
+
+  const Options& options_;
+  Programs& programs_;
+};
+
 template <typename T>
 class FastConv final : public Kernel {
  public:
@@ -203,7 +289,8 @@ class FastConv final : public Kernel {
       if (as_product && few_patches(patches, winograd)) return by_patches<T>(c, products_, options_, call);
       const bool sums =
           options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) && std::is_same_v<T, float>;
-      const bool parts = sums && (winograd || chunks_pay(global));
+      ChunkedFilterGradient chunks(options_, programs_);
+      const bool parts = sums && (winograd || chunks.pays(global));
       if (as_product && sums && !parts &&
           patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kChunkPatchBytes) {
         return by_patches<T>(c, products_, options_, call, kChunkPatchBytes);
@@ -213,7 +300,7 @@ class FastConv final : public Kernel {
                             static_cast<const float*>(call.bias), static_cast<float*>(call.result->raw()), parts);
       }
       if (parts) {
-        const Status done = by_parts(c, call);
+        const Status done = chunks.run(c, call);
         if (done.code() != Code::kUnimplemented) return done;
       }
       if (winograd) return by_float(c, call, true);
@@ -268,80 +355,6 @@ class FastConv final : public Kernel {
       case ConvKind::kBackwardInput: winograd_backward_input(call.g, first, second, result, scratch); break;
       case ConvKind::kBackwardFilter: winograd_backward_filter(call.g, first, second, ends, result, scratch); break;
     }
-    return ok_status();
-  }
-
-  // Sums of chunks are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
-  // the number of threads that share one, so every piece of a chunk is one thread's.
-  bool chunks_pay(const ConvGeometry& global) const {
-    const std::int64_t each = pieces_of(global);
-    return kReductionChunks * each * global.filter_elements() <= global.in_elements() + global.out_elements() &&
-           thread_budget() <= options_.batch.count * each;
-  }
-
-  // The filter's gradient of some images, by one thread.
-  struct Piece {
-    onednn::Program* program = nullptr;  // null: there are no images
-    std::shared_ptr<onednn::Program> own;
-    std::int64_t first = 0;  // image
-  };
-
-  Result<std::vector<Piece>> cut(const Call& call) {
-    const ThreadLimit one(1);
-    const int parts = options_.batch.count;
-    const int each = pieces_of(call.g);
-    const ChunkEnds ends = chunk_ends(call.g.batch, parts);
-    std::vector<Piece> pieces(static_cast<std::size_t>(parts * each));
-    Call some = call;
-    std::int64_t first = 0;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const int part = static_cast<int>(i) / each, piece = static_cast<int>(i) % each;
-      const std::int64_t begin = part > 0 ? ends[part - 1] : 0;
-      const std::int64_t end = begin + chunk_ends(ends[part] - begin, each)[piece];
-      some.g.batch = end - first;
-      pieces[i].first = first;
-      if (end > first) {
-        ARGOSY_ASSIGN_OR_RETURN(pieces[i].program,
-                                programs_.get(spec_of(options_, some, DType::kFloat32), pieces[i].own));
-      }
-      first = end;
-    }
-    return pieces;
-  }
-
-  // The filter's gradient of every piece, then their sum.
-  Status by_parts(KernelContext& c, const Call& call) {
-    ARGOSY_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, cut(call));
-    std::size_t each = 0;
-    for (const Piece& p : pieces) each = std::max(each, p.program != nullptr ? p.program->scratch_bytes() : 0);
-    each = (each + 63) / 64 * 64;
-    const std::int64_t filter = call.g.filter_elements(), count = static_cast<std::int64_t>(pieces.size());
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer scratch, c.scratch(each * static_cast<std::size_t>(thread_budget())));
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(count * filter) * sizeof(float)));
-    auto* const sums = reinterpret_cast<float*>(memory.data());
-    const auto* const images = static_cast<const float*>(call.first);
-    const auto* const dy = static_cast<const float*>(call.second);
-    const std::int64_t in = call.g.in_elements() / call.g.batch, out = call.g.out_elements() / call.g.batch;
-    std::vector<Status> done(pieces.size());
-    std::atomic<std::size_t> threads{0};
-    parallel_for_whole(count, 1, [&](std::int64_t begin, std::int64_t end) {
-      const ThreadLimit one(1);
-      std::byte* const mine = scratch.data() + each * threads.fetch_add(1);
-      for (std::int64_t i = begin; i < end; ++i) {
-        check_interrupted();
-        const Piece& p = pieces[static_cast<std::size_t>(i)];
-        if (p.program == nullptr) {
-          std::fill_n(sums + i * filter, filter, 0.0f);
-          continue;
-        }
-        void* const data[] = {const_cast<float*>(images + p.first * in), const_cast<float*>(dy + p.first * out),
-                              sums + i * filter};
-        done[static_cast<std::size_t>(i)] = p.program->run(data, mine);
-      }
-    });
-    for (Status& status : done) ARGOSY_RETURN_IF_ERROR(std::move(status));
-    add_chunks_as_tree(sums, static_cast<int>(count), filter);
-    std::copy_n(sums, filter, call.result->data<float>());
     return ok_status();
   }
 
