@@ -41,8 +41,26 @@ Status DeviceRequests::merge(int a, int b, bool soft) {
   return ok_status();
 }
 
+const OpTraits& OpTraitsTable::of(const OpDef& op) {
+  if (&op == last_op_) return *last_traits_;
+  const auto [known, fresh] = traits_.try_emplace(&op);
+  if (fresh) {
+    OpTraits& traits = known->second;
+    traits.takes_refs = op.has_ref_input();
+    traits.may_take_handles = std::any_of(op.input_args.begin(), op.input_args.end(),
+                                          [&](const ArgDef& a) { return a.is_ref || may_be_resource(op, a); });
+    for (const DeviceSpec& d : options_.devices) {
+      traits.has_kernel.push_back(options_.has_kernel(op, d) ? 1 : 0);
+      traits.may_go.push_back(traits.has_kernel.back() != 0 && !(op.cpu_only && d.is_gpu()) ? 1 : 0);
+    }
+  }
+  last_op_ = &op;
+  last_traits_ = &known->second;
+  return known->second;
+}
+
 PlacementGroups::PlacementGroups(const Graph& graph, const PlaceOptions& options)
-    : graph_(graph), options_(options), requests_(graph.size()) {}
+    : graph_(graph), options_(options), requests_(graph.size()), traits_(options) {}
 
 Status PlacementGroups::read() {
   ARGOSY_RETURN_IF_ERROR(read_requests());
@@ -70,7 +88,7 @@ Status PlacementGroups::read_requests() {
   std::unordered_map<std::string_view, std::int32_t> parsed;
   for (int i = 0; i < graph_.size(); ++i) {
     const Node& n = graph_.nodes()[i];
-    traits_of_.push_back(&traits_of(*n.op));
+    traits_of_.push_back(&traits_.of(*n.op));
     if (n.op->stateful && n.inputs.empty()) sources_.push_back(NodeId{i});
     if (n.device.empty()) continue;
     auto [entry, fresh] = parsed.try_emplace(n.device);
@@ -138,24 +156,6 @@ bool PlacementGroups::stays_apart(int i, NodeId leader) const {
   const auto d = static_cast<std::size_t>(home);
   if (traits_of_[static_cast<std::size_t>(i)]->has_kernel[d] == 0) return true;
   return options_.refuses && !options_.refuses(n, options_.devices[d]).empty();
-}
-
-const PlacementGroups::OpTraits& PlacementGroups::traits_of(const OpDef& op) {
-  if (&op == last_op_) return *last_traits_;
-  const auto [known, fresh] = traits_.try_emplace(&op);
-  if (fresh) {
-    OpTraits& traits = known->second;
-    traits.takes_refs = op.has_ref_input();
-    traits.may_take_handles = std::any_of(op.input_args.begin(), op.input_args.end(),
-                                          [&](const ArgDef& a) { return a.is_ref || may_be_resource(op, a); });
-    for (const DeviceSpec& d : options_.devices) {
-      traits.has_kernel.push_back(options_.has_kernel(op, d) ? 1 : 0);
-      traits.may_go.push_back(traits.has_kernel.back() != 0 && !(op.cpu_only && d.is_gpu()) ? 1 : 0);
-    }
-  }
-  last_op_ = &op;
-  last_traits_ = &known->second;
-  return known->second;
 }
 
 // Per group: which devices have kernels for all of it.

@@ -38,6 +38,29 @@ class DeviceRequests {
   std::vector<DeviceName> requests_;  // 0: the open one
 };
 
+// What matters to placement of an op.
+struct OpTraits {
+  bool takes_refs = false;
+  bool may_take_handles = false;  // references or resources
+  std::vector<char> has_kernel;   // by device
+  std::vector<char> may_go;       // by device: has one, and is not TensorFlow's for CPUs only
+};
+
+// The traits of each op that is met, found once.
+class OpTraitsTable {
+ public:
+  explicit OpTraitsTable(const PlaceOptions& options) : options_(options) {}  // which outlive it
+
+  // Stays where it is as others are added.
+  const OpTraits& of(const OpDef& op);
+
+ private:
+  const PlaceOptions& options_;
+  std::unordered_map<const OpDef*, OpTraits> traits_;
+  const OpDef* last_op_ = nullptr;
+  const OpTraits* last_traits_ = nullptr;
+};
+
 class PlacementGroups {
  public:
   // Both must outlive this.
@@ -60,15 +83,6 @@ class PlacementGroups {
   const std::vector<std::string>& device_names() const { return names_; }
 
  private:
-  // What matters here of an op.
-  struct OpTraits {
-    bool takes_refs = false;
-    bool may_take_handles = false;  // references or resources
-    std::vector<char> has_kernel;   // by device
-    std::vector<char> may_go;       // by device: has one, and is not TensorFlow's for CPUs only
-  };
-
-  const OpTraits& traits_of(const OpDef& op);
   Status read_requests();
   Status join();
   void find_candidates();
@@ -81,11 +95,9 @@ class PlacementGroups {
   DeviceRequests requests_;
   std::vector<std::string> names_;
   std::vector<char> capable_;  // by root of a group, then by device
-  std::unordered_map<const OpDef*, OpTraits> traits_;
-  std::vector<const OpTraits*> traits_of_;  // by node
-  std::vector<NodeId> sources_;             // stateful nodes without inputs: handles are among them
-  const OpDef* last_op_ = nullptr;
-  const OpTraits* last_traits_ = nullptr;
+  OpTraitsTable traits_;
+  std::vector<const OpTraits*> traits_of_;        // by node
+  std::vector<NodeId> sources_;                   // stateful nodes without inputs: handles are among them
   std::unordered_map<int, std::string> refused_;  // by root of a group: the first kernel's reason
   std::vector<int> homes_;                        // by root of a group, -1: none; empty when none has one
 };
