@@ -27,10 +27,10 @@ std::optional<NodeId> NodeUsers::single_user(NodeId id) const {
   return graph_.node(user).device == graph_.node(id).device ? std::optional(user) : std::nullopt;
 }
 
-std::optional<NodeId> NodeUsers::absorbable_input(NodeId reader, int k, std::string_view op) const {
+std::optional<NodeId> NodeUsers::absorbable_input(NodeId reader, int k, Opcode op) const {
   const NodeId from = graph_.node(reader).inputs[static_cast<std::size_t>(k)].node;
   const Node& n = graph_.node(from);
-  if (n.op->name != op || !n.controls.empty() || !single_user(from)) return std::nullopt;
+  if (n.op->opcode != op || !n.controls.empty() || !single_user(from)) return std::nullopt;
   return from;
 }
 

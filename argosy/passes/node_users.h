@@ -3,9 +3,9 @@
 
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "argosy/op/definition/opcode.h"
 #include "argosy/passes/prune/prune.h"
 
 namespace argosy {
@@ -49,9 +49,9 @@ class NodeUsers {
   // preserved, has other users or is new.
   std::optional<NodeId> single_user(NodeId id) const;
 
-  // The node behind input `k` of `reader`, if `reader` may take it in: a node of op `op` without control inputs, whose
+  // The node behind input `k` of `reader`, if `reader` may take it in: a node of opcode `op` without control inputs, whose
   // single user is `reader`.
-  std::optional<NodeId> absorbable_input(NodeId reader, int k, std::string_view op) const;
+  std::optional<NodeId> absorbable_input(NodeId reader, int k, Opcode op) const;
 
  private:
   const Graph& graph_;

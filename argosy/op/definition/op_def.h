@@ -94,8 +94,26 @@ enum class IdentityWhen : char {
   kSameShape,  // its output has the shape of input 0: Reshape, Tile
 };
 
+// What of its first input an op's outputs follow from, where they follow from less than its values: constant folding
+// then computes them of zeros (argosy/passes/prune/known_values.h). What known_ints tells need not be said here.
+enum class Reads : char {
+  kValues,
+  kShape,  // OnesLike, ZerosLike
+  kRows,   // the size of its first dimension alone: _ShardWeight
+};
+
+// The input that an op's output is, broadcast to a shape that another input gives.
+enum class Broadcasts : char {
+  kNone,
+  kFirst,   // BroadcastTo
+  kSecond,  // Fill
+};
+
 // How an op treats the examples of a batch: argosy/op/definition/batch_rule.h. The default, zero, is "unknown".
 enum class BatchRule : char;
+
+// What an op computes, for rewrites that look for patterns: argosy/op/definition/opcode.h. The default, zero, is "none".
+enum class Opcode : char;
 
 // An input and an output that may share memory. While the kernel writes the output it may still read other inputs. Those
 // may be the same memory (`f(a, b, a)`, views of one buffer) only with others_may_alias.
@@ -197,6 +215,9 @@ struct OpSpec {
   Flow flow = Flow::kNone;        // how the executor treats it
   Calls calls = Calls::kNothing;  // functions that it calls
   bool async = false;             // its kernel waits for something (Recv, queues): see AsyncKernel
+  Opcode opcode{};                // what rewrites know it as: none, unless one asks
+  Reads reads = Reads::kValues;   // what of input 0 its outputs follow from
+  Broadcasts broadcasts = Broadcasts::kNone;  // the input that its output is, broadcast to a shape
   // Its members are found, numbered and given "group", "rank" and "size" when a step is made (passes/place/resolve_collective_groups.h).
   GroupFn group = nullptr;
   bool collective = false;             // async, and done only once every node of its "group" attribute has started

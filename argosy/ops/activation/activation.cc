@@ -4,6 +4,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/activation/bias.h"
@@ -96,6 +97,7 @@ static void add_activation_ops(OpRegistry& ops) {
              .gradient = row.gradient,
              .cost = row.cost,
              .elementwise = true,
+             .opcode = row.gradient == relu_gradient ? Opcode::kRelu : Opcode::kNone,
              .in_place = {{0, 0}}});
   }
   for (const GradRow& row : kGrads) {
@@ -109,6 +111,7 @@ static void add_activation_ops(OpRegistry& ops) {
              .cost = row.cost,
              .elementwise = true,
              .linear = Linear::kFirst,
+             .opcode = row.gradient == relu_grad_gradient ? Opcode::kReluGrad : Opcode::kNone,
              .in_place = {{0, 0, true}, {1, 0, true}}});
   }
   ops.add({.name = "LeakyRelu",

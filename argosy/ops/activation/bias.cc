@@ -2,6 +2,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/activation/activation.h"
 
@@ -69,6 +70,7 @@ void define_bias(OpRegistry& ops) {
            .shape = bias_shape,
            .gradient = bias_gradient,
            .linear = Linear::kJointly,
+           .opcode = Opcode::kBiasAdd,
            .in_place = {{0, 0}},
            .batch_rule = BatchRule::kPerExample,
            .sharding = "n i.. c, c -> n i.. c; layout data_format"});

@@ -90,6 +90,7 @@ void define_broadcast(OpRegistry& ops) {
            .gradient = broadcast_to_gradient,
            .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
+           .broadcasts = Broadcasts::kFirst,
            .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., size(0) -> i..; linear 0; broadcasts",
            .host_inputs = {1}});

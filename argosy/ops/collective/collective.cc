@@ -104,6 +104,7 @@ static void add_collective_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .blocks_gradient = true,
+           .reads = Reads::kRows,
            .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0},  // it counts rows: no batch has to travel for that
            .host_outputs = {0}});

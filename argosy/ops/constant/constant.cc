@@ -2,6 +2,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant_sharding.h"
@@ -125,6 +126,7 @@ static void add_constant_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
+           .opcode = Opcode::kParameter,
            .sharding = "once: it is given by the caller"});
   ops.add(
       {.name = "_Missing",
@@ -137,7 +139,8 @@ static void add_constant_ops(OpRegistry& ops) {
        .cost = free_cost,
        .stateful = true,
        .sharding = "whole: stands for an op that is missing"});
-  const auto handed_through = [&](const char* name, const char* doc, GradientFn gradient, bool blocks) {
+  const auto handed_through = [&](const char* name, const char* doc, GradientFn gradient, bool blocks,
+                                  Opcode opcode = Opcode::kNone) {
     ops.add({.name = name,
              .doc = doc,
              .inputs = {"input: T"},
@@ -150,9 +153,10 @@ static void add_constant_ops(OpRegistry& ops) {
              .linear = Linear::kJointly,
              .forwards = true,
              .blocks_gradient = blocks,
+             .opcode = opcode,
              .batch_rule = BatchRule::kPerExample});
   };
-  handed_through("Identity", "x", pass_on, false);
+  handed_through("Identity", "x", pass_on, false, Opcode::kIdentity);
   handed_through("Snapshot", "x", pass_on, false);
   handed_through("StopGradient", "x, as a constant of differentiation.", kNotDifferentiable, true);
   ops.add({.name = "PreventGradient",
@@ -196,6 +200,7 @@ static void add_constant_ops(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .elementwise = true,
              .blocks_gradient = true,
+             .reads = Reads::kShape,
              .batch_rule = BatchRule::kShapeOnly});
   }
   ops.add({.name = "Fill",
@@ -206,6 +211,7 @@ static void add_constant_ops(OpRegistry& ops) {
            .shape = fill_shape,
            .gradient = fill_gradient,
            .known_ints = fill_ints,
+           .broadcasts = Broadcasts::kSecond,
            .batch_rule = BatchRule::kPerExample,
            .sharding = "size(0), - -> i..; linear 1; monotone 1",
            .host_inputs = {0}});

@@ -4,6 +4,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/conv/composed.h"
@@ -172,6 +173,7 @@ static void add_conv_ops(OpRegistry& ops) {
              .gradient = conv_gradient,
              .cost = conv_cost<-1, 1>,
              .linear = Linear::kEach,
+             .opcode = cudnn ? Opcode::kConv2D : Opcode::kNone,
              .fused_as = cudnn ? "_FusedConv2D" : "",
              .batch_rule = BatchRule::kFirstAxis});
     ops.add({.name = stem + "BackpropInput",
@@ -183,6 +185,7 @@ static void add_conv_ops(OpRegistry& ops) {
              .gradient = backprop_input_gradient,
              .cost = conv_cost<2, 1>,
              .linear = Linear::kEach,
+             .opcode = cudnn ? Opcode::kConv2DInputGrad : Opcode::kNone,
              .batch_rule = BatchRule::kFirstAxis,
              .host_inputs = {0}});
     ops.add({.name = stem + "BackpropFilter",
@@ -194,6 +197,7 @@ static void add_conv_ops(OpRegistry& ops) {
              .gradient = backprop_filter_gradient,
              .cost = conv_cost<2, -1>,
              .linear = Linear::kEach,
+             .opcode = cudnn ? Opcode::kConv2DFilterGrad : Opcode::kNone,
              .batch_rule = BatchRule::kSumFirstAxis,
              .host_inputs = {1}});
   };
@@ -212,6 +216,7 @@ static void add_conv_ops(OpRegistry& ops) {
            .shape = fused_shape,
            .gradient = kNotDifferentiable,
            .cost = conv_cost<-1, 1>,
+           .opcode = Opcode::kFusedConv2D,
            .sharding = "whole: a pass makes it after sharding"});
 }
 

@@ -1,5 +1,6 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/elementwise/elementwise.h"
@@ -181,6 +182,12 @@ constexpr BinaryOpRow kRows[] = {
     {"RightShift", "x >> y, y held within the width.", kIntegers, kNotDifferentiable, true},
 };
 
+Opcode opcode(const BinaryOpRow& row) {
+  if (row.gradient == add_gradient) return Opcode::kAdd;
+  if (row.gradient == sub_gradient) return Opcode::kSubtract;
+  return row.gradient == mul_gradient ? Opcode::kMultiply : Opcode::kNone;
+}
+
 Linear linear(const BinaryOpRow& row) {
   if (row.gradient == add_gradient || row.gradient == sub_gradient) return Linear::kJointly;
   if (row.gradient == mul_gradient) return Linear::kEach;
@@ -205,6 +212,7 @@ void define_binary(OpRegistry& ops) {
              .elementwise = true,
              .linear = linear(row),
              .blocks_gradient = row.blocks_gradient,
+             .opcode = opcode(row),
              .in_place = {{0, 0, true}, {1, 0, true}},
              .batch_rule = row.rule});
   }

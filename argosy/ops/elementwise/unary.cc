@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "argosy/graph/gradients.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
@@ -188,6 +189,7 @@ void define_unary(OpRegistry& ops) {
              .elementwise = true,
              .linear = row.gradient == neg_gradient ? Linear::kJointly : Linear::kNo,
              .blocks_gradient = row.blocks_gradient,
+             .opcode = row.gradient == exp_gradient ? Opcode::kExp : Opcode::kNone,
              .in_place = {{0, 0}}});
   }
   for (const PredicateRow& row : kPredicates) {

@@ -32,7 +32,7 @@ Result<FusedOps> parse_fused_ops(std::string_view op, const AttrMap& attrs, int 
   FusedOps fused;
   fused.alpha = attrs.get_or<float>("leakyrelu_alpha", 0.2f);
   std::size_t at = 0;
-  if (at < names.size() && names[at] == "BiasAdd") {
+  if (at < names.size() && names[at] == kFusedBias) {
     fused.bias = true;
     ++at;
   }

@@ -5,6 +5,9 @@
 
 namespace argosy {
 
+// The name of the bias in fused_ops, whichever op added it.
+inline constexpr const char* kFusedBias = "BiasAdd";
+
 struct FusedOps {
   enum class Activation : std::uint8_t { kNone, kRelu, kRelu6, kElu, kLeakyRelu, kSigmoid, kTanh };
   bool bias = false;

@@ -1,5 +1,6 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/norm/norm_registration.h"
 
@@ -99,6 +100,7 @@ void define_batch_norm(OpRegistry& ops) {
              .shape = forward_shape,
              .gradient = batch_norm_gradient,
              .cost = batch_norm_cost,
+             .opcode = Opcode::kBatchNorm,
              .batch_rule = BatchRule::kStatistics});
 
     const std::string scale = version == 1 ? "scale: T" : "scale: float";
@@ -119,6 +121,7 @@ void define_batch_norm(OpRegistry& ops) {
              .shape = gradient_shape,
              .gradient = batch_norm_grad_gradient,
              .cost = batch_norm_cost,
+             .opcode = Opcode::kBatchNormGrad,
              .batch_rule = BatchRule::kStatistics});
   }
   const std::vector<std::string> attrs = {"T: {half, bfloat16, float}",
@@ -139,6 +142,7 @@ void define_batch_norm(OpRegistry& ops) {
            .shape = forward_shape,
            .gradient = kNotDifferentiable,
            .cost = batch_norm_cost,
+           .opcode = Opcode::kFusedBatchNorm,
            .in_place = {{5, 0}},
            .sharding = "whole: a pass makes it after sharding"});
   ops.add({.name = "_FusedBatchNormGradEx",

@@ -2,6 +2,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/ops/pool/pool_geometry.h"
 #include "argosy/ops/pool/pool_sharding.h"
@@ -144,6 +145,7 @@ void define_max_pool(OpRegistry& ops) {
            .shape = like_first,
            .gradient = max_grad_gradient,
            .cost = pool_cost,
+           .opcode = Opcode::kMaxPoolGrad,
            .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_grad_sharding});
   ops.add({.name = "MaxPoolGradGrad",

@@ -1,6 +1,7 @@
 #include "argosy/ops/reduction/reduction.h"
 
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -151,6 +152,7 @@ static void add_reduction_ops(OpRegistry& ops) {
              .linear = row.gradient == reduction::sum_gradient || row.gradient == reduction::mean_gradient
                            ? Linear::kJointly
                            : Linear::kNo,
+             .opcode = row.gradient == reduction::sum_gradient ? Opcode::kSum : Opcode::kNone,
              .batch_rule = row.rule,
              .host_inputs = {1}});
   }

@@ -2,6 +2,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -104,6 +105,7 @@ void define_softmax(OpRegistry& ops) {
            .shape = softmax_shape,
            .gradient = softmax_gradient,
            .cost = softmax_cost,
+           .opcode = Opcode::kSoftmax,
            .in_place = {{0, 0}},
            .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c -> i.. c; whole c"});
@@ -115,6 +117,7 @@ void define_softmax(OpRegistry& ops) {
            .shape = softmax_shape,
            .gradient = log_softmax_gradient,
            .cost = softmax_cost,
+           .opcode = Opcode::kLogSoftmax,
            .in_place = {{0, 0}},
            .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c -> i.. c; whole c"});

@@ -2,6 +2,7 @@
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/batch_rule.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/gather/gather_sharding.h"
 #include "argosy/ops/sharding_parts.h"
@@ -181,7 +182,8 @@ void define_reference(OpRegistry& ops) {
              .outputs = {"output_ref: Ref(T)"},
              .attrs = {"T: number", "use_locking: bool = false"},
              .shape = merged_inputs,
-             .gradient = kNotDifferentiable});
+             .gradient = kNotDifferentiable,
+             .opcode = name[6] == 'A' ? Opcode::kAssignAdd : Opcode::kAssignSubtract});
   }
   ops.add({.name = "IsVariableInitialized",
            .doc = "Does it have a value?",

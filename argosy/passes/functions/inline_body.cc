@@ -70,7 +70,7 @@ Result<NodeId> Inliner::add(std::string_view op, std::vector<Endpoint> inputs, A
   for (const Endpoint e : inputs) dtypes.push_back(graph_.dtype(e));
   // The head of a loop has an input that is yet to come.
   const std::int64_t n = attrs.get_or("N", static_cast<std::int64_t>(dtypes.size()));
-  if (op == "Merge") dtypes.resize(static_cast<std::size_t>(n), dtypes[0]);
+  if (def->flow == Flow::kMerge) dtypes.resize(static_cast<std::size_t>(n), dtypes[0]);
   ARGOSY_RETURN_IF_ERROR(complete_attrs(*def, dtypes, attrs));
   return graph_.add_node({.name = graph_.unique_name(str_cat(caller_name_, "/", name)),
                           .op = std::string(op),

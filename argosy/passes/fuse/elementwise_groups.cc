@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/op/definition/opcode.h"
 #include "argosy/ops/collective/turns.h"
 #include "argosy/ops/elementwise/fused.h"
 
@@ -31,14 +32,14 @@ void ElementwiseGroups::add(NodeId id) {
 
 Endpoint ElementwiseGroups::source(Endpoint e) const {
   const Node& n = graph_.node(e.node);
-  if (flow_ || !n.controls.empty() || (n.op->name != "BroadcastTo" && n.op->name != "Fill")) return e;
-  const Endpoint number = n.inputs[n.op->name == "Fill" ? 1 : 0];
+  if (flow_ || !n.controls.empty() || n.op->broadcasts == Broadcasts::kNone) return e;
+  const Endpoint number = n.inputs[n.op->broadcasts == Broadcasts::kFirst ? 0 : 1];
   return graph_.shape(number).is_full() && graph_.shape(number).elements() == 1 && !is_ref(number) ? number : e;
 }
 
 bool ElementwiseGroups::may_join(NodeId id) const {
   const Node& n = graph_.node(id);
-  const bool bias = n.op->name == "BiasAdd" && n.attrs.get_or<std::string>("data_format", "NHWC") == "NHWC";
+  const bool bias = n.op->opcode == Opcode::kBiasAdd && n.attrs.get_or<std::string>("data_format", "NHWC") == "NHWC";
   if ((!n.op->elementwise && !bias) || n.op->stateful || n.output_dtypes.size() != 1 || n.inputs.empty() ||
       n.inputs.size() > 3 || !n.controls.empty() || !n.output_refs.empty()) {
     return false;
@@ -50,9 +51,6 @@ bool ElementwiseGroups::may_join(NodeId id) const {
     if (is_ref(e) || !fused_operand(graph_.shape(e), shape)) return false;
     dtypes.push_back(graph_.dtype(e));
   }
-  // The first form of Select knows conditions of rows, which do not broadcast.
-  if (n.op->name == "Select" && graph_.shape(n.inputs[0]).rank() != 0 && !(graph_.shape(n.inputs[0]) == shape))
-    return false;
   const auto uses = users_[id];
   return std::all_of(uses.begin(), uses.end(), [](const Graph::Use& u) { return u.input >= 0; }) &&
          fused_function(n.op->name, dtypes, n.output_dtypes[0]).has_value();

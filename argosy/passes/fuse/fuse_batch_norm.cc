@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "argosy/op/definition/opcode.h"
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
 
@@ -20,22 +21,21 @@ class BatchNormFuser {
     for (std::size_t i = 0; i < order.size(); ++i) rank_[static_cast<std::size_t>(order[i].index)] = i;
     // In order, so that the inputs of a node made here are never replaced later.
     for (const NodeId id : order) {
-      if (fits(id, "FusedBatchNorm")) ARGOSY_RETURN_IF_ERROR(fuse_forward(id));
+      if (fits(id, Opcode::kBatchNorm)) ARGOSY_RETURN_IF_ERROR(fuse_forward(id));
     }
     if (taken_ == 0) return 0;
     users_.refresh();
     for (const NodeId id : order) {
-      if (fits(id, "FusedBatchNormGrad")) ARGOSY_RETURN_IF_ERROR(fuse_gradient(id));
+      if (fits(id, Opcode::kBatchNormGrad)) ARGOSY_RETURN_IF_ERROR(fuse_gradient(id));
     }
     return taken_;
   }
 
  private:
-  // One of the versions of `op`, in the one form that the fused kernels are for.
-  bool fits(NodeId id, std::string_view op) const {
+  // In the one form that the fused kernels are for.
+  bool fits(NodeId id, Opcode op) const {
     const Node& n = graph_.node(id);
-    const std::string& name = n.op->name;
-    if (name != op && !(name.size() == op.size() + 2 && name.starts_with(op) && name[op.size()] == 'V')) return false;
+    if (n.op->opcode != op) return false;
     const DType dtype = n.output_dtypes[0];
     return (dtype == DType::kFloat32 || dtype == DType::kBfloat16) && n.attrs.get_string("data_format") == "NHWC" &&
            n.attrs.get_bool("is_training");
@@ -56,12 +56,12 @@ class BatchNormFuser {
   bool is_fetched(NodeId id, std::int32_t output) const {
     return std::find(step_.fetches.begin(), step_.fetches.end(), Endpoint{id, output}) != step_.fetches.end();
   }
-  bool is(NodeId id, std::string_view op) const { return graph_.node(id).op->name == op; }
+  bool is(NodeId id, Opcode op) const { return graph_.node(id).op->opcode == op; }
 
   // What a sum adds to `norm`, if it has the same shape and surely does not depend on it.
   std::optional<Endpoint> side_of(NodeId sum, NodeId norm) const {
     const Node& n = graph_.node(sum);
-    if (n.op->name != "AddV2" && n.op->name != "Add") return std::nullopt;
+    if (n.op->opcode != Opcode::kAdd) return std::nullopt;
     if (n.output_dtypes[0] != DType::kFloat32) return std::nullopt;  // the sum would be rounded once, not twice
     const Endpoint side = n.inputs[n.inputs[0].node == norm ? 1 : 0];
     const PartialShape& shape = graph_.shape(side);
@@ -77,12 +77,12 @@ class BatchNormFuser {
     auto last = only_reader(norm);
     if (!last) return ok_status();
     std::optional<Endpoint> side;
-    if (!is(*last, "Relu")) {
+    if (!is(*last, Opcode::kRelu)) {
       side = side_of(*last, norm);
       const auto sum = last;
       if (!side || !users_.single_user(*sum)) return ok_status();
       last = only_reader(*sum);
-      if (!last || !is(*last, "Relu")) return ok_status();
+      if (!last || !is(*last, Opcode::kRelu)) return ok_status();
     }
     const Node& n = graph_.node(norm);
     NodeSpec spec{.name = graph_.unique_name(str_cat(graph_.node(*last).name, "/fused")),
@@ -93,6 +93,7 @@ class BatchNormFuser {
     for (const char* name : {"T", "epsilon", "exponential_avg_factor", "is_training"}) {
       if (const AttrValue* value = n.attrs.find(name)) spec.attrs.set(name, *value);
     }
+    spec.attrs.set("activation_mode", graph_.node(*last).op->name);
     if (side) spec.inputs.push_back(*side);
     spec.attrs.set("num_side_inputs", std::int64_t{side ? 1 : 0});
     ARGOSY_ASSIGN_OR_RETURN(const NodeId fused, add(std::move(spec)));
@@ -118,13 +119,14 @@ class BatchNormFuser {
   // gradient: FusedBatchNormGrad(ReluGrad(dy, y), x, scale, mean, variance), y being a fused node's result.
   Status fuse_gradient(NodeId gradient) {
     const Node& n = graph_.node(gradient);
-    const auto relu = users_.absorbable_input(gradient, 0, "ReluGrad");
+    const auto relu = users_.absorbable_input(gradient, 0, Opcode::kReluGrad);
     if (!relu) return ok_status();
     const Endpoint y = graph_.node(*relu).inputs[1];
     const Node& forward = graph_.node(y.node);
-    if (forward.op->name != "_FusedBatchNormEx" || y.index != 0 || forward.attrs.get_int("num_side_inputs") != 0 ||
-        n.inputs[1] != forward.inputs[0] || n.inputs[2] != forward.inputs[1] || n.inputs[3] != Endpoint{y.node, 3} ||
-        n.inputs[4] != Endpoint{y.node, 4} || n.attrs.get_float("epsilon") != forward.attrs.get_float("epsilon")) {
+    if (forward.op->opcode != Opcode::kFusedBatchNorm || y.index != 0 ||
+        forward.attrs.get_int("num_side_inputs") != 0 || n.inputs[1] != forward.inputs[0] ||
+        n.inputs[2] != forward.inputs[1] || n.inputs[3] != Endpoint{y.node, 3} || n.inputs[4] != Endpoint{y.node, 4} ||
+        n.attrs.get_float("epsilon") != forward.attrs.get_float("epsilon")) {
       return ok_status();
     }
     NodeSpec spec{.name = graph_.unique_name(str_cat(n.name, "/fused")),
@@ -134,6 +136,7 @@ class BatchNormFuser {
                   .controls = n.controls,
                   .device = n.device};
     for (const char* name : {"T", "epsilon", "is_training"}) spec.attrs.set(name, *n.attrs.find(name));
+    spec.attrs.set("activation_mode", *forward.attrs.find("activation_mode"));
     spec.attrs.set("num_side_inputs", std::int64_t{0});
     ARGOSY_ASSIGN_OR_RETURN(const NodeId fused, add(std::move(spec)));
     move_readers(gradient, fused);
@@ -144,7 +147,6 @@ class BatchNormFuser {
   Result<NodeId> add(NodeSpec spec) {
     const OpDef* op = graph_.ops().find(spec.op);
     if (op == nullptr) return internal_error("the registry has no ", spec.op);
-    spec.attrs.set("activation_mode", std::string("Relu"));
     std::vector<DType> dtypes;
     for (const Endpoint e : spec.inputs) dtypes.push_back(graph_.dtype(e));
     ARGOSY_RETURN_IF_ERROR(complete_attrs(*op, dtypes, spec.attrs));
@@ -180,7 +182,7 @@ class BatchNormFuser {
 
 Result<int> fuse_batch_norm(StepGraph& step) {
   if (step.graph.ops().find("_FusedBatchNormEx") == nullptr) return 0;
-  if (!has_op(step.graph, [](const OpDef& op) { return op.name.starts_with("FusedBatchNorm"); })) return 0;
+  if (!has_op(step.graph, [](const OpDef& op) { return op.opcode == Opcode::kBatchNorm; })) return 0;
   return BatchNormFuser(step).run();
 }
 

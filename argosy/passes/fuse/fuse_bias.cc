@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "argosy/op/definition/opcode.h"
 #include "argosy/ops/matmul/fused_ops.h"
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
@@ -39,10 +40,10 @@ class Fuser {
   // What is added to the product, when `id` adds a bias to it.
   std::optional<Endpoint> bias_of(NodeId id, NodeId product) const {
     const Node& n = graph_.node(id);
-    if (n.op->name == "BiasAdd" && n.attrs.get_or<std::string>("data_format", "NHWC") == "NHWC") {
+    if (n.op->opcode == Opcode::kBiasAdd && n.attrs.get_or<std::string>("data_format", "NHWC") == "NHWC") {
       return n.inputs[0].node == product ? std::optional(n.inputs[1]) : std::nullopt;
     }
-    if (n.op->name != "AddV2" && n.op->name != "Add") return std::nullopt;
+    if (n.op->opcode != Opcode::kAdd) return std::nullopt;
     if (graph_.node(product).attrs.get_or<std::string>("data_format", "NHWC") != "NHWC") return std::nullopt;
     const Endpoint other = n.inputs[0].node == product ? n.inputs[1] : n.inputs[0];
     const PartialShape& shape = graph_.shape(other);
@@ -59,7 +60,7 @@ class Fuser {
     if (!adder) return false;
     const auto bias = bias_of(*adder, product);
     if (!bias || !waits_for_nothing(*adder)) return false;
-    std::vector<std::string> ops = {"BiasAdd"};
+    std::vector<std::string> ops = {kFusedBias};
     NodeId last = *adder;
     if (const auto next = users_.single_user(last);
         next && can_fuse_activation(graph_.node(*next).op->name) && waits_for_nothing(*next)) {

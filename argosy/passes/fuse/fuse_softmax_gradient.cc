@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "argosy/op/definition/opcode.h"
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
 
@@ -19,8 +20,10 @@ class SoftmaxGradients {
     const int size = graph_.size();
     for (int i = 0; i < size; ++i) {
       const NodeId last{i};
-      const std::string& op = graph_.node(last).op->name;
-      const auto found = op == "Mul" ? plain(last) : op == "Sub" ? logarithmic(last) : std::nullopt;
+      const Opcode op = graph_.node(last).op->opcode;
+      const auto found = op == Opcode::kMultiply   ? plain(last)
+                         : op == Opcode::kSubtract ? logarithmic(last)
+                                                   : std::nullopt;
       if (!found || !fits(last, *found)) continue;
       ARGOSY_RETURN_IF_ERROR(replace_with(last, *found));
       ++fused;
@@ -51,12 +54,12 @@ class SoftmaxGradients {
   // (dy - sum(dy * y)) * y
   std::optional<Found> plain(NodeId last) const {
     for (const int k : {0, 1}) {
-      const auto difference = users_.absorbable_input(last, k, "Sub");
+      const auto difference = users_.absorbable_input(last, k, Opcode::kSubtract);
       if (!difference) continue;
       const Endpoint y = input(last, 1 - k), dy = input(*difference, 0);
-      const auto sum = users_.absorbable_input(*difference, 1, "Sum");
+      const auto sum = users_.absorbable_input(*difference, 1, Opcode::kSum);
       if (!sum || !sums_rows(*sum)) continue;
-      const auto product = users_.absorbable_input(*sum, 0, "Mul");
+      const auto product = users_.absorbable_input(*sum, 0, Opcode::kMultiply);
       if (!product) continue;
       const Endpoint a = input(*product, 0), b = input(*product, 1);
       if ((a == y && b == dy) || (a == dy && b == y)) return Found{y, dy};
@@ -67,11 +70,11 @@ class SoftmaxGradients {
   // dy - exp(y) * sum(dy)
   std::optional<Found> logarithmic(NodeId last) const {
     const Endpoint dy = input(last, 0);
-    const auto product = users_.absorbable_input(last, 1, "Mul");
+    const auto product = users_.absorbable_input(last, 1, Opcode::kMultiply);
     for (const int k : {0, 1}) {
       if (!product) break;
-      const auto exponential = users_.absorbable_input(*product, k, "Exp");
-      const auto sum = users_.absorbable_input(*product, 1 - k, "Sum");
+      const auto exponential = users_.absorbable_input(*product, k, Opcode::kExp);
+      const auto sum = users_.absorbable_input(*product, 1 - k, Opcode::kSum);
       if (exponential && sum && sums_rows(*sum) && input(*sum, 0) == dy) return Found{input(*exponential, 0), dy, true};
     }
     return std::nullopt;
@@ -108,7 +111,10 @@ class SoftmaxGradients {
 
 Result<int> fuse_softmax_gradient(StepGraph& step, const std::function<bool(const std::string&)>& is_async) {
   if (is_async == nullptr) return 0;
-  if (!has_op(step.graph, [](const OpDef& op) { return op.name == "Softmax" || op.name == "LogSoftmax"; })) return 0;
+  const auto is_softmax = [](const OpDef& op) {
+    return op.opcode == Opcode::kSoftmax || op.opcode == Opcode::kLogSoftmax;
+  };
+  if (!has_op(step.graph, is_softmax)) return 0;
   return SoftmaxGradients(step, is_async).run();
 }
 

@@ -1,5 +1,6 @@
 #include "argosy/passes/fuse/relu_before_pool.h"
 
+#include "argosy/op/definition/opcode.h"
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
 
@@ -7,17 +8,19 @@ namespace argosy {
 
 Result<int> relu_before_pool(StepGraph& step) {
   Graph& graph = step.graph;
-  if (!has_op(graph, [](const OpDef& op) { return op.name == "MaxPoolGrad"; })) return 0;
+  if (!has_op(graph, [](const OpDef& op) { return op.opcode == Opcode::kMaxPoolGrad; })) return 0;
   const NodeUsers users(step);
   int swapped = 0;
   const int size = graph.size();
   for (int i = 0; i < size; ++i) {
     const NodeId relu{i};
-    if (graph.node(relu).op->name != "ReluGrad" || !graph.node(relu).controls.empty() || users.is_preserved(relu))
+    if (graph.node(relu).op->opcode != Opcode::kReluGrad || !graph.node(relu).controls.empty() ||
+        users.is_preserved(relu)) {
       continue;
+    }
     const Endpoint gradient = graph.node(relu).inputs[0], features = graph.node(relu).inputs[1];
     const NodeId pool = gradient.node;
-    if (graph.node(pool).op->name != "MaxPoolGrad" || graph.node(pool).inputs[0] != features ||
+    if (graph.node(pool).op->opcode != Opcode::kMaxPoolGrad || graph.node(pool).inputs[0] != features ||
         !users.single_user(pool)) {
       continue;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "argosy/op/definition/opcode.h"
 #include "argosy/tensor/dtype.h"
 
 namespace argosy {
@@ -35,14 +36,15 @@ Status sums_to_updates(Graph& graph, const RequestedDevices& devices) {
     const Node& n = graph.node(NodeId{i});
     if (n.op->flow != Flow::kNone) return ok_status();
     const DType* const type = n.attrs.find_as<DType>("T");
-    if ((n.op->name != "AssignAdd" && n.op->name != "AssignSub") || type == nullptr || !is_floating(*type)) continue;
+    const bool is_sum = n.op->opcode == Opcode::kAssignAdd || n.op->opcode == Opcode::kAssignSubtract;
+    if (!is_sum || type == nullptr || !is_floating(*type)) continue;
     const PartialShape &variable = graph.shape(n.inputs[0]), &by = graph.shape(n.inputs[1]);
     if (variable.is_full() && variable == by && devices.is_async(NodeId{i})) sums.push_back(NodeId{i});
   }
   if (sums.size() < 2) return ok_status();
   std::vector<Rate> rates;
   for (const NodeId id : sums) {
-    const bool add = graph.node(id).op->name == "AssignAdd";
+    const bool add = graph.node(id).op->opcode == Opcode::kAssignAdd;
     const DType type = graph.node(id).attrs.get_type("T");
     const Name device = graph.node(id).device;
     auto rate = std::find_if(rates.begin(), rates.end(),

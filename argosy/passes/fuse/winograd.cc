@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "argosy/op/definition/opcode.h"
 #include "argosy/op/kernel/scratch.h"
 #include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/conv/winograd.h"
@@ -16,12 +17,15 @@ namespace {
 struct Operands {
   int image = 0, filter = 1;
 };
-const Operands* operands_of(const std::string& op) {
+const Operands* operands_of(const OpDef& op) {
   static constexpr Operands kForward{0, 1}, kToInput{-1, 1}, kToFilter{0, -1};
-  if (op == "Conv2D" || op == "_FusedConv2D") return &kForward;
-  if (op == "Conv2DBackpropInput") return &kToInput;
-  if (op == "Conv2DBackpropFilter") return &kToFilter;
-  return nullptr;
+  switch (op.opcode) {
+    case Opcode::kConv2D:
+    case Opcode::kFusedConv2D: return &kForward;
+    case Opcode::kConv2DInputGrad: return &kToInput;
+    case Opcode::kConv2DFilterGrad: return &kToFilter;
+    default: return nullptr;
+  }
 }
 
 // A guess that does not depend on the machine, so that equal steps compute equal bits anywhere.
@@ -83,11 +87,11 @@ std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, con
 }  // namespace
 
 Result<int> winograd(StepGraph& step, double scratch_share) {
-  if (!has_op(step.graph, [](const OpDef& op) { return operands_of(op.name) != nullptr; })) return 0;
+  if (!has_op(step.graph, [](const OpDef& op) { return operands_of(op) != nullptr; })) return 0;
   std::optional<double> most_scratch;  // asked for where there are convolutions
   int marked = 0;
   for (int i = 0; i < step.graph.size(); ++i) {
-    const Operands* const at = operands_of(step.graph.node({i}).op->name);
+    const Operands* const at = operands_of(*step.graph.node({i}).op);
     if (at == nullptr) continue;
     if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph, step.graph.node({i}), *at);
     const auto scratch = pays(step.graph, {i}, *at, *most_scratch);

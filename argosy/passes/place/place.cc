@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "argosy/op/definition/opcode.h"
 #include "argosy/passes/place/colocate_gradients.h"
 #include "argosy/passes/place/placement_groups.h"
 
@@ -82,7 +83,7 @@ class Placer {
       const int with = placement_.device[n.inputs[0].node.index];
       if (with >= 0 && capable[with]) return put(id, with, "looks at its input's shape");
     }
-    if (n.op->name == "_Arg" && request.is_open()) return put(id, 0, "fed from the host");
+    if (n.op->opcode == Opcode::kParameter && request.is_open()) return put(id, 0, "fed from the host");
     const bool follows = !request.is_open() && n.attrs.find(kFollowsForward) != nullptr;
     int device = best(request, capable);
     if (device >= 0) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "argosy/base/threads/interrupt.h"
+#include "argosy/op/definition/opcode.h"
 #include "argosy/ops/collective/turns.h"
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
@@ -110,7 +111,7 @@ class ConstantFolder {
   bool is_waited_for(NodeId id) const { return graph_.may_be_waited_for(id) || preserved_.must_run(id); }
   bool is_pivot(NodeId id) const {
     const Node& n = graph_.node(id);
-    if (n.op->name == "Identity") return graph_.node(n.inputs[0].node).op->flow != Flow::kNone;
+    if (n.op->opcode == Opcode::kIdentity) return graph_.node(n.inputs[0].node).op->flow != Flow::kNone;
     return n.op->flow != Flow::kNone && n.op->flow != Flow::kControlTrigger;
   }
 

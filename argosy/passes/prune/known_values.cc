@@ -99,10 +99,10 @@ std::optional<std::vector<Tensor>> KnownValues::from_known_ints(NodeId id) const
   return outputs;
 }
 
-// _ShardWeight counts the rows of a batch and looks at none of them.
+// What counts the rows of a batch and looks at none of them.
 std::optional<std::vector<Tensor>> KnownValues::from_row_count(NodeId id) const {
   const Node& n = graph_.node(id);
-  if (n.op->name != "_ShardWeight") return std::nullopt;
+  if (n.op->reads != Reads::kRows) return std::nullopt;
   const PartialShape& batch = graph_.shape(n.inputs[0]);
   if (!batch.has_rank() || batch.rank() == 0 || batch[0] < 0) return std::nullopt;
   auto outputs =
@@ -135,7 +135,7 @@ char KnownValues::above(NodeId id) const {
 std::optional<std::vector<Tensor>> KnownValues::from_shape(NodeId id) const {
   constexpr std::int64_t kFew = 256;
   const Node& n = graph_.node(id);
-  if (n.op->name != "OnesLike" && n.op->name != "ZerosLike") return std::nullopt;
+  if (n.op->reads != Reads::kShape) return std::nullopt;
   const PartialShape& shape = n.output_shapes[0];
   if (!shape.is_full() || shape.elements() > kFew || !is_plain(n.output_dtypes[0])) return std::nullopt;
   if (has_effects_above(n.inputs[0].node)) return std::nullopt;  // whoever asks for it alone wants those

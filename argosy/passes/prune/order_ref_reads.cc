@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "argosy/base/str.h"
+#include "argosy/op/definition/opcode.h"
 
 namespace argosy {
 
@@ -27,7 +28,7 @@ struct Variable {
 
 // Gives what input 0 is, the same memory where that is a variable's: into a branch, into a loop.
 bool forwards_input(const Node& n) {
-  return n.op->name == "Identity" || n.op->flow == Flow::kSwitch ||
+  return n.op->opcode == Opcode::kIdentity || n.op->flow == Flow::kSwitch ||
          (n.op->flow == Flow::kEnter && n.attrs.get_bool("is_constant"));
 }
 
@@ -161,7 +162,7 @@ class RefReadOrderer {
     if (n.op->flow == Flow::kNone) return variable;
     const auto [twin, is_new] = twins_.try_emplace(value.node.index);
     if (is_new) {
-      NodeSpec spec = {.name = graph_.unique_name(str_cat(n.name, "/ref")), .op = str_cat("Ref", n.op->name)};
+      NodeSpec spec = {.name = graph_.unique_name(str_cat(n.name, "/ref")), .op = "Ref" + n.op->name};
       spec.inputs.assign(n.inputs.begin(), n.inputs.end());
       spec.inputs[0] = variable;
       spec.controls.assign(n.controls.begin(), n.controls.end());
