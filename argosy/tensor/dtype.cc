@@ -5,12 +5,12 @@
 namespace argosy {
 
 namespace {
-struct Row {
+struct DTypeRow {
   DType dtype;
   std::string_view name;
   std::size_t bytes;
 };
-constexpr Row kRows[] = {
+constexpr DTypeRow kRows[] = {
     {DType::kInvalid, "invalid", 0},
     {DType::kFloat32, "float", 4},
     {DType::kFloat64, "double", 8},
@@ -36,7 +36,7 @@ constexpr Row kRows[] = {
     {DType::kUint32, "uint32", 4},
     {DType::kUint64, "uint64", 8},
 };
-const Row& row(DType dtype) {
+const DTypeRow& row(DType dtype) {
   const auto index = static_cast<std::size_t>(dtype);
   return kRows[index < std::size(kRows) ? index : 0];
 }
@@ -49,7 +49,7 @@ DType parse_dtype(std::string_view name) {
   if (name == "float32") return DType::kFloat32;
   if (name == "float64") return DType::kFloat64;
   if (name == "float16") return DType::kFloat16;
-  for (const Row& r : kRows) {
+  for (const DTypeRow& r : kRows) {
     if (r.name == name) return r.dtype;
   }
   return DType::kInvalid;

@@ -17,13 +17,13 @@ Tensor handle_of(std::string_view op, AttrMap attrs, std::vector<Tensor> inputs)
   return made.ok() ? (*made)[0] : Tensor();
 }
 
-struct Row {
+struct HugeCase {
   const char* op;
   std::vector<Tensor> inputs;
   AttrMap attrs;
 };
 
-std::vector<Row> rows() {
+std::vector<HugeCase> rows() {
   const Tensor unknown = Tensor::scalar(std::int32_t{-1}), many = Tensor::scalar(kMany), flow = Tensor::scalar(0.0f);
   const Tensor x = Tensor::vector<float>({1}), first = Tensor::vector<std::int32_t>({0});
   const Tensor texts = Tensor::vector<std::string>({"a", "b"});
@@ -49,7 +49,7 @@ std::vector<Row> rows() {
 }
 
 TEST(Issue31, SizesOfAGraphDoNotEndTheProcess) {
-  for (const Row& row : rows()) {
+  for (const HugeCase& row : rows()) {
     const OpDef* const op = builtin_ops().find(row.op);
     ASSERT_NE(op, nullptr) << row.op;
     RandomCase c{op, row.attrs, row.inputs};

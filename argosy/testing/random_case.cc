@@ -17,11 +17,11 @@ constexpr std::size_t kMostBytes = 4 << 20;
 enum class Usual { kAnything, kScalar, kOne, kTwo, kPairs, kSizes, kPerAxis, kPermutation, kLastAxis, kFirstAxis };
 
 Usual usual(std::string_view name) {
-  struct Row {
+  struct UsualNames {
     Usual usual;
     std::vector<std::string_view> names;
   };
-  static const std::vector<Row> kRows = {
+  static const std::vector<UsualNames> kRows = {
       {Usual::kScalar,
        {"axis",
         "dim",
@@ -83,7 +83,7 @@ Usual usual(std::string_view name) {
       {Usual::kLastAxis,
        {"scale", "offset", "mean", "variance", "bias", "reserve_space_1", "reserve_space_2", "reserve_space_3"}},
       {Usual::kFirstAxis, {"targets", "labels", "segment_ids", "seq_lengths", "partitions"}}};
-  for (const Row& row : kRows) {
+  for (const UsualNames& row : kRows) {
     if (std::find(row.names.begin(), row.names.end(), name) != row.names.end()) return row.usual;
   }
   return Usual::kAnything;

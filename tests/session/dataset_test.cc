@@ -286,15 +286,15 @@ TEST(Datasets, Windows) {
 
 // What only hands its input on took arguments of any shape where TensorFlow refuses them.
 TEST(Dataset, HintsHaveTheShapesThatTensorFlowWants) {
-  struct Row {
+  struct Hint {
     const char* op;
     const char* argument;
     DType dtype;
   };
-  for (const Row& row :
-       {Row{"MaxIntraOpParallelismDataset", "max_intra_op_parallelism", DType::kInt64},
-        Row{"PrivateThreadPoolDataset", "num_threads", DType::kInt64},
-        Row{"LatencyStatsDataset", "tag", DType::kString}, Row{"BytesProducedStatsDataset", "tag", DType::kString}}) {
+  for (const Hint& row :
+       {Hint{"MaxIntraOpParallelismDataset", "max_intra_op_parallelism", DType::kInt64},
+        Hint{"PrivateThreadPoolDataset", "num_threads", DType::kInt64},
+        Hint{"LatencyStatsDataset", "tag", DType::kString}, Hint{"BytesProducedStatsDataset", "tag", DType::kString}}) {
     Graph graph;
     const InputPipeline input = range_dataset(graph, 0, 3);
     const Value fed = graph.add("Placeholder", {}, {{"dtype", row.dtype}, {"shape", PartialShape::unknown()}});

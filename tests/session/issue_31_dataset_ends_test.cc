@@ -38,33 +38,34 @@ FunctionRef function_of(Graph& g, const std::vector<DType>& takes, const std::fu
 // A cache of elements whose number of components its node says wrongly ended the process: types are what they are said
 // to be, or the dataset is refused.
 TEST(DatasetTypes, ElementsHaveTheTypesThatTheirOpSays) {
-  struct Row {
+  struct TypedDataset {
     const char* op;
     std::function<std::vector<Value>(Graph&)> more;
     AttrMap attrs = {};
   };
   const auto text = [](Graph& g, const char* s) { return constant(g, Tensor::scalar(s)); };
   const auto yes = [](Graph& g) { return constant(g, true); };
-  const std::vector<Row> rows = {{"CacheDataset", [&](Graph& g) { return std::vector{text(g, "")}; }},
-                                 {"SkipDataset", [](Graph& g) { return std::vector{number(g, 1)}; }},
-                                 {"RepeatDataset", [](Graph& g) { return std::vector{number(g, 2)}; }},
-                                 {"BatchDatasetV2",
-                                  [&](Graph& g) {
-                                    return std::vector{number(g, 2), yes(g)};
-                                  }},
-                                 {"ShuffleDataset",
-                                  [](Graph& g) {
-                                    return std::vector{number(g, 2), number(g, 1), number(g, 1)};
-                                  }},
-                                 {"PrefetchDataset", [](Graph& g) { return std::vector{number(g, 2)}; }},
-                                 {"WindowDataset",
-                                  [&](Graph& g) {
-                                    return std::vector{number(g, 2), number(g, 2), number(g, 1), yes(g)};
-                                  }},
-                                 {"UnbatchDataset", [](Graph&) { return std::vector<Value>(); }},
-                                 {"UniqueDataset", [](Graph&) { return std::vector<Value>(); }},
-                                 {"ConcatenateDataset", [](Graph& g) { return std::vector{numbers(g, 2).dataset}; }}};
-  for (const Row& row : rows) {
+  const std::vector<TypedDataset> rows = {
+      {"CacheDataset", [&](Graph& g) { return std::vector{text(g, "")}; }},
+      {"SkipDataset", [](Graph& g) { return std::vector{number(g, 1)}; }},
+      {"RepeatDataset", [](Graph& g) { return std::vector{number(g, 2)}; }},
+      {"BatchDatasetV2",
+       [&](Graph& g) {
+         return std::vector{number(g, 2), yes(g)};
+       }},
+      {"ShuffleDataset",
+       [](Graph& g) {
+         return std::vector{number(g, 2), number(g, 1), number(g, 1)};
+       }},
+      {"PrefetchDataset", [](Graph& g) { return std::vector{number(g, 2)}; }},
+      {"WindowDataset",
+       [&](Graph& g) {
+         return std::vector{number(g, 2), number(g, 2), number(g, 1), yes(g)};
+       }},
+      {"UnbatchDataset", [](Graph&) { return std::vector<Value>(); }},
+      {"UniqueDataset", [](Graph&) { return std::vector<Value>(); }},
+      {"ConcatenateDataset", [](Graph& g) { return std::vector{numbers(g, 2).dataset}; }}};
+  for (const TypedDataset& row : rows) {
     for (const std::vector<DType>& types : {std::vector<DType>{DType::kInt64, DType::kInt64}, {DType::kFloat32}}) {
       const Elements all = elements_of([&](Graph& g) {
         return apply(row.op, numbers(g, 3), row.more(g), row.attrs, types, std::vector<PartialShape>(types.size()));

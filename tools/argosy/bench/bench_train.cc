@@ -25,7 +25,7 @@ struct Options {
   std::int64_t product = 4096;
 };
 
-struct Row {
+struct TrainBench {
   std::string name;
   ModelBuilder model;
   Optimizer optimizer;
@@ -37,12 +37,12 @@ struct Row {
   std::vector<DeviceSpec> gpus = {};  // those it runs on, where it does
 };
 
-std::vector<Row> rows() {
+std::vector<TrainBench> rows() {
   const int cores = available_cores();
   const models::ClassifierOptions digits{}, photos{.image_size = 224, .channels = 3, .classes = 1000};
   const models::AutoencoderOptions images{.image_size = 64, .channels = 1, .depth = 6, .width = 64};
   const Optimizer sgd_001 = sgd(0.01), slow_adam = adam(1e-4);
-  std::vector<Row> all;
+  std::vector<TrainBench> all;
   const auto add = [&](const std::string& name, const ModelBuilder& model, const Optimizer& optimizer,
                        std::int64_t batch, int devices, int with, DType compute, bool per_step) {
     const std::string where = devices > 0 ? str_cat(", ", devices, " towers")
@@ -67,9 +67,9 @@ std::vector<Row> rows() {
 }
 
 // The same models on the first of these GPUs, and on all.
-std::vector<Row> gpu_rows(const std::vector<DeviceSpec>& gpus) {
-  std::vector<Row> all;
-  for (Row row : rows()) {
+std::vector<TrainBench> gpu_rows(const std::vector<DeviceSpec>& gpus) {
+  std::vector<TrainBench> all;
+  for (TrainBench row : rows()) {
     if (row.devices > 0 || row.cores != available_cores()) continue;
     row.name = row.name.substr(0, row.name.rfind(", "));
     for (const std::size_t count : {std::size_t{1}, gpus.size()}) {
@@ -87,7 +87,7 @@ struct Measured {
   double gflop = 0;        // a step
 };
 
-Result<Measured> measure_row(const Row& row, double seconds, const DeviceRequest& request) {
+Result<Measured> measure_row(const TrainBench& row, double seconds, const DeviceRequest& request) {
   SessionOptions session;
   if (!row.gpus.empty()) {
     // The session has all that were asked for; the program takes the first so many.
@@ -124,7 +124,7 @@ struct Rates {
   double one_core = 0, all_cores = 0;
   std::vector<double> by_gpu;  // of the GPUs asked for
 
-  double of(const Row& row) const {
+  double of(const TrainBench& row) const {
     if (row.gpus.empty()) return row.cores == 1 ? one_core : all_cores;
     double sum = 0;
     for (std::size_t i = 0; i < row.gpus.size(); ++i) {
@@ -159,7 +159,7 @@ Result<BenchResult> measure(const Options& options, Console& console) {
     ARGOSY_ASSIGN_OR_RETURN(const double rate, gpu_matmul_rate(options.request, gpu, options.product));
     rates.by_gpu.push_back(rate);
   }
-  for (const Row& row : gpus.empty() ? rows() : gpu_rows(gpus)) {
+  for (const TrainBench& row : gpus.empty() ? rows() : gpu_rows(gpus)) {
     if (!options.only.empty() && row.name.find(options.only) == std::string::npos) continue;
     console.note(str_cat("measuring ", row.name));
     auto measured = measure_row(row, options.seconds, options.request);

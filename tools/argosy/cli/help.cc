@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kTextWidth = 110;
 constexpr std::size_t kWidestLeft = 56;
 
-struct Row {
+struct HelpLine {
   std::string left, right;
 };
 
@@ -36,14 +36,14 @@ std::string paragraphs(const std::string& text) {
 }
 
 // Two columns; the right one wraps at words. A long left one has its line to itself.
-std::string table(const std::vector<Row>& rows) {
+std::string table(const std::vector<HelpLine>& rows) {
   std::size_t indent = 0;
-  for (const Row& row : rows) {
+  for (const HelpLine& row : rows) {
     if (row.left.size() <= kWidestLeft) indent = std::max(indent, row.left.size());
   }
   indent += 4;
   std::string text;
-  for (const Row& row : rows) {
+  for (const HelpLine& row : rows) {
     std::string line = str_cat("  ", row.left);
     if (line.size() + 2 > indent) {
       text += line + "\n";
@@ -56,8 +56,8 @@ std::string table(const std::vector<Row>& rows) {
   return text;
 }
 
-Row row_of(const Option& option) {
-  Row row{option.name, option.help};
+HelpLine row_of(const Option& option) {
+  HelpLine row{option.name, option.help};
   const bool alone = !option.limits.implied.empty();
   if (!option.placeholder.empty())
     row.left += alone ? str_cat(" [", option.placeholder, "]") : " " + option.placeholder;
@@ -75,19 +75,19 @@ std::string help(const Command& command, bool full) {
   std::string text = str_cat(command.path(), ": ", command.summary(), "\n");
   if (!command.examples().empty()) {
     text += "\nExamples\n";
-    std::vector<Row> rows;
+    std::vector<HelpLine> rows;
     for (const auto& example : command.examples()) rows.push_back({example.line, example.what});
     text += table(rows);
   }
   text += str_cat("\nUsage\n  ", usage_line(command), "\n");
   if (full && !command.about().empty()) text += str_cat("\n", paragraphs(command.about()));
   if (!command.commands().empty()) {
-    std::vector<Row> rows;
+    std::vector<HelpLine> rows;
     for (const auto& sub : command.commands()) rows.push_back({sub->name(), sub->summary()});
     text += str_cat("\nCommands\n", table(rows));
   }
-  std::vector<Row> arguments;
-  std::vector<std::pair<std::string, std::vector<Row>>> groups;
+  std::vector<HelpLine> arguments;
+  std::vector<std::pair<std::string, std::vector<HelpLine>>> groups;
   const auto add = [&](const std::string& title, const Option& option) {
     auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == title; });
     if (group == groups.end()) group = groups.insert(groups.end(), {title, {}});
@@ -107,10 +107,10 @@ std::string help(const Command& command, bool full) {
   }
   std::size_t widest = 0;  // one column for all groups
   for (const auto& [title, rows] : groups) {
-    for (const Row& row : rows) widest = std::max(widest, row.left.size() <= kWidestLeft ? row.left.size() : 0);
+    for (const HelpLine& row : rows) widest = std::max(widest, row.left.size() <= kWidestLeft ? row.left.size() : 0);
   }
   for (auto& [title, rows] : groups) {
-    for (Row& row : rows) row.left.resize(std::max(widest, row.left.size()), ' ');
+    for (HelpLine& row : rows) row.left.resize(std::max(widest, row.left.size()), ' ');
     text += str_cat("\n", title, "\n", table(rows));
   }
   if (!full) text += str_cat("\n", command.path(), " --help says more.\n");
