@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "argosy/formats/proto/graph.pb.h"
-#include "argosy/tf/graph/attr_proto.h"
+#include "argosy/tf/graph/graph_leftovers.h"
 
 namespace argosy::tf {
 
@@ -46,12 +46,12 @@ class GraphStripper {
     }
     if (options_.training) bypass();
     if (!options_.outputs.empty() || options_.training) keep_needed();
-    const int attrs = options_.defaults ? strip_defaults() : 0;
+    const int attrs = options_.defaults ? strip_defaults(def_, ops_) : 0;
     if (options_.devices) {
       for (NodeDef& node : *def_.mutable_node()) node.clear_device();
     }
-    drop_functions();
-    forget_colocations();
+    drop_functions(def_);
+    forget_colocations(def_);
     std::string text = str_cat(before - def_.node_size(), " of ", before, " nodes left out");
     if (bypassed_ > 0) text += str_cat(", ", bypassed_, " of them bypassed");
     if (options_.defaults) text += str_cat("; ", attrs, " attributes that were defaults");
@@ -148,83 +148,6 @@ class GraphStripper {
       if (op.find(part) != std::string::npos) return true;
     }
     return node.name().starts_with("gradients/") || node.name().starts_with("save/") || only_checks(op);
-  }
-
-  int strip_defaults() {
-    int stripped = 0;
-    const auto strip = [&](NodeDef& node) {
-      const OpDef* op = ops_.find(node.op());
-      if (op == nullptr) return;
-      for (const AttrDef& def : op->attr_defs) {
-        const auto given = node.attr().find(def.name);
-        if (given == node.attr().end() || std::holds_alternative<std::monostate>(def.value)) continue;
-        const auto value = from_proto(given->second, &def, {});
-        if (!value.ok() || !attr_equal(*value, def.value)) continue;
-        node.mutable_attr()->erase(def.name);
-        ++stripped;
-      }
-    };
-    for (NodeDef& node : *def_.mutable_node()) strip(node);
-    for (auto& function : *def_.mutable_library()->mutable_function()) {
-      for (NodeDef& node : *function.mutable_node_def()) strip(node);
-    }
-    return stripped;
-  }
-
-  // Functions that no node names any more, directly or through others.
-  void drop_functions() {
-    if (def_.library().function_size() == 0) return;
-    std::unordered_map<std::string, const tensorflow::FunctionDef*> all;
-    for (const auto& f : def_.library().function()) all.emplace(f.signature().name(), &f);
-    std::unordered_map<std::string, std::string> gradients;
-    for (const auto& g : def_.library().gradient()) gradients.emplace(g.function_name(), g.gradient_func());
-    std::unordered_set<std::string> used;
-    std::vector<std::string> queue;
-    const auto use = [&](const std::string& name) {
-      if (all.contains(name) && used.insert(name).second) queue.push_back(name);
-    };
-    const auto use_node = [&](const NodeDef& node) {
-      use(node.op());
-      for (const auto& [name, value] : node.attr()) {
-        use(value.func().name());
-        for (const auto& f : value.list().func()) use(f.name());
-        if (name == "_gradient_op_type" || name == "_forward_func_name") use(value.s());
-      }
-    };
-    for (const NodeDef& node : def_.node()) use_node(node);
-    while (!queue.empty()) {
-      const std::string name = queue.back();
-      queue.pop_back();
-      for (const NodeDef& node : all.at(name)->node_def()) use_node(node);
-      if (const auto g = gradients.find(name); g != gradients.end()) use(g->second);
-    }
-    const auto unused = [&](const std::string& name) { return !used.contains(name); };
-    auto& library = *def_.mutable_library();
-    auto* functions = library.mutable_function();
-    functions->erase(std::remove_if(functions->begin(), functions->end(),
-                                    [&](const auto& f) { return unused(f.signature().name()); }),
-                     functions->end());
-    auto* grads = library.mutable_gradient();
-    grads->erase(std::remove_if(grads->begin(), grads->end(), [&](const auto& g) { return unused(g.function_name()); }),
-                 grads->end());
-  }
-
-  // Nodes that others were to be placed with, and that are gone.
-  void forget_colocations() {
-    std::unordered_set<std::string_view> left;
-    for (const NodeDef& node : def_.node()) left.insert(node.name());
-    for (NodeDef& node : *def_.mutable_node()) {
-      const auto attr = node.mutable_attr()->find("_class");
-      if (attr == node.mutable_attr()->end()) continue;
-      auto* names = attr->second.mutable_list()->mutable_s();
-      names->erase(std::remove_if(names->begin(), names->end(),
-                                  [&](const std::string& name) {
-                                    return name.starts_with("loc:@") &&
-                                           !left.contains(std::string_view(name).substr(5));
-                                  }),
-                   names->end());
-      if (names->empty()) node.mutable_attr()->erase("_class");
-    }
   }
 
   GraphDef& def_;

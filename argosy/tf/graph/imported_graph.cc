@@ -5,13 +5,13 @@
 #include <charconv>
 #include <climits>
 #include <deque>
-#include <set>
 #include <unordered_map>
 
 #include "argosy/base/memory/host_budget.h"
 #include "argosy/formats/proto/graph.pb.h"
 #include "argosy/tf/graph/attr_proto.h"
 #include "argosy/tf/graph/graph_importer.h"
+#include "argosy/tf/graph/graph_versions.h"
 
 namespace argosy::tf {
 
@@ -66,7 +66,7 @@ class ImportedGraph::Impl {
   explicit Impl(const OpRegistry& ops) : graph_(ops) {}
 
   Status extend(GraphDef&& def) {
-    ARGOSY_RETURN_IF_ERROR(check_versions(def.versions()));
+    ARGOSY_RETURN_IF_ERROR(GraphVersions::check(def.versions()));
     ARGOSY_RETURN_IF_ERROR(functions_.library().check(def.library()));
     // As it came, and once more where its constants become tensors.
     ARGOSY_ASSIGN_OR_RETURN(auto reserved,
@@ -95,7 +95,7 @@ class ImportedGraph::Impl {
     }
     functions_.library().add(part.library(), producer);
     part.mutable_library()->Clear();
-    merge_versions(part.versions());
+    versions_.merge(part.versions());
     return ok_status();
   }
 
@@ -151,7 +151,7 @@ class ImportedGraph::Impl {
       pair->set_function_name(function);
       pair->set_gradient_func(gradient);
     }
-    *def->mutable_versions() = versions_;
+    *def->mutable_versions() = versions_.all();
     return ok_status();
   }
 
@@ -170,35 +170,6 @@ class ImportedGraph::Impl {
   }
 
  private:
-  Status check_versions(const tensorflow::VersionDef& versions) const {
-    if (versions.min_consumer() > kProducerVersion) {
-      return invalid_argument("GraphDef min consumer version ", versions.min_consumer(), " above current version ",
-                              kProducerVersion, " for TensorFlow 2.21.  Please upgrade TensorFlow.")
-          .with_id("ARG-IMPORT-007");
-    }
-    for (const int bad : versions.bad_consumers()) {
-      if (bad != kProducerVersion) continue;
-      return invalid_argument("GraphDef disallows consumer version ", bad,
-                              ".  Please upgrade TensorFlow: this version is likely buggy.")
-          .with_id("ARG-IMPORT-007");
-    }
-    if (versions.producer() < 0) {
-      return invalid_argument("GraphDef producer version ", versions.producer(), " below min producer 0 supported")
-          .with_id("ARG-IMPORT-007");
-    }
-    return ok_status();
-  }
-
-  // The first graph that has versions gives them; later ones may only ask for more of the consumer.
-  void merge_versions(const tensorflow::VersionDef& more) {
-    if (versions_.producer() == 0) versions_.set_producer(more.producer());
-    versions_.set_min_consumer(std::max(versions_.min_consumer(), more.min_consumer()));
-    std::set<int> bad(versions_.bad_consumers().begin(), versions_.bad_consumers().end());
-    for (const int version : more.bad_consumers()) {
-      if (bad.insert(version).second) versions_.add_bad_consumers(version);
-    }
-  }
-
   // Names and inputs of all nodes; `ends[i]`: where node i's inputs end. Names stay in names_ on an error.
   Status read(const GraphDef& part, std::vector<GraphImporter::Input>& inputs, std::vector<std::size_t>& ends) {
     const std::int32_t base = nodes_.size();
@@ -266,7 +237,7 @@ class ImportedGraph::Impl {
   std::vector<NodeDef*> defs_;  // of every node
   std::size_t forgotten_ = 0;   // of nodes_.done()
   std::unordered_map<std::string_view, std::int32_t> names_;
-  tensorflow::VersionDef versions_;
+  GraphVersions versions_;
 };
 
 ImportedGraph::ImportedGraph() : impl_(std::make_unique<Impl>()) {}
