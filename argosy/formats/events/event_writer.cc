@@ -8,6 +8,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/data/image/image.h"
 #include "argosy/formats/events/events.h"
+#include "argosy/formats/events/histogram.h"
 #include "argosy/formats/events/image_scaling.h"
 #include "argosy/formats/proto/event.pb.h"
 #include "argosy/formats/proto/plugin.pb.h"
@@ -185,14 +186,7 @@ Status EventWriter::histogram(std::string_view tag, std::int64_t step, const Ten
   event.set_step(step);
   auto* value = event.mutable_summary()->add_value();
   value->set_tag(std::string(tag));
-  auto* to = value->mutable_histo();
-  to->set_min(h.min);
-  to->set_max(h.max);
-  to->set_num(h.count);
-  to->set_sum(h.sum);
-  to->set_sum_squares(h.sum_squares);
-  to->mutable_bucket_limit()->Add(h.limits.begin(), h.limits.end());
-  to->mutable_bucket()->Add(h.counts.begin(), h.counts.end());
+  to_proto(h, *value->mutable_histo());
   return impl_->write(event);
 }
 

@@ -4,6 +4,8 @@
 #include <cfloat>
 #include <cmath>
 
+#include "argosy/formats/proto/event.pb.h"
+
 namespace argosy::tf {
 
 namespace {
@@ -56,6 +58,16 @@ Result<Histogram> make_histogram(const Tensor& values) {
     h.counts.push_back(count);
   }
   return h;
+}
+
+void to_proto(const Histogram& h, tensorflow::HistogramProto& to) {
+  to.set_min(h.min);
+  to.set_max(h.max);
+  to.set_num(h.count);
+  to.set_sum(h.sum);
+  to.set_sum_squares(h.sum_squares);
+  to.mutable_bucket_limit()->Add(h.limits.begin(), h.limits.end());
+  to.mutable_bucket()->Add(h.counts.begin(), h.counts.end());
 }
 
 }  // namespace argosy::tf

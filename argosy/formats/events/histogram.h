@@ -5,6 +5,10 @@
 
 #include "argosy/tensor/tensor.h"
 
+namespace tensorflow {
+class HistogramProto;
+}  // namespace tensorflow
+
 namespace argosy::tf {
 
 // counts[i] values lie in [limits[i-1], limits[i]).
@@ -16,5 +20,8 @@ struct Histogram {
 // Over all elements of a real tensor; runs of empty buckets are one bucket. INVALID_ARGUMENT for NaN and infinities,
 // UNIMPLEMENTED for other dtypes.
 Result<Histogram> make_histogram(const Tensor& values);
+
+// As a summary has it. REQUIRES: `to` is empty.
+void to_proto(const Histogram& h, tensorflow::HistogramProto& to);
 
 }  // namespace argosy::tf

@@ -84,14 +84,7 @@ Result<std::string> histogram_summary(std::string_view tag, const Tensor& values
   tensorflow::Summary summary;
   auto* value = summary.add_value();
   value->set_tag(std::string(tag));
-  auto* to = value->mutable_histo();
-  to->set_min(h.min);
-  to->set_max(h.max);
-  to->set_num(h.count);
-  to->set_sum(h.sum);
-  to->set_sum_squares(h.sum_squares);
-  to->mutable_bucket_limit()->Add(h.limits.begin(), h.limits.end());
-  to->mutable_bucket()->Add(h.counts.begin(), h.counts.end());
+  to_proto(h, *value->mutable_histo());
   return summary.SerializeAsString();
 }
 
