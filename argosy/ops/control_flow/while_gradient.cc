@@ -6,6 +6,7 @@
 // The forward loop itself gets the counter and the lists as further values. What an iteration leaves as it is (captured
 // values above all) needs no list: it is the same in all of them, and its gradient adds up over the iterations.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "argosy/ops/constant/constant.h"
@@ -46,6 +47,113 @@ Value element_shape(Graph& graph, const PartialShape& shape) {
   return constant(graph, Tensor::vector(sizes));
 }
 
+// The forward loop, as the backward one needs it: with a counter of iterations, and a list for each value that an
+// iteration saves.
+class ForwardLoop {
+ public:
+  // All outlive it.
+  ForwardLoop(GradContext& g, const Node& node, const Function& body, const Function& cond)
+      : g_(g), graph_(g.graph()), node_(node), body_(body), cond_(cond) {}
+
+  // Changes the loop. `invariant`: does an iteration leave its value i as it is?
+  Status save(FunctionGradient& d, const std::function<bool(std::size_t)>& invariant) {
+    const std::vector<bool> needed = needed_args(d);
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      if (needed[i] && !invariant(i)) args_.push_back(i);
+    }
+    std::vector<Endpoint> values;
+    for (const std::size_t i : args_) values.push_back({d.args[i], 0});
+    values.insert(values.end(), d.saved.begin(), d.saved.end());
+
+    Graph body = std::move(d.forward);
+    Graph test = cond_.body.clone();
+    FunctionPlan body_plan{body_.args, body_.returns, body_.control_returns};
+    FunctionPlan test_plan{cond_.args, cond_.returns, cond_.control_returns};
+    std::vector<DType> dtypes;
+    std::vector<PartialShape> shapes;
+    const auto one_more = [&](const Value& initial, const HandleFact* refers_to) {
+      AttrMap attrs = {{"T", initial.dtype()}, {"index", body_plan.args.size()}, {"shape", PartialShape::scalar()}};
+      if (refers_to != nullptr) {
+        attrs.set("_handle_dtype", refers_to->dtype);
+        attrs.set("_handle_shape", refers_to->shape);
+      }
+      const Value parameter = body.add("_Arg", {}, attrs, "saved");
+      if (parameter.valid()) body_plan.args.push_back(parameter.node());
+      const Value unused = test.add("_Arg", {}, attrs, "saved");
+      if (unused.valid()) test_plan.args.push_back(unused.node());
+      graph_.add_input(g_.id(), initial.endpoint());
+      dtypes.push_back(initial.dtype());
+      shapes.push_back(PartialShape::scalar());
+      return parameter;
+    };
+    ARGOSY_ASSIGN_OR_RETURN(const Value zero, constant_beside(Tensor::scalar(std::int32_t{0}), "iterations"));
+    const Value counter = one_more(zero, nullptr);
+    const Value next = body.add("AddV2", {counter, constant(body, std::int32_t{1})});
+    ARGOSY_RETURN_IF_ERROR(body.status());
+    body_plan.returns.push_back(next.endpoint());
+    ARGOSY_ASSIGN_OR_RETURN(const Value any, constant_beside(Tensor::scalar(std::int32_t{-1}), "any"));
+    for (const Endpoint e : values) {
+      const HandleFact fact{body.dtype(e), body.shape(e)};
+      shapes_.push_back(fact.shape);
+      dtypes_.push_back(fact.dtype);
+      ARGOSY_ASSIGN_OR_RETURN(const Value list, add_beside("EmptyTensorList", {any.endpoint(), any.endpoint()},
+                                                           {{"element_dtype", fact.dtype}}, "values"));
+      const Value parameter = one_more(list, &fact);
+      const Value pushed = body.add("TensorListPushBack", {parameter, body.value(e)}, {{"element_dtype", fact.dtype}});
+      ARGOSY_RETURN_IF_ERROR(body.status());
+      body_plan.returns.push_back(pushed.endpoint());
+    }
+    ARGOSY_RETURN_IF_ERROR(test.status());
+    ARGOSY_ASSIGN_OR_RETURN(std::string body_name, add_function_of(graph_, body, body_plan, body_.name + "_forward"));
+    ARGOSY_ASSIGN_OR_RETURN(std::string test_name, add_function_of(graph_, test, test_plan, cond_.name + "_forward"));
+    std::vector<DType> all_dtypes = node_.output_dtypes;
+    std::vector<PartialShape> all_shapes = node_.output_shapes;
+    all_dtypes.insert(all_dtypes.end(), dtypes.begin(), dtypes.end());
+    all_shapes.insert(all_shapes.end(), shapes.begin(), shapes.end());
+    graph_.set_attr(g_.id(), "body", FunctionRef{std::move(body_name)});
+    graph_.set_attr(g_.id(), "cond", FunctionRef{std::move(test_name)});
+    graph_.set_attr(g_.id(), "T", std::move(all_dtypes));
+    graph_.set_attr(g_.id(), "output_shapes", std::move(all_shapes));
+    graph_.add_outputs(g_.id(), dtypes, shapes);
+    return ok_status();
+  }
+
+  // Parameters of the body that are saved; their lists come first, those of FunctionGradient::saved follow.
+  const std::vector<std::size_t>& args() const { return args_; }
+  // By list: what its elements are.
+  const std::vector<PartialShape>& shapes() const { return shapes_; }
+  const std::vector<DType>& dtypes() const { return dtypes_; }
+
+ private:
+  // Into the graph as it is, whatever waits for what around here: the loop must not wait for what comes after it.
+  Result<Value> add_beside(std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs, std::string_view name) {
+    ARGOSY_ASSIGN_OR_RETURN(const OpDef* const def, graph_.ops().lookup(op));
+    std::vector<DType> dtypes;
+    for (const Endpoint e : inputs) dtypes.push_back(graph_.dtype(e));
+    ARGOSY_RETURN_IF_ERROR(complete_attrs(*def, dtypes, attrs));
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId id,
+                            graph_.add_node({.name = graph_.unique_name(str_cat(node_.name, "/", name)),
+                                             .op = std::string(op),
+                                             .inputs = std::move(inputs),
+                                             .attrs = std::move(attrs),
+                                             .device = node_.device}));
+    return Value(&graph_, id, 0);
+  }
+  Result<Value> constant_beside(Tensor value, std::string_view name) {
+    const DType dtype = value.dtype();
+    return add_beside("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}}, name);
+  }
+
+  GradContext& g_;
+  Graph& graph_;
+  const Node& node_;
+  const Function& body_;
+  const Function& cond_;
+  std::vector<std::size_t> args_;
+  std::vector<PartialShape> shapes_;
+  std::vector<DType> dtypes_;
+};
+
 class LoopGradient {
  public:
   explicit LoopGradient(GradContext& g) : g_(g), graph_(g.graph()), node_(g.node()) {
@@ -58,8 +166,9 @@ class LoopGradient {
     ARGOSY_ASSIGN_OR_RETURN(cond_, find_function(graph_, node_.attrs.get<FunctionRef>("cond").name, count, 1));
     ARGOSY_ASSIGN_OR_RETURN(FunctionGradient d, differentiate_body());
     if (std::find(active_.begin(), active_.end(), true) == active_.end()) return std::vector<Value>(count);
-    ARGOSY_RETURN_IF_ERROR(save_values(d));
-    return backward(d);
+    ForwardLoop forward(g_, node_, *body_, *cond_);
+    ARGOSY_RETURN_IF_ERROR(forward.save(d, [&](std::size_t i) { return invariant(i); }));
+    return backward(d, forward);
   }
 
  private:
@@ -98,88 +207,6 @@ class LoopGradient {
     }
   }
 
-  // Into the graph as it is, whatever waits for what around here: the loop must not wait for what comes after it.
-  Result<Value> add_beside(std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs, std::string_view name) {
-    ARGOSY_ASSIGN_OR_RETURN(const OpDef* const def, graph_.ops().lookup(op));
-    std::vector<DType> dtypes;
-    for (const Endpoint e : inputs) dtypes.push_back(graph_.dtype(e));
-    ARGOSY_RETURN_IF_ERROR(complete_attrs(*def, dtypes, attrs));
-    ARGOSY_ASSIGN_OR_RETURN(const NodeId id,
-                            graph_.add_node({.name = graph_.unique_name(str_cat(node_.name, "/", name)),
-                                             .op = std::string(op),
-                                             .inputs = std::move(inputs),
-                                             .attrs = std::move(attrs),
-                                             .device = node_.device}));
-    return Value(&graph_, id, 0);
-  }
-  Result<Value> constant_beside(Tensor value, std::string_view name) {
-    const DType dtype = value.dtype();
-    return add_beside("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}}, name);
-  }
-
-  // The forward loop gets a counter and one list per saved value.
-  Status save_values(FunctionGradient& d) {
-    const std::vector<bool> needed = needed_args(d);
-    for (std::size_t i = 0; i < xs_.size(); ++i) {
-      if (needed[i] && !invariant(i)) saved_args_.push_back(i);
-    }
-    std::vector<Endpoint> values;
-    for (const std::size_t i : saved_args_) values.push_back({d.args[i], 0});
-    values.insert(values.end(), d.saved.begin(), d.saved.end());
-
-    Graph body = std::move(d.forward);
-    Graph test = cond_->body.clone();
-    FunctionPlan body_plan{body_->args, body_->returns, body_->control_returns};
-    FunctionPlan test_plan{cond_->args, cond_->returns, cond_->control_returns};
-    std::vector<DType> dtypes;
-    std::vector<PartialShape> shapes;
-    const auto one_more = [&](const Value& initial, const HandleFact* refers_to) {
-      AttrMap attrs = {{"T", initial.dtype()}, {"index", body_plan.args.size()}, {"shape", PartialShape::scalar()}};
-      if (refers_to != nullptr) {
-        attrs.set("_handle_dtype", refers_to->dtype);
-        attrs.set("_handle_shape", refers_to->shape);
-      }
-      const Value parameter = body.add("_Arg", {}, attrs, "saved");
-      if (parameter.valid()) body_plan.args.push_back(parameter.node());
-      const Value unused = test.add("_Arg", {}, attrs, "saved");
-      if (unused.valid()) test_plan.args.push_back(unused.node());
-      graph_.add_input(g_.id(), initial.endpoint());
-      dtypes.push_back(initial.dtype());
-      shapes.push_back(PartialShape::scalar());
-      return parameter;
-    };
-    ARGOSY_ASSIGN_OR_RETURN(const Value zero, constant_beside(Tensor::scalar(std::int32_t{0}), "iterations"));
-    const Value counter = one_more(zero, nullptr);
-    const Value next = body.add("AddV2", {counter, constant(body, std::int32_t{1})});
-    ARGOSY_RETURN_IF_ERROR(body.status());
-    body_plan.returns.push_back(next.endpoint());
-    ARGOSY_ASSIGN_OR_RETURN(const Value any, constant_beside(Tensor::scalar(std::int32_t{-1}), "any"));
-    for (const Endpoint e : values) {
-      const HandleFact fact{body.dtype(e), body.shape(e)};
-      saved_shapes_.push_back(fact.shape);
-      saved_dtypes_.push_back(fact.dtype);
-      ARGOSY_ASSIGN_OR_RETURN(const Value list, add_beside("EmptyTensorList", {any.endpoint(), any.endpoint()},
-                                                           {{"element_dtype", fact.dtype}}, "values"));
-      const Value parameter = one_more(list, &fact);
-      const Value pushed = body.add("TensorListPushBack", {parameter, body.value(e)}, {{"element_dtype", fact.dtype}});
-      ARGOSY_RETURN_IF_ERROR(body.status());
-      body_plan.returns.push_back(pushed.endpoint());
-    }
-    ARGOSY_RETURN_IF_ERROR(test.status());
-    ARGOSY_ASSIGN_OR_RETURN(std::string body_name, add_function_of(graph_, body, body_plan, body_->name + "_forward"));
-    ARGOSY_ASSIGN_OR_RETURN(std::string test_name, add_function_of(graph_, test, test_plan, cond_->name + "_forward"));
-    std::vector<DType> all_dtypes = node_.output_dtypes;
-    std::vector<PartialShape> all_shapes = node_.output_shapes;
-    all_dtypes.insert(all_dtypes.end(), dtypes.begin(), dtypes.end());
-    all_shapes.insert(all_shapes.end(), shapes.begin(), shapes.end());
-    graph_.set_attr(g_.id(), "body", FunctionRef{std::move(body_name)});
-    graph_.set_attr(g_.id(), "cond", FunctionRef{std::move(test_name)});
-    graph_.set_attr(g_.id(), "T", std::move(all_dtypes));
-    graph_.set_attr(g_.id(), "output_shapes", std::move(all_shapes));
-    graph_.add_outputs(g_.id(), dtypes, shapes);
-    return ok_status();
-  }
-
   Value initial_gradient(std::size_t i) {
     if (g_.has_dy(static_cast<int>(i))) return g_.dy(static_cast<int>(i));
     return zero_gradient(xs_[i].dtype() == DType::kResource ? xs_[i] : g_.y(static_cast<int>(i)));
@@ -191,9 +218,9 @@ class LoopGradient {
   }
 
   // [counter, lists…, gradients of the active values…]
-  Result<std::vector<Value>> backward(const FunctionGradient& d) {
+  Result<std::vector<Value>> backward(const FunctionGradient& d, const ForwardLoop& forward) {
     const int first = static_cast<int>(xs_.size());
-    const std::size_t lists = saved_shapes_.size();
+    const std::size_t lists = forward.shapes().size();
     std::vector<Value> initial = {g_.y(first)};
     WhileOptions options{.shape_invariants = {PartialShape::scalar()}, .name = "while"};
     for (std::size_t k = 0; k < lists; ++k) {
@@ -211,7 +238,7 @@ class LoopGradient {
         [&](const std::vector<Value>& v) {
           return graph_.add("Greater", {v[0], constant(graph_, std::int32_t{0})});
         },
-        [&](const std::vector<Value>& v) { return iteration(d, v); }, options);
+        [&](const std::vector<Value>& v) { return iteration(d, forward, v); }, options);
     ARGOSY_RETURN_IF_ERROR(graph_.status());
     std::vector<Value> dxs(xs_.size());
     std::size_t next = 1 + lists;
@@ -221,13 +248,13 @@ class LoopGradient {
     return dxs;
   }
 
-  std::vector<Value> iteration(const FunctionGradient& d, const std::vector<Value>& v) {
-    const std::size_t lists = saved_shapes_.size();
+  std::vector<Value> iteration(const FunctionGradient& d, const ForwardLoop& forward, const std::vector<Value>& v) {
+    const std::size_t lists = forward.shapes().size();
     std::vector<Value> next = {graph_.add("Sub", {v[0], constant(graph_, std::int32_t{1})})};
     std::vector<Value> popped;
     for (std::size_t k = 0; k < lists; ++k) {
-      const Value pop = graph_.add("TensorListPopBack", {v[1 + k], element_shape(graph_, saved_shapes_[k])},
-                                   {{"element_dtype", saved_dtypes_[k]}});
+      const Value pop = graph_.add("TensorListPopBack", {v[1 + k], element_shape(graph_, forward.shapes()[k])},
+                                   {{"element_dtype", forward.dtypes()[k]}});
       next.push_back(pop.output(0));
       popped.push_back(pop.output(1));
     }
@@ -236,9 +263,10 @@ class LoopGradient {
     for (std::size_t i = 0; i < xs_.size(); ++i) {
       if (invariant(i)) arguments[i] = xs_[i];
     }
-    for (std::size_t k = 0; k < saved_args_.size(); ++k) arguments[saved_args_[k]] = popped[k];
+    for (std::size_t k = 0; k < forward.args().size(); ++k) arguments[forward.args()[k]] = popped[k];
     parameters.insert(parameters.end(), d.saved_args.begin(), d.saved_args.end());
-    arguments.insert(arguments.end(), popped.begin() + static_cast<std::ptrdiff_t>(saved_args_.size()), popped.end());
+    arguments.insert(arguments.end(), popped.begin() + static_cast<std::ptrdiff_t>(forward.args().size()),
+                     popped.end());
     parameters.insert(parameters.end(), d.dy_args.begin(), d.dy_args.end());
     arguments.insert(arguments.end(), v.begin() + 1 + static_cast<std::ptrdiff_t>(lists), v.end());
     std::vector<Endpoint> roots;
@@ -275,10 +303,6 @@ class LoopGradient {
   const Function* body_ = nullptr;
   const Function* cond_ = nullptr;
   std::vector<bool> active_;
-  std::vector<std::size_t>
-      saved_args_;  // parameters that are saved, first among the lists; `saved` of the body follows
-  std::vector<PartialShape> saved_shapes_;
-  std::vector<DType> saved_dtypes_;
 };
 
 }  // namespace
