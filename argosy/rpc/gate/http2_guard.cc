@@ -28,22 +28,56 @@ bool Allowance::take(std::int64_t now_nanos, double many) {
   return left_ >= 0;
 }
 
+OpenRequests::~OpenRequests() {
+  of_peer_->now -= unfinished_;
+  in_all_->now -= unfinished_;
+}
+
+void OpenRequests::end(std::uint32_t stream) {
+  const auto found = open_.find(stream);
+  if (found == open_.end()) return;
+  unfinished_ -= found->second.bytes;
+  of_peer_->now -= found->second.bytes;
+  in_all_->now -= found->second.bytes;
+  open_.erase(found);
+}
+
+const char* OpenRequests::add(std::uint32_t id, std::string_view bytes) {
+  const auto found = open_.find(id);
+  if (found == open_.end()) return nullptr;
+  Stream& stream = found->second;
+  for (std::size_t i = 0; i < bytes.size() && stream.bytes + static_cast<std::int64_t>(i) < 5; ++i) {
+    const bool compressed = stream.bytes + static_cast<std::int64_t>(i) == 0;  // the first byte says whether it is
+    if (!compressed) stream.length = stream.length << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  const auto more = static_cast<std::int64_t>(bytes.size());
+  stream.bytes += more;
+  unfinished_ += more;
+  const std::int64_t of_peer = of_peer_->now += more, in_all = in_all_->now += more;
+  if (stream.bytes >= 5 && stream.length > of_peer_->most) return "a message larger than one peer may have unfinished";
+  if (of_peer > of_peer_->most) return "too many bytes of unfinished messages of one peer";
+  return in_all > in_all_->most ? "too many bytes of unfinished messages" : nullptr;
+}
+
+bool OpenRequests::any_too_slow(std::int64_t now_nanos) const {
+  for (const auto& [id, stream] : open_) {
+    const std::int64_t age = now_nanos - stream.begin;
+    if (age < kPatience) break;  // those that follow are younger
+    if (stream.bytes < age / kSecond * kLeastRate) return true;
+  }
+  return false;
+}
+
 Http2Guard::Http2Guard(std::shared_ptr<UnfinishedBytes> of_peer, std::shared_ptr<UnfinishedBytes> in_all,
                        std::int64_t now_nanos)
-    : of_peer_(std::move(of_peer)),
-      in_all_(std::move(in_all)),
-      begin_(now_nanos),
+    : begin_(now_nanos),
+      open_(std::move(of_peer), std::move(in_all)),
       resets_(500, 50),
       pings_(100, 20),
       settings_(50, 5),
       windows_(10'000, 2000),
       small_(5000, 1000),
       others_(100, 10) {}
-
-Http2Guard::~Http2Guard() {
-  of_peer_->now -= unfinished_;
-  in_all_->now -= unfinished_;
-}
 
 bool Http2Guard::no(const char* why) {
   why_ = why;
@@ -75,13 +109,12 @@ bool Http2Guard::see(std::string_view bytes, std::int64_t now_nanos) {
       payload_ -= static_cast<std::uint32_t>(n);
       bytes.remove_prefix(n);
       if (data_stream_ != 0) {
-        const auto stream = open_.find(data_stream_);
-        if (stream != open_.end() && !data(stream->second, part)) return false;
+        if (const char* const why = open_.add(data_stream_, part); why != nullptr) return no(why);
       }
       if (payload_ > 0) return true;
     }
     // The frame is complete.
-    if (data_stream_ != 0 && ends_stream_) finish(data_stream_);
+    if (data_stream_ != 0 && ends_stream_) open_.end(data_stream_);
     data_stream_ = 0;
   }
   return true;
@@ -107,7 +140,7 @@ bool Http2Guard::header() {
       if (stream == 0 || stream % 2 == 0) return no("headers of no stream");
       if (stream > last_stream_) {
         last_stream_ = stream;
-        open_[stream] = {.begin = now_};
+        open_.begin(stream, now_);
         if (open_.size() > kMostOpen) return no("too many streams");
       } else if (!others_.take(now_)) {
         return no("a flood of trailers");
@@ -122,7 +155,7 @@ bool Http2Guard::header() {
       return block(length, (flags & kEndHeaders) != 0);
     case kReset:
       if (!resets_.take(now_)) return no("a flood of resets");
-      finish(stream);
+      open_.end(stream);
       return length == 4 || no("a frame of the wrong size");
     case kSettings:
       greeted_ = true;
@@ -143,33 +176,9 @@ bool Http2Guard::block(std::uint32_t more, bool ends) {
   block_bytes_ += more;
   if (block_bytes_ > kMostBlockBytes || ++block_frames_ > kMostBlockFrames) return no("headers without end");
   if (!ends) return true;
-  if (block_ends_stream_) finish(block_stream_);
+  if (block_ends_stream_) open_.end(block_stream_);
   block_stream_ = 0;
   return true;
-}
-
-bool Http2Guard::data(Stream& stream, std::string_view bytes) {
-  for (std::size_t i = 0; i < bytes.size() && stream.bytes + static_cast<std::int64_t>(i) < 5; ++i) {
-    const bool compressed = stream.bytes + static_cast<std::int64_t>(i) == 0;  // the first byte says whether it is
-    if (!compressed) stream.length = stream.length << 8 | static_cast<unsigned char>(bytes[i]);
-  }
-  const auto more = static_cast<std::int64_t>(bytes.size());
-  stream.bytes += more;
-  unfinished_ += more;
-  const std::int64_t of_peer = of_peer_->now += more, in_all = in_all_->now += more;
-  if (stream.bytes >= 5 && stream.length > of_peer_->most)
-    return no("a message larger than one peer may have unfinished");
-  if (of_peer > of_peer_->most) return no("too many bytes of unfinished messages of one peer");
-  return in_all <= in_all_->most || no("too many bytes of unfinished messages");
-}
-
-void Http2Guard::finish(std::uint32_t stream) {
-  const auto found = open_.find(stream);
-  if (found == open_.end()) return;
-  unfinished_ -= found->second.bytes;
-  of_peer_->now -= found->second.bytes;
-  in_all_->now -= found->second.bytes;
-  open_.erase(found);
 }
 
 void Http2Guard::answered(std::size_t bytes) { windows_.give(static_cast<double>(bytes) / kBytesAWindow); }
@@ -177,11 +186,7 @@ void Http2Guard::answered(std::size_t bytes) { windows_.give(static_cast<double>
 bool Http2Guard::in_time(std::int64_t now_nanos) {
   if (!greeted_ && now_nanos - begin_ > kLongestHello) return no("it does not begin to speak");
   if (block_stream_ != 0 && now_nanos - block_begin_ > kLongestBlock) return no("headers that come too slowly");
-  for (const auto& [id, stream] : open_) {
-    const std::int64_t age = now_nanos - stream.begin;
-    if (age < kPatience) break;  // those that follow are younger
-    if (stream.bytes < age / kSecond * kLeastRate) return no("a message that comes too slowly");
-  }
+  if (open_.any_too_slow(now_nanos)) return no("a message that comes too slowly");
   return true;
 }
 

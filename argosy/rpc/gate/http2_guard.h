@@ -31,12 +31,38 @@ class Allowance {
   std::int64_t last_ = 0;
 };
 
+// The requests of one connection that have begun and not ended. The bytes of their messages count for the peer and for
+// all peers, until the request or the connection ends. Not thread-safe.
+class OpenRequests {
+ public:
+  OpenRequests(std::shared_ptr<UnfinishedBytes> of_peer, std::shared_ptr<UnfinishedBytes> in_all)
+      : of_peer_(std::move(of_peer)), in_all_(std::move(in_all)) {}
+  ~OpenRequests();
+  OpenRequests(const OpenRequests&) = delete;
+  OpenRequests& operator=(const OpenRequests&) = delete;
+
+  void begin(std::uint32_t stream, std::int64_t now_nanos) { open_[stream] = {.begin = now_nanos}; }
+  void end(std::uint32_t stream);
+  std::size_t size() const { return open_.size(); }
+  // Bytes of the request's message; of no request: nothing. Why that is too much, or null.
+  const char* add(std::uint32_t stream, std::string_view bytes);
+  // Is there one that comes too slowly?
+  bool any_too_slow(std::int64_t now_nanos) const;
+
+ private:
+  struct Stream {
+    std::int64_t begin = 0, bytes = 0;
+    std::uint32_t length = 0;  // that its message says it has, from bytes 1 to 4
+  };
+
+  const std::shared_ptr<UnfinishedBytes> of_peer_, in_all_;
+  std::map<std::uint32_t, Stream> open_;
+  std::int64_t unfinished_ = 0;  // their bytes
+};
+
 class Http2Guard {
  public:
   Http2Guard(std::shared_ptr<UnfinishedBytes> of_peer, std::shared_ptr<UnfinishedBytes> in_all, std::int64_t now_nanos);
-  ~Http2Guard();
-  Http2Guard(const Http2Guard&) = delete;
-  Http2Guard& operator=(const Http2Guard&) = delete;
 
   // Takes bytes from the client, in order. False: cut the connection, see why(), and call no more.
   bool see(std::string_view bytes, std::int64_t now_nanos);
@@ -47,18 +73,10 @@ class Http2Guard {
   const char* why() const { return why_; }
 
  private:
-  struct Stream {
-    std::int64_t begin = 0, bytes = 0;
-    std::uint32_t length = 0;  // that its message says it has, from bytes 1 to 4
-  };
-
   bool header();  // of a frame is complete
   bool block(std::uint32_t more, bool ends);
-  bool data(Stream& stream, std::string_view bytes);
   bool no(const char* why);
-  void finish(std::uint32_t stream);
 
-  const std::shared_ptr<UnfinishedBytes> of_peer_, in_all_;
   const std::int64_t begin_;
   std::int64_t now_ = 0;
   const char* why_ = "";
@@ -76,8 +94,7 @@ class Http2Guard {
   std::uint32_t block_bytes_ = 0, block_frames_ = 0;
   bool block_ends_stream_ = false;
   std::uint32_t last_stream_ = 0;
-  std::map<std::uint32_t, Stream> open_;  // whose request has begun and not ended
-  std::int64_t unfinished_ = 0;           // their bytes
+  OpenRequests open_;
 
   Allowance resets_, pings_, settings_, windows_, small_, others_;
 };
