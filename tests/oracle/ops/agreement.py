@@ -16,19 +16,19 @@ def section(path):
     different = sum(len(op["differences"]) for op in counted.values())
     compared = sum(n for kind, n in total.items() if kind not in LEFT_OUT)
     lines = ["## Generated cases, through the session server", "",
-             "Written from what `tests/oracle/ops/generated_ops.py` counted. The cases above, changed (values with NaN and infinities, "
-             "integers,", "sizes of 0 and 1, ranks, dtypes, attributes), as nodes that a stock client runs in process and on "
-             "`argosy serve`. Both must give", "equal values, or refuse with one code.", "",
-             f"{len(counted)} ops, {compared} cases: {total['equal']} equal, {total['refused']} refused alike, {total['known']} "
-             f"differ as said, {different} differ;", f"{total['client']} more are refused by the client already, and "
-             f"{total['skip']} TensorFlow cannot run (no kernel, or it dies of them).", "",
-             "| differs as said: why | cases |", "|---|---|"]
+             "The cases above are changed: values with NaN and infinities, integers, sizes of 0 and 1, ranks, dtypes, attributes. A "
+             "stock", "TensorFlow client runs each of them in process and on `argosy serve`. Both must give equal values, or refuse with "
+             "the same", "error code. `tests/oracle/ops/generated_ops.py` counts.", "",
+             f"{len(counted)} ops, {compared} cases: {total['equal']} equal, {total['refused']} refused by both, {total['known']} "
+             f"with an expected difference, {different} with a difference. The client", f"itself refuses {total['client']} more. "
+             f"TensorFlow cannot run {total['skip']}: it has no kernel, or the case ends its process.", "",
+             "| expected difference: why | cases |", "|---|---|"]
     lines += [f"| {why} | {n} |" for why, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))]
     if different:
-        lines += ["", "Differs, and is not explained:", ""]
+        lines += ["", "Differences without an explanation:", ""]
         lines += [f"* {name}: {len(op['differences'])} ({', '.join(sorted({d.split(':')[0] for d in op['differences']}))})"
                   for name, op in sorted(counted.items()) if op["differences"]]
-    lines += ["", "| op | cases | equal | refused alike | as said | differ | not compared |", "|---|---|---|---|---|---|---|"]
+    lines += ["", "| op | cases | equal | refused by both | expected | differ | not compared |", "|---|---|---|---|---|---|---|"]
     for name, op in sorted(counted.items()):
         counts = collections.Counter(op["counts"])
         out = sum(counts[kind] for kind in LEFT_OUT)

@@ -28,26 +28,26 @@ from tensorflow.python.framework import kernels, op_def_registry
 
 # Ops without a kernel for GPUs, by a pattern of their names: why.
 REASONS = {
-    "arrays of TensorFlow's first versions: TensorArrayV3 and tensor lists are on GPUs":
+    "tensor arrays of versions 1 and 2 (TensorArrayV3 and tensor lists have GPU kernels)":
         [f"TensorArray{op}{version}" for version in ("", "V2")
          for op in ("Concat", "Gather", "Grad", "Read", "Scatter", "Size", "Split", "Write")],
-    "a generator's state lives on the CPU, where it is drawn from; a key's and a counter's numbers are drawn on GPUs":
+    "random generators with state in a variable: the state is in host memory, and the CPU draws (GPUs draw from keys and counters)":
         ["StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform*", "RngReadAndSkip"],
-    "coordinates of sparse tensors are rearranged on the host, where input pipelines make them":
+    "coordinates of sparse tensors: the host arranges them, where input pipelines make them":
         ["SparseConcat", "SparseFillEmptyRows*", "SparseReorder", "SparseReshape", "SparseSlice*", "SparseSplit"],
-    "CSR matrices: no library of them is called yet":
+    "CSR matrices: no GPU library is called yet":
         ["CSRSparseMatrix*", "DenseToCSRSparseMatrix", "SparseMatrix*", "SparseTensorToCSRSparseMatrix"],
-    "counts of int32 are the host's, where int32 lives": ["Bincount", "DenseBincount"],
-    "Fourier transforms: no library of them is called yet": ["FFT*", "IFFT*", "RFFT*", "IRFFT*"],
-    "decompositions and solutions of matrices: no library of them is called yet":
+    "counts of int32 values: int32 values are in host memory": ["Bincount", "DenseBincount"],
+    "Fourier transforms: no GPU library is called yet": ["FFT*", "IFFT*", "RFFT*", "IRFFT*"],
+    "decompositions and solvers: no GPU library is called yet":
         ["BatchMatrixTriangularSolve", "BatchSvd", "Cholesky", "LogMatrixDeterminant", "Lu", "MatrixDeterminant",
          "MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd", "Tridiagonal*"],
-    "special functions: the CPU's, in double precision":
+    "special functions: computed on the CPU, in double precision":
         ["Bessel*", "Betainc", "Dawsn", "Erfinv", "Expint", "Fresnel*", "Igamma*", "Ndtri", "Polygamma",
          "RandomGammaGrad", "Spence", "Zeta"],
-    "one choice after the other, of few boxes: on the host": ["NonMaxSuppression*"],
-    "input pipelines run on the host": ["ExperimentalMapDataset"],
-    "not written yet; rare in training":
+    "suppression of boxes: sequential work on few boxes, done on the host": ["NonMaxSuppression*"],
+    "input pipelines: they run on the host": ["ExperimentalMapDataset"],
+    "not written yet, and rare in training":
         ["AdjustContrast", "ApproximateEqual", "BatchNormWithGlobalNormalization*", "Bucketize", "ConjugateTranspose", "Conv",
          "Inplace*", "RaggedFillEmptyRows*", "ApproxTopK", "CumulativeLogsumexp", "Dilation2D*",
          "Extract*Patches", "HistogramFixedWidth", "ImageProjectiveTransformV*", "LowerBound", "UpperBound",
@@ -211,28 +211,33 @@ class Report:
         kept = [f"`{op}` {name}" for op, name, here in self.unlike if not here]
         lines = [
             "# Kernels for GPUs, beside TensorFlow's", "",
-            "Written by `tests/oracle/ops/gpu_kernels.py --report` (ctest `tf_gpu_kernels`); do not edit. TensorFlow's "
-            f"registry of kernels for GPUs ({tf.__version__}) beside ours; no GPU is asked. An op without a kernel "
-            "here runs on a CPU, also where a GPU was asked for, and the step's notes say so.", "",
-            "By family of ops: how many TensorFlow has on a GPU, and of these how many we have not, have not for all "
-            "dtypes, or run on the host as TensorFlow does. Then choices of dtypes, of those that both have. GPU: a "
-            "kernel there. host: all that it reads and writes lies in the host's memory. by the host: operands are "
-            "brought there and back. CPU: no kernel for these dtypes.", "",
+            "Which ops have a kernel for GPUs, here and in TensorFlow. `tests/oracle/ops/gpu_kernels.py --report` (ctest "
+            "`tf_gpu_kernels`) writes this page: do not edit it. It compares Argosy's registry of kernels with that of TensorFlow "
+            f"{tf.__version__}; no GPU is needed. An op without a kernel here runs on a CPU, also where a GPU was asked for. The "
+            "notes of the step then say so.", "",
+            "The table counts, for each family of ops:", "",
+            "* ops: those that have a GPU kernel in TensorFlow",
+            "* missing: those of them without one here",
+            "* in part: those with one here, but not for all of TensorFlow's dtypes",
+            "* on the host: those whose kernel works in host memory, as TensorFlow's does",
+            "* GPU, host, by the host, CPU: choices of dtypes, of the ops that both have. GPU: a kernel there. host: all inputs and "
+            "outputs are in host memory. by the host: inputs are copied to the host and results back. CPU: no kernel for these "
+            "dtypes", "",
             *self.table(), "",
-            "## TensorFlow has it on a GPU, and we have not", ""]
+            "## Ops without a GPU kernel here", ""]
         for why, ops in sorted(reasons.items(), key=lambda r: (-len(r[1]), r[0])):
             lines += [f"* {why}: " + ", ".join(f"`{op}`" for op in ops)]
-        lines += ["", "## Some dtypes are missing", ""]
+        lines += ["", "## Ops with a GPU kernel for some dtypes only", ""]
         by_dtypes = collections.defaultdict(list)
         for op, dtypes in self.partly:
             by_dtypes[", ".join(dtypes) or "some indices"].append(op)
         for dtypes, ops in sorted(by_dtypes.items(), key=lambda r: (-len(r[1]), r[0])):
             lines += [f"* {dtypes}: " + ", ".join(f"`{op}`" for op in ops)]
-        lines += ["", "## Memory that an operand is in", "",
-                  "Of ops that both have on a GPU, arguments that TensorFlow keeps in the other memory.", "",
-                  "* In the host's here, on the GPU there: " + (", ".join(moved) or "none"),
-                  "* On the GPU here, in the host's there: " + (", ".join(kept) or "none"), "",
-                  "## Ours alone", "", ", ".join(f"`{op}`" for op in self.only_ours), ""]
+        lines += ["", "## Arguments in another memory", "",
+                  "Both have a GPU kernel for these ops. They want an argument in different memories.", "",
+                  "* Host memory here, GPU memory in TensorFlow: " + (", ".join(moved) or "none"),
+                  "* GPU memory here, host memory in TensorFlow: " + (", ".join(kept) or "none"), "",
+                  "## Ops with a GPU kernel here, and none in TensorFlow", "", ", ".join(f"`{op}`" for op in self.only_ours), ""]
         return "\n".join(wrapped(line) for line in lines)
 
 

@@ -41,20 +41,24 @@ def count(case, answer, tally):
 
 
 def summary(total, ops):
-    return (f"{ops} ops, {total.cases} cases ({total.refused} of them must be refused) in {len(total.dtypes)} dtypes: "
-            f"{total.agree} agree, {sum(total.known.values())} differ as said, {len(total.differences)} differ; "
-            f"{sum(total.skipped.values())} more cannot be compared")
+    return (f"{ops} ops, {total.cases} cases (in {total.refused} of them the inputs must be refused) in {len(total.dtypes)} dtypes: "
+            f"{total.agree} agree, {sum(total.known.values())} have an expected difference, {len(total.differences)} have a "
+            f"difference. {sum(total.skipped.values())} more cases cannot be compared")
 
 
 def report(tallies, total, unasked, generated):
     lines = ["# Agreement with TensorFlow", "",
-             "Written by `tests/oracle/ops/compare_ops.py --report` (ctest `tf_ops`); do not edit. Every op case of the C++ tests, in "
-             "every dtype that it is", "run in, through TensorFlow's op of that name: same attributes, same inputs, CPU, oneDNN "
-             "off.", "",
+             "Which ops give TensorFlow's values, which do not, and why. `tests/oracle/ops/compare_ops.py --report` (ctest "
+             "`tf_ops`) writes", "this page: do not edit it.", "",
              f"TensorFlow {tf.__version__}: {summary(total, len(tallies))}.", "",
-             "An error agrees when both refuse. Values agree within the tolerance of the C++ tests, relative to max(1, |value|): "
-             "1e-5 for float32", "and float64 where the case does not say more, 5e-3 for float16, 4e-2 for bfloat16; NaN equals "
-             "NaN; integers, bool and", "strings are equal.", ""]
+             "How it is compared:", "",
+             "* Each op case of the C++ tests runs in each dtype of the case, and in TensorFlow's op of the same name.",
+             "* Both get the same attributes and inputs. TensorFlow runs on a CPU, with oneDNN off.",
+             "* Floating-point values agree within the tolerance of the C++ test, relative to max(1, |value|). Without one it is "
+             "1e-5 for", "  float32 and float64, 5e-3 for float16, and 4e-2 for bfloat16. NaN equals NaN.",
+             "* Integers, booleans and strings must be equal.",
+             "* Where one refuses the inputs, the other must refuse them.", "",
+             "\"Expected difference\": the case names the difference and its reason. \"Difference\": nothing explains it.", ""]
 
     def table(title, counter):
         if counter:
@@ -62,17 +66,17 @@ def report(tallies, total, unasked, generated):
             lines.extend(f"| {why} | {n} |" for why, n in sorted(counter.items(), key=lambda item: (-item[1], item[0])))
             lines.append("")
 
-    table("Differs as said: what the case says", total.known)
-    table("Cannot be compared", total.skipped)
+    table("Expected differences", total.known)
+    table("Cases that cannot be compared", total.skipped)
     if unasked:
-        lines.extend(["## Ops of which no case could be compared", "", "| op | why |", "|---|---|"])
+        lines.extend(["## Ops without a compared case", "", "| op | why |", "|---|---|"])
         lines.extend(f"| {op} | {why} |" for op, why in sorted(unasked.items()))
         lines.append("")
     if total.differences:
-        lines.extend(["## Differs", ""] + [f"* {op}: {len(t.differences)}" for op, t in sorted(tallies.items()) if t.differences] + [""])
-    lines.extend(["## Per op", "",
-                  "`ulps`: the largest distance of an agreeing floating-point result, in units in the last place.", "",
-                  "| op | cases | agree | as said | differ | not compared | ulps | dtypes |", "|---|---|---|---|---|---|---|---|"])
+        lines.extend(["## Differences", ""] + [f"* {op}: {len(t.differences)}" for op, t in sorted(tallies.items()) if t.differences] + [""])
+    lines.extend(["## Each op", "",
+                  "`ulps`: the largest distance between floating-point results that agree, in units in the last place.", "",
+                  "| op | cases | agree | expected | differ | not compared | ulps | dtypes |", "|---|---|---|---|---|---|---|---|"])
     for op, t in sorted(tallies.items()):
         lines.append(f"| {op} | {t.cases} | {t.agree} | {sum(t.known.values())} | {len(t.differences)} | "
                      f"{sum(t.skipped.values())} | {t.ulps} | {' '.join(sorted(t.dtypes))} |")
@@ -88,7 +92,7 @@ def not_asked(tallies, ops_file):
     for op in registered | set(tallies):
         if op not in tallies:
             pipeline = any(word in op for word in PIPELINES)
-            unasked[op] = ELSEWHERE.get(op, "whole pipelines of them: tests/oracle/graphs/datasets.py" if pipeline else "no case")
+            unasked[op] = ELSEWHERE.get(op, "pipelines are compared as a whole. Tested in tests/oracle/graphs/datasets.py" if pipeline else "no case")
             untried.update(set() if pipeline else {op} - ELSEWHERE.keys())
         elif tallies[op].cases == 0:
             unasked[op] = "; ".join(sorted(tallies[op].skipped))
