@@ -65,7 +65,7 @@ void JobMember::stop() {
   if (watch_.joinable()) watch_.join();
 }
 
-Status JobMember::cause() const {
+Status JobMember::cause() {
   const MutexLock lock(mutex_);
   return cause_;
 }
@@ -105,6 +105,10 @@ void JobMember::end_with(const Status& cause) {
 
 bool JobMember::pulse_once(milliseconds timeout, Status& status) {
   auto request = from<v1::PulseRequest>(self_);
+  {
+    const MutexLock lock(waits_mutex_);
+    if (waits_ != nullptr) request.set_waits(waits_());
+  }
   {
     const MutexLock lock(mutex_);
     request.set_step(step_);
@@ -212,6 +216,11 @@ void JobMember::progress(std::int64_t step, std::string_view doing) {
   const MutexLock lock(mutex_);
   step_ = step;
   doing_ = doing;
+}
+
+void JobMember::on_pulse(std::function<std::string()> waits) {
+  const MutexLock lock(waits_mutex_);
+  waits_ = std::move(waits);
 }
 
 Status JobMember::fail(const Status& cause) {

@@ -27,6 +27,8 @@ class JobMember final : public JobTasks, private KeyValueStore {
   KeyValueStore& store() override { return *this; }
   Status barrier(std::string_view name, std::chrono::milliseconds timeout) override;
   void progress(std::int64_t step, std::string_view doing) override;
+  void on_pulse(std::function<std::string()> waits) override;
+  Status cause() override;
   Status fail(const Status& cause) override;
   void on_abort(std::function<void(const Status& cause)> callback) override;
   Status leave() override;
@@ -43,7 +45,6 @@ class JobMember final : public JobTasks, private KeyValueStore {
   // What a call returns that the network ended: the cause, which the threads find out within seconds.
   Status cause_of(const Status& network_error);
   bool pulse_once(std::chrono::milliseconds timeout, Status& status);
-  Status cause() const;
   bool over() const;
   void stop();
 
@@ -59,6 +60,8 @@ class JobMember final : public JobTasks, private KeyValueStore {
   Status cause_ ARGOSY_GUARDED_BY(mutex_);
   std::function<void(const Status&)> callback_ ARGOSY_GUARDED_BY(mutex_);
   bool left_ ARGOSY_GUARDED_BY(mutex_) = false;
+  Mutex waits_mutex_;  // held while it is asked
+  std::function<std::string()> waits_ ARGOSY_GUARDED_BY(waits_mutex_);
   std::int64_t step_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::string doing_ ARGOSY_GUARDED_BY(mutex_);
   std::thread pulses_, watch_;

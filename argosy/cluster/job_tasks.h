@@ -36,6 +36,11 @@ class JobTasks {
 
   // Told to the coordinator with each heartbeat: where this task is. Never blocks.
   virtual void progress(std::int64_t step, std::string_view doing) = 0;
+  // Asked with each heartbeat, from a thread of the job's: what this task waits for, that other tasks must do first
+  // ("all-reduce_2"); "": nothing. Null: nobody is asked; returns once no call of the last one is under way.
+  virtual void on_pulse(std::function<std::string()> waits) = 0;
+  // The job's first cause; OK while it runs.
+  virtual Status cause() = 0;
   // This task has failed: every task ends with the first such cause. Returns that cause.
   virtual Status fail(const Status& cause) = 0;
   // Called once, from any thread, when the job ends with an error: with its first cause. Register before training.

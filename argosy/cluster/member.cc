@@ -68,12 +68,13 @@ Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options) {
       }
       plan.addresses = {str_cat(host.find(':') == std::string::npos ? host : str_cat("[", host, "]"), ":0")};
     }
-    ARGOSY_ASSIGN_OR_RETURN(
-        server,
-        CoordinatorServer::start({.addresses = plan.addresses,
-                                  .insecure_networks = networks,
-                                  .token = token,
-                                  .job = {.own = plan.call, .hosts = place.hosts, .heartbeat = options.heartbeat}}));
+    ARGOSY_ASSIGN_OR_RETURN(server, CoordinatorServer::start({.addresses = plan.addresses,
+                                                              .insecure_networks = networks,
+                                                              .token = token,
+                                                              .job = {.own = plan.call,
+                                                                      .hosts = place.hosts,
+                                                                      .heartbeat = options.heartbeat,
+                                                                      .stuck_after = options.stuck_after}}));
     plan.addresses = {server->address()};
     plan.server = server.get();
   }

@@ -31,6 +31,8 @@ struct JoinOptions {
   // Until all tasks are there. Unset: the place's, else five minutes.
   std::optional<std::chrono::milliseconds> start_timeout = {};
   std::chrono::milliseconds heartbeat{1000};  // three missed: the task is gone
+  // CoordinatorOptions::stuck_after; task 0's counts.
+  std::chrono::milliseconds stuck_after{-1};
   // Networks beyond loopback from which tasks may come without certificates: "10.0.0.0/8". Besides the place's.
   std::vector<std::string> insecure_networks;
   // Lines for people while this waits: who is missing, and the network's last error. May be empty.

@@ -19,6 +19,11 @@ class SingleTask final : public JobTasks {
   KeyValueStore& store() override { return store_; }
   Status barrier(std::string_view name, std::chrono::milliseconds timeout) override;
   void progress(std::int64_t, std::string_view) override {}
+  void on_pulse(std::function<std::string()>) override {}
+  Status cause() override {
+    const MutexLock lock(mutex_);
+    return cause_;
+  }
   Status fail(const Status& cause) override;
   void on_abort(std::function<void(const Status& cause)> callback) override;
   Status leave() override { return ok_status(); }

@@ -106,6 +106,22 @@ def own_error(options):
         assert {task.process.returncode for task in job.tasks.values()} == {1}
 
 
+def task_without_progress(options):
+    # Its heartbeats go on; the others wait in a barrier.
+    with Job(options.task, 3, ["--steps", "1000", "--slow-rank", "1", "--stuck-after-ms", "1500"]).start_all() as job:
+        job.joined()
+        since = time.time()
+        took = seconds_until_told(job, since)
+        for rank in (0, 2):
+            assert job.tasks[rank].end() == 5, job.tasks[rank].lines
+        error = causes(job, but=[1])
+        assert error["id"] == "ARG-CLUSTER-125" and error["where"] == "task 1 (h1)", error
+        assert "task 1 (h1) makes no progress" in error["message"], error
+        assert 'tasks 0, 2 wait for it, at step 0, barrier "step 0"' in error["message"], error
+        print(f"  a task without progress for 1.5 s: told everywhere after {took:.2f} s")
+        assert took <= 5, took
+
+
 def wrong_token(options):
     with Job(options.task, 2) as job:
         job.start(0)
@@ -238,7 +254,8 @@ def random_kills(options):
     print(f"  {options.kills} random kills: one cause each time, slowest {slowest * 1000:.0f} ms")
 
 
-TESTS = [any_order, killed_member, killed_coordinator, stopped_member, stopped_coordinator, own_error, wrong_token,
+TESTS = [any_order, killed_member, killed_coordinator, stopped_member, stopped_coordinator, own_error,
+         task_without_progress, wrong_token,
          other_version, other_option, second_process_of_a_rank, restarted_member_is_refused, restarted_before_the_start,
          taken_port, missing_task, many_jobs, jobs_at_one_port, random_kills]
 

@@ -2,7 +2,7 @@
 // of JSON: {"joined": …}, and at the end {"ended": …} with the cause. Exit codes are those of the argosy program.
 //
 //   job_task [--steps N] [--step-ms N] [--fail-at N] [--fail-rank N] [--slow-rank N] [--version V] [--option V]
-//            [--heartbeat-ms N] [--spawn]
+//            [--heartbeat-ms N] [--stuck-after-ms N] [--spawn]
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -75,6 +75,7 @@ Status run(const Words& words, int& rank) {
                       .version = words.text("--version", "1"),
                       .program = {{"--option", words.text("--option", "1")}},
                       .heartbeat = milliseconds(words.number("--heartbeat-ms", 1000)),
+                      .stuck_after = milliseconds(words.number("--stuck-after-ms", -1)),
                       .note = [](std::string_view line) { std::fprintf(stderr, "%s\n", std::string(line).c_str()); }};
   ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<JobTasks> job, join_job(options));
   std::vector<std::string> hosts;

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "argosy/base/log_style.h"
-#include "argosy/base/system/file.h"
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
-#include "tools/argosy/cli/error_json.h"
+#include "tools/argosy/cli/error_file.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/cli/help.h"
 #include "tools/argosy/cli/parse.h"
@@ -23,15 +22,6 @@ namespace argosy::cli {
 #undef COMMAND
 
 namespace {
-
-// For a launcher that collects the causes of its tasks: argosy launch sets ARGOSY_ERROR_FILE.
-void write_error_file(const Status& status, const std::string& command) {
-  const char* const path = std::getenv("ARGOSY_ERROR_FILE");
-  if (path == nullptr || *path == 0) return;
-  auto file = File::create(path);
-  const auto handler = nlohmann::ordered_json::error_handler_t::replace;
-  if (file.ok()) (void)file->write(error_json(status, command).dump(-1, ' ', false, handler) + "\n");
-}
 
 int run(const std::vector<std::string>& words) {
   Command program("argosy", "trains one graph on many devices, and tells the truth about speed and memory");

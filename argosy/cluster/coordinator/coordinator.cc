@@ -142,13 +142,19 @@ Status Coordinator::check(const CallerId& caller) {
   return ok_status();
 }
 
-Status Coordinator::pulse(const CallerId& caller, std::int64_t step, std::string_view doing) {
+Status Coordinator::pulse(const CallerId& caller, std::int64_t step, std::string_view doing, std::string_view waits) {
   const MutexLock lock(mutex_);
   ARGOSY_RETURN_IF_ERROR(check(caller));
   TaskEntry& entry = table_.at(caller.rank);
-  if (entry.step != step || entry.doing != doing || entry.changed == 0) entry.changed = entry.heard;
+  if (entry.step != step || entry.doing != doing || entry.waits != waits || entry.changed == 0)
+    entry.changed = entry.heard;
+  if (entry.began == 0 || step < entry.first_step) {
+    entry.began = entry.heard;
+    entry.first_step = step;
+  }
   entry.step = step;
   entry.doing = doing;
+  entry.waits = waits;
   return ok_status();
 }
 
@@ -196,6 +202,9 @@ void Coordinator::tick() {
   if (ready_ && first_.status().ok()) {
     Status lost = table_.find_lost(now, kClosedNanos, silence());
     if (!lost.ok()) report(CauseKind::kLost, std::move(lost));
+    const std::int64_t limit = nanoseconds(options_.stuck_after).count();
+    Status stuck = limit == 0 ? ok_status() : table_.find_stuck(now, limit > 0 ? limit : table_.patience());
+    if (!stuck.ok()) report(CauseKind::kLost, std::move(stuck));
   }
   first_.decide(now);
   settle();

@@ -43,6 +43,9 @@ struct CoordinatorOptions {
   JoinCall own;  // of task 0: what the others must agree with
   std::vector<std::string> hosts;
   std::chrono::milliseconds heartbeat{1000};  // three missed: the task is gone
+  // A task that others wait for, and that makes no progress for so long, ends the job; 0: never. Negative: as
+  // TaskTable::patience() says.
+  std::chrono::milliseconds stuck_after{-1};
 };
 
 // Thread-safe.
@@ -60,7 +63,8 @@ class Coordinator {
   std::string waiting() const;  // who is missing, in one line
 
   // Each returns the job's cause, if there is one.
-  Status pulse(const CallerId& caller, std::int64_t step, std::string_view doing);
+  // `waits`: for what of the other tasks; "": nothing.
+  Status pulse(const CallerId& caller, std::int64_t step, std::string_view doing, std::string_view waits = {});
   Status watch(const CallerId& caller, Cancellation& gone);  // waits for the cause; OK: the caller has left
   Status put(const CallerId& caller, std::string_view key, std::string_view value);
   Result<std::string> get(const CallerId& caller, std::string_view key, std::chrono::milliseconds timeout,

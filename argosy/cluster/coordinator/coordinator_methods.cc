@@ -89,7 +89,7 @@ std::vector<tf::RpcMethod> coordinator_methods(std::shared_ptr<Coordinator> c, c
       method<v1::JoinRequest, v1::JoinResponse>("Join", c, token, true, serve_join),
       method<v1::PulseRequest, Nothing>("Pulse", c, token, false,
                                         [](Coordinator& it, const v1::PulseRequest& r, Cancellation&, Nothing&) {
-                                          return it.pulse(from_message(r.sender()), r.step(), r.doing());
+                                          return it.pulse(from_message(r.sender()), r.step(), r.doing(), r.waits());
                                         }),
       method<v1::WatchRequest, Nothing>("Watch", c, token, true,
                                         [](Coordinator& it, const v1::WatchRequest& r, Cancellation& gone, Nothing&) {

@@ -129,6 +129,62 @@ TEST_F(CoordinatorTest, ThreeMissedHeartbeatsAreALostTask) {
   EXPECT_EQ(coordinator_.pulse(caller(0), 6, "").message(), cause.message());
 }
 
+// Heartbeats come, and nothing else.
+TEST_F(CoordinatorTest, ATaskWithoutProgressEndsTheJobAndIsNamed) {
+  all_join();
+  const auto pulses = [&](int second, bool stuck) {
+    (void)coordinator_.pulse(caller(0), 8, "a training step", stuck ? "all-reduce_2" : "");
+    (void)coordinator_.pulse(caller(1), stuck ? 8 : 8 + second, "reading its rows");
+    (void)coordinator_.pulse(caller(2), 8, "a training step", stuck ? "all-reduce_2" : "");
+    pass(1000 * kMs);
+  };
+  for (int second = 0; second < 300; ++second) pulses(second, false);  // one works, and nobody waits
+  EXPECT_TRUE(coordinator_.cause().ok()) << coordinator_.cause().to_string();
+  for (int second = 0; second < 235; ++second) pulses(second, true);
+  EXPECT_TRUE(coordinator_.cause().ok()) << coordinator_.cause().to_string();
+  for (int second = 0; second < 10; ++second) pulses(second, true);
+  const Status cause = coordinator_.cause();
+  EXPECT_EQ(cause.id(), "ARG-CLUSTER-125") << cause.to_string();
+  EXPECT_EQ(cause.where(), "task 1 (host-1)");
+  EXPECT_THAT(cause.message(), HasSubstr("task 1 (host-1) makes no progress for 240.0 s: at step 8, reading its rows; "
+                                         "tasks 0, 2 wait for it, at step 8, a training step, waits in all-reduce_2"));
+}
+
+TEST_F(CoordinatorTest, WhereAllWaitForEachOtherTheOneBehindIsNamed) {
+  CoordinatorOptions options{.own = call(0), .hosts = {}, .stuck_after = milliseconds(5000)};
+  Coordinator coordinator(options, clock_);
+  for (int rank = 0; rank < 3; ++rank) (void)coordinator.join(call(rank), open_, milliseconds(0));
+  const auto caller_of = [&](int rank) {
+    return CallerId{rank, 100 + static_cast<std::uint64_t>(rank), coordinator.incarnation()};
+  };
+  const auto pass_second = [&](bool waits) {
+    for (int rank = 0; rank < 3; ++rank) {
+      (void)coordinator.pulse(caller_of(rank), rank == 2 ? 6 : 7, "a training step", waits ? "sum" : "");
+    }
+    for (int i = 0; i < 50; ++i) {
+      clock_.advance(20 * kMs);
+      coordinator.tick();
+    }
+  };
+  for (int second = 0; second < 20; ++second) pass_second(false);  // all compute: nobody waits
+  EXPECT_TRUE(coordinator.cause().ok());
+  for (int second = 0; second < 7; ++second) pass_second(true);
+  EXPECT_EQ(coordinator.cause().id(), "ARG-CLUSTER-125");
+  EXPECT_EQ(coordinator.cause().where(), "task 2 (host-2)");
+  // 0: for ever.
+  options.stuck_after = milliseconds(0);
+  Coordinator patient(options, clock_);
+  for (int rank = 0; rank < 3; ++rank) (void)patient.join(call(rank), open_, milliseconds(0));
+  for (int second = 0; second < 1000; ++second) {
+    for (int rank = 0; rank < 3; ++rank) {
+      (void)patient.pulse({rank, 100 + static_cast<std::uint64_t>(rank), patient.incarnation()}, 7, "a step", "sum");
+    }
+    clock_.advance(1000 * kMs);
+    patient.tick();
+  }
+  EXPECT_TRUE(patient.cause().ok()) << patient.cause().to_string();
+}
+
 TEST_F(CoordinatorTest, CoordinatorThatDidNotRunBlamesNobody) {
   all_join();
   clock_.advance(30'000 * kMs);  // its machine was asleep

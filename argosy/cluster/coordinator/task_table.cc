@@ -16,7 +16,8 @@ std::string seconds(std::int64_t nanos) {
 std::string place(const TaskEntry& entry) {
   std::string text = str_cat("step ", entry.step);
   if (!entry.barrier.empty()) return str_cat(text, ", barrier \"", entry.barrier, "\"");
-  return entry.doing.empty() ? text : str_cat(text, ", ", entry.doing);
+  if (!entry.doing.empty()) text += str_cat(", ", entry.doing);
+  return entry.waits.empty() ? text : str_cat(text, ", waits in ", entry.waits);
 }
 
 }  // namespace
@@ -82,6 +83,54 @@ Status TaskTable::find_lost(std::int64_t now, std::int64_t closed, std::int64_t 
                              : "argosy cluster check, then start the job again (argosy train: --resume)");
 }
 
+Status TaskTable::find_stuck(std::int64_t now, std::int64_t limit) const {
+  const TaskEntry* behind = nullptr;
+  std::vector<const TaskEntry*> waiting;
+  bool all_wait = true;
+  for (const TaskEntry& entry : entries_) {
+    if (!entry.here() || entry.changed == 0) {
+      if (entry.here()) return ok_status();  // has told nothing yet
+      continue;
+    }
+    const bool waits = !entry.waits.empty() || !entry.barrier.empty();
+    if (now - entry.changed < limit) return ok_status();  // something goes on
+    all_wait = all_wait && waits;
+    if (waits) waiting.push_back(&entry);
+  }
+  if (waiting.empty()) return ok_status();
+  for (const TaskEntry& entry : entries_) {
+    const bool waits = !entry.waits.empty() || !entry.barrier.empty();
+    if (!entry.here() || (waits && !all_wait)) continue;
+    const bool earlier = behind == nullptr || entry.step < behind->step ||
+                         (entry.step == behind->step && entry.changed < behind->changed);
+    if (earlier) behind = &entry;
+  }
+  std::vector<int> others;
+  std::string what;
+  for (const TaskEntry* entry : waiting) {
+    if (entry == behind) continue;
+    others.push_back(entry->task.rank);
+    if (what.empty()) what = place(*entry);
+  }
+  const std::string who = others.empty() ? std::string()
+                                         : str_cat("; ", others.size() == 1 ? "task " : "tasks ", number_ranges(others),
+                                                   others.size() == 1 ? " waits" : " wait", " for it, at ", what);
+  return unavailable(behind->name(), " makes no progress for ", seconds(now - behind->changed), ": at ", place(*behind),
+                     who)
+      .with_id("ARG-CLUSTER-125")
+      .with_where(behind->name())
+      .with_hint("look at that task (its log, its data, py-spy or gdb); --stuck-after S waits longer, 0 for ever");
+}
+
+std::int64_t TaskTable::patience() const {
+  std::int64_t slowest = 0;
+  for (const TaskEntry& entry : entries_) {
+    if (entry.step > entry.first_step)
+      slowest = std::max(slowest, (entry.changed - entry.began) / (entry.step - entry.first_step));
+  }
+  return std::max(kLeastPatience, slowest > INT64_MAX / kPatientSteps ? INT64_MAX : kPatientSteps * slowest);
+}
+
 bool TaskTable::all_left(int but) const {
   return std::all_of(entries_.begin(), entries_.end(),
                      [&](const TaskEntry& entry) { return entry.task.rank == but || !entry.here() || entry.told; });
@@ -91,6 +140,7 @@ void TaskTable::count_late(std::int64_t nanos) {
   for (TaskEntry& entry : entries_) {
     if (entry.heard != 0) entry.heard += nanos;
     if (entry.unwatched != 0) entry.unwatched += nanos;
+    if (entry.changed != 0) entry.changed += nanos;
   }
 }
 

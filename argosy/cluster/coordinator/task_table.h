@@ -18,7 +18,9 @@ struct TaskEntry {
   std::int64_t unwatched = 0;     // when its connection ended; 0: it stands
   std::int64_t changed = 0;       // when step or doing changed
   std::int64_t step = 0;
+  std::int64_t began = 0, first_step = 0;  // when it told its first step, and which
   std::string doing, barrier;
+  std::string waits;  // what for, of the others; "": nothing
   bool left = false, told = false, lost = false;
 
   bool joined() const { return task.incarnation != 0; }
@@ -43,6 +45,12 @@ class TaskTable {
   // The first task that is gone: its connection ended `closed` ago, or it was not heard for `silence`. Marks it lost
   // and says so; OK: none.
   Status find_lost(std::int64_t now, std::int64_t closed, std::int64_t silence);
+  // The task that is waited for, where it has told nothing new for `limit` and others have waited so long; where all wait
+  // for each other, the one behind. OK: none. One that works on while others wait is none.
+  Status find_stuck(std::int64_t now, std::int64_t limit) const;
+  // As long as kPatientSteps steps of the slowest task took so far; kLeastPatience at least.
+  static constexpr std::int64_t kPatientSteps = 20, kLeastPatience = 240'000'000'000;
+  std::int64_t patience() const;
   bool all_left(int but) const;         // all except `but` have left, are lost or have been told the cause
   void count_late(std::int64_t nanos);  // the coordinator did not run for so long: nobody is blamed for it
   // "tasks 0, 1 wait for task 2 (gpu-c), which is at step 812, \"input\", for 31.0 s"; "": nobody waits.

@@ -50,22 +50,32 @@ void NetGroup::abort(Status cause) {
 NetUse NetGroup::use() {
   MutexLock lock(mutex_);
   NetUse use = use_;
-  if (on_their_way_ > 0) use.seconds += static_cast<double>(now_nanos() - busy_since_) * 1e-9;
+  if (!calls_.empty()) use.seconds += static_cast<double>(now_nanos() - busy_since_) * 1e-9;
   return use;
 }
 
-Status NetGroup::counted(std::uint64_t bytes, const std::function<Status()>& work) {
+std::string NetGroup::waits_longer_than(std::chrono::nanoseconds time) {
+  MutexLock lock(mutex_);
+  const bool long_enough = !calls_.empty() && now_nanos() - calls_.begin()->second.since >= time.count();
+  return long_enough ? calls_.begin()->second.name : std::string();
+}
+
+Status NetGroup::counted(std::string_view name, std::uint64_t bytes, const std::function<Status()>& work) {
+  std::int64_t number = 0;
   {
     MutexLock lock(mutex_);
     if (!cause_.ok()) return cause_;
-    if (on_their_way_++ == 0) busy_since_ = now_nanos();
-    ++use_.calls;
+    const std::int64_t now = now_nanos();
+    if (calls_.empty()) busy_since_ = now;
+    number = use_.calls++;
+    calls_.emplace_hint(calls_.end(), number, OnItsWay{std::string(name.empty() ? "a collective" : name), now});
     use_.bytes += bytes;
   }
   Status status = guarded(work);
   {
     MutexLock lock(mutex_);
-    if (--on_their_way_ == 0) use_.seconds += static_cast<double>(now_nanos() - busy_since_) * 1e-9;
+    calls_.erase(number);
+    if (calls_.empty()) use_.seconds += static_cast<double>(now_nanos() - busy_since_) * 1e-9;
     // Of the call's own only what all tasks find wrong leaves the group usable.
     if (status.ok() || status.id() == "ARG-COMM-001" || status.code() == Code::kUnimplemented) return status;
     if (!cause_.ok()) return cause_;
@@ -102,7 +112,9 @@ void NetGroup::start(const CollectiveCall& call, Done done) {
   CollectiveCall mine = call;
   mine.rank = rank();
   on_thread(
-      [this, mine, tag] { return counted(bytes_of(std::span(&mine, 1)), [&] { return perform(mine, tag); }); },
+      [this, mine, tag] {
+        return counted(mine.name, bytes_of(std::span(&mine, 1)), [&] { return perform(mine, tag); });
+      },
       [done = std::move(done)](Status status) { done(status.ok() ? Result<Event>(Event()) : std::move(status)); });
 }
 
@@ -116,7 +128,9 @@ Status NetGroup::run_checked(const CollectiveCall& call, const CollectiveOptions
   const std::uint32_t tag = tag_of(call);
   CollectiveCall mine = call;
   mine.rank = rank();
-  const auto work = [&] { return counted(bytes_of(std::span(&mine, 1)), [&] { return perform(mine, tag); }); };
+  const auto work = [&] {
+    return counted(mine.name, bytes_of(std::span(&mine, 1)), [&] { return perform(mine, tag); });
+  };
   Status status;
   if (options.timeout.count() <= 0) {
     status = work();
@@ -155,10 +169,19 @@ Status NetGroup::run_checked(const CollectiveCall& call, const CollectiveOptions
       str_cat("rank ", rank(), " of ", size(), options.name.empty() ? "" : ", ", options.name));
 }
 
-void NetGroup::start_spanning(std::vector<CollectiveCall> calls, std::uint32_t tag, std::function<void(Status)> done) {
-  auto held = std::make_shared<std::vector<CollectiveCall>>(std::move(calls));
-  on_thread([this, held, tag] { return counted(bytes_of(*held), [&] { return serve(*held, tag, true); }); },
-            std::move(done));
+void NetGroup::start_spanning(std::vector<CollectiveCall> calls, Staging staging, std::uint32_t tag,
+                              std::function<void(Status)> done) {
+  auto held = std::make_shared<std::pair<std::vector<CollectiveCall>, Staging>>(std::move(calls), std::move(staging));
+  on_thread(
+      [this, held, tag] {
+        auto& [all, around] = *held;
+        return counted(all[0].name, bytes_of(all), [&]() -> Status {
+          if (around.before != nullptr) ARGOSY_RETURN_IF_ERROR(around.before(all));
+          ARGOSY_RETURN_IF_ERROR(serve(all, tag, true));
+          return around.after != nullptr ? around.after() : ok_status();
+        });
+      },
+      std::move(done));
 }
 
 void NetGroup::start_gather_values(std::vector<Tensor> own, std::uint32_t tag, Values done) {
@@ -169,7 +192,7 @@ void NetGroup::start_gather_values(std::vector<Tensor> own, std::uint32_t tag, V
   auto call = std::make_shared<Call>(Call{std::move(own), {}, std::move(done)});
   on_thread(
       [this, call, tag] {
-        return counted(bytes_of(call->own), [&]() -> Status {
+        return counted("values of other tasks", bytes_of(call->own), [&]() -> Status {
           ARGOSY_ASSIGN_OR_RETURN(call->all, gather_values(call->own, tag));
           return ok_status();
         });
@@ -184,7 +207,7 @@ Result<std::vector<std::string>> NetGroup::gather_texts(const std::string& own, 
   std::vector<std::string> texts;
   const CollectiveCall call{.kind = Collective::kBarrier, .name = name};
   const std::uint32_t tag = tag_of(call);
-  ARGOSY_RETURN_IF_ERROR(counted(own.size(), [&]() -> Status {
+  ARGOSY_RETURN_IF_ERROR(counted(name, own.size(), [&]() -> Status {
     ARGOSY_RETURN_IF_ERROR(agree(call, {}, tag));
     ARGOSY_ASSIGN_OR_RETURN(texts, blobs_.gather(own, tag));
     return ok_status();

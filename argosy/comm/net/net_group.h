@@ -50,7 +50,13 @@ class NetGroup final : public Communicator {
 
   // The calls of this task's ranks of one collective, ascending by rank. They and what they refer to stay until `done`.
   // Served: all_reduce_shards, reduce_scatter_shards and all_gather; others are UNIMPLEMENTED ARG-COMM-027.
-  void start_spanning(std::vector<CollectiveCall> calls, std::uint32_t tag, std::function<void(Status)> done);
+  // Around it, on the thread that does it, where the calls' tensors are not in the host's memory.
+  struct Staging {
+    std::function<Status(std::vector<CollectiveCall>&)> before = nullptr;
+    std::function<Status()> after = nullptr;
+  };
+  void start_spanning(std::vector<CollectiveCall> calls, Staging staging, std::uint32_t tag,
+                      std::function<void(Status)> done);
 
   // Values of any shape from every task to all of them, in new host memory: the tasks' lists, one after another. Dtypes of
   // plain bytes only. The tag is one of start_spanning()'s.
@@ -60,12 +66,14 @@ class NetGroup final : public Communicator {
   Result<std::vector<std::string>> gather_texts(const std::string& own, std::string_view name);
 
   NetUse use();
+  // The name of the oldest call that is on its way for longer than this; "": none.
+  std::string waits_longer_than(std::chrono::nanoseconds time);
 
  private:
   Status run_checked(const CollectiveCall& call, const CollectiveOptions& options) override;
   std::uint32_t tag_of(const CollectiveCall& call);
   // Counts the call, and makes an error of the engine the group's cause.
-  Status counted(std::uint64_t bytes, const std::function<Status()>& work);
+  Status counted(std::string_view name, std::uint64_t bytes, const std::function<Status()>& work);
   Status perform(const CollectiveCall& call, std::uint32_t tag);
   // What every task asks for is one collective; `own` is what is wrong with this task's call.
   Status agree(const CollectiveCall& call, const Status& own, std::uint32_t tag);
@@ -93,7 +101,11 @@ class NetGroup final : public Communicator {
   std::map<int, std::uint32_t> messages_ ARGOSY_GUARDED_BY(mutex_);          // by peer, and direction
   std::map<std::uint32_t, ReduceLayout> layouts_ ARGOSY_GUARDED_BY(mutex_);  // of spanning reductions, by tag
   NetUse use_ ARGOSY_GUARDED_BY(mutex_);
-  int on_their_way_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  struct OnItsWay {
+    std::string name;
+    std::int64_t since = 0;
+  };
+  std::map<std::int64_t, OnItsWay> calls_ ARGOSY_GUARDED_BY(mutex_);  // by NetUse::calls when they began
   std::int64_t busy_since_ ARGOSY_GUARDED_BY(mutex_) = 0;
   BlockingPool threads_;  // the last: its threads use the rest
 };

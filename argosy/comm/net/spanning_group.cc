@@ -1,5 +1,6 @@
 #include "argosy/comm/net/spanning_group.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "argosy/base/guard.h"
@@ -10,7 +11,11 @@ namespace argosy {
 
 struct SpanningGroup::State {
   State(std::shared_ptr<NetGroup> the_net, const SpanningOptions& o)
-      : net(std::move(the_net)), options(o), calls(static_cast<std::size_t>(o.here)), dones(calls.size()) {}
+      : net(std::move(the_net)),
+        options(o),
+        calls(static_cast<std::size_t>(o.here)),
+        backends(calls.size(), nullptr),
+        dones(calls.size()) {}
 
   // Ends what gathers.
   void close(const Status& why) {
@@ -34,7 +39,8 @@ struct SpanningGroup::State {
   Status cause ARGOSY_GUARDED_BY(mutex);
   bool gathering ARGOSY_GUARDED_BY(mutex) = true;  // false: the network has the calls
   std::size_t arrived ARGOSY_GUARDED_BY(mutex) = 0;
-  std::vector<CollectiveCall> calls ARGOSY_GUARDED_BY(mutex);  // by local rank
+  std::vector<CollectiveCall> calls ARGOSY_GUARDED_BY(mutex);    // by local rank
+  std::vector<GroupBackend*> backends ARGOSY_GUARDED_BY(mutex);  // by local rank
   std::vector<Communicator::Done> dones ARGOSY_GUARDED_BY(mutex);
 };
 
@@ -56,11 +62,36 @@ SpanningGroup::~SpanningGroup() {
 
 int SpanningGroup::size() const { return state_->options.size; }
 
-void SpanningGroup::start(int rank, const CollectiveCall& call, Communicator::Done done) {
+namespace {
+
+// Calls whose tensors are in GPUs' memory, on copies in the host's.
+struct Staged {
+  std::vector<CollectiveCall> asked;
+  std::vector<std::unique_ptr<StagedCall>> copies;
+
+  Status bring(const std::vector<GroupBackend*>& backends, std::vector<CollectiveCall>& calls) {
+    for (std::size_t r = 0; r < asked.size(); ++r) {
+      if (backends[r] == nullptr) continue;
+      ARGOSY_ASSIGN_OR_RETURN(auto copy, backends[r]->copy_to_host(asked[r]));
+      calls[r] = copy->call();
+      copies.push_back(std::move(copy));
+    }
+    return ok_status();
+  }
+  Status bring_back() const {
+    for (const auto& copy : copies) ARGOSY_RETURN_IF_ERROR(copy->bring_back());
+    return ok_status();
+  }
+};
+
+}  // namespace
+
+void SpanningGroup::start(int rank, const CollectiveCall& call, Communicator::Done done, GroupBackend* backend) {
   State& s = *state_;
   const int local = rank - s.options.first;
   ARGOSY_CHECK(local >= 0 && local < s.options.here);
   std::vector<CollectiveCall> all;
+  std::vector<GroupBackend*> backends;
   Status refused;
   {
     MutexLock lock(s.mutex);
@@ -73,10 +104,12 @@ void SpanningGroup::start(int rank, const CollectiveCall& call, Communicator::Do
     } else {
       s.calls[slot] = call;
       s.calls[slot].rank = rank;
+      s.backends[slot] = backend;
       s.dones[slot] = std::move(done);
       if (++s.arrived < s.calls.size()) return;
       s.gathering = false;
       all = s.calls;
+      backends = s.backends;
     }
   }
   if (!refused.ok()) return done(std::move(refused));
@@ -96,7 +129,16 @@ void SpanningGroup::start(int rank, const CollectiveCall& call, Communicator::Do
     }
   };
   if (!agreed.ok()) return over(agreed);
-  s.net->start_spanning(std::move(all), s.options.tag, over);
+  if (std::ranges::all_of(backends, [](const GroupBackend* b) { return b == nullptr; })) {
+    return s.net->start_spanning(std::move(all), {}, s.options.tag, over);
+  }
+  const auto staged = std::make_shared<Staged>();
+  staged->asked = all;
+  s.net->start_spanning(
+      std::move(all),
+      {.before = [staged, backends](std::vector<CollectiveCall>& calls) { return staged->bring(backends, calls); },
+       .after = [staged] { return staged->bring_back(); }},
+      s.options.tag, over);
 }
 
 }  // namespace argosy

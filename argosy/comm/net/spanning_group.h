@@ -3,7 +3,8 @@
 //   rank 2 ──┐ local ranks meet;       NetGroup: all tasks         results, and every local
 //   rank 3 ──┴► the last to come  ───► combine and exchange  ───►  rank's `done`
 //
-// Two levels: of one host only the sums of its devices travel. Tensors are in the host's memory; emulated GPUs' are.
+// Two levels: of one host only the sums of its devices travel. Tensors of GPUs are copied to the host's memory first, and
+// the results back; those of emulated GPUs are there already.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/base/threads/cancel_link.h"
 #include "argosy/comm/communicator.h"
+#include "argosy/comm/group_backend.h"
 #include "argosy/comm/net/net_group.h"
 
 namespace argosy {
@@ -34,8 +36,9 @@ class SpanningGroup {
   ~SpanningGroup();
 
   int size() const;
-  // As Communicator::start(). `rank` is one of this task's. The call's tensors are in the host's memory.
-  void start(int rank, const CollectiveCall& call, Communicator::Done done);
+  // As Communicator::start(). `rank` is one of this task's. `backend`: of the memory of the call's tensors, on the call's
+  // device; null: they are in the host's.
+  void start(int rank, const CollectiveCall& call, Communicator::Done done, GroupBackend* backend = nullptr);
 
  private:
   struct State;

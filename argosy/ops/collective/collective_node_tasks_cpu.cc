@@ -25,11 +25,6 @@ class SpanningGroupOfStep final : public Resource {
 
 void CollectiveNode::start_over_tasks(KernelContext& c, GroupBackend* backend, const CollectiveCall& call,
                                       Communicator::Done done) const {
-  if (backend != nullptr) {
-    return done(unimplemented(op_, ": real GPUs over several tasks")
-                    .with_id("ARG-COMM-026")
-                    .with_hint("--devices cpu on each task, or one host with all the GPUs"));
-  }
   Result<std::shared_ptr<NetGroup>> net = task_net(c.resources());
   if (!net.ok()) return done(net.status());
   const SpanningOptions options{.size = size_,
@@ -40,7 +35,9 @@ void CollectiveNode::start_over_tasks(KernelContext& c, GroupBackend* backend, c
   auto found = c.step()->step_resources().find_or_make<SpanningGroupOfStep>(
       "_collective", group_, [&] { return std::make_shared<SpanningGroupOfStep>(*net, options); });
   if (!found.ok()) return done(found.status());
-  (*found)->group().start(rank_, call, std::move(done));
+  CollectiveCall mine = call;
+  mine.device = c.device();
+  (*found)->group().start(rank_, mine, std::move(done), backend);
 }
 
 }  // namespace argosy

@@ -2,10 +2,21 @@
 // instructions read it.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
+#include "argosy/graph/node.h"
+
 namespace argosy {
 
 // list(int): the number of the group in its graph, which is its tag on the network; the first of this task's ranks; how
 // many they are. Groups are numbered in an order in which a step can make them, the same on every task.
 inline constexpr const char* kNetAttr = "_net";
+
+// Of a collective: the number of its group among those that have ranks on other tasks; -1: it has none.
+inline std::int32_t number_over_tasks(const Node& n) {
+  const auto* net = n.attrs.find_as<std::vector<std::int64_t>>(kNetAttr);
+  return net != nullptr && !net->empty() ? static_cast<std::int32_t>(net->front()) : -1;
+}
 
 }  // namespace argosy

@@ -98,6 +98,8 @@ Cost random_cost(const ShapeContext& c) {
 
 }  // namespace
 
+void define_stream_place(OpRegistry& ops);  // stream_place.cc
+
 static void add_random_ops(OpRegistry& ops) {
   const auto add = [&](OpSpec spec) {
     spec.gradient = kNotDifferentiable;
@@ -274,6 +276,7 @@ void define_random(OpRegistry& ops) {
                  {"StatelessTruncatedNormal", "size(0), . -> i..; draws"},
                  {"StatelessTruncatedNormalV2", "size(0), ., ., . -> i..; draws"}},
                 "whole: draws the numbers of a shard already");
+  define_stream_place(ops);
 }
 
 void set_random_seed(Graph& graph, std::int64_t seed) { graph.set_seed(seed); }

@@ -8,6 +8,7 @@ namespace argosy {
 
 void add_stateless_random(KernelRegistry& kernels);  // stateless_cpu.cc
 void add_random_shards(KernelRegistry& kernels);     // random_shard_cpu.cc
+void add_stream_places(KernelRegistry& kernels);     // stream_place_cpu.cc
 
 Result<Shape> random_shape(const Tensor& t) {
   if (t.shape().rank() != 1)
@@ -127,6 +128,7 @@ void add_kernels_cpu_random(KernelRegistry& kernels) {
   kernels.add("Multinomial", "cpu", Multinomial::make);
   add_stateless_random(kernels);
   add_random_shards(kernels);
+  add_stream_places(kernels);
 }
 
 }  // namespace argosy

@@ -4,6 +4,7 @@
 
 #include "argosy/passes/partition/cut_graph.h"
 #include "argosy/passes/partition/dead_values.h"
+#include "argosy/passes/partition/gather_groups.h"
 #include "argosy/passes/partition/loop_edges.h"
 #include "argosy/passes/partition/loop_entries.h"
 
@@ -34,6 +35,7 @@ Result<std::vector<Partition>> partition(StepGraph step, const Placement& placem
                                          PartitionStats* stats) {
   PlacedStep placed(std::move(step), placement, options.own_device);
   std::vector<std::string> notes = std::move(placed.step.notes);
+  ARGOSY_ASSIGN_OR_RETURN(const int gathered, gather_groups(placed));
   ARGOSY_RETURN_IF_ERROR(check_collectives(placed));
   ARGOSY_RETURN_IF_ERROR(settle_edges(placed));
   ARGOSY_ASSIGN_OR_RETURN(LoopFrames frames, LoopFrames::find(placed));
@@ -43,9 +45,10 @@ Result<std::vector<Partition>> partition(StepGraph step, const Placement& placem
   PartitionStats counted;
   ARGOSY_ASSIGN_OR_RETURN(auto partitions, CutGraph(placed, frames, loops, mortal, options).run(counted));
   counted.control_loops = static_cast<int>(loops.size());
+  counted.groups = gathered;
   notes.push_back(str_cat("partition: ", partitions.size(), " tasks, ", counted.values, " values and ", counted.orders,
-                          " orders cross in ", counted.messages, " messages, ", counted.control_loops,
-                          " control loops"));
+                          " orders cross in ", counted.messages, " messages, ", counted.control_loops, " control loops",
+                          gathered > 0 ? str_cat(", ", gathered, " collectives over tasks") : std::string()));
   partitions[0].step.notes = std::move(notes);
   if (stats != nullptr) *stats = counted;
   return partitions;

@@ -14,6 +14,7 @@
 //     once an iteration, and every send in it runs once an iteration, live or dead. Both count frames and iterations
 //     alike: the key of a value has them.
 //   - What is dead crosses as dead.
+//   - A collective over several tasks is one task's work: its values and results cross (gather_groups.h).
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,7 @@ struct Partition {
 // How many transfers there are, for people and tests.
 struct PartitionStats {
   int values = 0, orders = 0, messages = 0, control_loops = 0;  // messages: what carries values and orders
+  int groups = 0;                                               // collectives over tasks, which one task does
 };
 
 // "/job:ps/replica:0/task:0" of a device's full name.
@@ -57,7 +59,8 @@ std::string task_of_device(const std::string& device);
 //   INVALID_ARGUMENT "ARG-PART-001"  a variable or handle on one task is used on another
 //                    "ARG-PART-002"  a loop over several tasks without exactly one LoopCond
 //                    "ARG-LOOP-004"  a loop that is entered only after something that leaves it
-//   UNIMPLEMENTED    "ARG-PART-003"  a collective over several tasks
+//   UNIMPLEMENTED    "ARG-PART-003"  a collective over several tasks in a loop, or that changes variables, or whose members find
+//                                    each other by keys
 Result<std::vector<Partition>> partition(StepGraph step, const Placement& placement, const PartitionOptions& options,
                                          PartitionStats* stats = nullptr);
 

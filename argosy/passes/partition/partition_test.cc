@@ -177,12 +177,63 @@ TEST(Partition, VariablesAndHandlesDoNotCross) {
   EXPECT_EQ(fed.status().id(), "ARG-PART-001") << fed.status().to_string();
 }
 
-TEST(Partition, CollectivesStayOnOneTask) {
+// Both ranks run on A; B's readers take the first one's result.
+TEST(Partition, OneTaskDoesACollectiveOfSeveral) {
+  expect_parts(R"(
+    x = _Arg [T=float, index=0, shape=shape[2]] @A
+    p = Neg(x) @A
+    q = Abs(x) @B
+    a = _AllReduce(p) [M=1, group="g", rank=0, size=2] @A
+    b = _AllReduce(q) [M=1, group="g", rank=1, size=2] @B
+    n = Neg(b) @B
+    m = Neg(a) @A
+    -> n, m)",
+               {{'A', R"(
+    x = _Arg [T=float, index=0, shape=shape[2]] @A
+    p = Neg(x) @A
+)" + recv("edge_0_q", "float", 'B', 'A') +
+                          R"(
+    a = _AllReduce(p) [M=1, group="g", rank=0, size=2] @A
+    b = _AllReduce(edge_0_q/recv) [M=1, group="g", rank=1, size=2] @A
+    m = Neg(a) @A
+)" + send("edge_1_a", "a", 'A', 'B') +
+                          "-> m, ^edge_1_a/send"},
+                {'B', R"(
+    x = _Arg [T=float, index=0, shape=shape[2]] @B
+    q = Abs(x) @B
+)" + recv("edge_1_a", "float", 'A', 'B') +
+                          R"(
+    n = Neg(edge_1_a/recv) @B
+)" + send("edge_0_q", "q", 'B', 'A') +
+                          "-> n, ^edge_0_q/send"}});
+}
+
+// The next group goes to the other task: its network has carried nothing yet.
+TEST(Partition, CollectivesAreSharedOutByBytes) {
   const auto parts = cut(R"(
     x = _Arg [T=float, index=0, shape=shape[2]] @A
-    a = _AllReduce(x) [M=1, group="g", rank=0, size=2] @A
-    b = _AllReduce(x) [M=1, group="g", rank=1, size=2] @B
-    -> a, b)");
+    p = Neg(x) @A
+    q = Abs(x) @B
+    a = _AllReduce(p) [M=1, group="g", rank=0, size=2] @A
+    b = _AllReduce(q) [M=1, group="g", rank=1, size=2] @B
+    c = _AllReduce(p) [M=1, group="h", rank=0, size=2] @A
+    d = _AllReduce(q) [M=1, group="h", rank=1, size=2] @B
+    -> a, b, c, d)");
+  ASSERT_TRUE(parts.ok()) << parts.status().to_string();
+  for (const Partition& part : *parts) {
+    int groups = 0;
+    for (const Node& n : part.step.graph.nodes()) groups += n.op->collective ? 1 : 0;
+    EXPECT_EQ(groups, 2) << part.task;
+  }
+}
+
+TEST(Partition, CollectivesThatChangeVariablesStayOnOneTask) {
+  const auto parts = cut(R"(
+    v = VariableV2 [dtype=float, shape=shape[2]] @A
+    w = VariableV2 [dtype=float, shape=shape[2]] @B
+    a = _AllGatherVariables(v) [group="g", rank=0, size=2, weights=[1,1]] @A
+    b = _AllGatherVariables(w) [group="g", rank=1, size=2, weights=[1,1]] @B
+    -> ^a, ^b)");
   EXPECT_EQ(parts.status().id(), "ARG-PART-003") << parts.status().to_string();
 }
 

@@ -16,12 +16,6 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
-// Of a collective: the number of its group among those that have ranks on other tasks; -1: it has none.
-std::int32_t number_over_tasks(const Node& n) {
-  const auto* net = n.attrs.find_as<std::vector<std::int64_t>>(kNetAttr);
-  return net != nullptr && !net->empty() ? static_cast<std::int32_t>(net->front()) : -1;
-}
-
 // What the scheduler wants to know of an instruction.
 class OrderFinder {
  public:

@@ -173,7 +173,8 @@ class Scheduler {
 
 // By instruction: its turn, or the earliest turn that needs it, if that is earlier; -1: none. Without a mark it belongs to
 // the latest turn of what it reads, so that it does not keep that alive. `order`: any that is valid. Members of a group
-// leave together, so all of them belong to the earliest of their turns.
+// leave together, so all of them belong to the earliest of their turns. A group over tasks waits for those of lower
+// numbers, which so are needed by it.
 std::vector<std::int32_t> inherited_turns(const std::vector<ScheduledInstruction>& instructions,
                                           const std::vector<std::int32_t>& order) {
   constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
@@ -187,11 +188,13 @@ std::vector<std::int32_t> inherited_turns(const std::vector<ScheduledInstruction
     if (instructions[i].group != 0) groups[instructions[i].group].push_back(i);
   }
   std::replace(turns.begin(), turns.end(), -1, kNone);
+  std::int32_t later = kNone;  // the earliest turn of the groups over tasks that come later
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     // Members lie together in the order: all that comes after any of them has been seen.
     if (const auto group = groups.find(instructions[*at].group); group != groups.end()) {
       std::int32_t earliest = kNone;
       for (const std::int32_t member : group->second) earliest = std::min(earliest, turns[member]);
+      if (instructions[*at].over_tasks >= 0) later = earliest = std::min(earliest, later);
       for (const std::int32_t member : group->second) turns[member] = earliest;
     }
     for (const std::int32_t before : instructions[*at].after) turns[before] = std::min(turns[before], turns[*at]);

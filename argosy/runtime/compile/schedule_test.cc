@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <random>
 
 namespace argosy {
 namespace {
@@ -114,6 +115,53 @@ TEST(Schedule, TurnsInterleaveWhereOneWaitsForAnother) {
   EXPECT_LT(at(6), at(7));
   EXPECT_LT(at(6), at(11));
   EXPECT_LT(at(8), at(9));
+}
+
+// Graphs, turns and groups at random. Groups have numbers in an order in which the graph allows them, as several tasks that
+// know nothing of turns have settled.
+TEST(Schedule, TurnsAndGroupsOverTasksNeverWaitForEachOther) {
+  for (std::uint32_t seed = 0; seed < 2000; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](std::size_t n) { return static_cast<std::int32_t>(random() % n); };
+    const int devices = 1 + below(3), turns = 1 + below(4);
+    std::vector<std::vector<std::int32_t>> after;
+    std::vector<ScheduledInstruction> list;
+    const auto add = [&](ScheduledInstruction one) {
+      std::vector<std::int32_t> before;
+      for (int k = below(3); k > 0 && !list.empty(); --k) before.push_back(below(list.size()));
+      after.push_back(before);
+      one.turn = below(3) == 0 ? -1 : below(static_cast<std::size_t>(turns));
+      one.light = below(4) == 0;
+      list.push_back(one);
+    };
+    std::int32_t groups = 0, number = 0;
+    for (int i = 0; i < 60; ++i) {
+      if (below(4) != 0) {
+        add({.device = below(static_cast<std::size_t>(devices))});
+        continue;
+      }
+      const std::int32_t group = ++groups, over = below(3) == 0 ? -1 : (number += 1 + below(3));
+      const std::size_t known = list.size();
+      for (int d = 0; d < devices; ++d) {
+        add({.device = d, .async = true, .group = group, .over_tasks = over});
+        // Members do not wait for each other.
+        std::erase_if(after.back(), [&](std::int32_t b) { return static_cast<std::size_t>(b) >= known; });
+      }
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) list[i].after = after[i];
+    const auto order = schedule(list, devices);
+    ASSERT_TRUE(order.ok()) << "seed " << seed << ": " << order.status().to_string();
+    std::vector<std::size_t> at(list.size());
+    for (std::size_t p = 0; p < order->size(); ++p) at[static_cast<std::size_t>((*order)[p])] = p;
+    std::int32_t last = -1;
+    for (std::size_t p = 0; p < order->size(); ++p) {
+      const auto i = static_cast<std::size_t>((*order)[p]);
+      for (const std::int32_t b : after[i]) ASSERT_LT(at[static_cast<std::size_t>(b)], p) << "seed " << seed;
+      if (list[i].over_tasks < 0) continue;
+      ASSERT_GE(list[i].over_tasks, last) << "seed " << seed;
+      last = list[i].over_tasks;
+    }
+  }
 }
 
 TEST(Schedule, ACycleIsAnError) {

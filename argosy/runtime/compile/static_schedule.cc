@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "argosy/ops/collective/net_attr.h"
 #include "argosy/ops/send_recv/send_recv.h"
 #include "argosy/runtime/compile/schedule.h"
 #include "argosy/runtime/compile/turn_marks.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMostBlocking = 16;                         // what depends on which is asked for each of them
 constexpr std::size_t kMostReceiveVisits = std::size_t{1} << 22;  // more of them, as long as that costs less than this
+constexpr std::int32_t kFirstLoopGroup = 1 << 30;                 // no step has so many groups
 constexpr int kMostMergeInputs = 64;                              // InstructionMeta::back_edge_inputs is one word
 
 // All that follow from `start` by `next(node, visit)`; not `start` itself, unless it follows from itself.
@@ -36,7 +38,9 @@ StaticSchedule::StaticSchedule(const Step& step, const InstructionGraph& instruc
                                const std::vector<std::int32_t>& groups)
     : step_(step), instructions_(instructions), groups_(groups) {
   why_not_ = check_loops();
-  if (why_not_.empty()) why_not_ = check_blocking();
+  if (!why_not_.empty()) return;
+  find_groups();
+  why_not_ = check_blocking();
 }
 
 std::int32_t StaticSchedule::node_at(std::int32_t instruction, int frame) const {
@@ -115,6 +119,17 @@ std::string StaticSchedule::check_loops() {
   return {};
 }
 
+void StaticSchedule::find_groups() {
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(groups_.size()); ++i) {
+    if (groups_[i] != 0) groups_of_[groups_[i]].push_back(i);
+  }
+  std::erase_if(groups_of_, [&](const auto& group) {
+    const auto& members = group.second;
+    return members.size() < 2 ||
+           std::ranges::any_of(members, [&](std::int32_t m) { return home_[m] != home_[members[0]]; });
+  });
+}
+
 // Every edge becomes one between two nodes of the innermost frame around both.
 StaticSchedule::Edges StaticSchedule::edges() const {
   Edges before(step_.instructions.size() + step_.dataflow.frames.size());
@@ -130,6 +145,13 @@ StaticSchedule::Edges StaticSchedule::edges() const {
       const std::int32_t from = node_at(p, common), to = node_at(i, common);
       if (from != to) before[to].push_back(from);
     }
+  }
+  for (const auto& [group, members] : groups_of_) {
+    std::vector<std::int32_t> all;
+    for (const std::int32_t m : members) all.insert(all.end(), before[m].begin(), before[m].end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    for (const std::int32_t m : members) before[m] = all;
   }
   return before;
 }
@@ -213,12 +235,18 @@ std::string StaticSchedule::check_blocking() {
     if (depends[node_at(i, 0)] != 0 && releases_others(i, constant_of)) releasing.push_back(i);
   }
   if (releasing.empty()) return {};
+  const auto together = [&](std::int32_t i, const auto& visit) {
+    const auto group = groups_of_.find(groups_[i]);
+    for (std::size_t m = 0; group != groups_of_.end() && m < group->second.size(); ++m) visit(group->second[m]);
+  };
   for (const std::int32_t b : blocking) {
     const auto after_b = reachable(b, step_.instructions.size(), [&](std::int32_t i, const auto& visit) {
       for (const DataflowGraph::Edge& e : step_.dataflow.successors[i]) visit(e.instruction);
+      together(i, visit);
     });
     const auto before_b = reachable(b, step_.instructions.size(), [&](std::int32_t i, const auto& visit) {
       for (const std::int32_t p : instructions_.after[i]) visit(p);
+      together(i, visit);
     });
     for (const std::int32_t e : releasing) {
       if (e != b && after_b[e] == 0 && before_b[e] == 0) {
@@ -242,6 +270,19 @@ std::vector<std::int32_t> StaticSchedule::turns() const {
   return turns;
 }
 
+std::int32_t StaticSchedule::first_over_tasks(int frame) const {
+  const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
+  std::int32_t first = -1;
+  for (const std::int32_t node : members_[frame]) {
+    const bool loop = node >= instructions;
+    if (!loop && groups_[node] == 0) continue;
+    const std::int32_t number =
+        loop ? first_over_tasks(node - instructions) : number_over_tasks(*instructions_.nodes[node]);
+    if (number >= 0 && (first < 0 || number < first)) first = number;
+  }
+  return first;
+}
+
 Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const std::vector<char>& late,
                                  const std::vector<std::int32_t>& turns, std::vector<std::int32_t>& local,
                                  std::vector<std::int32_t>& sequence) const {
@@ -263,6 +304,11 @@ Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const
       list[m].light = ends_lifetimes(step_, instructions_, node);
       list[m].late = !late.empty() && late[node] != 0;
       list[m].group = groups_[node];
+      if (groups_[node] != 0) list[m].over_tasks = number_over_tasks(*instructions_.nodes[node]);
+    } else if (const std::int32_t number = first_over_tasks(node - instructions); number >= 0) {
+      // As one more group: every task does it at the same place among the others.
+      list[m].group = kFirstLoopGroup + (node - instructions);
+      list[m].over_tasks = number;
     }
     for (const std::int32_t p : before[node]) {
       if (local[p] >= 0) after[m].push_back(local[p]);

@@ -39,6 +39,7 @@
 // a blocking instruction before phase two depends on phase two. The host's thread is the caller's own.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -77,13 +78,18 @@ class StaticSchedule {
  private:
   std::string check_loops();  // why not; "": nothing speaks against it
   std::string check_blocking();
+  void find_groups();
   bool releases_others(std::int32_t instruction, const std::vector<const Tensor*>& constant_of) const;
   // Instructions are nodes of the frame they are in; a loop is one node of its parent: instructions, then frames.
   std::int32_t node_at(std::int32_t instruction, int frame) const;
   int device_of(std::int32_t node) const;
-  using Edges = std::vector<std::vector<std::int32_t>>;  // by node: the nodes of its frame that must come before it
+  // By node: the nodes of its frame that must come before it. Members of a collective begin together: what one of them
+  // waits for, all do.
+  using Edges = std::vector<std::vector<std::int32_t>>;
   Edges edges() const;
   std::vector<std::int32_t> turns() const;  // by node; -1: none
+  // The smallest number of the groups over tasks in this loop; -1: there is none.
+  std::int32_t first_over_tasks(int frame) const;
   // `rank` -1: all. `local`: scratch, all -1 before and after.
   Status add_level(int frame, int rank, const Edges& before, const std::vector<char>& late,
                    const std::vector<std::int32_t>& turns, std::vector<std::int32_t>& local,
@@ -92,6 +98,8 @@ class StaticSchedule {
   const Step& step_;
   const InstructionGraph& instructions_;
   const std::vector<std::int32_t>& groups_;
+  std::map<std::int32_t, std::vector<std::int32_t>>
+      groups_of_;  // collectives of several members in one frame, by group
   std::vector<int> home_, depth_, loop_device_;
   std::vector<std::vector<std::int32_t>> members_;  // by frame: nodes, in the order the graph was built
   std::vector<char> rank_;                          // by node of the root; empty without blocking instructions

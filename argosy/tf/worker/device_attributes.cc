@@ -1,5 +1,7 @@
 #include "argosy/tf/worker/device_attributes.h"
 
+#include <cmath>
+
 #include "argosy/formats/proto/master.pb.h"
 
 namespace argosy::tf {
@@ -11,6 +13,7 @@ void describe_device(const DeviceSpec& spec, tensorflow::DeviceAttributes& to) {
   to.set_memory_limit(spec.is_gpu() ? static_cast<std::int64_t>(spec.memory_limit_bytes) : 256 << 20);
   to.set_incarnation(spec.incarnation);
   to.set_physical_device_desc(spec.description);
+  if (spec.speed != 1) to.set_argosy_speed(spec.speed);
 }
 
 Result<DeviceSpec> read_device(const tensorflow::DeviceAttributes& device) {
@@ -23,6 +26,7 @@ Result<DeviceSpec> read_device(const tensorflow::DeviceAttributes& device) {
   spec.incarnation = device.incarnation();
   spec.memory_limit_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(device.memory_limit(), 0));
   spec.description = device.physical_device_desc();
+  if (device.argosy_speed() > 0 && std::isfinite(device.argosy_speed())) spec.speed = device.argosy_speed();
   return spec;
 }
 

@@ -65,7 +65,9 @@ Result<std::unique_ptr<CompiledModel>> CompiledModels::make_measured(const std::
 }
 
 Result<std::unique_ptr<CompiledModel>> CompiledModels::make_alone(std::shared_ptr<DeviceSet> device_set) const {
-  return make({devices_[0]}, Purpose::kAlone, std::move(device_set));
+  // By the name that the process itself has for it.
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> own, chosen_devices(options_.devices));
+  return make({own[0]}, Purpose::kAlone, std::move(device_set));
 }
 
 Result<CompiledModel*> CompiledModels::evaluator() {

@@ -5,6 +5,7 @@
 #include "argosy/strategy/data_parallel/step_equivalence.h"
 #include "argosy/strategy/sharding/batch_statistics.h"
 #include "argosy/train/report/memory_check.h"
+#include "argosy/train/tasks/run_tasks.h"
 
 namespace argosy {
 
@@ -33,6 +34,17 @@ Status OneDeviceCheck::look(std::int64_t batch) {
                            ") takes statistics of each device's shard of the batch (try: --sync-batch-norm)");
     return ok_status();
   }
+  if (compares()) ARGOSY_RETURN_IF_ERROR(make_alone(batch));
+  if (RunTasks* const tasks = program_.tasks().get(); tasks != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto told, tasks->from_first({Tensor::scalar(std::int64_t{alone_ != nullptr})}));
+    if (!tasks->is_first() && *told[0].data<std::int64_t>() == 0) not_checked_ = "task 0 cannot run the whole step";
+  }
+  return ok_status();
+}
+
+bool OneDeviceCheck::compares() const { return program_.tasks() == nullptr || program_.tasks()->is_first(); }
+
+Status OneDeviceCheck::make_alone(std::int64_t batch) {
   auto made = make_();
   Status status = made.ok() ? check_memory(**made, batch) : made.status();
   if (status.code() == Code::kResourceExhausted) {
@@ -41,6 +53,7 @@ Status OneDeviceCheck::look(std::int64_t batch) {
   }
   ARGOSY_RETURN_IF_ERROR(std::move(status));
   alone_ = *std::move(made);
+  const Graph& graph = *program_.built().graph;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     for (const DType dtype : graph.node(NodeId{i}).output_dtypes) computed_in_ = coarser(computed_in_, dtype);
   }
@@ -64,9 +77,10 @@ Result<OneDeviceCheck::AloneRun> OneDeviceCheck::run_nudged(const std::vector<Te
 }
 
 Status OneDeviceCheck::before_step(const std::vector<Tensor>& feeds, std::int64_t batch) {
-  if (alone_ == nullptr && not_checked_.empty()) ARGOSY_RETURN_IF_ERROR(look(batch));
+  if (!std::exchange(looked_, true)) ARGOSY_RETURN_IF_ERROR(look(batch));
   if (!not_checked_.empty()) return ok_status();
   ARGOSY_ASSIGN_OR_RETURN(auto values, program_.variables());
+  if (!compares()) return ok_status();
   ARGOSY_ASSIGN_OR_RETURN(one_, run_from(copies(std::move(values)), feeds));
   ARGOSY_ASSIGN_OR_RETURN(nudged_, run_nudged(feeds, 0));
   return ok_status();
@@ -84,7 +98,10 @@ Result<std::vector<StepValue>> OneDeviceCheck::values(double loss) const {
                       .before = one_.before[i].tensor});
   };
   for (std::size_t i = 0; i < one_.after.size(); ++i) add(i, after[i].tensor, "");
+  // Those of other tasks are compared by their hashes (sdc_check.h).
+  const RunTasks* const tasks = program_.tasks().get();
   for (std::size_t d = 1; d < devices_ && !program_.mirrored().empty(); ++d) {
+    if (tasks != nullptr && !tasks->is_own(d)) continue;
     ARGOSY_ASSIGN_OR_RETURN(const auto mirrors, program_.mirror(static_cast<int>(d)));
     for (std::size_t m = 0; m < mirrors.size(); ++m) add(mirrored_at(m), mirrors[m], str_cat(" on device ", d));
   }
@@ -106,6 +123,7 @@ void OneDeviceCheck::add_noise(std::vector<StepValue>& values, const AloneRun& r
 }
 
 Status OneDeviceCheck::after_step(std::int64_t step, const std::vector<Tensor>& feeds, double loss) {
+  if (!compares()) return program_.variables().status();
   ARGOSY_ASSIGN_OR_RETURN(std::vector<StepValue> values, this->values(loss));
   StepDifference& largest = largest_difference_;
   for (std::size_t i = 0; i < values.size(); ++i) {

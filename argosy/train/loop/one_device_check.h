@@ -1,4 +1,5 @@
 // OneDeviceCheck: runs steps of a replicated model also on one device, from equal variables, and compares (--check).
+// Over tasks the first one does; the others bring what they have of the variables, and every task makes every call.
 #pragma once
 
 #include <functional>
@@ -39,6 +40,9 @@ class OneDeviceCheck {
     double loss = 0;
   };
   Status look(std::int64_t batch);
+  // On the task that compares: makes the model of one device, or finds why it cannot be.
+  Status make_alone(std::int64_t batch);
+  bool compares() const;
   Result<AloneRun> run_from(std::vector<tf::NamedTensor> before, const std::vector<Tensor>& feeds);
   // Runs the step from nudged variables, for the k-th time.
   Result<AloneRun> run_nudged(const std::vector<Tensor>& feeds, int k);
@@ -53,7 +57,8 @@ class OneDeviceCheck {
   const std::size_t devices_;
   const bool sync_batch_norm_;
   const MakeAlone make_;
-  std::unique_ptr<CompiledModel> alone_;
+  bool looked_ = false;
+  std::unique_ptr<CompiledModel> alone_;  // null on tasks that do not compare
   std::string not_checked_;
   DType computed_in_ = DType::kInvalid;
   AloneRun one_, nudged_;

@@ -1,6 +1,7 @@
 #include "argosy/train/loop/run_recorder.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "argosy/base/clock.h"
 #include "argosy/base/threads/parallel.h"
@@ -67,6 +68,7 @@ void RunRecorder::before_step(Step& step) {
   if (step.index == kWarmUpSteps) {
     cores_.emplace();
     counted_from_ = now_nanos();
+    if (models_.tasks() != nullptr) on_network_ = models_.tasks()->net().use().seconds;
   }
   // A short run samples at least its last step, unless that is its first.
   const std::int64_t at = report_.first_step + step.index;
@@ -115,6 +117,24 @@ void RunRecorder::stop(std::int64_t step) {
 void RunRecorder::stop_cores() {
   use_ = cores_ ? cores_->read() : CoreUse{};
   counted_seconds_ = cores_ ? seconds_since(counted_from_) : 0;
+  if (models_.tasks() != nullptr) on_network_ = models_.tasks()->net().use().seconds - on_network_;
+}
+
+Result<std::vector<double>> RunRecorder::shares_on_network() const {
+  std::vector<double> shares;
+  if (models_.tasks() == nullptr) return shares;
+  const double own = counted_seconds_ > 0 ? on_network_ / counted_seconds_ : -1;
+  ARGOSY_ASSIGN_OR_RETURN(const auto all,
+                          models_.tasks()->all_texts(std::string(reinterpret_cast<const char*>(&own), sizeof own),
+                                                     "shares of time on the network"));
+  for (const std::string& text : all) {
+    if (text.size() != sizeof(double)) return internal_error("a task told no share of its time");
+    double share = 0;
+    std::memcpy(&share, text.data(), sizeof share);
+    if (share < 0) return std::vector<double>();
+    shares.push_back(std::min(share, 1.0));
+  }
+  return shares;
 }
 
 Status RunRecorder::finish(std::int64_t step, std::int64_t batch) {
@@ -140,6 +160,7 @@ Status RunRecorder::finish(std::int64_t step, std::int64_t batch) {
   v.use = use_;
   v.cores = available_cores();
   v.seconds = counted_seconds_;
+  ARGOSY_ASSIGN_OR_RETURN(v.on_network, shares_on_network());
   if (devices.size() > 1 && !options_.verdict) {
     v.not_measured = "one device was not to be measured (--no-verdict)";
   } else if (models_.tasks() != nullptr) {

@@ -60,6 +60,8 @@ class RunRecorder {
   bool writes() const;  // of several tasks the first alone
   void note_memory();
   Result<Comparison> measure(double ideal);
+  // Of every task; each calls it.
+  Result<std::vector<double>> shares_on_network() const;
 
   CompiledModels& models_;
   const TrainerOptions& options_;
@@ -71,6 +73,7 @@ class RunRecorder {
   std::int64_t counted_from_ = 0;      // time of that step
   CoreUse use_ = {};
   double counted_seconds_ = 0;
+  double on_network_ = 0;           // seconds, over tasks: at the first counted step, then from there to the end
   std::vector<Tensor> last_feeds_;  // of the last batch of full size
   std::int64_t last_examples_ = 0;
 };

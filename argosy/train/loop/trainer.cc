@@ -44,7 +44,6 @@ class Trainer::Impl {
   Status after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended);
   Status finish(Run& run);
   // With tasks.
-  Status check_tasks_options() const;
   Status agree_on_run(const data::Dataset& train, const data::Dataset* test) const;
   Status ended(Status status);
 
@@ -82,7 +81,6 @@ Status Trainer::Impl::open() {
   if (options_.resume && options_.checkpoint_dir.empty()) {
     return invalid_argument("there is nothing to resume from").with_hint("--checkpoint-dir DIR");
   }
-  ARGOSY_RETURN_IF_ERROR(check_tasks_options());
   return ended(models_.open());
 }
 
@@ -98,16 +96,6 @@ Status Trainer::Impl::ended(Status status) {
       .with_hint(cause.hint());
 }
 
-Status Trainer::Impl::check_tasks_options() const {
-  if (options_.tasks == nullptr) return ok_status();
-  const auto refuse = [](std::string_view what, std::string_view instead) {
-    return unimplemented(what, " over several tasks").with_id("ARG-CLUSTER-062").with_hint(std::string(instead));
-  };
-  if (options_.check_steps > 0)
-    return refuse("comparing steps with one device's", "leave out --check and --check-strategy");
-  return ok_status();
-}
-
 // What is no part of the graph, and must be the same on every task all the same.
 Status Trainer::Impl::agree_on_run(const data::Dataset& train, const data::Dataset* test) const {
   if (models_.tasks() == nullptr) return ok_status();
@@ -116,9 +104,9 @@ Status Trainer::Impl::agree_on_run(const data::Dataset& train, const data::Datas
       "the run's options",
       str_cat("batch ", o.batch, "\nsteps ", o.steps, "\nepochs ", o.epochs, "\nseed ", o.seed, "\ncheckpoints ",
               o.checkpoint_dir.empty() ? 0 : 1, "\ncheckpoint-every ", o.checkpoint_every, "\nresume ", o.resume,
-              "\ncheck-replicas ", o.check_replicas_every, "\nreproducible ", o.reproducible, "\npatience ", o.patience,
-              "\nlogs ", o.log_dir.empty() ? 0 : 1, "\ndata ", train.size(), " examples\ntest data ",
-              test != nullptr ? test->size() : 0, " examples\n"));
+              "\ncheck-replicas ", o.check_replicas_every, "\ncheck ", o.check_steps, "\nreproducible ", o.reproducible,
+              "\npatience ", o.patience, "\nlogs ", o.log_dir.empty() ? 0 : 1, "\ndata ", train.size(),
+              " examples\ntest data ", test != nullptr ? test->size() : 0, " examples\n"));
 }
 
 Result<TrainReport> Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* test) {
@@ -151,7 +139,8 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
                              .seed = options_.seed,
                              .epochs = options_.steps > 0 ? -1 : options_.epochs,
                              .threads = options_.input_threads,
-                             .rows = program.rows_to_read()};
+                             // The task that compares with one device needs all of them.
+                             .rows = options_.check_steps > 0 ? nullptr : program.rows_to_read()};
   ARGOSY_RETURN_IF_ERROR(check_memory(program, loader.batch));
   ARGOSY_RETURN_IF_ERROR(run.checkpoints.restore(train, loader, run.report));
   run.step = run.report.first_step;
@@ -164,6 +153,7 @@ Status Trainer::Impl::start(Run& run, const data::Dataset& train) {
 Status Trainer::Impl::loop(Run& run, const data::Dataset* test) {
   while (run.step < run.report.total_steps && !run.stop) {
     RunRecorder::Step step{.index = run.step - run.report.first_step, .asked = now_nanos()};
+    if (models_.tasks() != nullptr) models_.tasks()->progress(run.step, "reading its rows");
     Result<data::Batch> batch = run.loader->next();
     if (!batch.ok() && batch.status().code() == Code::kOutOfRange) break;
     ARGOSY_RETURN_IF_ERROR(batch.status());

@@ -135,6 +135,15 @@ double ScalingVerdict::on_tasks(int other) const {
   return 1 / (scales * tasks / other + sums + s.overhead);
 }
 
+int ScalingVerdict::straggler() const {
+  if (on_network.size() < 2) return -1;
+  const auto least = std::min_element(on_network.begin(), on_network.end());
+  double others = 0;
+  for (const double share : on_network) others += share;
+  others = (others - *least) / static_cast<double>(on_network.size() - 1);
+  return others - *least > kWaits ? static_cast<int>(least - on_network.begin()) : -1;
+}
+
 double ScalingVerdict::speedup() const {
   if (devices == 1) return 1;
   return interleaved && not_measured.empty() ? interleaved->speedup.middle : std::numeric_limits<double>::quiet_NaN();
@@ -147,6 +156,14 @@ std::string ScalingVerdict::to_string() const {
     text += str_cat("  hosts   ", tasks, " tasks: ", percent(breakdown.all_reduce), " of a step waits for sums; ",
                     2 * tasks, " tasks would give ", fixed(on_tasks(2 * tasks), 2), "x, ", tasks / 2,
                     tasks / 2 == 1 ? " task " : " tasks ", fixed(on_tasks(tasks / 2), 2), "x (predicted)\n");
+  }
+  if (const int slowest = straggler(); slowest >= 0) {
+    const double own = on_network[static_cast<std::size_t>(slowest)];
+    double all = 0;
+    for (const double share : on_network) all += share;
+    text +=
+        str_cat("  waits   for task ", slowest, ", which is on the network ", percent(own), " of the time, the others ",
+                percent((all - own) / static_cast<double>(on_network.size() - 1)), "\n");
   }
   if (!not_measured.empty()) {
     text += str_cat("  not measured: ", not_measured, "\n");

@@ -10,6 +10,7 @@
 //
 //   verdict  8 devices: 3106 samples/s
 //     hosts   2 tasks: 11 % of a step waits for sums; 4 tasks would give 1.63x, 1 task 0.56x (predicted)
+//     waits   for task 1, which is on the network 4 % of the time, the others 19 %
 //
 // A measurement without a result gives no advice:
 //
@@ -64,6 +65,9 @@ struct ScalingVerdict {
   TimeBreakdown breakdown;                // of the run
   CoreUse use = {};                       // during the run, of `cores` cores over `seconds`
   double cores = 1, seconds = 0;          // of the machine; length of the run
+  // By task: which part of the counted time it had calls on the network, waiting for others among them. Empty: one task, or
+  // too short a run.
+  std::vector<double> on_network = {};
   // Why there is no speed-up; "" if there is one, and for one device. The caller gives it if there is no comparison.
   std::string not_measured;
 
@@ -77,6 +81,9 @@ struct ScalingVerdict {
   // stays. What devices compute and read shrinks with their number; waiting for sums grows with (N - 1) / N; overhead
   // stays. NaN where no step was sampled.
   double on_tasks(int other) const;
+  // The task that the others wait for: it waits least itself, and they more than kWaits longer. -1: none.
+  static constexpr double kWaits = 0.1;  // of the time
+  int straggler() const;
   // 1 for one device; NaN if not measured.
   double speedup() const;
   double efficiency() const { return speedup() / ideal; }  // of 1; NaN when not measured

@@ -188,5 +188,17 @@ TEST(Verdict, NamesTheBoundAndWhatToChange) {
   EXPECT_THAT(alone.to_string(), HasSubstr("--no-verdict"));
 }
 
+// Who waits least is waited for, where the others wait much longer.
+TEST(Verdict, NamesTheTaskThatTheOthersWaitFor) {
+  ScalingVerdict v{.devices = 3, .tasks = 3, .on_network = {0.20, 0.04, 0.18}};
+  EXPECT_EQ(v.straggler(), 1);
+  EXPECT_THAT(v.to_string(), HasSubstr("waits   for task 1, which is on the network 4 % of the time, the others 19 %"));
+  v.on_network = {0.20, 0.12, 0.18};
+  EXPECT_EQ(v.straggler(), -1);
+  EXPECT_THAT(v.to_string(), Not(HasSubstr("waits ")));
+  v.on_network = {};
+  EXPECT_EQ(v.straggler(), -1);
+}
+
 }  // namespace
 }  // namespace argosy

@@ -52,6 +52,7 @@ Result<std::vector<DeviceSpec>> read_devices(const std::string& bytes, int task)
 }
 
 constexpr std::size_t kFirstNumber = 1000;
+constexpr std::chrono::seconds kWorthTelling{1};  // of a wait
 
 // Seconds that a collective may take, other tasks' slowness included.
 std::chrono::milliseconds net_timeout() {
@@ -97,6 +98,7 @@ Result<std::shared_ptr<RunTasks>> RunTasks::make(JobTasks& job, const std::vecto
 
 // A connection that is closed while another task still reads from it may take what was sent along: all end together.
 RunTasks::~RunTasks() {
+  job_.on_pulse(nullptr);
   if (net_ != nullptr && net_->cause().ok()) (void)job_.barrier("train/end", kRendezvous);
 }
 
@@ -131,6 +133,10 @@ Status RunTasks::connect() {
   net_ = std::make_shared<NetGroup>(std::move(engine));
   job_.on_abort([weak = std::weak_ptr<NetGroup>(net_)](const Status& cause) {
     if (const auto net = weak.lock()) net->abort(cause);
+  });
+  job_.on_pulse([weak = std::weak_ptr<NetGroup>(net_)] {
+    const auto net = weak.lock();
+    return net != nullptr ? net->waits_longer_than(kWorthTelling) : std::string();
   });
   return ok_status();
 }

@@ -30,6 +30,8 @@ struct Work {
   bool reproducible = false;
   bool test = true;
   double dropout = 0;
+  bool sync_batch_norm = false;
+  std::int64_t check = 0;
 };
 
 ModelBuilder builder(const Work& work) {
@@ -70,12 +72,14 @@ Result<TrainReport> train(const Work& work, int devices, const std::string& fold
                           bool resume = false, std::function<bool(const TrainProgress&)> progress = {}) {
   TrainerOptions options{.optimizer = adam(0.001),
                          .reproducible = work.reproducible,
+                         .sync_batch_norm = work.sync_batch_norm,
                          .batch = work.batch,
                          .steps = work.steps,
                          .seed = 3,
                          .checkpoint_dir = folder,
                          .resume = resume,
                          .check_replicas_every = 2,
+                         .check_steps = work.check,
                          .verdict = false,
                          .tasks = tasks,
                          .progress = std::move(progress)};
@@ -233,6 +237,37 @@ TEST(TasksTraining, ResnetWithin1e6) {
   ASSERT_EQ(reports[1].losses.size(), expected->losses.size());
   for (std::size_t i = 0; i < expected->losses.size(); ++i) {
     EXPECT_NEAR(reports[1].losses[i], expected->losses[i], 1e-6 * std::abs(expected->losses[i])) << i;
+  }
+}
+
+// Norms over the global batch in micro-batches: the statistics of all turns meet before any turn goes back.
+TEST(TasksTraining, SynchronisedNormsInMicroBatches) {
+  NEEDS_GLOO();
+  for (const char* strategy : {"dp", "dp,accumulate=2", "dp,accumulate=3"}) {
+    const Work work{
+        .model = "resnet", .batch = 24, .steps = 3, .examples = 48, .strategy = strategy, .sync_batch_norm = true};
+    const auto expected = train(work, 4, "", nullptr);
+    ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+    for (const auto& [tasks, devices] : kFourDevices) {
+      SCOPED_TRACE(str_cat(strategy, " on ", tasks, " tasks"));
+      for (const TrainReport& report : train_over(work, tasks, devices, "")) {
+        ASSERT_EQ(report.losses.size(), expected->losses.size());
+        for (std::size_t i = 0; i < expected->losses.size(); ++i) {
+          EXPECT_NEAR(report.losses[i], expected->losses[i], 2e-6 * std::abs(expected->losses[i])) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(TasksTraining, StepsAreComparedWithOneDevice) {
+  NEEDS_GLOO();
+  for (const char* strategy : {"dp", "dp,zero=1", "dp,accumulate=2"}) {
+    const Work work{.strategy = strategy, .dropout = 0.2, .check = 2};
+    for (const TrainReport& report : train_over(work, 2, 2, "")) {
+      EXPECT_EQ(report.checked_steps, 2) << report.not_checked;
+      EXPECT_EQ(report.losses.size(), 5U);
+    }
   }
 }
 

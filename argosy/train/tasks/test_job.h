@@ -66,6 +66,8 @@ class TestTask final : public JobTasks {
     return ok_status();
   }
   void progress(std::int64_t, std::string_view) override {}
+  void on_pulse(std::function<std::string()>) override {}
+  Status cause() override { return job_.cause(); }
   Status fail(const Status& cause) override { return job_.fail(cause); }
   void on_abort(std::function<void(const Status&)> callback) override { job_.on_abort(std::move(callback)); }
   Status leave() override { return ok_status(); }

@@ -19,7 +19,7 @@ void collect_implied(const Command& command, std::vector<const Option*>& to) {
   for (const auto& sub : command.commands()) collect_implied(*sub, to);
 }
 
-// "--check" is "--check=3" where no number follows.
+// "--check" is "--check=3" where no number follows, "--replicate" is "--replicate=all" where neither does "all".
 std::vector<std::string> with_implied(const Command& program, std::vector<std::string> words) {
   std::vector<const Option*> options;
   collect_implied(program, options);
@@ -27,7 +27,7 @@ std::vector<std::string> with_implied(const Command& program, std::vector<std::s
     if (words[i] == "-np") words[i] = "--np";  // mpirun's and horovodrun's spelling; to CLI11 it is -n with the value p
     if (i + 1 < words.size() && looks_like_a_number(words[i + 1])) continue;
     for (const Option* option : options) {
-      if (words[i] == option->name) {
+      if (words[i] == option->name && (i + 1 == words.size() || words[i + 1] != option->limits.implied)) {
         words[i] += str_cat("=", option->limits.implied);
         break;
       }

@@ -15,6 +15,7 @@
 #include "tools/argosy/run/run_cluster.h"
 #include "tools/argosy/run/run_hook.h"
 #include "tools/argosy/run/run_verdict.h"
+#include "tools/argosy/serve/serve_replicate.h"
 
 namespace argosy::cli {
 
@@ -23,7 +24,8 @@ namespace {
 struct Options {
   DeviceRequest devices;
   ClusterFlags cluster;
-  bool replicate = false, sync_batch_norm = false, any_local_user = false;
+  std::string replicate;
+  bool sync_batch_norm = false, any_local_user = false;
   int check = 0;
   std::vector<std::string> program;
 };
@@ -48,22 +50,23 @@ Result<int> run(const Options& options, Console& console) {
                                   .port = 0,
                                   .any_local_user = options.any_local_user,
                                   .count_work = true,
-                                  .replicate = options.replicate,
                                   .sync_batch_norm = options.sync_batch_norm,
                                   .check = options.check};
+  ARGOSY_RETURN_IF_ERROR(read_replicate(options.replicate, wanted));
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
   wanted.py_func_bridge = hook.folder();
   ARGOSY_ASSIGN_OR_RETURN(const auto task, task_of_run(options.cluster));
   if (task) ARGOSY_RETURN_IF_ERROR(listen_as(*task, -1, "", options.cluster, wanted));
   ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
   const std::int64_t start = now_nanos();
-  ARGOSY_ASSIGN_OR_RETURN(const int code,
-                          run_child(options.program, hook.environment("grpc://" + server->address(),
-                                                                      server_environment(task, options.devices))));
+  ARGOSY_ASSIGN_OR_RETURN(
+      const int code,
+      run_child(options.program, hook.environment("grpc://" + server->address(),
+                                                  server_environment(task, options.devices, options.replicate))));
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
   const bool stopped = stopped_in_time(*server);
   const RunReport report{
-      .totals = server->work(), .replicate = options.replicate, .seconds = seconds, .exit_code = code};
+      .totals = server->work(), .replicate = wanted.replicate, .seconds = seconds, .exit_code = code};
   if (console.json()) {
     console.print(run_verdict_json(report));
   } else {
@@ -86,8 +89,7 @@ Result<int> run(const Options& options, Console& console) {
 void define_run(Command& program) {
   Command& command = program.add("run", "Run a TensorFlow 1.x program on these devices, as it is");
   auto& options = command.own<Options>();
-  command.option("--replicate", options.replicate,
-                 "shard the batch of every training step over all GPUs: for scripts written for one");
+  add_replicate_flag(command, options.replicate);
   command.option("--sync-batch-norm", options.sync_batch_norm,
                  "of replicated steps: batch normalisation by the global batch, not by each GPU's shard; slower");
   command.option("--check N", options.check,

@@ -19,7 +19,8 @@ Result<std::optional<tf::ClusterTask>> task_of_run(const ClusterFlags& flags) {
   return cluster_task(flags);
 }
 
-std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices) {
+std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices,
+                                            const std::string& replicate) {
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
   Json serve = {error ? std::string("argosy") : own.string(), "serve"};
@@ -32,6 +33,7 @@ std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>
   add("--emulate", devices.emulate);
   add("--mem", devices.memory);
   add("--virtual-gpus", devices.virtual_gpus);
+  add("--replicate", replicate);
   if (devices.cpu_threads > 0) add("--cpu-threads", std::to_string(devices.cpu_threads));
   if (devices.tf32) serve.push_back("--tf32");
   std::vector<std::string> list = {"ARGOSY_SERVE=" + serve.dump()};

@@ -13,6 +13,8 @@ namespace argosy::cli {
 Result<std::optional<tf::ClusterTask>> task_of_run(const ClusterFlags& flags);
 
 // ARGOSY_CLUSTER_TASK, the task that this process serves, and ARGOSY_SERVE, the command for others: "NAME=value" each.
-std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices);
+// `replicate`: of this run's flag, for them as well.
+std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices,
+                                            const std::string& replicate);
 
 }  // namespace argosy::cli

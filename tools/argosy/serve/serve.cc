@@ -16,6 +16,7 @@
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/cli/interrupt.h"
 #include "tools/argosy/serve/serve_cluster.h"
+#include "tools/argosy/serve/serve_replicate.h"
 
 namespace argosy::cli {
 
@@ -27,6 +28,7 @@ constexpr std::chrono::seconds kLongestStop{10};  // from the first signal to th
 struct Options {
   tf::SessionServerOptions server;
   ClusterFlags cluster;
+  std::string replicate;
   int port = -1;     // -1: not said
   std::string host;  // "": not said
   std::int64_t lease = 0, client_lease = -1, unfinished_mib = 0, stuck_after = 10;
@@ -79,6 +81,7 @@ Result<int> run(Options& options, Console& console) {
   options.server.client_lease = std::chrono::seconds(options.client_lease);
   options.server.unfinished_limit_bytes = options.unfinished_mib << 20;
   options.server.stuck_after = std::chrono::seconds(options.stuck_after);
+  ARGOSY_RETURN_IF_ERROR(read_replicate(options.replicate, options.server));
   if (options.port >= 0) options.server.port = options.port;
   if (!options.host.empty()) options.server.host = options.host;
   ARGOSY_ASSIGN_OR_RETURN(const auto task, cluster_task(options.cluster));
@@ -117,9 +120,8 @@ void define_serve(Command& program) {
       .option("--host H", options.host, "address to listen at; default localhost, or the cluster's");
   add_cluster_flags(serve, options.cluster);
   add_device_flags(serve, server.devices);
+  add_replicate_flag(serve, options.replicate);
   serve
-      .option("--replicate", server.replicate,
-              "shard the batch of every training step over all GPUs of its session; sessions then share no variables")
       .option("--sync-batch-norm", server.sync_batch_norm,
               "of replicated steps: batch normalisation by the global batch, not by each GPU's shard; slower")
       .option("--check N", server.check,

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "argosy/train/loop/ensemble.h"
 #include "argosy/train/models/models.h"
@@ -14,6 +15,7 @@
 #include "tools/argosy/plan/plan_file.h"
 #include "tools/argosy/train/train_choices.h"
 #include "tools/argosy/train/train_determinism.h"
+#include "tools/argosy/train/train_job_end.h"
 #include "tools/argosy/train/train_tasks.h"
 
 namespace argosy::cli {
@@ -55,7 +57,9 @@ Json to_json(const ScalingVerdict& v) {
     over_tasks = {{"tasks", v.tasks},
                   {"waiting_for_sums", v.breakdown.all_reduce},
                   {"twice", number_or_null(v.on_tasks(2 * v.tasks))},
-                  {"half", number_or_null(v.on_tasks(v.tasks / 2))}};
+                  {"half", number_or_null(v.on_tasks(v.tasks / 2))},
+                  {"on_network", v.on_network},
+                  {"waits_for", v.straggler() < 0 ? Json(nullptr) : Json(v.straggler())}};
   }
   return {{"devices", v.devices},
           {"samples_per_second", v.samples_per_second},
@@ -306,6 +310,8 @@ Result<int> train_one(TrainChoices choices, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(TrainJob job, make_job(choices));
   ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<JobTasks> tasks, join_training(place, choices, console));
   job.options.tasks = tasks.get();
+  std::optional<JobEnd> end;
+  if (tasks != nullptr) end.emplace(*tasks, console, "argosy train");
   const bool tells = tasks == nullptr || tasks->rank() == 0;  // the other tasks are silent
   Interrupt interrupt(
       choices.checkpoint_dir.empty()

@@ -243,6 +243,10 @@ void add_train_flags(Command& command, TrainChoices& c) {
   command
       .option("--check-replicas N", c.check_replicas,
               "steps between looks at the replicas' variables; 0: never; default: 100", {.least = -1})
+      .option("--stuck-after S", c.stuck_after,
+              "over tasks: end the job when a task that others wait for makes no progress for S seconds; 0: never "
+              "(default: 20 steps' time, 240 at least)",
+              {.least = 0, .most = 1e9})
       .option("--check N", c.check, "compare the first N steps with one device's",
               {.least = 0, .most = 1e9, .implied = "3"})
       .option("--check-strategy", c.check_strategy,
@@ -285,6 +289,7 @@ Status refuse_foreign_flags(const TrainChoices& c) {
       {"--log-dir", c.log_dir != none.log_dir, kOne},
       {"--trace", c.trace != none.trace, kOne},
       {"--check-replicas", c.check_replicas != none.check_replicas, kOne},
+      {"--stuck-after", c.stuck_after != none.stuck_after, kOne},
       {"--check", c.check != none.check, kOne},
       {"--check-strategy", c.check_strategy, kOne},
       {"--strategy", !(c.strategy == none.strategy), kOne},

@@ -35,6 +35,7 @@ struct TrainChoices {
   std::string log_dir, checkpoint_dir, trace, picture;
   std::int64_t checkpoint_every = 0;
   std::int64_t check_replicas = -1, check = 0;
+  std::int64_t stuck_after = -1;  // seconds; negative: not said
   StrategyChoice strategy;
   bool check_strategy = false, resume = false, reproducible = false, sync_batch_norm = false,
        log_device_placement = false, no_verdict = false;

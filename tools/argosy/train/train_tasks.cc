@@ -59,16 +59,9 @@ Result<std::unique_ptr<JobTasks>> join_training(const JobPlace& place, const Tra
   if (c.strategy.automatic || !c.strategy.file.empty()) {
     return refuse("a planned strategy", "--strategy", "--strategy dp, or dp,accumulate=2, or dp,zero=1");
   }
-  if (c.check > 0 || c.check_strategy) {
-    return refuse("comparing steps with one device's", c.check > 0 ? "--check" : "--check-strategy", "leave it out");
-  }
   std::vector<std::string> devices;
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> chosen, chosen_devices(c.request));
-  for (const DeviceSpec& d : chosen) {
-    devices.push_back(d.request_name());
-    if (d.kind != DeviceKind::kCuda) continue;
-    return refuse("real GPUs", "--devices", "--devices cpu, or one host with all the GPUs");
-  }
+  for (const DeviceSpec& d : chosen) devices.push_back(d.request_name());
   ARGOSY_ASSIGN_OR_RETURN(
       std::unique_ptr<JobTasks> job,
       join_job({.place = place,
@@ -83,6 +76,7 @@ Result<std::unique_ptr<JobTasks>> join_training(const JobPlace& place, const Tra
                             {"--seed", str_cat(c.seed)},
                             {"--strategy", c.strategy.to_string()},
                             {"--precision", c.precision}},
+                .stuck_after = std::chrono::seconds(c.stuck_after),
                 .note = [&console](std::string_view line) { console.note(line); }}));
   if (place.rank == 0) console.note(describe(place));
   return job;

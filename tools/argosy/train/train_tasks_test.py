@@ -87,8 +87,8 @@ class Jobs(unittest.TestCase):
             self.assertEqual(many["first_step"], 4)
             self.assertTrue(newest(f"{folder}/many") == newest(f"{folder}/one"))
 
-    def task(self, rank, size, port, *args):
-        env = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": str(rank),
+    def task(self, rank, size, port, *args, faults=""):
+        env = {**os.environ, "ARGOSY_FAULTS": faults, "RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": str(rank),
                "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
         process = subprocess.Popen([PROGRAM, "train", *args, "--emulate", "1"], env=env, text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
@@ -138,10 +138,37 @@ class Jobs(unittest.TestCase):
         first.kill()
         first.communicate()
 
+    def test_a_task_whose_device_hangs_is_named_by_all(self):
+        port = free_port()
+        flags = [*MLP, "--steps", "1000000", "--batch", "32", "--stuck-after", "4"]
+        processes = [self.task(rank, 3, port, *flags, faults="gpu:0:hang=3000" if rank == 1 else "") for rank in range(3)]
+        causes = []
+        for rank, process in enumerate(processes):
+            _, err = process.communicate(timeout=90)
+            self.assertEqual(process.returncode, 5, f"{rank}: {err[-2000:]}")
+            causes.append([line for line in err.splitlines() if "ARG-" in line][-1:])
+        self.assertEqual(causes[0], causes[1])
+        self.assertEqual(causes[0], causes[2])
+        self.assertIn("ARG-CLUSTER-125: task 1", causes[0][0])
+        self.assertIn("tasks 0, 2 wait for it", causes[0][0])
+
+    def test_steps_are_compared_with_one_devices(self):
+        for flags in ([], ["--strategy", "dp,zero=1"], ["--strategy", "dp,accumulate=2"]):
+            many = launch(2, 2, *MLP, "--steps", "4", "--batch", "32", "--dropout", "0.2", "--check", "3", *flags)
+            self.assertEqual(many["checked_steps"], 3, many["not_checked"])
+        launch(2, 1, "lenet", "--image-size", "16", "--no-verdict", "--steps", "3", "--batch", "32", "--check-strategy")
+
+    def test_models_with_loops_and_norms(self):
+        transformer = ["transformer", "--no-verdict", "--steps", "4", "--batch", "16"]
+        resnet = ["resnet", "--image-size", "16", "--no-verdict", "--steps", "3", "--batch", "32"]
+        for model in (transformer, [*resnet, "--sync-batch-norm"], [*resnet, "--sync-batch-norm", "--strategy", "dp,accumulate=2"]):
+            one, many = alone(4, *model), launch(2, 2, *model)
+            for a, b in zip(one["losses"], many["losses"], strict=True):
+                self.assertAlmostEqual(a, b, delta=1e-5 * max(1, abs(a)), msg=str(model))
+
     def test_what_several_tasks_cannot_do_is_refused(self):
-        for flags in (["--check", "2"], ["--strategy", "auto"]):
-            done = launch(2, 1, *MLP, "--steps", "2", *flags, code=3)
-            self.assertIn("ARG-CLUSTER-062", done.stderr)
+        done = launch(2, 1, *MLP, "--steps", "2", "--strategy", "auto", code=3)
+        self.assertIn("ARG-CLUSTER-062", done.stderr)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
 #include "argosy/tf/server/replication/once_per_step.h"
+#include "argosy/tf/server/replication/stream_places.h"
 
 namespace argosy::tf {
 
@@ -292,11 +293,9 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
     options.losses.push_back(step.graph.value(step.fetches[i]));
   }
   step.fetches.resize(values.fetches.size());
-  for (const DeviceSpec& spec : device_set->specs()) {
-    if (!spec.is_gpu()) continue;
-    options.devices.push_back(spec.name.to_string());
-    options.weights.push_back(spec.speed);
-  }
+  const ReplicaDevices devices = replica_devices(*device_set, how.tasks.get(), how.most_gpus);
+  options.devices = devices.names;
+  options.weights = devices.speeds;
   std::vector<Transposed> columns;
   std::vector<Shape> fed_shapes;
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -342,9 +341,13 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
     if (global.ok()) with_losses.push_back(*global);
   }
   ARGOSY_ASSIGN_OR_RETURN(const Value refresh, p.refresh_mirrors());
+  if (devices.spans_tasks()) {
+    ARGOSY_RETURN_IF_ERROR(tell_stream_places(p.graph(), device_set->device(0).spec().name.to_string()));
+  }
   // Copies are for the GPUs; what those cannot run is the CPU's, whatever the client asked for its own graph.
   made->session_ = std::make_unique<Session>(p.graph(), SessionOptions{.device_set = device_set,
                                                                        .share_op_state_with = &share_with,
+                                                                       .tasks = how.tasks,
                                                                        .allow_soft_placement = true,
                                                                        .optimize = how.optimize,
                                                                        .fetch_handles = true});

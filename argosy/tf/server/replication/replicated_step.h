@@ -1,5 +1,5 @@
-// ReplicatedStep: a client's training step, rewritten by data parallelism. Its batch is sharded over every GPU of the
-// session.
+// ReplicatedStep: a client's training step, rewritten by data parallelism. Its batch is sharded over the GPUs of the
+// session, those of other tasks among them (replica_devices.h).
 //
 // It uses the session's variables, which are the first device's, and a mirror of each on every other device. One run at
 // a time. Internal to the session server.
@@ -14,14 +14,17 @@
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tf/graph/imported_graph.h"
+#include "argosy/tf/server/replication/replica_devices.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
 
 struct ReplicationOptions {
-  bool optimize = true;          // runs the optimizing passes on the graph
-  bool sync_batch_norm = false;  // see DataParallelOptions
-  int check = 0;                 // so many runs of every step also run on one device and are compared
+  bool optimize = true;                          // runs the optimizing passes on the graph
+  bool sync_batch_norm = false;                  // see DataParallelOptions
+  int check = 0;                                 // so many runs of every step also run on one device and are compared
+  int most_gpus = 0;                             // over so many GPUs of the session; 0: all
+  std::shared_ptr<RemoteTasks> tasks = nullptr;  // the other tasks of the session's cluster; null: none
 };
 
 class ReplicatedStep {

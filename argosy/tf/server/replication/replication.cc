@@ -36,8 +36,15 @@ std::string key_of(std::span<const Tensor> feeds) {
 
 Replication::Replication(Session& session, ImportedGraph& graph, std::shared_ptr<DeviceSet> device_set,
                          ReplicationOptions how, ReplicaCounter& counter)
-    : session_(session), graph_(graph), device_set_(std::move(device_set)), how_(how), counter_(counter) {
-  enough_gpus_ = device_set_->num_gpus() > 1;
+    : session_(session), graph_(graph), device_set_(std::move(device_set)), how_(std::move(how)), counter_(counter) {
+  devices_ = replica_devices(*device_set_, how_.tasks.get(), how_.most_gpus);
+}
+
+std::string Replication::devices_why_not() const {
+  const std::size_t gpus = devices_.size();
+  if (gpus < 2) return str_cat("its session has ", gpus, gpus == 1 ? " GPU" : " GPUs");
+  // Variables, and streams of random numbers, are the master's.
+  return devices_.own == 0 ? "all GPUs of its session are of other tasks than the session's own" : "";
 }
 
 void Replication::refuse(const OneDeviceReason& why) {
@@ -57,9 +64,8 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
   }));
   if (!known->step.why.empty()) {
     known->why_not = reason_of(invalid_argument(known->step.why));
-  } else if (!known->loss.empty() && !enough_gpus_) {
-    const int gpus = device_set_->num_gpus();
-    known->why_not = {.why = str_cat("its session has ", gpus, gpus == 1 ? " GPU" : " GPUs"), .node = known->loss};
+  } else if (!known->loss.empty()) {
+    known->why_not = {.why = devices_why_not(), .node = known->loss};
   }
   if (!known->why_not.why.empty()) {
     refuse(known->why_not);

@@ -67,6 +67,8 @@ class Replication {
   StepReplicas::Variant make(const StepReplicas& step, std::span<const Tensor> feeds) ARGOSY_REQUIRES(mutex_);
   // Counts a reason, and logs it if it is new.
   void refuse(const OneDeviceReason& why);
+  // Why no step of this session can be replicated; "": some may.
+  std::string devices_why_not() const;
   Status run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
                    std::span<Tensor> fetches, const RunOptions& options);
   // False if the mirrors could not get their values; `no_mirrors` says why.
@@ -82,7 +84,7 @@ class Replication {
   const std::shared_ptr<DeviceSet> device_set_;
   const ReplicationOptions how_;
   ReplicaCounter& counter_;
-  bool enough_gpus_ = false;
+  ReplicaDevices devices_;
   std::atomic<std::int64_t> written_{0};  // number of writes to variables outside replicated steps
   Mutex mutex_;                           // guards what is known of steps
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;

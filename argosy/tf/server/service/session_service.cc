@@ -109,6 +109,7 @@ RpcReply SessionService::create_session(WireReader in, CallContext& context) {
   GraphRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(Method::kCreateSession, in, request));
   ARGOSY_ASSIGN_OR_RETURN(SessionConfig config, read_config(request.config, device_set().num_gpus()));
+  config.asked_to_isolate = config.isolate_state;
   config.isolate_state = config.isolate_state || options_.replicate;
   ARGOSY_ASSIGN_OR_RETURN(auto devices, session_device_set(options_.device_set, config));
   ARGOSY_ASSIGN_OR_RETURN(auto tasks, other_tasks(config, *devices, context));
@@ -125,6 +126,7 @@ RpcReply SessionService::create_session(WireReader in, CallContext& context) {
                                          .stuck = &stuck_,
                                          .stuck_after = options_.stuck_after,
                                          .replicas = options_.replicate ? &replicas_ : nullptr,
+                                         .most_gpus = options_.most_gpus,
                                          .sync_batch_norm = options_.sync_batch_norm,
                                          .check = options_.check},
                                         request.graph));

@@ -25,6 +25,7 @@ struct SessionServiceOptions {
   std::chrono::milliseconds stuck_after{10000};  // SessionOptions::stuck_after
   bool count_work = false;                       // see work(); costs about 50 ns an op
   bool replicate = false;        // training steps run on all GPUs of their session, a shard of the batch on each
+  int most_gpus = 0;             // over so many GPUs; 0: all
   bool sync_batch_norm = false;  // of replicated steps: by statistics of the global batch
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
 };

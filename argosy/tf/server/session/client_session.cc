@@ -38,8 +38,11 @@ std::unique_ptr<Session> make_session(const ClientSessionOptions& options, Impor
 std::unique_ptr<Replication> make_replication(const ClientSessionOptions& options, Session& session,
                                               ImportedGraph& graph) {
   if (options.replicas == nullptr) return nullptr;
-  const ReplicationOptions how{
-      .optimize = options.config.optimize, .sync_batch_norm = options.sync_batch_norm, .check = options.check};
+  const ReplicationOptions how{.optimize = options.config.optimize,
+                               .sync_batch_norm = options.sync_batch_norm,
+                               .check = options.check,
+                               .most_gpus = options.most_gpus,
+                               .tasks = options.tasks};
   return std::make_unique<Replication>(session, graph, options.device_set, how, *options.replicas);
 }
 
@@ -65,13 +68,28 @@ Result<std::shared_ptr<ClientSession>> ClientSession::create(Options options, st
   ARGOSY_RETURN_IF_ERROR(argosy::tf::check_devices(graph_def, all_devices(options), options.config.soft_placement));
   std::shared_ptr<ClientSession> session(new ClientSession(std::move(options)));
   ARGOSY_RETURN_IF_ERROR(Status(session->session_->status()));
+  ARGOSY_RETURN_IF_ERROR(session->check_replicas(graph_def));
   ARGOSY_RETURN_IF_ERROR(session->graph_.extend(graph_def));
   return session;
+}
+
+Status ClientSession::check_replicas(std::string_view graph_def) const {
+  if (options_.replicas == nullptr || options_.tasks == nullptr) return ok_status();
+  const ReplicaDevices gpus = replica_devices(*options_.device_set, options_.tasks.get(), options_.most_gpus);
+  if (options_.most_gpus > 0 && gpus.size() < static_cast<std::size_t>(options_.most_gpus)) {
+    return failed_precondition("--replicate ", options_.most_gpus, ": the session has ",
+                               gpus.size() == 0 ? "no GPU" : str_join(gpus.names))
+        .with_id("ARG-CLUSTER-120")
+        .with_hint("--replicate all, or more GPUs on the tasks of the cluster");
+  }
+  if (options_.config.asked_to_isolate) return ok_status();
+  return check_own_state(graph_def, options_.task);
 }
 
 Result<std::int64_t> ClientSession::extend(std::string_view graph_def, std::int64_t current) {
   const SessionLease::Use use(lease_);
   ARGOSY_RETURN_IF_ERROR(argosy::tf::check_devices(graph_def, all_devices(options_), options_.config.soft_placement));
+  ARGOSY_RETURN_IF_ERROR(check_replicas(graph_def));
   std::int64_t version = 0;
   ARGOSY_RETURN_IF_ERROR(session_->mutate_graph([&]() -> Status {
     {

@@ -68,6 +68,8 @@ class ClientSession {
   explicit ClientSession(Options options);
 
   Result<std::shared_ptr<ResolvedStep>> resolved(const StepRequest& request, CallContext& call);
+  // Where steps are replicated over tasks: are there the GPUs, and is the graph's state its own?
+  Status check_replicas(std::string_view graph_def) const;
   // ABORTED for a request that came before.
   Status new_request(std::int64_t id, std::string_view method);
 

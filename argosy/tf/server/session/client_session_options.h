@@ -29,6 +29,7 @@ struct ClientSessionOptions {
   StuckSteps* stuck = nullptr;                    // null: stuck steps are not listed
   std::chrono::milliseconds stuck_after{10000};   // SessionOptions::stuck_after
   ReplicaCounter* replicas = nullptr;             // not null: training steps are replicated over the session's GPUs
+  int most_gpus = 0;                              // of replicated steps: over so many GPUs; 0: all of the session's
   bool sync_batch_norm = false;                   // of replicated steps
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
 };

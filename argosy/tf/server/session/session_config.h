@@ -23,7 +23,8 @@ struct SessionConfig {
   bool soft_placement = false;
   bool log_placement = false;
   bool isolate_state = false;
-  bool optimize = true;  // optimizer_options.opt_level L0 switches it off
+  bool asked_to_isolate = false;  // by the client itself
+  bool optimize = true;           // optimizer_options.opt_level L0 switches it off
   bool partition_graphs = true;
   std::vector<std::string> device_filters = {};  // "/job:ps": the other tasks that the session uses; empty: all
   std::string cluster_def = {};                  // serialised: the session's cluster, instead of the server's; "": none

@@ -181,6 +181,7 @@ class SessionServer::Impl {
                                                                         .stuck_after = o.stuck_after,
                                                                         .count_work = o.count_work,
                                                                         .replicate = o.replicate,
+                                                                        .most_gpus = o.most_gpus,
                                                                         .sync_batch_norm = o.sync_batch_norm,
                                                                         .check = o.check});
     transport.error_text = [task](const Status& status) { return client_message(status, task); };
@@ -259,11 +260,6 @@ Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerO
     return invalid_argument("--sync-batch-norm is of replicated steps")
         .with_id(kUsage)
         .with_hint("--replicate --sync-batch-norm");
-  }
-  if (options.replicate && options.cluster) {
-    return invalid_argument("--replicate shards batches over the GPUs of one task, and --cluster has several")
-        .with_id(kUsage)
-        .with_hint("leave out --replicate");
   }
   if (options.check > 0 && !options.replicate) {
     return invalid_argument("--check is of replicated steps").with_id(kUsage).with_hint("--replicate --check");

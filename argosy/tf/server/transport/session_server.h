@@ -62,6 +62,7 @@ struct SessionServerOptions {
   // Runs training steps on all GPUs of their session, a shard of the batch on each, if that is possible. Sessions do
   // not share variables then: another session's write would not reach every GPU.
   bool replicate = false;
+  int most_gpus = 0;             // of replicated steps: over so many GPUs, those of the cluster's tasks too; 0: all
   bool sync_batch_norm = false;  // batch normalisation of replicated steps uses statistics of the global batch
 
   // The first `check` runs of every replicated step also run on one device from the same state. A run with another

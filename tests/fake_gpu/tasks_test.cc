@@ -1,0 +1,100 @@
+// Training over tasks whose devices are GPUs: gradients go to the host, over the network and back. The bits of one process
+// with as many GPUs, in the first steps and in those that are replayed.
+#include <gmock/gmock.h>
+
+#include "argosy/comm/net/net_test_support.h"
+#include "argosy/data/dataset.h"
+#include "argosy/train/loop/trainer.h"
+#include "argosy/train/models/models.h"
+#include "argosy/train/tasks/test_job.h"
+#include "tests/fake_gpu/support/fake_driver_kernels.h"
+
+namespace argosy {
+namespace {
+
+constexpr std::int64_t kSteps = 7;  // the last of them are replays
+
+Result<TrainReport> train(const ModelBuilder& model, const DeviceRequest& devices, std::string_view strategy,
+                          JobTasks* tasks, DType compute = DType::kInvalid) {
+  TrainerOptions options{.optimizer = momentum(0.1, 0.9),
+                         .devices = devices,
+                         .batch = 16,
+                         .steps = kSteps,
+                         .seed = 7,
+                         .check_replicas_every = 2,
+                         .verdict = false,
+                         .tasks = tasks};
+  options.compute = compute;
+  ARGOSY_ASSIGN_OR_RETURN(options.strategy, StrategySpec::parse(strategy));
+  ARGOSY_ASSIGN_OR_RETURN(const auto data,
+                          data::open_dataset("synthetic", {.image_size = 6, .channels = 1, .examples = 48}));
+  ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(model, std::move(options)));
+  return trainer->fit(*data, data.get());
+}
+
+std::string gpus(int first, int count) {
+  std::string text;
+  for (int g = first; g < first + count; ++g) text += str_cat(g == first ? "" : ",", "gpu:", g);
+  return text;
+}
+
+ModelBuilder mlp(double dropout = 0) {
+  return models::mlp({.image_size = 6, .channels = 1, .classes = 10, .dropout = dropout}, 12, 8);
+}
+
+struct Shape2 {
+  int tasks, devices;
+};
+
+void expect_one_process(const ModelBuilder& model, std::string_view strategy, const std::vector<Shape2>& shapes,
+                        DType compute = DType::kInvalid) {
+  for (const auto& [tasks, devices] : shapes) {
+    SCOPED_TRACE(str_cat(strategy, " on ", tasks, " tasks of ", devices));
+    cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(tasks * devices), cuda::fake::with_kernels());
+    const auto expected = train(model, machine.request(gpus(0, tasks * devices)), strategy, nullptr, compute);
+    ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+    run_job(tasks, [&, devices = devices](JobTasks& job) {
+      const auto found = train(model, machine.request(gpus(job.rank() * devices, devices)), strategy, &job, compute);
+      ASSERT_TRUE(found.ok()) << "task " << job.rank() << ": " << found.status().to_string();
+      EXPECT_EQ(found->losses, expected->losses) << "task " << job.rank();
+      EXPECT_EQ(found->evaluation, expected->evaluation) << "task " << job.rank();
+      EXPECT_EQ(found->devices.size(), expected->devices.size());
+    });
+  }
+}
+
+TEST(CudaTasks, GpusOfTasksHaveTheBitsOfOneProcess) {
+  if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
+  expect_one_process(mlp(), "dp", {{2, 1}, {2, 2}, {3, 1}});
+}
+
+TEST(CudaTasks, StrategiesAndDropout) {
+  if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
+  expect_one_process(mlp(0.3), "dp", {{2, 1}});
+  expect_one_process(mlp(), "dp,accumulate=2", {{2, 2}});
+  expect_one_process(mlp(), "dp,zero=1", {{2, 1}, {2, 2}});
+}
+
+TEST(CudaTasks, SixteenBitsAreRoundedOnce) {
+  if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
+  expect_one_process(mlp(), "dp", {{2, 1}, {2, 2}}, DType::kBfloat16);
+}
+
+// One task trains on a GPU and one on its CPU: the sums meet in the host's memory.
+TEST(CudaTasks, GpusAndCpusMix) {
+  if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
+  const auto expected = train(mlp(), {.devices = "cpu:0"}, "dp", nullptr);
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
+  run_job(2, [&](JobTasks& job) {
+    const DeviceRequest devices = job.rank() == 0 ? machine.request("gpu:0") : DeviceRequest{.devices = "cpu:0"};
+    const auto found = train(mlp(), devices, "dp", &job);
+    ASSERT_TRUE(found.ok()) << "task " << job.rank() << ": " << found.status().to_string();
+    for (std::size_t i = 0; i < found->losses.size(); ++i) {
+      EXPECT_NEAR(found->losses[i], expected->losses[i], 1e-4 * std::abs(expected->losses[i])) << i;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace argosy
