@@ -84,7 +84,7 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
     step.notes.push_back(
         str_cat("lower_functions: ", lowered, " callers became dataflow, ", step.graph.size(), " nodes"));
   }
-  ARGOSY_ASSIGN_OR_RETURN(const int groups, resolve_collective_groups(step));
+  ARGOSY_ASSIGN_OR_RETURN(const int groups, resolve_collective_groups(step, options.over_tasks));
   if (groups > 0) step.notes.push_back(str_cat("resolve_collective_groups: ", groups, " groups of collectives"));
   ARGOSY_ASSIGN_OR_RETURN(const int late, order_ref_reads(step));
   if (late > 0) step.notes.push_back(str_cat("order_ref_reads: ", late, " readers of variables come after updates"));

@@ -15,6 +15,7 @@ struct PrepareOptions {
   std::string without = {};  // passes left out: "fuse_elementwise,cse"
   // Does the device that a node asks for ("": none in particular) run asynchronously, as GPUs do? Null: none does.
   std::function<bool(const std::string& device)> is_async = nullptr;
+  bool over_tasks = false;  // collectives by keys may have members in other tasks' steps
 };
 
 // INVALID_ARGUMENT when `without` names no pass.

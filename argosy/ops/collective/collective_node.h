@@ -1,6 +1,8 @@
 // CollectiveNode: a node of a collective, as its kernel sees it: attributes in, a CollectiveCall out.
 #pragma once
 
+#include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,9 @@
 #include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
+
+class KeyedTasks;
+struct KeyedMember;
 
 class CollectiveNode {
  public:
@@ -31,6 +36,19 @@ class CollectiveNode {
   // Where the group has ranks on other tasks (task_net.h). collective_node_tasks_cpu.cc
   void start_over_tasks(KernelContext& c, GroupBackend* backend, const CollectiveCall& call,
                         Communicator::Done done) const;
+  // Where members are in other tasks' steps (keyed_tasks.h). collective_node_keyed_cpu.cc
+  struct Keyed {
+    explicit Keyed(const KernelInit& init);
+    bool by_key = false;                              // members tell keys; nothing else holds otherwise
+    bool has_value = false;                           // input 0
+    std::optional<std::array<std::int32_t, 3>> keys;  // size, group, instance; unset: inputs
+    std::vector<int> ring_offsets;                    // empty: as many rings as `most_rings` allows
+    int most_rings = -1;
+    bool mean = false;
+  };
+  void start_keyed(KernelContext& c, const std::shared_ptr<KeyedTasks>& tasks, GroupBackend* backend,
+                   Communicator::Done done) const;
+  Status fill_keyed(KernelContext& c, KeyedMember& to, Tensor& values, Tensor& result) const;
   // What one run brings, until it is over. The call's spans are of these.
   struct Tensors {
     std::vector<Tensor> values;   // inputs; of a broadcast, in place: the root's input or the other ranks' output
@@ -63,6 +81,7 @@ class CollectiveNode {
   std::vector<std::int64_t> net_;      // kNetAttr; empty: all ranks are this process's
   int dim_ = 0;                        // of an all-to-all: the axis along which they do
   bool divides_ = false;
+  const Keyed keyed_;
   std::optional<PartialShape> shape_;  // of what a receiver gets, where an attribute says so
 };
 

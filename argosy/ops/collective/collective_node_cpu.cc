@@ -1,9 +1,10 @@
-#include "argosy/base/threads/timers.h"
 #include "argosy/comm/combine.h"
 #include "argosy/comm/inproc_group.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/op/state/resource_manager.h"
 #include "argosy/ops/collective/collective_node.h"
+#include "argosy/ops/collective/group_timers.h"
+#include "argosy/ops/collective/keyed_tasks.h"
 #include "argosy/ops/collective/named_groups.h"
 #include "argosy/ops/collective/net_attr.h"
 
@@ -18,13 +19,6 @@ std::int64_t asked_size(const KernelInit& init) {
   }
   return 0;
 }
-
-// Of all groups of a set of devices. A reset of containers may drop it while steps run: their groups hold it.
-class GroupTimers final : public Resource {
- public:
-  std::string describe() const override { return "timers of collectives"; }
-  Timers timers;
-};
 
 // The communicators of one group: a resource of the step, by the group's name.
 class GroupOfStep final : public Resource {
@@ -48,9 +42,7 @@ Result<std::shared_ptr<GroupOfStep>> group_of_step(KernelContext& c, const std::
     return invalid_argument("the group '", name, "' has ", size, " ranks; at most ", kMostRanks, " meet")
         .with_id("ARG-COMM-005");
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto timers, c.resources().find_or_make<GroupTimers>("_collective", "timers", [] {
-    return std::make_shared<GroupTimers>();
-  }));
+  ARGOSY_ASSIGN_OR_RETURN(const auto timers, GroupTimers::of(c.resources()));
   StepContext& step = *c.step();
   // Without a time-out of their own ranks wait as long as the step lasts.
   const InprocOptions options{.timeout = {}, .cancellation = &step.cancellation(), .timers = &timers->timers};
@@ -84,7 +76,8 @@ CollectiveNode::CollectiveNode(const KernelInit& init)
       rank_(static_cast<int>(init.attrs.get_or<std::int64_t>("rank", 0))),
       size_(static_cast<int>(init.attrs.get_or<std::int64_t>("size", 1))),
       grouped_(!group_.empty() || asked_size(init) == 1),
-      shards_({rank_}) {
+      shards_({rank_}),
+      keyed_(init) {
   call_ = {.kind = Collective::kAllReduceShards,
            .root = static_cast<int>(init.attrs.get_or<std::int64_t>("root", 0)),
            .total = size_,
@@ -140,6 +133,10 @@ CollectiveNode::CollectiveNode(const KernelInit& init)
 }
 
 void CollectiveNode::start(KernelContext& c, GroupBackend* backend, Communicator::Done done) const {
+  if (!grouped_ && keyed_.by_key && c.step() != nullptr && c.device() != nullptr) {
+    if (const auto tasks = keyed_tasks(c.resources()); tasks.ok())
+      return start_keyed(c, *tasks, backend, std::move(done));
+  }
   if (!grouped_ || (size_ != 1 && c.step() == nullptr)) {
     return done(failed_precondition(op_, ": ranks meet within a step"));
   }

@@ -7,6 +7,7 @@
 #include "argosy/passes/partition/gather_groups.h"
 #include "argosy/passes/partition/loop_edges.h"
 #include "argosy/passes/partition/loop_entries.h"
+#include "argosy/passes/place/resolve_collective_groups.h"
 
 namespace argosy {
 
@@ -16,7 +17,7 @@ Status check_collectives(const PlacedStep& placed) {
   std::map<std::string, NodeId> first;
   for (std::int32_t i = 0; i < placed.graph().size(); ++i) {
     const Node& n = placed.graph().node(NodeId{i});
-    if (!n.op->collective) continue;
+    if (!n.op->collective || meets_by_key(n)) continue;
     const NodeId other = first.try_emplace(n.attrs.get_or<std::string>("group", ""), NodeId{i}).first->second;
     if (placed.task(other) == placed.task(NodeId{i})) continue;
     return unimplemented("the collective '", n.name, "' (", n.op->name, ") is on ",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "argosy/device/name.h"
@@ -41,9 +42,15 @@ bool before(const Found& a, const Found& b) {
   return key(a) < key(b);
 }
 
+// Its members know each other by numbers, which those of other steps can tell as well.
+bool has_keys(const OpDef& op) {
+  if (op.attr("group_key") != nullptr) return true;
+  return std::ranges::any_of(op.input_args, [](const ArgDef& input) { return input.name == "group_key"; });
+}
+
 class Joiner {
  public:
-  explicit Joiner(Graph& graph) : graph_(graph) {}
+  Joiner(Graph& graph, bool over_tasks) : graph_(graph), over_tasks_(over_tasks) {}
 
   Result<int> run() {
     std::map<std::string, std::vector<Found>> groups;
@@ -52,12 +59,15 @@ class Joiner {
       if (n.op->group == nullptr) continue;
       Result<Found> found = find({i});
       if (!found.ok()) {
+        // The kernel reads keys that are computed.
+        if (over_tasks_ && found.status().id() == "ARG-GROUP-001") continue;
         return std::move(found).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
       }
       groups[found->member.group].push_back(*std::move(found));
     }
     int joined = 0;
     for (auto& [group, members] : groups) {
+      if (over_tasks_ && meet_others(members)) continue;
       ARGOSY_RETURN_IF_ERROR(check(group, members));
       std::sort(members.begin(), members.end(), before);
       ARGOSY_ASSIGN_OR_RETURN(const std::size_t rounds, rounds_of(group, members));
@@ -118,6 +128,16 @@ class Joiner {
     return ok_status();
   }
 
+  // Members on several tasks, or with others in other steps.
+  bool meet_others(const std::vector<Found>& members) const {
+    const DeviceName& first = members[0].device;
+    const bool one_task = std::all_of(members.begin(), members.end(), [&](const Found& f) {
+      return f.device.job == first.job && f.device.replica == first.replica && f.device.task == first.task;
+    });
+    return has_keys(*graph_.node(members[0].id).op) &&
+           (!one_task || members.size() < static_cast<std::size_t>(members[0].member.size));
+  }
+
   // How often the group meets.
   Result<std::size_t> rounds_of(const std::string& group, const std::vector<Found>& members) const {
     const auto size = static_cast<std::size_t>(members[0].member.size);
@@ -170,13 +190,38 @@ class Joiner {
   }
 
   Graph& graph_;
+  const bool over_tasks_;
 };
 
 }  // namespace
 
-Result<int> resolve_collective_groups(StepGraph& step) {
+Result<int> resolve_collective_groups(StepGraph& step, bool over_tasks) {
   if (!has_op(step.graph, [](const OpDef& op) { return op.group != nullptr; })) return 0;
-  return Joiner(step.graph).run();
+  return Joiner(step.graph, over_tasks).run();
+}
+
+bool meets_by_key(const Node& node) {
+  return node.op->group != nullptr && node.attrs.find("group") == nullptr && has_keys(*node.op);
+}
+
+std::optional<std::int64_t> collective_graph_key(const Graph& graph) {
+  bool meets = false;
+  std::set<std::int32_t> instances;
+  for (const Node& n : graph.nodes()) {
+    if (n.op->group == nullptr) continue;
+    meets = meets || meets_by_key(n);
+    // TensorFlow does not look at keys that are inputs.
+    if (const auto* key = n.attrs.find_as<std::int64_t>("instance_key")) {
+      instances.insert(static_cast<std::int32_t>(*key));
+    }
+  }
+  if (!meets) return std::nullopt;
+  std::uint64_t hash = 0x8774aa605c729c72;
+  for (const std::int32_t instance : instances) {
+    const auto key = static_cast<std::uint64_t>(std::int64_t{instance});
+    hash = key ^ (hash + 0x9e3779b97f4a7800 + (key << 10) + (key >> 4));
+  }
+  return static_cast<std::int64_t>(hash);
 }
 
 }  // namespace argosy

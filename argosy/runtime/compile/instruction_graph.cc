@@ -7,6 +7,7 @@
 #include "argosy/graph/signature.h"
 #include "argosy/op/kernel/device_inputs.h"
 #include "argosy/ops/send_recv/send_recv.h"
+#include "argosy/passes/place/resolve_collective_groups.h"
 #include "argosy/runtime/compile/instruction_table.h"
 #include "argosy/runtime/compile/node_kernels.h"
 
@@ -139,7 +140,8 @@ class InstructionBuilder {
     ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, kernels_.make(id));
     Instruction instruction = instruction_of(graph_, n, *kernel, device(id));
     instruction.node = static_cast<std::int32_t>(step_.info.nodes.size());
-    if (n.op->flow != Flow::kNone || (n.op->async && !n.op->collective)) instructions_.unusual = true;
+    const bool blocks = n.op->async && (!n.op->collective || meets_by_key(n));
+    if (n.op->flow != Flow::kNone || blocks) instructions_.unusual = true;
     step_.info.nodes.push_back({.name = n.name, .op = n.op->name});
     const std::int32_t index = table_.new_instruction(instruction, &n);
     instruction_of_[id.index] = index;

@@ -5,6 +5,7 @@
 
 #include "argosy/ops/collective/net_attr.h"
 #include "argosy/ops/send_recv/send_recv.h"
+#include "argosy/passes/place/resolve_collective_groups.h"
 #include "argosy/runtime/compile/schedule.h"
 #include "argosy/runtime/compile/turn_marks.h"
 
@@ -160,7 +161,7 @@ bool StaticSchedule::releases_others(std::int32_t instruction, const std::vector
   const OpDef* op = instructions_.ops[instruction];
   if (op == nullptr) return false;
   if (step_.instructions[instruction].sends) return true;
-  if (op->async) return !op->collective;
+  if (op->async) return !op->collective || meets_by_key(*instructions_.nodes[instruction]);
   if (!op->stateful) return false;
   const Instruction& it = step_.instructions[instruction];
   for (int k = 0; k < it.num_inputs; ++k) {
@@ -182,7 +183,8 @@ std::string StaticSchedule::check_blocking() {
   };
   std::vector<std::int32_t> blocking;
   for (std::int32_t i = 0; i < instructions; ++i) {
-    if (step_.instructions[i].async && !instructions_.ops[i]->collective) blocking.push_back(i);
+    if (!step_.instructions[i].async) continue;
+    if (!instructions_.ops[i]->collective || meets_by_key(*instructions_.nodes[i])) blocking.push_back(i);
   }
   if (blocking.empty()) return {};
   const bool receives =

@@ -5,7 +5,8 @@
 // under way at a time, which every loop allows. There is an order unless a loop spans devices or has asynchronous
 // instructions inside, or a value that leaves a loop is needed to enter it.
 //
-// *Blocking instructions* (OpDef::async, no collectives: dequeue, enqueue, IteratorGetNext) are started in order. The
+// *Blocking instructions* (OpDef::async: dequeue, enqueue, IteratorGetNext; of collectives those that meet other tasks'
+// steps) are started in order. The
 // first instruction that needs one waits for it, and holds up all later instructions of its device. Let b be a blocking
 // instruction. Let e be an instruction that may release a blocking instruction of this or another step. Such are
 // asynchronous ones, stateful ones that take a resource that is no variable, and those that send a value to another

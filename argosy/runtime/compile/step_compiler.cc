@@ -9,6 +9,7 @@
 #include "argosy/graph/signature.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"
+#include "argosy/passes/place/resolve_collective_groups.h"
 #include "argosy/runtime/compile/compile.h"
 #include "argosy/runtime/compile/homes.h"
 #include "argosy/runtime/tasks/partitioned_step.h"
@@ -36,10 +37,10 @@ Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, b
   // Passes fold and fuse by it; what they make is checked again.
   ARGOSY_RETURN_IF_ERROR(check_signatures(step.graph));
   ARGOSY_ASSIGN_OR_RETURN(
-      step,
-      prepare_step(std::move(step), {.optimize = options_.optimize,
-                                     .without = without_passes(),
-                                     .is_async = [this](const std::string& device) { return is_async(device); }}));
+      step, prepare_step(std::move(step), {.optimize = options_.optimize,
+                                           .without = without_passes(),
+                                           .is_async = [this](const std::string& device) { return is_async(device); },
+                                           .over_tasks = options_.tasks != nullptr && options_.tasks->meets_by_key()}));
   ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, place_options()));
   for (const std::string& missing : placement.missing_devices) {
     if (told_missing_.insert(missing).second) ARGOSY_LOG(kWarning, missing);
@@ -47,6 +48,7 @@ Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, b
   const int own = device_set_->size();
   const bool alone = std::all_of(placement.device.begin(), placement.device.end(), [&](int d) { return d < own; });
   CompiledStep compiled;
+  const std::optional<std::int64_t> key = collective_graph_key(step.graph);
   if (alone) {
     ARGOSY_ASSIGN_OR_RETURN(
         compiled.step, compile_step(std::move(step), std::move(placement), device_set_, kernels(), must_fit, own_));
@@ -54,6 +56,7 @@ Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, b
     remember_homes(step.graph, placement);
     ARGOSY_ASSIGN_OR_RETURN(compiled, make_parts(std::move(step), placement, must_fit));
   }
+  compiled.collective_key = key;
   if (options_.log_device_placement) std::fputs(compiled.step->info.report().summary().c_str(), stderr);
   return compiled;
 }

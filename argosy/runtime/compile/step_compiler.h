@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ namespace argosy {
 struct CompiledStep {
   std::shared_ptr<const Step> step;     // of several tasks: this one's part
   std::unique_ptr<RemoteParts> remote;  // the others'; null: there are none
+  // Its collectives meet those of other tasks' steps, which have this key, too (resolve_collective_groups.h).
+  std::optional<std::int64_t> collective_key = {};
 };
 
 // Not thread-safe, and the graph must not change during a call.

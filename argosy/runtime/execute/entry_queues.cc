@@ -89,9 +89,9 @@ bool EntryQueues::take_next(int d, RunningEntry& running) {
   ++executing_;
   const Instruction& instruction = step_.instructions[running.entry.instruction];
   const bool dead = running.entry.dead;
-  const bool transfers = instruction.sends || instruction.receives;
+  const bool meets = instruction.sends || instruction.receives || instruction.async;  // other tasks, or other steps
   running.runs = error_.ok() && (!dead || instruction.sends);
-  if (transfers) running.place = PropagatorState::place_of(running.entry);
+  if (meets) running.place = PropagatorState::place_of(running.entry);
   try {
     if (running.runs && dead) running.inputs.assign(static_cast<std::size_t>(instruction.num_inputs), Tensor());
     if (running.runs && !dead) flow_.take_inputs(running.entry, running.inputs);

@@ -114,9 +114,9 @@ KernelContext::Fields EntryRunner::fields_of(RunningEntry& running, Device& devi
           .step = step_context(running, instruction)};
 }
 
-// Of what sends or receives in a loop: it says where the loop is.
+// Of what sends, receives or waits in a loop: it says where the loop is.
 StepContext* EntryRunner::step_context(RunningEntry& running, const Instruction& instruction) {
-  if (running.place.frame == 0 || !(instruction.sends || instruction.receives)) return &context_;
+  if (running.place.frame == 0 || !(instruction.sends || instruction.receives || instruction.async)) return &context_;
   running.step = std::make_unique<ContextInLoop>(context_, running.place);
   return running.step.get();
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,13 +19,20 @@ namespace argosy {
 class ExecutableStep {
  public:
   // `reserved`: what the step takes of the host's budget. `remote`: the parts of other tasks; null: there are none.
+  // `collective_key`: see there.
   explicit ExecutableStep(std::shared_ptr<const Step> step, HostBudget::Reservation reserved = {},
-                          std::unique_ptr<RemoteParts> remote = nullptr)
-      : step_(std::move(step)), reserved_(std::move(reserved)), remote_(std::move(remote)) {}
+                          std::unique_ptr<RemoteParts> remote = nullptr,
+                          std::optional<std::int64_t> collective_key = {})
+      : step_(std::move(step)),
+        reserved_(std::move(reserved)),
+        remote_(std::move(remote)),
+        collective_key_(collective_key) {}
   ~ExecutableStep() { delete spare_.load(std::memory_order_acquire); }
   ExecutableStep(const ExecutableStep&) = delete;
   ExecutableStep& operator=(const ExecutableStep&) = delete;
   const Step& step() const { return *step_; }
+  // Its collectives meet those of other tasks' steps of this key: its runs share their numbers. Unset: none do.
+  std::optional<std::int64_t> collective_key() const { return collective_key_; }
 
   // Runs the step once, on the executor that it needs: see argosy/runtime/execute/executor.h. RESOURCE_EXHAUSTED when a
   // device has no room for its arena.
@@ -38,6 +46,7 @@ class ExecutableStep {
   const std::shared_ptr<const Step> step_;
   const HostBudget::Reservation reserved_;
   const std::unique_ptr<RemoteParts> remote_;
+  const std::optional<std::int64_t> collective_key_;
   // One idle state, owned, which is taken and put back without a lock; the others are in idle_.
   std::atomic<RunState*> spare_{nullptr};
   Mutex mutex_;

@@ -22,6 +22,8 @@ class RunContext final : public StepContext {
       : step_id_(step_id), stats_(stats), fetch_handles_(fetch_handles) {}
 
   std::int64_t step_id() const override { return step_id_; }
+  // Of a step whose collectives meet those of other tasks' steps. Before it runs.
+  void set_step_id(std::int64_t step_id) { step_id_ = step_id; }
   Cancellation& cancellation() override { return cancellation_; }
   ResourceManager& step_resources() override { return resources_; }
 
@@ -59,7 +61,7 @@ class RunContext final : public StepContext {
   }
 
  private:
-  const std::int64_t step_id_;
+  std::int64_t step_id_;
   StepStats* const stats_;
   const bool fetch_handles_;
   bool keeps_thread_budget_ = false, deterministic_ = false;

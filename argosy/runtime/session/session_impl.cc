@@ -7,6 +7,8 @@
 #include "argosy/base/log.h"
 #include "argosy/base/system/random_source.h"
 #include "argosy/base/threads/interrupt.h"
+#include "argosy/op/kernel/derived_status.h"
+#include "argosy/runtime/tasks/remote_task.h"
 
 namespace argosy {
 
@@ -78,10 +80,22 @@ Status Session::Impl::run(ExecutableStep* known, StepSource& source, std::span<c
       known = found.get();
       check_interrupted();
     }
-    return known->run(feeds, fetches, context);
+    if (!known->collective_key() || options_.tasks == nullptr) return known->run(feeds, fetches, context);
+    return run_keyed(*known, feeds, fetches, context);
   });
   if (trace_ != nullptr) trace_->add(*stats, context.step_id());
   return status;
+}
+
+// Its number is that of the other tasks' steps. An error is told as the first of them told it.
+Status Session::Impl::run_keyed(ExecutableStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+                                RunContext& context) {
+  const std::int64_t key = *step.collective_key();
+  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t step_id, options_.tasks->begin_keyed(key, context.cancellation()));
+  context.set_step_id(step_id);
+  const Status status = guarded([&] { return step.run(feeds, fetches, context); });
+  options_.tasks->end_keyed(key, step_id, status);
+  return without_derived_mark(status);
 }
 
 Result<std::shared_ptr<const Step>> Session::Impl::inspect(const std::vector<std::pair<Value, Shape>>& feeds,

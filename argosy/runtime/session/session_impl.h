@@ -55,6 +55,7 @@ class Session::Impl {
   void wait();
 
  private:
+  Status run_keyed(ExecutableStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context);
   DeviceRequest requested() const;
   Status open_trace();
 

@@ -85,7 +85,8 @@ Result<std::shared_ptr<ExecutableStep>> StepCache::find_or_compile(const StepSig
   const std::int64_t nodes = graph != nullptr ? graph->graph.size() : 0;
   ARGOSY_ASSIGN_OR_RETURN(auto reserved, host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
                                                                str_cat("a compiled step of ", nodes, " nodes")));
-  step = std::make_shared<ExecutableStep>(std::move(fresh.step), std::move(reserved), std::move(fresh.remote));
+  step = std::make_shared<ExecutableStep>(std::move(fresh.step), std::move(reserved), std::move(fresh.remote),
+                                          fresh.collective_key);
   MutexLock steps(mutex_);
   if (closed_) return session_closed();
   wanted.feed_shapes.clear();  // they are no part of the outer key

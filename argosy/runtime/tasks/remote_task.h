@@ -87,6 +87,20 @@ class RemoteTasks {
   virtual std::shared_ptr<TaskRendezvous> rendezvous(std::int64_t step_id) = 0;
   // The step has ended on every task.
   virtual void forget(std::int64_t step_id) = 0;
+
+  // Collectives by keys may have members in other tasks' steps. Those steps have one number, by their key
+  // (resolve_collective_groups.h), and a task runs one step of a key at a time.
+  virtual bool meets_by_key() const { return false; }
+  // The number of the next step of that key, once the step before it has ended here. Ends with the reason of
+  // `cancellation`.
+  virtual Result<std::int64_t> begin_keyed(std::int64_t key, Cancellation& cancellation) {
+    (void)key, (void)cancellation;
+    return unimplemented("collectives do not meet those of other tasks' steps here");
+  }
+  // That step has ended, well or with an error.
+  virtual void end_keyed(std::int64_t key, std::int64_t step_id, const Status& status) {
+    (void)key, (void)step_id, (void)status;
+  }
 };
 
 }  // namespace argosy

@@ -32,7 +32,7 @@ Result<std::shared_ptr<ExecutableStep>> compile_graph(StepGraph graph, const Tas
                                                       const std::shared_ptr<ResourceManager>& op_state) {
   if (options.prepare) {
     run_all_sends(graph);
-    ARGOSY_ASSIGN_OR_RETURN(graph, prepare_step(std::move(graph), {}));
+    ARGOSY_ASSIGN_OR_RETURN(graph, prepare_step(std::move(graph), {.over_tasks = true}));
   }
   const KernelRegistry& kernels = device_set->kernels();
   const auto has_kernel = [&](const OpDef& op, const DeviceSpec& spec) {

@@ -23,6 +23,7 @@ struct ClusterTasksOptions {
   std::string session;                      // its handle
   std::vector<std::string> device_filters;  // "/job:ps": other tasks than these are not used; empty: all are
   bool isolate_state = false;
+  std::string collective_leader;              // "": the task's own choice
   std::string cluster_def;                    // a serialised ClusterDef instead of the server's cluster; "": none
   std::chrono::milliseconds timeout{60'000};  // until every task has answered
   std::uint64_t master_incarnation = 0;
@@ -43,6 +44,13 @@ class ClusterTasks final : public RemoteTasks {
   RemoteTask* task(const DeviceName& device) override;
   std::shared_ptr<TaskRendezvous> rendezvous(std::int64_t step_id) override;
   void forget(std::int64_t step_id) override { worker_.forget(step_id); }
+  bool meets_by_key() const override { return true; }
+  Result<std::int64_t> begin_keyed(std::int64_t key, Cancellation& cancellation) override {
+    return worker_.collectives().begin_step(key, cancellation);
+  }
+  void end_keyed(std::int64_t key, std::int64_t step_id, const Status& status) override {
+    worker_.collectives().end_step(key, step_id, status);
+  }
 
   // Some of the tasks is TensorFlow's: steps have no ops but its own.
   bool has_foreign_task() const;

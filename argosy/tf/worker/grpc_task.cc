@@ -118,6 +118,11 @@ void GrpcTask::register_graph(const StepGraph& graph, const TaskGraphOptions&, R
   request.bytes_field(2, def.SerializeAsString());
   request.bytes_field(4, passes.SerializeAsString());
   request.varint_field(6, options_.session_called ? 1 : 0);
+  if (!options_.collective_leader.empty()) {
+    tensorflow::ConfigProto config;
+    config.mutable_experimental()->set_collective_group_leader(options_.collective_leader);
+    request.bytes_field(8, config.SerializeAsString());
+  }
   options_.channel->send(
       path("RegisterGraph"), request.take(), kRegister,
       [runs = runs_, keys, done = std::move(done),

@@ -34,8 +34,9 @@ class GrpcTask final : public RemoteTask {
   struct Options {
     std::shared_ptr<PeerChannel> channel;
     std::string session;
-    bool session_called = false;  // the task has a session of that handle
-    bool ours = false;            // not TensorFlow's
+    bool session_called = false;    // the task has a session of that handle
+    bool ours = false;              // not TensorFlow's
+    std::string collective_leader;  // of its graphs' collectives by keys
     std::function<std::uint64_t(const std::string& device)> incarnation;
   };
   explicit GrpcTask(Options options) : options_(std::move(options)), runs_(std::make_shared<Runs>()) {}

@@ -4,11 +4,11 @@
 #include <future>
 
 #include "argosy/base/guard.h"
-#include "argosy/base/system/random_source.h"
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/op/kernel/derived_status.h"
 #include "argosy/runtime/machine/device_set_view.h"
+#include "argosy/tf/worker/collective/collective_methods.h"
 #include "argosy/tf/worker/device_attributes.h"
 #include "argosy/tf/worker/partition_graph.h"
 #include "argosy/tf/worker/recv_tensor.h"
@@ -59,6 +59,8 @@ Status scan(WireReader in, RegisterGraphRequest& to) {
       to.graph = in.text(f, to.scratch);
     } else if (f.is_bytes() && f.number == 4) {
       to.options = in.text(f, to.scratch);
+    } else if (f.is_bytes() && f.number == 8) {
+      to.config = in.text(f, to.scratch);
     } else {
       if (f.is_varint() && f.number == 6) to.session_called = f.value != 0;
       in.skip(f);
@@ -90,12 +92,16 @@ WorkerService::WorkerService(WorkerServiceOptions options)
       steps_(options_.peers->own().to_string(),
              [this](std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done) {
                receives_.receive(step_id, key, std::move(done));
-             }) {}
+             }),
+      collectives_(std::make_shared<TaskCollectives>(options_.peers)) {
+  meet_by_key(*options_.device_set);
+}
 
 WorkerService::~WorkerService() { stop(); }
 
 void WorkerService::stop() {
   steps_.abort_all(derived_status(unavailable("the server of ", options_.peers->own(), " stops")));
+  collectives_->stop();
   receives_.end_all();
   sessions_.remove_all();
   std::map<std::string, std::shared_ptr<WorkerSession>> shared;
@@ -110,6 +116,14 @@ void WorkerService::stop() {
 void WorkerService::forget(std::int64_t step_id) {
   steps_.forget(step_id);
   receives_.end(step_id);
+  collectives_->forget(step_id);
+}
+
+void WorkerService::meet_by_key(DeviceSet& devices) {
+  for (int d = 0; d < devices.size(); ++d) {
+    const Status shared = set_keyed_tasks(devices.resources(d), collectives_);
+    ARGOSY_CHECK(shared.ok());  // the name is the only one of its container
+  }
 }
 
 std::vector<RpcMethod> WorkerService::methods() {
@@ -141,15 +155,14 @@ std::vector<RpcMethod> WorkerService::methods() {
   add("CleanupGraph", &WorkerService::cleanup_graph);
   add("CleanupAll", &WorkerService::cleanup_all);
   add_call("RecvTensor", &WorkerService::recv_tensor, kWaitingReceives);
-  add("GetStepSequence", &WorkerService::step_sequence);
   add_reply("MarkRecvFinished", std::vector<WirePiece>());
   add_reply("Logging", std::vector<WirePiece>());  // no calls were logged
   add_reply("Tracing", unimplemented("Tracing").with_id("ARG-CLUSTER-013"));
-  for (const char* const collective : {"RecvBuf", "CompleteGroup", "CompleteInstance"}) {
-    add_reply(collective,
-              unimplemented(collective, ": collectives between TensorFlow's tasks and this one are not there")
-                  .with_id("ARG-CLUSTER-013")
-                  .with_hint("parameter servers"));
+  const auto check = [this](const std::string& device, std::uint64_t incarnation) {
+    return check_device("RecvBuf", device, incarnation);
+  };
+  for (RpcMethod& method : collective_methods(collectives_, options_.peers->own().to_string(), check)) {
+    methods.push_back(std::move(method));
   }
   return methods;
 }
@@ -176,6 +189,7 @@ RpcReply WorkerService::create_session(WireReader in) {
     DeviceSetView view{.own_resources = true};
     for (int d = 0; d < devices->size(); ++d) view.parts.push_back({.device = d});
     ARGOSY_ASSIGN_OR_RETURN(devices, view_device_set(options_.device_set, view));
+    meet_by_key(*devices);
   }
   ARGOSY_RETURN_IF_ERROR(sessions_.add(request.session_handle(), {request.master_task(), request.master_incarnation()},
                                        std::make_shared<WorkerSession>(devices, peers, steps_)));
@@ -203,6 +217,11 @@ RpcReply WorkerService::register_graph(WireReader in, CallContext& context) {
   RegisterGraphRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(in, request));
   ARGOSY_ASSIGN_OR_RETURN(const auto session, session_of(request.session, request.session_called));
+  if (tensorflow::ConfigProto config;
+      config.ParseFromArray(request.config.data(), static_cast<int>(request.config.size())) &&
+      !config.experimental().collective_group_leader().empty()) {
+    ARGOSY_RETURN_IF_ERROR(collectives_->set_leader(config.experimental().collective_group_leader()));
+  }
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph));
   tensorflow::RegisterGraphResponse response;
   ARGOSY_ASSIGN_OR_RETURN(
@@ -250,6 +269,7 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
   const std::int64_t id = request.step_id;
   ARGOSY_ASSIGN_OR_RETURN(const auto session, session_of(request.session, request.session_called));
   receives_.begin(id, session->peers());
+  collectives_->begin(id);
   const std::shared_ptr<TaskRendezvous> step = steps_.find(id);
   for (const RunGraphRequest::Send& send : request.sends) {
     ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(send.key));
@@ -293,6 +313,7 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
     if (!ended.ok() && (status.ok() || is_derived(status))) status = ended;
   }
   context.cancellation().remove(token);
+  if (!status.ok()) collectives_->abort(id, status);
   ARGOSY_RETURN_IF_ERROR(std::move(status));
   if (traced) {
     tensorflow::RunMetadata metadata;
@@ -323,17 +344,21 @@ RpcReply WorkerService::cleanup_all(WireReader in) {
   return std::vector<WirePiece>();
 }
 
-// A session may see the devices under other numbers: the incarnation tells which one is meant.
 Status WorkerService::check_sender(const RendezvousKey& key) const {
+  return check_device("RecvTensor", key.send_device, key.send_incarnation);
+}
+
+// A session may see the devices under other numbers: the incarnation tells which one is meant.
+Status WorkerService::check_device(std::string_view method, const std::string& device, std::uint64_t asked) const {
   std::uint64_t incarnation = 0;
   for (const DeviceSpec& spec : options_.device_set->specs()) {
-    if (spec.incarnation == key.send_incarnation) return ok_status();
-    if (spec.name.to_string() == key.send_device) incarnation = spec.incarnation;
+    if (spec.incarnation == asked) return ok_status();
+    if (spec.name.to_string() == device) incarnation = spec.incarnation;
   }
   if (incarnation == 0) {
-    return invalid_argument(options_.peers->own(), " has no device ", key.send_device).with_id("ARG-CLUSTER-010");
+    return invalid_argument(options_.peers->own(), " has no device ", device).with_id("ARG-CLUSTER-010");
   }
-  return aborted("RecvTensor expects a different device incarnation: ", key.send_incarnation, " vs. ", incarnation,
+  return aborted(method, " expects a different device incarnation: ", asked, " vs. ", incarnation,
                  ". Your worker job (\"", options_.peers->own(),
                  "\") was probably restarted. Check your worker job for the reason why it was restarted.")
       .with_id("ARG-CLUSTER-014");
@@ -360,21 +385,6 @@ RpcReply WorkerService::recv_tensor(WireReader in, CallContext& context) {
     call->answer(guarded([&] { return write_recv_response(*value); }));
   });
   return std::vector<WirePiece>();
-}
-
-RpcReply WorkerService::step_sequence(WireReader in) {
-  using Request = tensorflow::GetStepSequenceRequest;
-  ARGOSY_ASSIGN_OR_RETURN(const Request request, parsed<Request>("GetStepSequence", in));
-  tensorflow::GetStepSequenceResponse response;
-  MutexLock lock(mutex_);
-  for (const std::int64_t key : request.graph_key()) {
-    const auto [at, fresh] = sequences_.try_emplace(key, 0);
-    if (fresh) at->second = static_cast<std::int64_t>(system_random_source().next() >> 8);
-    tensorflow::StepSequence& sequence = *response.add_step_sequence();
-    sequence.set_graph_key(key);
-    sequence.set_next_step_id(at->second);
-  }
-  return message_reply(response);
 }
 
 }  // namespace argosy::tf

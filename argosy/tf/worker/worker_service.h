@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "argosy/rpc/transport/rpc_method.h"
+#include "argosy/tf/worker/collective/task_collectives.h"
 #include "argosy/tf/worker/partial_step_runs.h"
 #include "argosy/tf/worker/recent_ids.h"
 #include "argosy/tf/worker/remote_receives.h"
@@ -41,6 +42,9 @@ class WorkerService {
   StepRendezvous& steps() { return steps_; }
   RemoteReceives& receives() { return receives_; }
   WorkerSessions& sessions() { return sessions_; }
+  TaskCollectives& collectives() { return *collectives_; }
+  // Collectives of graphs on these devices, which are a view of the task's, meet those of other tasks' steps.
+  void meet_by_key(DeviceSet& devices);
   const std::shared_ptr<DeviceSet>& device_set() const { return options_.device_set; }
   const std::shared_ptr<Peers>& peers() const { return options_.peers; }
   // Forgets a step that has ended on every task.
@@ -56,23 +60,23 @@ class WorkerService {
   RpcReply cleanup_graph(WireReader request);
   RpcReply cleanup_all(WireReader request);
   RpcReply recv_tensor(WireReader request, CallContext& context);
-  RpcReply step_sequence(WireReader request);
 
   Result<std::vector<WirePiece>> run(const RunGraphRequest& request, CallContext& context);
   // The session of a request. Masters that make no sessions share one per handle.
   Result<std::shared_ptr<WorkerSession>> session_of(std::string_view handle, bool called);
   Status check_sender(const RendezvousKey& key) const;
+  Status check_device(std::string_view method, const std::string& device, std::uint64_t incarnation) const;
 
   const WorkerServiceOptions options_;
   RemoteReceives receives_;
   StepRendezvous steps_;
+  const std::shared_ptr<TaskCollectives> collectives_;
   WorkerSessions sessions_;
   PartialStepRuns partial_;
   Mutex mutex_;
   RecentIds runs_ ARGOSY_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<WorkerSession>> shared_ ARGOSY_GUARDED_BY(mutex_);
   std::map<std::string, std::string> shared_graphs_ ARGOSY_GUARDED_BY(mutex_);  // graph -> the session that has it
-  std::map<std::int64_t, std::int64_t> sequences_ ARGOSY_GUARDED_BY(mutex_);    // graph key -> next step
 };
 
 }  // namespace argosy::tf

@@ -12,9 +12,11 @@ JOBS = ("ps", "worker")
 
 TF_SERVER = """
 import json, os, sys
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import tensorflow as tf
-server = tf.compat.v1.train.Server(json.loads(sys.argv[1]), job_name=sys.argv[2], task_index=int(sys.argv[3]))
+config = tf.compat.v1.ConfigProto()
+config.experimental.collective_group_leader = sys.argv[4]
+server = tf.compat.v1.train.Server(json.loads(sys.argv[1]), job_name=sys.argv[2], task_index=int(sys.argv[3]), config=config)
 print("serving", flush=True)
 server.join()
 """
@@ -31,10 +33,11 @@ def free_ports(count):
 
 
 class Cluster:
-    """`roles`: {("ps", 0): "A", ("worker", 0): "T"}: who serves each task, Argosy or TensorFlow."""
+    """`roles`: {("ps", 0): "A", ("worker", 0): "T"}: who serves each task, Argosy or TensorFlow. `leader`: of groups of
+    collectives, for TensorFlow's servers; sessions tell it to ours."""
 
-    def __init__(self, program, roles):
-        self.program, self.roles, self.processes = program, dict(roles), {}
+    def __init__(self, program, roles, leader=""):
+        self.program, self.roles, self.processes, self.leader = program, dict(roles), {}, leader
         self.log = tempfile.TemporaryFile()
         ports = iter(free_ports(len(self.roles)))
         self.spec = {}
@@ -50,7 +53,7 @@ class Cluster:
         if self.roles[name] == "A":
             command = [self.program, "serve", "--cluster", json.dumps(self.spec), "--job", job, "--task", str(task)]
         else:
-            command = [sys.executable, "-c", TF_SERVER, json.dumps(self.spec), job, str(task)]
+            command = [sys.executable, "-c", TF_SERVER, json.dumps(self.spec), job, str(task), self.leader]
         self.processes[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log)
 
     def wait_ready(self, name):

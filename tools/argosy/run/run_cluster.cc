@@ -19,6 +19,14 @@ Result<std::optional<tf::ClusterTask>> task_of_run(const ClusterFlags& flags) {
   return cluster_task(flags);
 }
 
+// What TF_CONFIG says now; nothing where it says nothing that can be read.
+static TfConfig tf_config() {
+  const char* const text = std::getenv("TF_CONFIG");
+  if (text == nullptr) return {};
+  auto config = TfConfig::parse(text);
+  return config.ok() ? *std::move(config) : TfConfig();
+}
+
 std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices,
                                             const std::string& replicate) {
   std::error_code error;
@@ -41,6 +49,13 @@ std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>
     const Json own_task = {
         {"cluster", Json::parse(task->cluster.to_json())}, {"job", task->task.job}, {"task", task->task.task}};
     list.push_back("ARGOSY_CLUSTER_TASK=" + own_task.dump());
+    // Strategies and Estimators read it: without it they would train alone, and say nothing.
+    const TfConfig known = tf_config();
+    if (!known.task || *known.task != task->task || known.cluster != task->cluster) {
+      const Json config = {{"cluster", Json::parse(task->cluster.to_json())},
+                           {"task", {{"type", task->task.job}, {"index", task->task.task}}}};
+      list.push_back("TF_CONFIG=" + config.dump());
+    }
   }
   return list;
 }

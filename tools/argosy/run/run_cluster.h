@@ -12,7 +12,8 @@ namespace argosy::cli {
 // As cluster_task(). A TF_CONFIG whose task is no task of its cluster (an evaluator) makes a run alone.
 Result<std::optional<tf::ClusterTask>> task_of_run(const ClusterFlags& flags);
 
-// ARGOSY_CLUSTER_TASK, the task that this process serves, and ARGOSY_SERVE, the command for others: "NAME=value" each.
+// ARGOSY_CLUSTER_TASK, the task that this process serves, ARGOSY_SERVE, the command for others, and TF_CONFIG where it
+// does not say the same yet: "NAME=value" each.
 // `replicate`: of this run's flag, for them as well.
 std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices,
                                             const std::string& replicate);

@@ -87,7 +87,7 @@ RpcReply SessionService::run_callable(WireReader in, CallContext& context) {
   return session->run_callable(request, context);
 }
 
-Result<std::shared_ptr<ClusterTasks>> SessionService::other_tasks(const SessionConfig& config, const DeviceSet& own,
+Result<std::shared_ptr<ClusterTasks>> SessionService::other_tasks(const SessionConfig& config, DeviceSet& own,
                                                                   CallContext& context) {
   if (options_.worker == nullptr) {
     if (config.cluster_def.empty()) return std::shared_ptr<ClusterTasks>();
@@ -98,10 +98,12 @@ Result<std::shared_ptr<ClusterTasks>> SessionService::other_tasks(const SessionC
   ClusterTasksOptions options{.session = str_cat("session_", system_random_source().next()),
                               .device_filters = config.device_filters,
                               .isolate_state = config.isolate_state,
+                              .collective_leader = config.collective_leader,
                               .cluster_def = config.cluster_def,
                               .master_incarnation = device_set().device(0).spec().incarnation,
                               .own = own.specs()};
   if (config.timeout.count() > 0) options.timeout = config.timeout;
+  options_.worker->meet_by_key(own);
   return ClusterTasks::connect(*options_.worker, std::move(options), context.cancellation());
 }
 

@@ -64,8 +64,7 @@ class SessionService {
   RpcReply close_session(WireReader request);
   RpcReply reset(WireReader request);
   // Null: the server is alone.
-  Result<std::shared_ptr<ClusterTasks>> other_tasks(const SessionConfig& config, const DeviceSet& own,
-                                                    CallContext& context);
+  Result<std::shared_ptr<ClusterTasks>> other_tasks(const SessionConfig& config, DeviceSet& own, CallContext& context);
 
   const Options options_;
   Deadlines deadlines_;

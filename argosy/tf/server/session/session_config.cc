@@ -57,6 +57,7 @@ Result<SessionConfig> read_config(std::string_view serialized, int num_gpus) {
   config.log_placement = proto.log_device_placement();
   config.isolate_state = proto.isolate_session_state();
   config.partition_graphs = !proto.experimental().disable_output_partition_graphs();
+  config.collective_leader = proto.experimental().collective_group_leader();
   config.optimize = proto.graph_options().optimizer_options().opt_level() != tensorflow::OptimizerOptions::L0;
   config.device_filters.assign(proto.device_filters().begin(), proto.device_filters().end());
   for (const std::string& filter : config.device_filters) {

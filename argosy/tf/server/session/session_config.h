@@ -27,6 +27,7 @@ struct SessionConfig {
   bool optimize = true;           // optimizer_options.opt_level L0 switches it off
   bool partition_graphs = true;
   std::vector<std::string> device_filters = {};  // "/job:ps": the other tasks that the session uses; empty: all
+  std::string collective_leader = {};            // experimental.collective_group_leader; "": not said
   std::string cluster_def = {};                  // serialised: the session's cluster, instead of the server's; "": none
   std::chrono::milliseconds timeout{0};          // operation_timeout_in_ms: of every call
 

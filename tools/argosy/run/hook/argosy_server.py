@@ -43,13 +43,21 @@ def _is_there(address):
         return False
 
 
-def _ends_with_us():
+def _prctl():
     try:
         import ctypes
 
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+        return ctypes.CDLL(None).prctl
     except Exception:
-        pass
+        return None
+
+
+_PRCTL = _prctl()
+
+
+def _ends_with_us():
+    if _PRCTL is not None:
+        _PRCTL(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def _serve(spec, job, task):
@@ -59,7 +67,9 @@ def _serve(spec, job, task):
     line = child.stdout.readline().decode()
     if not line.startswith("serving "):
         raise RuntimeError("argosy serve for /job:%s/task:%d did not start (its message is above)" % (job, task))
-    atexit.register(_stop, child)
+    if _PRCTL is None:
+        # Python closes its sessions after this, and waits for a server that is gone.
+        atexit.register(_stop, child)
     return line.split()[1]
 
 
@@ -80,6 +90,23 @@ def wait_for_the_end(spec, job):
             elif time.time() - last_seen.get(address, time.time()) >= _GONE_FOR:
                 waited_for.discard(address)
         time.sleep(_BETWEEN_LOOKS)
+
+
+_leaders = {}  # by target: who agrees on groups of collectives, as the server's config says
+
+
+def with_leader(target, config):
+    """TensorFlow's servers know their leader from their own config; ours is told by each session."""
+    leader = _leaders.get(target)
+    if not leader or (config is not None and config.experimental.collective_group_leader):
+        return config
+    from tensorflow.core.protobuf import config_pb2
+
+    own = config_pb2.ConfigProto()
+    if config is not None:
+        own.CopyFrom(config)
+    own.experimental.collective_group_leader = leader
+    return own
 
 
 def patch(module, target):
@@ -103,6 +130,8 @@ def patch(module, target):
             self._argosy_target = target
         else:
             self._argosy_target = _serve(self._spec, job, task)
+        experimental = getattr(self._server_def.default_session_config, "experimental", None)
+        _leaders[self._argosy_target] = getattr(experimental, "collective_group_leader", "")
 
     def join(self):
         wait_for_the_end(self._spec, self._server_def.job_name)

@@ -43,7 +43,7 @@ def _patch_session(module):
                 own.MergeFrom(_default_config())
             own.isolate_session_state = True
             target, config = _TARGET, own
-        plain(self, target, graph, config)
+        plain(self, target, graph, argosy_server.with_leader(target, config))
 
     base.__init__ = __init__
 
@@ -95,6 +95,21 @@ def _patch_mirrored(module):
     module.all_local_devices = all_local_devices
 
 
+def _patch_context(module):
+    plain = module.Context.enable_collective_ops
+
+    def enable_collective_ops(self, server_def):
+        tasks = sum(len(job.tasks) for job in server_def.cluster.job) if server_def else 0
+        if tasks > 1:
+            raise RuntimeError(
+                "argosy run: MultiWorkerMirroredStrategy in eager mode makes this process a TensorFlow worker itself, which computes "
+                "without Argosy\n  try    tf.compat.v1.disable_v2_behavior() and a session before the strategy is made; or run it "
+                "without argosy run")
+        plain(self, server_def)
+
+    module.Context.enable_collective_ops = enable_collective_ops
+
+
 def _patch_script_ops(module):
     """Functions of the program that graphs call by name (tf.py_func): the server calls them here."""
     registry = module.FuncRegistry
@@ -110,6 +125,7 @@ def _patch_server_lib(module):
 _PATCHES = {"tensorflow.python.client.session": _patch_session,
             "tensorflow.python.training.server_lib": _patch_server_lib,
             "tensorflow.python.ops.script_ops": _patch_script_ops,
+            "tensorflow.python.eager.context": _patch_context,
             "tensorflow.python.distribute.mirrored_strategy": _patch_mirrored,
             "tensorflow.python.client.device_lib": _patch_device_lib}
 

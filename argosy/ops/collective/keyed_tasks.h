@@ -1,0 +1,61 @@
+// KeyedTasks: how members of a group that are in other tasks' steps are found: a resource of a task's devices.
+// Collectives by keys (CollectiveReduce and its like) whose members are not all in one step of one task meet through it.
+//
+//   kernel ── meet: group key, size, device ──► the group's leader ──► members, ranks, who sends
+//          ── pieces ──► argosy/comm/keyed
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "argosy/comm/keyed/piece_exchange.h"
+#include "argosy/device/device.h"
+#include "argosy/op/state/resource_manager.h"
+
+namespace argosy {
+
+// What a member tells. The numbers of `kind` are TensorFlow's CollectiveType.
+struct KeyedMember {
+  enum Kind : int { kReduction = 0, kBroadcast = 1, kGather = 2 };
+  std::int64_t step_id = 0;
+  std::string name;  // of its node
+  Kind kind = kReduction;
+  DType dtype = DType::kInvalid;
+  Shape shape;  // of its values
+  std::int32_t size = 0, group = 0, instance = 0;
+  const DeviceSpec* device = nullptr;  // where it is; lives as long as the step
+  bool source = false;                 // of a broadcast: it has the values
+  bool in_loop = false;                // its key has the frame of a loop
+};
+
+// Thread-safe. argosy/tf/worker/collective implements it.
+class KeyedTasks : public Resource {
+ public:
+  struct Membership {
+    KeyedGroup group;
+    int source = -1;  // of a broadcast: the rank that sends
+    std::shared_ptr<PieceExchange> exchange;
+  };
+  using Met = std::function<void(Result<Membership>)>;
+
+  // Waits for all members without a thread. `met` is called once, from any thread, perhaps before this returns.
+  virtual void meet(const KeyedMember& member, Met met) = 0;
+  // Ends what collectives of this step wait for, and what is still to come of it, here and at the other members.
+  virtual void abort(std::int64_t step_id, const Status& cause) = 0;
+
+  std::string describe() const override { return "the way to collectives of other tasks"; }
+};
+
+// Makes it known to the kernels of one device.
+inline Status set_keyed_tasks(ResourceManager& resources, const std::shared_ptr<KeyedTasks>& tasks) {
+  return resources.find_or_make<KeyedTasks>("_collective", "keyed_tasks", [&] { return tasks; }).status();
+}
+
+// NOT_FOUND: the process is no task of a cluster.
+inline Result<std::shared_ptr<KeyedTasks>> keyed_tasks(const ResourceManager& resources) {
+  return resources.find<KeyedTasks>("_collective", "keyed_tasks");
+}
+
+}  // namespace argosy

@@ -1,0 +1,133 @@
+#include "argosy/tf/worker/collective/member_watch.h"
+
+#include <vector>
+
+#include "argosy/formats/proto/worker.pb.h"
+#include "argosy/tf/worker/device_attributes.h"
+
+namespace argosy::tf {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kBetweenLooks{1000};
+constexpr std::chrono::milliseconds kSilence{3000};
+constexpr const char* kGetStatus = "/tensorflow.WorkerService/GetStatus";
+
+// TensorFlow and this engine give the frames of loops other numbers.
+Status other_frames(const TaskName& task) {
+  return unimplemented("a collective in a loop has a member on ", task, ", which is a server of TensorFlow's")
+      .with_id("ARG-CLUSTER-118")
+      .with_hint("argosy run on every task of the group, or the collective outside of the loop");
+}
+
+}  // namespace
+
+Status lost_member(const TaskName& task, const std::string& address) {
+  return unavailable(task, " at ", address, " is lost, and with it a collective")
+      .with_id("ARG-CLUSTER-110")
+      .with_hint("start that task again; sessions recover as TensorFlow's do");
+}
+
+MemberWatch::~MemberWatch() {
+  {
+    MutexLock lock(state_->mutex);
+    state_->stopping = true;
+    state_->steps.clear();
+    state_->changed.notify_all();
+  }
+  std::thread thread;
+  {
+    MutexLock lock(thread_mutex_);
+    thread = std::move(thread_);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+void MemberWatch::add(std::int64_t step_id, const Group& group, bool in_loop, Lost lost) {
+  {
+    MutexLock lock(thread_mutex_);
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  }
+  MutexLock lock(state_->mutex);
+  Watched& step = state_->steps[step_id];
+  if (step.tasks.empty()) step.begin = Clock::now();
+  step.lost = std::move(lost);
+  step.in_loop = step.in_loop || in_loop;
+  for (const DeviceSpec& member : group.members) {
+    const TaskName task{member.name.job, member.name.task.value_or(0)};
+    if (task != peers_->own()) step.tasks[task][member.name.to_string()] = member.incarnation;
+  }
+}
+
+void MemberWatch::remove(std::int64_t step_id) {
+  MutexLock lock(state_->mutex);
+  state_->steps.erase(step_id);
+}
+
+void MemberWatch::run() {
+  for (;;) {
+    std::set<TaskName> ask_now;
+    {
+      MutexLock lock(state_->mutex);
+      if (!state_->stopping) (void)state_->changed.wait_until(state_->mutex, Clock::now() + kBetweenLooks);
+      if (state_->stopping) return;
+      for (const auto& [id, step] : state_->steps) {
+        if (Clock::now() - step.begin < kBetweenLooks) continue;
+        for (const auto& [task, devices] : step.tasks) {
+          if (state_->asking.insert(task).second) ask_now.insert(task);
+        }
+      }
+    }
+    for (const TaskName& task : ask_now) ask(task);
+  }
+}
+
+void MemberWatch::ask(const TaskName& task) {
+  const auto channel = peers_->channel(task);
+  if (!channel.ok()) {
+    MutexLock lock(state_->mutex);
+    state_->asking.erase(task);
+    return;
+  }
+  (*channel)->send(kGetStatus, {}, kSilence,
+                   [state = state_, task, address = (*channel)->options().address](const Result<RpcResponse>& answer) {
+                     answered(state, task, address, answer);
+                   });
+}
+
+void MemberWatch::answered(const std::shared_ptr<State>& state, const TaskName& task, const std::string& address,
+                           const Result<RpcResponse>& answer) {
+  const Code code = answer.status().code();
+  const bool silent = code == Code::kUnavailable || code == Code::kDeadlineExceeded;
+  tensorflow::GetStatusResponse status;
+  const bool read = answer.ok() && status.ParseFromString(answer->reader().joined());
+  struct Ended {
+    std::int64_t step;
+    Lost lost;
+    Status why;
+  };
+  std::vector<Ended> steps;
+  {
+    MutexLock lock(state->mutex);
+    state->asking.erase(task);
+    if (state->stopping) return;
+    for (const auto& [id, step] : state->steps) {
+      const auto at = step.tasks.find(task);
+      if (at == step.tasks.end()) continue;
+      bool gone = silent;
+      for (const auto& device : status.device_attributes()) {
+        const auto member = at->second.find(device.name());
+        gone = gone || (read && member != at->second.end() && member->second != device.incarnation());
+      }
+      if (gone) {
+        steps.push_back({id, step.lost, lost_member(task, address)});
+      } else if (read && step.in_loop && status.argosy_protocol() == 0) {
+        steps.push_back({id, step.lost, other_frames(task)});
+      }
+    }
+  }
+  for (const Ended& ended : steps) ended.lost(ended.step, ended.why);
+}
+
+}  // namespace argosy::tf

@@ -1,0 +1,61 @@
+// MemberWatch: asks the tasks of a step's collectives for their status, each second, while the step lasts: a member that
+// only sends would not notice that who receives is gone. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "argosy/base/mutex.h"
+#include "argosy/tf/worker/collective/group_table.h"
+#include "argosy/tf/worker/peers.h"
+
+namespace argosy::tf {
+
+class MemberWatch {
+ public:
+  // Called from threads of the channels, perhaps more than once, and perhaps late.
+  using Lost = std::function<void(std::int64_t step_id, Status why)>;
+  explicit MemberWatch(std::shared_ptr<Peers> peers) : peers_(std::move(peers)) {}
+  ~MemberWatch();
+  MemberWatch(const MemberWatch&) = delete;
+  MemberWatch& operator=(const MemberWatch&) = delete;
+
+  // `in_loop`: members of TensorFlow's cannot take part, and end the step.
+  void add(std::int64_t step_id, const Group& group, bool in_loop, Lost lost);
+  void remove(std::int64_t step_id);
+
+ private:
+  struct Watched {
+    std::chrono::steady_clock::time_point begin;
+    Lost lost;
+    bool in_loop = false;
+    std::map<TaskName, std::map<std::string, std::uint64_t>> tasks;  // devices and their incarnations
+  };
+  struct State {  // answers refer to it, also when this object is gone
+    Mutex mutex;
+    CondVar changed;
+    bool stopping ARGOSY_GUARDED_BY(mutex) = false;
+    std::set<TaskName> asking ARGOSY_GUARDED_BY(mutex);
+    std::map<std::int64_t, Watched> steps ARGOSY_GUARDED_BY(mutex);
+  };
+  void run();
+  void ask(const TaskName& task);
+  static void answered(const std::shared_ptr<State>& state, const TaskName& task, const std::string& address,
+                       const Result<RpcResponse>& answer);
+
+  const std::shared_ptr<Peers> peers_;
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+  Mutex thread_mutex_;
+  std::thread thread_ ARGOSY_GUARDED_BY(thread_mutex_);  // runs once there was a step
+};
+
+// A task that does not answer: the same words, whoever notices.
+Status lost_member(const TaskName& task, const std::string& address);
+
+}  // namespace argosy::tf

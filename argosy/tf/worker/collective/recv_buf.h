@@ -1,0 +1,36 @@
+// RecvBufRequest and RecvBufResponse of TensorFlow's WorkerService: a piece of a collective, asked for by its key. Its
+// bytes are a list of strings inside of an Any (RecvBufRespExtra).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "argosy/rpc/wire/wire_reader.h"
+#include "argosy/rpc/wire/wire_writer.h"
+
+namespace argosy::tf {
+
+struct RecvBufRequest {
+  std::int64_t step_id = 0;
+  std::string key;
+  std::int64_t num_bytes = 0;       // what the receiver has room for
+  std::string source, destination;  // devices
+  std::int64_t request_id = 0;
+  std::uint64_t source_incarnation = 0;
+};
+
+// INVALID_ARGUMENT "ARG-PROTO-003" when damaged.
+Result<RecvBufRequest> read_recv_buf(WireReader in);
+std::vector<WirePiece> write_recv_buf(const RecvBufRequest& request);
+
+std::vector<WirePiece> write_recv_buf_response(std::span<const std::byte> bytes);
+// The error of other_piece_size() where there are more or fewer bytes.
+Status read_recv_buf_response(WireReader in, std::span<std::byte> to);
+
+// INTERNAL "ARG-CLUSTER-108" in TensorFlow's words.
+Status other_piece_size(std::size_t given, std::size_t wanted);
+
+}  // namespace argosy::tf
