@@ -1,7 +1,11 @@
 // DamagedPeers: the middle one of three tasks, whose peers send what orders say. For tests and fuzzers.
 //
-// An order is a byte, for each piece that a peer sends: 0 what this task sends, 1 the same with one word changed (a byte
-// for its number, eight of its value), n > 1 up to n bytes that follow, and zeros. Without orders: 0.
+// An order is a byte, for each piece that a peer sends:
+// * 0: what this task sends.
+// * 1: the same with one word changed: a byte for the number of the word, eight for its value.
+// * n: up to n bytes that follow.
+//
+// Without orders: 0. A piece of more than 1 MiB is an error.
 #pragma once
 
 #include <algorithm>
