@@ -108,7 +108,7 @@ TEST(HostBudget, AQuarterOfMemoryUnlessSet) {
   EXPECT_EQ(budget.limit(), memory_of_process() / 4);
   EXPECT_FALSE(budget.reserve(HostUse::kGraphs, memory_of_process() / 4 + 1, "it").ok());
   {
-    auto moved = std::move(*budget.reserve(HostUse::kGraphs, 10, "it"));
+    auto moved = *budget.reserve(HostUse::kGraphs, 10, "it");
     HostBudget::Reservation to = std::move(moved);
     EXPECT_EQ(budget.in_use(), 10);
     to = HostBudget::Reservation();

@@ -37,8 +37,13 @@ JobMember::JobMember(JoinedJob job, int rank, milliseconds heartbeat, std::uniqu
             .coordinator = job_.coordinator},
       heartbeat_(heartbeat),
       server_(std::move(server)) {
-  pulses_ = std::thread([this] { pulse_loop(); });
-  watch_ = std::thread([this] { watch_loop(); });
+  try {
+    pulses_ = std::thread([this] { pulse_loop(); });
+    watch_ = std::thread([this] { watch_loop(); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 JobMember::~JobMember() {

@@ -16,6 +16,7 @@ namespace argosy {
 class JobMember final : public JobTasks, private KeyValueStore {
  public:
   // `server` is of task 0, else null.
+  // Throws std::system_error where its threads cannot start.
   JobMember(JoinedJob job, int rank, std::chrono::milliseconds heartbeat, std::unique_ptr<CoordinatorServer> server);
   // Without leave(): to the others this task is lost.
   ~JobMember() override;

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "argosy/base/guard.h"
 #include "argosy/cluster/environment/launcher_exchange.h"
 #include "argosy/cluster/incarnation.h"
 #include "argosy/cluster/job_member.h"
@@ -80,8 +81,10 @@ Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options) {
   }
   if (exchange) ARGOSY_RETURN_IF_ERROR(exchange_address(place, server != nullptr ? server->address() : "", plan));
   ARGOSY_ASSIGN_OR_RETURN(JoinedJob job, wait_for_job(plan));
-  return std::unique_ptr<JobTasks>(
-      std::make_unique<JobMember>(std::move(job), place.rank, options.heartbeat, std::move(server)));
+  return guarded([&]() -> Result<std::unique_ptr<JobTasks>> {
+    return std::unique_ptr<JobTasks>(
+        std::make_unique<JobMember>(std::move(job), place.rank, options.heartbeat, std::move(server)));
+  });
 }
 
 }  // namespace argosy

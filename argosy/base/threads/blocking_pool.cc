@@ -32,13 +32,14 @@ Status BlockingPool::schedule(std::function<void()> task) {
   if (threads >= options_.most_threads) return {};
   try {
     // For lack of memory it is not given up at once: those that run may all have tasks that never end.
-    once_there_is_memory([&] {
-      running_.emplace_back();
-      const auto self = std::prev(running_.end());
+    std::list<std::thread>* const running = &running_;  // the lambda runs under the lock, which clang does not see
+    once_there_is_memory([this, running] {
+      running->emplace_back();
+      const auto self = std::prev(running->end());
       try {
         *self = std::thread([this, self] { serve(self); });
       } catch (...) {
-        running_.erase(self);
+        running->erase(self);
         throw;
       }
     });

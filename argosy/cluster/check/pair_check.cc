@@ -15,6 +15,7 @@ namespace argosy {
 
 namespace {
 
+using Json = nlohmann::json;
 using std::chrono::milliseconds;
 using tf::RpcReply;
 
@@ -85,7 +86,7 @@ class Pair {
     std::memcpy(&theirs, answer.data(), sizeof theirs);
     if (facts.round_trip_seconds != 0 && round_trip >= facts.round_trip_seconds) return ok_status();
     facts.round_trip_seconds = round_trip;
-    facts.clock_seconds = static_cast<double>(theirs - before) * 1e-9 - round_trip / 2;
+    facts.clock_seconds = (static_cast<double>(theirs) - static_cast<double>(before)) * 1e-9 - round_trip / 2;
     return ok_status();
   }
 
@@ -107,25 +108,6 @@ PairFacts measure_pair(const JobToken& token, int from, int to, const std::strin
   return facts;
 }
 
-nlohmann::json to_json(const std::vector<PairFacts>& pairs) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (const PairFacts& p : pairs) {
-    rows.push_back({p.from, p.to, p.round_trip_seconds, p.bytes_per_second, p.clock_seconds, p.error});
-  }
-  return rows;
-}
-
-Status append(const std::string& text, std::vector<PairFacts>& pairs) {
-  const nlohmann::json rows = nlohmann::json::parse(text, nullptr, false);
-  if (!rows.is_array()) return data_loss("a task's measurements cannot be read").with_id("ARG-CLUSTER-046");
-  for (const nlohmann::json& row : rows) {
-    if (!row.is_array() || row.size() != 6 || !row[5].is_string())
-      return data_loss("a damaged measurement").with_id("ARG-CLUSTER-046");
-    pairs.push_back({row[0], row[1], row[2], row[3], row[4], row[5]});
-  }
-  return ok_status();
-}
-
 std::string number(double value, const char* format) {
   char text[64];
   std::snprintf(text, sizeof text, format, value);
@@ -133,6 +115,35 @@ std::string number(double value, const char* format) {
 }
 
 }  // namespace
+
+std::string pairs_text(const std::vector<PairFacts>& pairs) {
+  Json rows = Json::array();
+  for (const PairFacts& p : pairs) {
+    rows.push_back({p.from, p.to, p.round_trip_seconds, p.bytes_per_second, p.clock_seconds, p.error});
+  }
+  return rows.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::vector<PairFacts>> read_pairs(std::string_view text, int size) {
+  const auto damaged = [](std::string_view why) {
+    return data_loss("a task's measurements cannot be read: ", why).with_id("ARG-CLUSTER-046");
+  };
+  const auto flat = [](int depth, Json::parse_event_t, Json&) { return depth <= 3; };
+  const Json rows = Json::parse(text, flat, false);
+  if (!rows.is_array()) return damaged("no list");
+  const auto is_task = [&](const Json& n) { return n.is_number_integer() && n >= 0 && n < size; };
+  const auto real = [](const Json& n) { return n.is_null() ? 0.0 : n.get<double>(); };  // JSON has no infinity
+  std::vector<PairFacts> pairs;
+  for (const Json& row : rows) {
+    if (!row.is_array() || row.size() != 6) return damaged("a row is no list of six");
+    if (!is_task(row[0]) || !is_task(row[1]) || !row[5].is_string()) return damaged("a row names no pair");
+    for (const std::size_t i : {2u, 3u, 4u}) {
+      if (!row[i].is_number() && !row[i].is_null()) return damaged("a row without numbers");
+    }
+    pairs.push_back({row[0], row[1], real(row[2]), real(row[3]), real(row[4]), row[5]});
+  }
+  return pairs;
+}
 
 Result<std::vector<PairFacts>> check_pairs(JobTasks& job, const JobToken& token,
                                            const std::vector<std::string>& insecure_networks) {
@@ -154,13 +165,14 @@ Result<std::vector<PairFacts>> check_pairs(JobTasks& job, const JobToken& token,
     ARGOSY_ASSIGN_OR_RETURN(const std::string theirs, job.store().get(str_cat("check address ", to), kWait));
     pairs.push_back(measure_pair(token, own, to, theirs));
   }
-  ARGOSY_RETURN_IF_ERROR(job.store().put(str_cat("check pairs ", own), to_json(pairs).dump()));
+  ARGOSY_RETURN_IF_ERROR(job.store().put(str_cat("check pairs ", own), pairs_text(pairs)));
   ARGOSY_RETURN_IF_ERROR(job.barrier("check end", kWait));  // servers stay until nobody measures
   if (own != 0) return std::vector<PairFacts>();
   pairs.clear();
   for (int rank = 0; rank < size; ++rank) {
     ARGOSY_ASSIGN_OR_RETURN(const std::string text, job.store().get(str_cat("check pairs ", rank), kWait));
-    ARGOSY_RETURN_IF_ERROR(append(text, pairs));
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<PairFacts> theirs, read_pairs(text, size));
+    pairs.insert(pairs.end(), theirs.begin(), theirs.end());
   }
   std::sort(pairs.begin(), pairs.end(),
             [](const auto& a, const auto& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });

@@ -22,6 +22,11 @@ struct PairFacts {
 Result<std::vector<PairFacts>> check_pairs(JobTasks& job, const JobToken& token,
                                            const std::vector<std::string>& insecure_networks);
 
+// What a task tells task 0, and how that reads it. DATA_LOSS "ARG-CLUSTER-046": no such text, or a task that is none of
+// `size`.
+std::string pairs_text(const std::vector<PairFacts>& pairs);
+Result<std::vector<PairFacts>> read_pairs(std::string_view text, int size);
+
 // The pairs that stand out: what fails, and what is under half as fast as the median of all. One line each.
 std::vector<std::string> bad_pairs(const std::vector<PairFacts>& pairs, const std::vector<JobTask>& tasks);
 

@@ -90,7 +90,7 @@ CoordinatorServer::~CoordinatorServer() {
                          unavailable("task 0 has left the job").with_id("ARG-CLUSTER-044").with_where("task 0"));
   transport_->stop(kLastWords);
   stopping_ = true;
-  ticks_.join();
+  if (ticks_.joinable()) ticks_.join();
 }
 
 }  // namespace argosy

@@ -8,6 +8,7 @@ namespace argosy {
 namespace {
 
 constexpr std::size_t kMostHosts = 65'536;
+constexpr std::size_t kLongestName = 253;  // of a host, as name servers have it
 
 Status unreadable(std::string_view text, std::string_view why) {
   return invalid_argument("\"", text.substr(0, 80), "\" cannot be read: ", why)
@@ -58,6 +59,7 @@ Result<std::vector<std::string>> expand_ranges(std::string_view text) {
     if (to < from) return unreadable(text, "a range that goes down");
     if (to - from >= kMostHosts || numbers.size() + (to - from) >= kMostHosts)
       return unreadable(text, "too many hosts");
+    if (first.size() > kLongestName) return unreadable(text, "a number of too many digits");
     for (std::uint64_t n = from; n <= to; ++n) numbers.push_back(padded(n, first.size()));
   }
   return numbers;
@@ -73,7 +75,9 @@ Result<std::vector<std::string>> expand_host_list(std::string_view text) {
     std::vector<std::string> names = {""};
     while (!part.empty()) {
       const std::size_t open = part.find('[');
-      for (std::string& name : names) name += part.substr(0, open);
+      const std::string_view plain = part.substr(0, open);
+      if (names[0].size() + plain.size() > kLongestName) return unreadable(text, "a name of more than 253 bytes");
+      for (std::string& name : names) name += plain;
       if (open == std::string_view::npos) break;
       const std::size_t close = part.find(']', open);
       ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> numbers,

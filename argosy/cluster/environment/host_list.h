@@ -10,7 +10,7 @@
 namespace argosy {
 
 // The hosts in order, as `scontrol show hostnames` prints them. INVALID_ARGUMENT "ARG-CLUSTER-030": where it cannot be
-// read, or more than 65,536 hosts.
+// read, more than 65,536 hosts, or a name of more than 253 bytes.
 Result<std::vector<std::string>> expand_host_list(std::string_view text);
 
 // "2(x3),1" → 2 2 2 1. The same error.

@@ -29,6 +29,16 @@ TEST(HostList, RefusesWhatItCannotRead) {
   }
 }
 
+// A list that names much in few bytes.
+TEST(HostList, LongNamesAreNotMultiplied) {
+  const std::string much(100'000, 'x');
+  for (const std::string& text : {much + "[0-65000]", "[0-65000]" + much, "a[" + std::string(100'000, '0') + "-65000]",
+                                  "[0-200]a[0-200]" + std::string(300, 'x')}) {
+    EXPECT_EQ(expand_host_list(text).status().id(), "ARG-CLUSTER-030") << text.substr(0, 40);
+  }
+  EXPECT_TRUE(expand_host_list(std::string(240, 'x') + "[0-1]").ok());
+}
+
 // The same as Slurm's own command, where it is installed.
 TEST(HostList, AgreesWithScontrol) {
   if (std::system("command -v scontrol > /dev/null 2>&1") != 0) GTEST_SKIP() << "scontrol is not installed";

@@ -8,6 +8,7 @@ namespace argosy {
 
 namespace {
 
+constexpr std::size_t kLongestName = 253;               // of a host, as name servers have it
 constexpr long long kFirstSpecialStep = 4'294'967'280;  // batch scripts, interactive shells: no steps of srun
 
 bool is_step(const EnvironmentMap& environment) {
@@ -86,6 +87,13 @@ FoundPlace place_of_kubernetes(const EnvironmentMap& environment) {
   }
   place.job = pod.substr(0, pod.size() - tail.size());
   const std::string service(text_of(environment, "ARGOSY_SERVICE"));
+  if (pod.size() + service.size() > kLongestName) {
+    return invalid_argument("HOSTNAME and ARGOSY_SERVICE together have ", pod.size() + service.size(),
+                            " bytes, more than a name of a host")
+        .with_id("ARG-CLUSTER-030")
+        .with_where("ARGOSY_SERVICE")
+        .with_hint("the manifest of argosy launch --on kubernetes");
+  }
   for (int rank = 0; rank < place.size; ++rank) place.hosts.push_back(str_cat(place.job, "-", rank, ".", service));
   ARGOSY_ASSIGN_OR_RETURN(const int port, number_or(environment, "MASTER_PORT", kDefaultPort, 1, 65535));
   place.coordinators = {str_cat(place.hosts[0], ":", port)};

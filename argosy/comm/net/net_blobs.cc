@@ -1,10 +1,13 @@
 #include "argosy/comm/net/net_blobs.h"
 
+#include "argosy/comm/net/net_disagreement.h"
+
 namespace argosy {
 
 namespace {
 
-constexpr std::size_t kFirst = 512;  // bytes of the first message, whatever there is to say
+constexpr std::size_t kFirst = 512;                      // bytes of the first message, whatever there is to say
+constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // bytes of one task
 
 }  // namespace
 
@@ -39,6 +42,7 @@ Result<std::vector<std::string>> NetBlobs::gather(std::string_view own, std::uin
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, all.data() + task * kFirst, sizeof bytes);
     if (task == self) mine = total;
+    if (bytes > kMost) return unreadable("task ", task, " has ", bytes, " bytes for each other one; at most ", kMost);
     if (bytes <= kRoom) {
       blobs[task] = all.substr(task * kFirst + sizeof bytes, bytes);
     } else {
@@ -46,12 +50,13 @@ Result<std::vector<std::string>> NetBlobs::gather(std::string_view own, std::uin
     }
   }
   if (total == 0) return blobs;
-  std::string long_ones(total, '\0');
-  if (rest[self] > 0) std::memcpy(long_ones.data() + mine, own.data(), own.size());
-  ARGOSY_RETURN_IF_ERROR(gather_in_place(engine_, reinterpret_cast<std::byte*>(long_ones.data()), rest, tag));
+  // Not touched before it arrives: a task may say more than it sends.
+  const auto long_ones = std::make_unique_for_overwrite<char[]>(total);
+  if (rest[self] > 0) std::memcpy(long_ones.get() + mine, own.data(), own.size());
+  ARGOSY_RETURN_IF_ERROR(gather_in_place(engine_, reinterpret_cast<std::byte*>(long_ones.get()), rest, tag));
   std::size_t at = 0;
   for (std::size_t task = 0; task < tasks; ++task) {
-    if (rest[task] > 0) blobs[task] = long_ones.substr(at, rest[task]);
+    if (rest[task] > 0) blobs[task].assign(long_ones.get() + at, rest[task]);
     at += rest[task];
   }
   return blobs;

@@ -49,6 +49,7 @@ class BlobReader {
     if (bytes > 0) std::memcpy(to, bytes_.data(), bytes);
     bytes_.remove_prefix(bytes);
   }
+  std::size_t remaining() const { return bytes_.size(); }
   bool ok() const { return ok_; }
   bool at_end() const { return ok_ && bytes_.empty(); }
 
@@ -61,7 +62,7 @@ class NetBlobs {
  public:
   // `engine` outlives this.
   explicit NetBlobs(NetEngine& engine) : engine_(engine) {}
-  // By task. Every task calls it.
+  // By task. Every task calls it. DATA_LOSS ARG-COMM-029: a task says that it has more than 1 GiB.
   Result<std::vector<std::string>> gather(std::string_view own, std::uint32_t tag);
 
  private:

@@ -43,6 +43,9 @@ bool overlap(const Tensor& a, const Tensor& b) {
   return a.bytes() > 0 && b.bytes() > 0 && x < y + b.bytes() && y < x + a.bytes();
 }
 
+// What a task says is a size: one that those of all tasks can be added to.
+bool is_size(std::int64_t n) { return n >= 0 && n <= std::int64_t{1} << 46; }
+
 // What can be wrong with one task's call, whatever the others ask for.
 Status check_own(const CollectiveCall& call, int size) {
   for (const auto list : {call.tensors, call.out}) {
@@ -195,10 +198,14 @@ Result<ReduceLayout> NetGroup::layout_of(const std::vector<int>& own, int total,
   BlobWriter mine;
   for (const int shard : own) mine.number(shard);
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> all, blobs_.gather(mine.bytes(), tag));
-  for (const std::string& theirs : all) {
+  for (std::size_t task = 0; task < all.size(); ++task) {
     std::vector<int> shards;
-    for (BlobReader reader(theirs); !reader.at_end() && reader.ok();)
-      shards.push_back(static_cast<int>(reader.number()));
+    for (BlobReader reader(all[task]); !reader.at_end();) {
+      const std::int64_t shard = reader.number();
+      if (!reader.ok()) return unreadable("the shards of task ", task);
+      if (shard < 0 || shard >= total) return wrong("task ", task, " holds shard ", shard, " of ", total);
+      shards.push_back(static_cast<int>(shard));
+    }
     layout.tasks.push_back(subtrees_of(shards));
   }
   ARGOSY_CHECK(layout.tasks[self] == subtrees_of(own));
@@ -232,8 +239,16 @@ Result<std::vector<std::int64_t>> NetGroup::parts_of(const std::vector<std::int6
   for (const std::int64_t n : own) mine.number(n);
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> all, blobs_.gather(mine.bytes(), tag));
   std::vector<std::int64_t> parts;
-  for (const std::string& theirs : all) {
-    for (BlobReader reader(theirs); !reader.at_end() && reader.ok();) parts.push_back(reader.number());
+  for (std::size_t task = 0; task < all.size(); ++task) {
+    if (all[task].size() != mine.bytes().size()) {
+      return wrong("task ", task, " has a list of ", all[task].size() / sizeof(std::int64_t), " sizes, this one of ",
+                   own.size());
+    }
+    BlobReader reader(all[task]);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (!is_size(parts.emplace_back(reader.number())))
+        return unreadable("task ", task, " has ", parts.back(), " of it");
+    }
   }
   return parts;
 }
@@ -256,18 +271,24 @@ Status NetGroup::scatter_sums(std::span<const CollectiveCall> calls, std::uint32
   for (std::size_t task = 0; task < all.size(); ++task) {
     BlobReader reader(all[task]);
     const std::size_t numbers = all[task].size() / sizeof(std::int64_t);
-    if (numbers < 2 || (numbers - 2) % std::max<std::size_t>(values, 1) != 0) {
+    if (numbers < 2 || (values == 0 ? numbers != 2 : (numbers - 2) % values != 0)) {
       return wrong(kind_name(first.kind), ": rank ", task, " has another number of values");
     }
     for (std::size_t k = 0; k + 2 < numbers; ++k) {
       const std::int64_t n = reader.number();
-      whole[k % values] += n;
+      if (!is_size(n) || !is_size(whole[k % values] += n)) {
+        return unreadable(kind_name(first.kind), ": rank ", task, " has a part of ", n);
+      }
       if (task < static_cast<std::size_t>(rank())) before[k % values] += n;
     }
   }
-  std::vector<Tensor> sums;
-  for (std::size_t i = 0; i < values; ++i) sums.push_back(Tensor::zeros(first.out[i].dtype(), {whole[i]}));
-  const auto fits = [&](std::span<const Tensor> tensors) { return same_arrays(tensors, sums); };
+  const auto fits = [&](std::span<const Tensor> tensors) {
+    if (tensors.size() != values) return false;
+    for (std::size_t i = 0; i < values; ++i) {
+      if (tensors[i].dtype() != first.out[i].dtype() || tensors[i].elements() != whole[i]) return false;
+    }
+    return true;
+  };
   bool whole_fits = true;
   for (const CollectiveCall& call : calls) {
     if (call.kind == Collective::kReduceScatter) whole_fits = whole_fits && fits(call.tensors);
@@ -278,6 +299,10 @@ Status NetGroup::scatter_sums(std::span<const CollectiveCall> calls, std::uint32
   if (const auto bad = std::find(fit.begin(), fit.end(), 0); bad != fit.end()) {
     return wrong(kind_name(first.kind), ": the ranks' parts of ", str_join(whole),
                  " elements do not make up the whole on rank ", bad - fit.begin());
+  }
+  std::vector<Tensor> sums;
+  for (std::size_t i = 0; i < values; ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(sums.emplace_back(), Tensor::allocate(first.out[i].dtype(), {whole[i]}, host_allocator()));
   }
   const std::span<const Tensor> out = sums;
   if (first.kind == Collective::kReduceScatter) {

@@ -86,7 +86,7 @@ class NetGroup final : public Communicator {
   Status exchange_all(const CollectiveCall& call, std::uint32_t tag);
   Status message(const CollectiveCall& call, std::uint32_t tag);
   Result<ReduceLayout> layout_of(const std::vector<int>& own, int total, std::uint32_t tag, bool spanning);
-  // Elements of each rank's part of value i, by rank; `own` of this task's ranks, one after another.
+  // Sizes of every task, by task: as many each as `own`, this task's, and none negative or above 2^46.
   Result<std::vector<std::int64_t>> parts_of(const std::vector<std::int64_t>& own, std::uint32_t tag);
   Result<std::vector<Tensor>> gather_values(std::span<const Tensor> own, std::uint32_t tag);
   void on_thread(std::function<Status()> work, std::function<void(Status)> done);

@@ -19,11 +19,18 @@ using ::testing::HasSubstr;
   if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build"
 
 // Numbers whose sum depends on the order of additions, for the dtypes that have one.
-Tensor numbers(DType dtype, std::int64_t n, unsigned seed) {
+Tensor numbers(DType dtype, std::int64_t elements, unsigned seed) {
   std::mt19937 random(seed);
-  Tensor t = Tensor::zeros(dtype, {n});
+  Tensor t = Tensor::zeros(dtype, {elements});
   (void)dispatch<NumberTypes>(dtype, "numbers", [&]<typename T>() {
-    for (T& v : t.values<T>()) v = T(static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 7.0F);
+    for (T& v : t.values<T>()) {
+      const int n = static_cast<int>(random() % 2001) - 1000;
+      if constexpr (std::is_integral_v<T>) {
+        v = static_cast<T>(n);
+      } else {
+        v = T(static_cast<float>(n) / 7.0F);
+      }
+    }
     return ok_status();
   });
   return t;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "argosy/base/checked.h"
 #include "argosy/base/str.h"
 #include "argosy/comm/collective_checks.h"
 #include "argosy/comm/net/net_disagreement.h"
@@ -19,7 +20,6 @@ Status NetGroup::gather(std::span<const CollectiveCall> calls, std::uint32_t tag
   }
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> parts, parts_of(own, tag));
   const auto tasks = static_cast<std::size_t>(size());
-  if (parts.size() != tasks * own.size()) return wrong("all_gather: the ranks have lists of other lengths");
   for (std::size_t i = 0; i < own.size(); ++i) {
     const Tensor& whole = first.out[i];
     std::vector<std::size_t> bytes;
@@ -137,15 +137,22 @@ Result<std::vector<Tensor>> NetGroup::gather_values(std::span<const Tensor> own,
   for (const std::string& theirs : all) {
     BlobReader reader(theirs);
     for (std::int64_t left = reader.number(); left > 0 && reader.ok(); --left) {
-      const auto dtype = static_cast<DType>(reader.number());
-      std::vector<std::int64_t> sizes(static_cast<std::size_t>(std::clamp<std::int64_t>(reader.number(), 0, 255)));
+      const std::int64_t number = reader.number(), rank = reader.number();
+      const bool known =
+          number > 0 && number <= static_cast<int>(DType::kUint64) && is_plain(static_cast<DType>(number));
+      if (!reader.ok() || !known || rank < 0 || rank > Shape::kMaxRank) return unreadable("values of another task");
+      const auto dtype = static_cast<DType>(number);
+      std::vector<std::int64_t> sizes(static_cast<std::size_t>(rank));
       for (std::int64_t& n : sizes) n = reader.number();
-      if (!is_plain(dtype) || !reader.ok()) return internal_error("a task sent values that cannot be read");
       ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
+      const auto bytes = checked_mul(shape.elements(), static_cast<std::int64_t>(element_bytes(dtype)));
+      if (!reader.ok() || !bytes || static_cast<std::size_t>(*bytes) > reader.remaining()) {
+        return unreadable("a value of another task, ", dtype_name(dtype), shape);
+      }
       values.push_back(Tensor::zeros(dtype, shape));
       reader.raw(values.back().raw(), values.back().bytes());
     }
-    if (!reader.at_end()) return internal_error("a task sent values that cannot be read");
+    if (!reader.at_end()) return unreadable("values of another task");
   }
   return values;
 }

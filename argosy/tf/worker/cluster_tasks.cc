@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "argosy/base/guard.h"
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/op/kernel/kernel.h"
@@ -95,23 +96,19 @@ Status ClusterTasks::find_tasks(Cancellation& cancellation) {
   // All at once, again and again: a task that is not there yet may be starting.
   const auto until = std::chrono::steady_clock::now() + options_.timeout;
   while (true) {
-    std::vector<std::thread> asking;
+    std::vector<std::jthread> asking;  // where one cannot start, the others are waited for
     for (Found& found : wanted) {
       if (found.problem.ok()) continue;
       asking.emplace_back([this, &found, &cancellation] {
-        const auto channel = peers_->channel(found.task);
-        if (!channel.ok()) {
-          found.problem = channel.status();
-          return;
-        }
-        const auto answer = (*channel)->call(kGetStatus, {}, kOneTry, &cancellation);
-        found.problem = answer.status();
-        if (answer.ok() && !found.status.ParseFromString(answer->reader().joined())) {
-          found.problem = internal_error("the answer to GetStatus is damaged");
-        }
+        found.problem = guarded([&]() -> Status {
+          ARGOSY_ASSIGN_OR_RETURN(const auto channel, peers_->channel(found.task));
+          ARGOSY_ASSIGN_OR_RETURN(const auto answer, channel->call(kGetStatus, {}, kOneTry, &cancellation));
+          if (found.status.ParseFromString(answer.reader().joined())) return ok_status();
+          return internal_error("the answer to GetStatus is damaged");
+        });
       });
     }
-    for (std::thread& thread : asking) thread.join();
+    asking.clear();
     if (cancellation.cancelled()) return cancellation.status();
     if (std::ranges::all_of(wanted, [](const Found& f) { return f.problem.ok(); })) break;
     if (std::chrono::steady_clock::now() >= until) {

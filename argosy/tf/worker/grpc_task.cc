@@ -1,5 +1,6 @@
 #include "argosy/tf/worker/grpc_task.h"
 
+#include "argosy/base/guard.h"
 #include "argosy/base/system/random_source.h"
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/formats/proto/tensor_proto.h"
@@ -193,7 +194,7 @@ void GrpcTask::run_graph(TaskRun run, Ran done) {
     const Status aborted_by = ended();
     if (!answer.ok() && !aborted_by.ok()) return done(derived_status(aborted_by));
     if (!answer.ok()) return done(from_task(answer.status(), peer));
-    auto values = read_run_graph_answer(answer->reader());
+    auto values = guarded([&] { return read_run_graph_answer(answer->reader()); });
     if (!values.ok()) return done(from_task(values.status(), peer));
     if (stats != nullptr) {
       tensorflow::StepStats told;

@@ -1,5 +1,6 @@
 #include "argosy/tf/worker/peers.h"
 
+#include "argosy/base/guard.h"
 #include "argosy/device/name.h"
 
 namespace argosy::tf {
@@ -34,17 +35,20 @@ Result<std::shared_ptr<PeerChannel>> Peers::channel(const TaskName& task) {
         .with_id("ARG-CLUSTER-010")
         .with_hint("start every task with the same --cluster");
   }
-  MutexLock lock(mutex_);
-  std::shared_ptr<PeerChannel>& channel = channels_[task];
-  if (channel == nullptr) {
-    channel = std::make_shared<PeerChannel>(RpcChannelOptions{.address = *address,
-                                                              .peer = task.to_string(),
-                                                              .cert_pem = credentials_.cert,
-                                                              .key_pem = credentials_.key,
-                                                              .ca_pem = credentials_.ca});
+  // Callers have threads of their own, where nothing may be thrown.
+  return guarded([&]() -> Result<std::shared_ptr<PeerChannel>> {
+    MutexLock lock(mutex_);
     if (!watch_.joinable()) watch_ = std::thread([this] { watch(); });
-  }
-  return channel;
+    std::shared_ptr<PeerChannel>& channel = channels_[task];
+    if (channel == nullptr) {
+      channel = std::make_shared<PeerChannel>(RpcChannelOptions{.address = *address,
+                                                                .peer = task.to_string(),
+                                                                .cert_pem = credentials_.cert,
+                                                                .key_pem = credentials_.key,
+                                                                .ca_pem = credentials_.ca});
+    }
+    return channel;
+  });
 }
 
 Result<TaskName> task_of(std::string_view device) {

@@ -32,7 +32,8 @@ class Peers {
   const TaskName& own() const { return own_; }
   const PeerCredentials& credentials() const { return credentials_; }
 
-  // INVALID_ARGUMENT "ARG-CLUSTER-010": the cluster has no such task.
+  // INVALID_ARGUMENT "ARG-CLUSTER-010": the cluster has no such task. RESOURCE_EXHAUSTED "ARG-THREAD-001": no thread to
+  // watch the tasks.
   Result<std::shared_ptr<PeerChannel>> channel(const TaskName& task) ARGOSY_EXCLUDES(mutex_);
 
  private:

@@ -1,5 +1,6 @@
 #include "argosy/tf/worker/remote_receives.h"
 
+#include "argosy/base/guard.h"
 #include "argosy/base/system/random_source.h"
 #include "argosy/tf/worker/recv_tensor.h"
 
@@ -47,7 +48,7 @@ void RemoteReceives::receive(std::int64_t step_id, const RendezvousKey& key, Ren
                             }
                           }
                           if (!response.ok()) return done(std::move(response).status());
-                          done(read_recv_response(response->reader()));
+                          done(guarded([&] { return read_recv_response(response->reader()); }));
                         });
   MutexLock lock(state_->mutex);
   const auto step = state_->steps.find(step_id);

@@ -15,6 +15,13 @@ std::string input_name(const Graph& graph, Endpoint e) {
   return e.index == 0 ? name : str_cat(name, ":", e.index);
 }
 
+// A time that another task tells, in nanoseconds or else in microseconds; 0 where none of ours can be that long.
+std::int64_t nanos(std::int64_t told, std::int64_t micros) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 61;
+  if (told <= 0 && micros > 0 && micros < kMost / 1000) told = micros * 1000;
+  return told > 0 && told < kMost ? told : 0;
+}
+
 // "y = AddV2(x, c:1)", as TensorFlow's Timeline reads it.
 std::string label(const OpRecord& op, const Graph& graph) {
   std::string inputs;
@@ -65,9 +72,8 @@ void read_step_stats(const tensorflow::StepStats& from, StepStats& to) {
     to.devices.push_back({.device = *name, .ops = device.node_stats_size()});
     for (const tensorflow::NodeExecStats& node : device.node_stats()) {
       // TensorFlow before 2.0 tells microseconds alone.
-      const std::int64_t start = node.all_start_nanos() > 0 ? node.all_start_nanos() : node.all_start_micros() * 1000;
-      const std::int64_t taken =
-          node.all_end_rel_nanos() > 0 ? node.all_end_rel_nanos() : node.all_end_rel_micros() * 1000;
+      const std::int64_t start = nanos(node.all_start_nanos(), node.all_start_micros());
+      const std::int64_t taken = nanos(node.all_end_rel_nanos(), node.all_end_rel_micros());
       const std::string& label = node.timeline_label();
       const std::size_t op = label.find(" = "), end = label.find('(');
       to.ops.push_back({.node = node.node_name(),

@@ -209,16 +209,21 @@ Result<std::int64_t> RunTasks::smallest(std::int64_t number) {
 
 void RunTasks::cast_vote(bool stop) {
   vote_ = std::make_shared<Vote>();
-  net_->start_gather_values({Tensor::scalar(std::int64_t{stop ? 1 : 0})}, kVote,
-                            [vote = vote_](const Result<std::vector<Tensor>>& all) {
-                              MutexLock lock(vote->mutex);
-                              vote->over = true;
-                              vote->status = all.ok() ? ok_status() : all.status();
-                              for (std::size_t i = 0; all.ok() && i < all->size(); ++i) {
-                                vote->stop = vote->stop || *(*all)[i].data<std::int64_t>() != 0;
-                              }
-                              vote->ended.notify_all();
-                            });
+  net_->start_gather_values(
+      {Tensor::scalar(std::int64_t{stop ? 1 : 0})}, kVote, [vote = vote_](const Result<std::vector<Tensor>>& all) {
+        MutexLock lock(vote->mutex);
+        vote->over = true;
+        vote->status = all.ok() ? ok_status() : all.status();
+        for (std::size_t i = 0; all.ok() && i < all->size(); ++i) {
+          const Tensor& one = (*all)[i];
+          if (one.dtype() != DType::kInt64 || one.elements() != 1) {
+            vote->status = data_loss("a task's vote is ", dtype_name(one.dtype()), one.shape()).with_id("ARG-COMM-029");
+            break;
+          }
+          vote->stop = vote->stop || *one.data<std::int64_t>() != 0;
+        }
+        vote->ended.notify_all();
+      });
 }
 
 Result<bool> RunTasks::collect_vote() {

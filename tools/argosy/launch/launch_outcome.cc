@@ -17,6 +17,13 @@ std::string field(const nlohmann::ordered_json& error, const char* name) {
   return at != error.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
+// A number of a process: its exit code, or a signal.
+int small_number(const nlohmann::ordered_json& report, const char* name, int otherwise) {
+  const auto at = report.find(name);
+  const bool right = at != report.end() && at->is_number_integer() && *at >= 0 && *at <= 255;
+  return right ? at->get<int>() : otherwise;
+}
+
 // The rank that an error names in its place: "node 'x', task 3 (gpu-b)"; -1: none.
 int named_task(const TaskOutcome& outcome) {
   const std::string where = field(outcome.error, "where");
@@ -75,6 +82,18 @@ int exit_of(const TaskOutcome& first, const std::vector<TaskOutcome>& outcomes, 
 }
 
 }  // namespace
+
+bool read_exit(std::string_view frame, TaskOutcome& outcome) {
+  // What lies deeper than an error's fields is left out: a task writes them as it likes.
+  using Json = nlohmann::ordered_json;
+  const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= 4; };
+  const Json report = Json::parse(frame, shallow, false);
+  if (!report.is_object()) return false;
+  outcome.exit = small_number(report, "exit", 1);
+  outcome.signal = small_number(report, "signal", 0);
+  if (report.contains("error") && report["error"].is_object()) outcome.error = report["error"];
+  return true;
+}
 
 std::string TaskOutcome::name() const { return str_cat("task ", rank, " (", host, ")"); }
 

@@ -19,7 +19,6 @@ namespace argosy::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 using tf::Descriptor;
 
@@ -172,12 +171,8 @@ class Launcher {
       case FrameKind::kOut: return streams_.write(outcome.rank, false, body);
       case FrameKind::kErr: keep_end(outcome.last_words, body); return streams_.write(outcome.rank, true, body);
       case FrameKind::kExit: {
-        const Json report = Json::parse(body, nullptr, false);
-        if (!report.is_object()) return;
-        outcome.exit = report.value("exit", 1);
-        outcome.signal = report.value("signal", 0);
-        if (report.contains("error")) outcome.error = report["error"];
-        return ended(agent);
+        if (read_exit(body, outcome)) ended(agent);
+        return;
       }
     }
   }

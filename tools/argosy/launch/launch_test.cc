@@ -76,6 +76,30 @@ nlohmann::ordered_json error(const char* message, const char* where) {
   return {{"code", "UNAVAILABLE"}, {"id", "ARG-CLUSTER-044"}, {"message", message}, {"where", where}, {"next", "look"}};
 }
 
+TEST(ExitFrame, OfAnyAgentIsRead) {
+  TaskOutcome outcome;
+  ASSERT_TRUE(read_exit(R"({"exit": 137, "signal": 9, "error": {"message": "m", "code": "INTERNAL"}})", outcome));
+  EXPECT_EQ(outcome.exit, 137);
+  EXPECT_EQ(outcome.signal, 9);
+  EXPECT_EQ(outcome.error["message"], "m");
+  for (const char* text :
+       {R"({"exit": "x", "signal": [9]})", R"({"exit": -1})", R"({"exit": 1e9, "error": 7})", "{}"}) {
+    TaskOutcome strange;
+    EXPECT_TRUE(read_exit(text, strange)) << text;
+    EXPECT_EQ(strange.exit, 1) << text;
+    EXPECT_EQ(strange.signal, 0) << text;
+    EXPECT_TRUE(strange.error.is_null()) << text;
+  }
+  for (const std::string& text : {std::string(), std::string("[]"), std::string("7"), std::string(1 << 19, '[')}) {
+    EXPECT_FALSE(read_exit(text, outcome)) << text.substr(0, 20);
+  }
+  const std::string deep =
+      R"({"exit": 3, "error": {"message": )" + std::string(1 << 18, '[') + std::string(1 << 18, ']') + "}}";
+  ASSERT_TRUE(read_exit(deep, outcome));
+  EXPECT_EQ(outcome.exit, 3);
+  EXPECT_LT(outcome.error.dump().size(), 100u);
+}
+
 TEST(EndOfLaunch, FollowersAreFolded) {
   std::vector<TaskOutcome> tasks = {
       {.rank = 0, .host = "a", .exit = 5, .order = 0, .error = error("task 1 (b) is gone", "task 1 (b)")},

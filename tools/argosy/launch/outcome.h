@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "argosy/base/status.h"
@@ -26,6 +27,9 @@ struct TaskOutcome {
 
 // {"schema_version": 1, "task": 1, "host": …, "exit": 5, "signal": 0, "error": {…}, "last_output": …}
 nlohmann::ordered_json outcome_json(const TaskOutcome& outcome);
+
+// Reads an agent's last frame, {"exit": 5, "signal": 0, "error": {…}}. False: it is none.
+bool read_exit(std::string_view frame, TaskOutcome& outcome);
 
 struct LaunchEnd {
   int exit = 0;

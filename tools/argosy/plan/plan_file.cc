@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
+constexpr int kMostDepth = 8;  // of what a file nests; deeper values are left out, and missed
 
 // What decides about the graph of a step, as it is typed.
 Json model_json(const TrainChoices& c) {
@@ -150,7 +151,8 @@ Result<SavedStrategy> load_strategy(const std::string& path, const TrainChoices&
         .with_hint("argosy plan mlp --save mlp.plan (it writes one)");
   }
   try {
-    return read_strategy(path, Json::parse(text.str()), choices, batch);
+    const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= kMostDepth; };
+    return read_strategy(path, Json::parse(text.str(), shallow), choices, batch);
   } catch (const Json::exception& e) {
     return damaged(path, e.what());
   }
