@@ -126,7 +126,8 @@ RpcReply SessionService::create_session(WireReader in, CallContext& context) {
                                          .stuck_after = options_.stuck_after,
                                          .replicas = options_.replicate ? &replicas_ : nullptr,
                                          .sync_batch_norm = options_.sync_batch_norm,
-                                         .check = options_.check},
+                                         .check = options_.check,
+                                         .strategy = options_.strategy},
                                         request.graph));
   if (const auto made = sessions_.find(response.session_handle()); made.ok()) (*made)->lease().called_by(context);
   if (options_.count_work) work_.session_opened();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "argosy/rpc/transport/rpc_method.h"
+#include "argosy/strategy/strategy_spec.h"
 #include "argosy/tf/server/service/master_method.h"
 #include "argosy/tf/server/service/service_metrics.h"
 #include "argosy/tf/server/service/session_table.h"
@@ -27,6 +28,7 @@ struct SessionServiceOptions {
   bool replicate = false;        // training steps run on all GPUs of their session, a shard of the batch on each
   bool sync_batch_norm = false;  // of replicated steps: by statistics of the global batch
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
+  StrategySpec strategy = {};  // of replicated steps; automatic: on one device where that is faster
 };
 
 class SessionService {

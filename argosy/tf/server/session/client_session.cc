@@ -38,8 +38,11 @@ std::unique_ptr<Session> make_session(const ClientSessionOptions& options, Impor
 std::unique_ptr<Replication> make_replication(const ClientSessionOptions& options, Session& session,
                                               ImportedGraph& graph) {
   if (options.replicas == nullptr) return nullptr;
-  const ReplicationOptions how{
-      .optimize = options.config.optimize, .sync_batch_norm = options.sync_batch_norm, .check = options.check};
+  const ReplicationOptions how{.optimize = options.config.optimize,
+                               .sync_batch_norm = options.sync_batch_norm,
+                               .check = options.check,
+                               .strategy = options.strategy.automatic ? StrategySpec{} : options.strategy,
+                               .ask_cost_model = options.strategy.automatic && options.check == 0};
   return std::make_unique<Replication>(session, graph, options.device_set, how, *options.replicas);
 }
 

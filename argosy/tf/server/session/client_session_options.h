@@ -8,6 +8,7 @@
 
 #include "argosy/runtime/machine/deadlines.h"
 #include "argosy/runtime/machine/device_set.h"
+#include "argosy/strategy/strategy_spec.h"
 #include "argosy/tf/server/replication/replica_totals.h"
 #include "argosy/tf/server/service/stuck_steps.h"
 #include "argosy/tf/server/service/work_totals.h"
@@ -31,6 +32,7 @@ struct ClientSessionOptions {
   ReplicaCounter* replicas = nullptr;             // not null: training steps are replicated over the session's GPUs
   bool sync_batch_norm = false;                   // of replicated steps
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
+  StrategySpec strategy = {};  // of replicated steps; automatic: on one device where that is faster
 };
 
 }  // namespace argosy::tf
