@@ -14,6 +14,7 @@
 #include "tools/argosy/run/run_child.h"
 #include "tools/argosy/run/run_cluster.h"
 #include "tools/argosy/run/run_hook.h"
+#include "tools/argosy/run/run_strategy.h"
 #include "tools/argosy/run/run_verdict.h"
 
 namespace argosy::cli {
@@ -25,6 +26,7 @@ struct Options {
   ClusterFlags cluster;
   bool replicate = false, sync_batch_norm = false, any_local_user = false;
   int check = 0;
+  RunStrategy strategy;
   std::vector<std::string> program;
 };
 
@@ -43,14 +45,16 @@ bool stopped_in_time(tf::SessionServer& server) {
 }
 
 Result<int> run(const Options& options, Console& console) {
+  const bool replicate = options.replicate || options.strategy.given;
   tf::SessionServerOptions wanted{.devices = options.devices,
                                   .host = "127.0.0.1",
                                   .port = 0,
                                   .any_local_user = options.any_local_user,
                                   .count_work = true,
-                                  .replicate = options.replicate,
+                                  .replicate = replicate,
                                   .sync_batch_norm = options.sync_batch_norm,
-                                  .check = options.check};
+                                  .check = options.check,
+                                  .strategy = replicate ? StrategySpec(options.strategy.spec) : StrategySpec{}};
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
   wanted.py_func_bridge = hook.folder();
   ARGOSY_ASSIGN_OR_RETURN(const auto task, task_of_run(options.cluster));
@@ -62,8 +66,7 @@ Result<int> run(const Options& options, Console& console) {
                                                                       server_environment(task, options.devices))));
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
   const bool stopped = stopped_in_time(*server);
-  const RunReport report{
-      .totals = server->work(), .replicate = options.replicate, .seconds = seconds, .exit_code = code};
+  const RunReport report{.totals = server->work(), .replicate = replicate, .seconds = seconds, .exit_code = code};
   if (console.json()) {
     console.print(run_verdict_json(report));
   } else {
@@ -88,6 +91,7 @@ void define_run(Command& program) {
   auto& options = command.own<Options>();
   command.option("--replicate", options.replicate,
                  "shard the batch of every training step over all GPUs: for scripts written for one");
+  command.option("--strategy S", options.strategy, kRunStrategyHelp);
   command.option("--sync-batch-norm", options.sync_batch_norm,
                  "of replicated steps: batch normalisation by the global batch, not by each GPU's shard; slower");
   command.option("--check N", options.check,

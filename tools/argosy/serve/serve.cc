@@ -15,6 +15,7 @@
 #include "tools/argosy/cli/device_flags.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/cli/interrupt.h"
+#include "tools/argosy/run/run_strategy.h"
 #include "tools/argosy/serve/serve_cluster.h"
 
 namespace argosy::cli {
@@ -27,6 +28,7 @@ constexpr std::chrono::seconds kLongestStop{10};  // from the first signal to th
 struct Options {
   tf::SessionServerOptions server;
   ClusterFlags cluster;
+  RunStrategy strategy;
   int port = -1;     // -1: not said
   std::string host;  // "": not said
   std::int64_t lease = 0, client_lease = -1, unfinished_mib = 0, stuck_after = 10;
@@ -79,6 +81,8 @@ Result<int> run(Options& options, Console& console) {
   options.server.client_lease = std::chrono::seconds(options.client_lease);
   options.server.unfinished_limit_bytes = options.unfinished_mib << 20;
   options.server.stuck_after = std::chrono::seconds(options.stuck_after);
+  options.server.replicate = options.server.replicate || options.strategy.given;
+  if (options.server.replicate) options.server.strategy = options.strategy.spec;
   if (options.port >= 0) options.server.port = options.port;
   if (!options.host.empty()) options.server.host = options.host;
   ARGOSY_ASSIGN_OR_RETURN(const auto task, cluster_task(options.cluster));
@@ -120,6 +124,7 @@ void define_serve(Command& program) {
   serve
       .option("--replicate", server.replicate,
               "shard the batch of every training step over all GPUs of its session; sessions then share no variables")
+      .option("--strategy S", options.strategy, kRunStrategyHelp)
       .option("--sync-batch-norm", server.sync_batch_norm,
               "of replicated steps: batch normalisation by the global batch, not by each GPU's shard; slower")
       .option("--check N", server.check,
