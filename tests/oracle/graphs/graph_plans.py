@@ -73,7 +73,8 @@ class Plans(unittest.TestCase):
         else:
             with tf.Session() as session:
                 session.run(tf.global_variables_initializer())
-                tf.saved_model.simple_save(session, self.path(name), {}, {"loss": tf.get_default_graph().get_tensor_by_name("loss:0")})
+                tensor = tf.get_default_graph().get_tensor_by_name
+                tf.saved_model.simple_save(session, self.path(name), {"x": tensor("x:0")}, {"loss": tensor("loss:0")})
         return self.path(name)
 
     def test_a_graph_of_each_kind_has_the_same_plan(self):
