@@ -1,16 +1,23 @@
-// The compiled training step of a model, to look at: its schedule, shapes and memory. It is never run.
+// A compiled step to look at: its schedule, shapes and memory. It is never run.
 #pragma once
 
 #include <memory>
 
+#include "argosy/passes/prune/prune.h"
+#include "argosy/runtime/session/session.h"
 #include "argosy/runtime/step/step.h"
-#include "argosy/train/loop/compiled_model.h"
-#include "argosy/train/loop/trainer.h"
 
 namespace argosy {
 
+// What compile_to_look() is told of the session that the step would run in.
+struct LookOptions {
+  bool reproducible = false;  // see SessionOptions
+  bool optimize = true;       // likewise
+};
+
 // Errors are those of compiling. Not of memory: the step may be larger than the devices.
-Result<std::shared_ptr<const Step>> compile_to_look(CompiledModel& model, const std::shared_ptr<DeviceSet>& device_set,
-                                                    const TrainerOptions& options, std::int64_t batch);
+Result<std::shared_ptr<const Step>> compile_to_look(const Graph& graph, const StepSignature& signature,
+                                                    const std::shared_ptr<DeviceSet>& device_set,
+                                                    const LookOptions& options);
 
 }  // namespace argosy

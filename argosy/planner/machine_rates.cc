@@ -17,6 +17,7 @@ constexpr int kChain = 5;       // collectives in a row: more than one, so that 
 constexpr int kShortChain = 2;  // of large ones
 constexpr int kLeastRounds = 3, kMostRounds = 9;  // of each graph
 constexpr double kSeconds = 0.03;                 // of each graph, about
+constexpr double kLongest = 0.05;                 // seconds of a collective that is measured
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -57,10 +58,19 @@ Result<double> chain_seconds(const std::shared_ptr<DeviceSet>& device_set, const
   return time_of(*step);
 }
 
+// What the next size may take. Over slow links a larger one is not measured: its time follows from those before.
+double guess_of(const std::vector<std::pair<double, double>>& points, std::int64_t bytes) {
+  return points.empty() ? 0 : points.back().second * static_cast<double>(bytes) / points.back().first;
+}
+
 Result<Curve> measure_copies(DeviceSet& device_set, const DeviceSpec& spec) {
   Device& device = device_set.device(device_set.find(spec.name));
   std::vector<std::pair<double, double>> points;
   for (const std::int64_t bytes : kSizes) {
+    if (const double guess = guess_of(points, bytes); guess > kLongest) {
+      if (points.size() == 1) points.emplace_back(bytes, guess);
+      break;
+    }
     const auto size = static_cast<std::size_t>(bytes);
     ARGOSY_ASSIGN_OR_RETURN(const Buffer from, device_set.device(0).allocator().allocate(size));
     ARGOSY_ASSIGN_OR_RETURN(const Buffer to, device.allocator().allocate(size));
@@ -101,6 +111,10 @@ Result<std::vector<MachineRates::Group>> measure_groups(const std::shared_ptr<De
     MachineRates::Group group{.devices = size};
     std::vector<std::pair<double, double>> points;
     for (const std::int64_t bytes : kSizes) {
+      if (const double guess = guess_of(points, bytes); guess > kLongest) {
+        if (points.size() == 1) points.emplace_back(bytes, guess);
+        break;
+      }
       const int length = points.empty() ? kChain : kShortChain;
       ARGOSY_ASSIGN_OR_RETURN(const double chain, chain_seconds(device_set, devices, size, bytes, length));
       if (points.empty()) {

@@ -6,8 +6,8 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/threads/parallel.h"
 #include "argosy/planner/candidates.h"
-#include "argosy/planner/compiled_step.h"
 #include "argosy/planner/machine_rates.h"
+#include "argosy/planner/model_subject.h"
 #include "argosy/planner/probe.h"
 #include "argosy/planner/runners_up.h"
 #include "argosy/planner/step_simulator.h"
@@ -24,34 +24,36 @@ constexpr double kAlike = 0.02;  // of two steps no further apart, the simpler s
 // A candidate that was compiled.
 struct Evaluated {
   Candidate candidate;
-  std::unique_ptr<CompiledModel> program;
+  std::unique_ptr<CompiledCandidate> program;
   Tried tried;
 };
 
 class Planner {
  public:
-  Planner(const ModelBuilder& model, const TrainerOptions& options, const data::Dataset& data, const PlanOptions& how)
-      : model_(model), options_(options), data_(data), how_(how) {
-    batch_ = std::min(options.batch, std::max<std::int64_t>(data.size(), 1));
-  }
+  Planner(PlanSubject& subject, const PlanRequest& request, const PlanOptions& how)
+      : subject_(subject),
+        request_(request),
+        how_(how),
+        batch_(subject.batch()),
+        devices_(request.devices),
+        device_set_(request.device_set) {}
 
   Result<Plan> run() {
-    if (!options_.strategy.file.empty()) {
+    if (!request_.strategy.file.empty()) {
       return invalid_argument("the strategy's file was not read").with_id("ARG-SHARD-001");
     }
-    ARGOSY_ASSIGN_OR_RETURN(devices_, chosen_devices(options_.devices));
     std::optional<Candidate> given;
-    if (!options_.strategy.automatic) {
-      ARGOSY_ASSIGN_OR_RETURN(given, candidate_of(options_.strategy, devices_, batch_));
+    if (!request_.strategy.automatic) {
+      ARGOSY_ASSIGN_OR_RETURN(given, candidate_of(request_.strategy, devices_, batch_));
     }
-    ARGOSY_ASSIGN_OR_RETURN(device_set_, DeviceSet::make(options_.devices));
     CoreUseMeter cores;
     const std::int64_t began = now_nanos();
-    ARGOSY_ASSIGN_OR_RETURN(
-        probes_,
-        Probes::run({.model = model_, .options = options_, .data = data_, .devices = devices_, .batch = batch_},
-                    how_.probe_seconds));
-    ARGOSY_ASSIGN_OR_RETURN(rates_, MachineRates::measure(device_set_, devices_));
+    ARGOSY_ASSIGN_OR_RETURN(probes_, Probes::run({.subject = subject_, .devices = devices_}, how_.probe_seconds));
+    if (request_.rates != nullptr) {
+      rates_ = *request_.rates;
+    } else {
+      ARGOSY_ASSIGN_OR_RETURN(rates_, MachineRates::measure(device_set_, devices_));
+    }
     disturbed_ = disturbed(cores.read(), available_cores(), seconds_since(began));
     ARGOSY_RETURN_IF_ERROR(try_all(given));
     const std::optional<std::size_t> chosen = given ? std::optional<std::size_t>(0) : fastest();
@@ -64,7 +66,7 @@ class Planner {
   Status try_all(const std::optional<Candidate>& given) {
     const std::int64_t began = now_nanos();
     if (given) ARGOSY_RETURN_IF_ERROR(try_one(*given));
-    for (const Candidate& c : candidates(devices_, batch_)) {
+    for (const Candidate& c : others()) {
       if (given && c.strategy == given->strategy) continue;
       const bool plain = c.strategy.accumulate == 1 && c.strategy.zero == 0;
       if (!plain && fastest() && seconds_since(began) > how_.search_seconds) {
@@ -86,14 +88,23 @@ class Planner {
     return none ? try_one(candidates(devices_, batch_).front()) : ok_status();
   }
 
+  // All that there are; or one device alone, beside all of them.
+  std::vector<Candidate> others() const {
+    std::vector<Candidate> all = candidates(devices_, batch_);
+    if (!request_.all_or_one) return all;
+    std::erase_if(all, [&](const Candidate& c) {
+      const bool extent = c.devices.size() == 1 || c.devices.size() == devices_.size();
+      return !extent || c.strategy.accumulate > 1 || c.strategy.zero > 0;
+    });
+    return all;
+  }
+
   Status try_one(const Candidate& c) {
     Evaluated e{.candidate = c, .program = nullptr, .tried = {}};
     e.tried.strategy = c.strategy;
     e.tried.devices = static_cast<int>(c.devices.size());
-    TrainerOptions options = options_;
-    options.strategy = c.strategy;
-    ARGOSY_ASSIGN_OR_RETURN(e.program, CompiledModels(model_, options).make_measured(c.devices, device_set_));
-    ARGOSY_ASSIGN_OR_RETURN(const auto step, compile_to_look(*e.program, device_set_, options, batch_));
+    ARGOSY_ASSIGN_OR_RETURN(e.program, subject_.compile(c, device_set_));
+    ARGOSY_ASSIGN_OR_RETURN(const auto step, e.program->look());
     for (const MemoryForecast& f : step->info.forecast) note_memory(f, e.tried);
     if (e.tried.impossible.empty()) {
       ARGOSY_ASSIGN_OR_RETURN(e.tried.predicted, predict(*step, e.tried.devices, c.devices[0]));
@@ -163,7 +174,7 @@ class Planner {
   }
 
   Status does_not_fit(std::size_t position) const {
-    Status status = all_[position].program != nullptr ? check_memory(*all_[position].program, batch_) : ok_status();
+    Status status = all_[position].program != nullptr ? all_[position].program->check_memory() : ok_status();
     if (status.ok()) {
       status = resource_exhausted("batch ", batch_, " cannot be trained: ", all_[position].tried.impossible)
                    .with_id("ARG-MEM-002");
@@ -176,26 +187,27 @@ class Planner {
   }
 
   Result<Plan> plan_of(Evaluated& chosen) const {
-    const DataParallel& parallel = chosen.program->parallel();
+    const DataParallel* const parallel = chosen.program->parallel();
     Plan plan{.strategy = chosen.candidate.strategy,
               .devices = chosen.candidate.devices,
               .devices_asked = static_cast<int>(devices_.size()),
               .batch = batch_,
-              .replication = parallel.summary(),
+              .replication = parallel != nullptr ? parallel->summary() : std::string(),
               .predicted = chosen.tried.predicted,
               .collectives = {},
-              .whole = parallel.whole(),
+              .whole = parallel != nullptr ? parallel->whole() : std::vector<PlannedWhole>(),
               .asked = {},
-              .notes = parallel.notes(),
+              .notes = parallel != nullptr ? parallel->notes() : std::vector<ReplicationNote>(),
               .memory = {},
               .alternatives = {},
               .not_tried = not_tried_};
     plan.predicted.disturbed = disturbed_;
     for (const std::string& node : how_.nodes) {
-      ARGOSY_ASSIGN_OR_RETURN(PlannedNode told, parallel.planned(node));
+      ARGOSY_ASSIGN_OR_RETURN(PlannedNode told, chosen.program->planned(node));
       plan.asked.push_back(std::move(told));
     }
-    for (const PlannedCollective& c : parallel.collectives()) {
+    const auto travels = parallel != nullptr ? parallel->collectives() : std::vector<PlannedCollective>();
+    for (const PlannedCollective& c : travels) {
       PlannedTransfer transfer{c};
       const Travel travel = c.op == "reduce-scatter" ? Travel::kReduceScatter
                             : c.op == "all-gather"   ? Travel::kAllGather
@@ -205,7 +217,7 @@ class Planner {
       }
       plan.collectives.push_back(std::move(transfer));
     }
-    ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, chosen.program->forecast(batch_));
+    ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, chosen.program->forecast());
     for (const MemoryForecast& f : forecasts) {
       const int d = device_set_->find(f.device);
       plan.memory.push_back({.device = f.device.to_string(),
@@ -220,13 +232,12 @@ class Planner {
     return plan;
   }
 
-  const ModelBuilder& model_;
-  const TrainerOptions& options_;
-  const data::Dataset& data_;
-  const PlanOptions how_;
-  std::int64_t batch_ = 0;
-  std::vector<DeviceSpec> devices_;
-  std::shared_ptr<DeviceSet> device_set_;
+  PlanSubject& subject_;
+  const PlanRequest& request_;
+  const PlanOptions& how_;
+  const std::int64_t batch_;
+  const std::vector<DeviceSpec>& devices_;
+  const std::shared_ptr<DeviceSet> device_set_;
   Probes probes_;
   MachineRates rates_;
   std::vector<Evaluated> all_;
@@ -236,9 +247,17 @@ class Planner {
 
 }  // namespace
 
+Result<Plan> make_plan(PlanSubject& subject, const PlanRequest& request, const PlanOptions& how) {
+  return Planner(subject, request, how).run();
+}
+
 Result<Plan> make_plan(const ModelBuilder& model, const TrainerOptions& options, const data::Dataset& data,
                        const PlanOptions& how) {
-  return Planner(model, options, data, how).run();
+  ModelSubject subject(model, options, data);
+  PlanRequest request{.strategy = options.strategy};
+  ARGOSY_ASSIGN_OR_RETURN(request.devices, chosen_devices(options.devices));
+  ARGOSY_ASSIGN_OR_RETURN(request.device_set, DeviceSet::make(options.devices));
+  return make_plan(subject, request, how);
 }
 
 DeviceRequest request_of(const Plan& plan, const DeviceRequest& asked) {

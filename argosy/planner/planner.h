@@ -8,7 +8,9 @@
 #pragma once
 
 #include "argosy/data/dataset.h"
+#include "argosy/planner/machine_rates.h"
 #include "argosy/planner/plan.h"
+#include "argosy/planner/plan_subject.h"
 #include "argosy/train/loop/trainer.h"
 
 namespace argosy {
@@ -19,6 +21,19 @@ struct PlanOptions {
   double search_seconds = 0.35;         // for candidates beyond the plain ones
   std::vector<std::string> nodes = {};  // of the model: to be explained in Plan::asked
 };
+
+// Of whom, and for what.
+struct PlanRequest {
+  std::vector<DeviceSpec> devices = {};             // that a plan may use
+  std::shared_ptr<DeviceSet> device_set = nullptr;  // that they are in
+  // `automatic` chooses among all candidates, else this one's plan is made and the others are its alternatives.
+  StrategySpec strategy = {};
+  bool all_or_one = false;              // no candidate but the plain ones of all devices, and of one
+  const MachineRates* rates = nullptr;  // of these devices, where they are known; null: they are measured
+};
+
+// The errors are those below, and the subject's.
+Result<Plan> make_plan(PlanSubject& subject, const PlanRequest& request, const PlanOptions& how = {});
 
 // `options`: as for a training; strategy.automatic chooses among all candidates, else the strategy's plan is made and
 // the others are its alternatives. `data`: examples for the probing steps; it also bounds the batch.

@@ -1,4 +1,4 @@
-// Probe: a few real steps of the model on single devices, at the batch sizes that a plan's devices would see. Shapes,
+// Probe: a few real steps of the subject on single devices, at the batch sizes that a plan's devices would see. Shapes,
 // passes and kernels are those of the training itself, so what is measured needs no model of a kernel.
 //
 //   one device ── batch/N, batch, batch/2N ──► seconds of every op by its cost, and what no op took
@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "argosy/data/dataset.h"
 #include "argosy/planner/op_times.h"
-#include "argosy/train/loop/compiled_models.h"
+#include "argosy/planner/plan_subject.h"
 
 namespace argosy {
 
@@ -25,11 +24,8 @@ struct Probed {
 
 // What is probed. All of it is borrowed.
 struct ProbeRequest {
-  const ModelBuilder& model;
-  const TrainerOptions& options;
-  const data::Dataset& data;
+  PlanSubject& subject;
   const std::vector<DeviceSpec>& devices;  // that a plan may use
-  std::int64_t batch = 0;                  // of a step
 };
 
 class Probes {
@@ -44,7 +40,8 @@ class Probes {
 
  private:
   std::map<std::string, Probed> by_kind_;
-  double slowdown_ = 1;  // of all devices
+  double slowdown_ = 1;  // of `at_once_` devices
+  int at_once_ = 1;
   double input_seconds_ = 0;
   int devices_ = 1;
 };

@@ -72,6 +72,7 @@ bool DataParallel::can_feed(Value original, const Shape& shape) const {
 std::string DataParallel::summary() const { return replicated_->summary(); }
 std::vector<ReplicationNote> DataParallel::notes() const { return replicated_->notes(); }
 std::vector<PlannedCollective> DataParallel::collectives() const { return replicated_->collectives(); }
+bool DataParallel::gathers() const { return replicated_->gathers(); }
 std::vector<PlannedWhole> DataParallel::whole() const { return replicated_->whole(); }
 Result<PlannedNode> DataParallel::planned(std::string_view node) const { return replicated_->planned(node); }
 

@@ -147,6 +147,9 @@ class DataParallel {
   std::vector<ReplicationNote> notes() const;
   // What travels between devices in a step, in starting order. Empty for one shard.
   std::vector<PlannedCollective> collectives() const;
+  // True if examples travel between devices, not only sums over them and rows of sparse gradients. Such a step may be
+  // slower than one device's.
+  bool gathers() const;
   // What is not sharded, though it depends on the batch. In the order of the graph's nodes.
   std::vector<PlannedWhole> whole() const;
   // NOT_FOUND ARG-SHARD-005: the original graph has no such node; the nearest name is the hint.

@@ -220,9 +220,9 @@ def difference(one, other):
 class Server:
     """`argosy serve --replicate` in a process of its own, and what it says of each step."""
 
-    def __init__(self, argosy, devices):
+    def __init__(self, argosy, devices, *flags):
         self.log = tempfile.TemporaryFile()
-        command = [argosy, "serve", "--port", "0", "--http-port", "0", "--json", "--emulate", str(devices), "--replicate"]
+        command = [argosy, "serve", "--port", "0", "--http-port", "0", "--json", "--emulate", str(devices), "--strategy", "dp", *flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=dict(os.environ, ARGOSY_LOG_LEVEL="0"))
         line = self.process.stdout.readline()
         if not line.startswith("{"):

@@ -160,7 +160,7 @@ class RunTest(unittest.TestCase):
             self.assertLessEqual(abs(one - other), tolerance * max(1, abs(other)), f"number {i}: {one}, TensorFlow {other}")
 
     def assert_replicated(self, text, gpus, told, tolerance=2e-5, flags=()):
-        ours = self.run_argosy(text, flags=("--emulate", str(gpus), "--replicate", *flags))
+        ours = self.run_argosy(text, flags=("--emulate", str(gpus), "--replicate", "--strategy", "dp", *flags))
         self.assert_same_numbers(ours, self.in_tensorflow(text), tolerance)
         self.assertRegex(ours.stderr, told)
         self.assertNotIn("not replicated", ours.stderr)
@@ -315,7 +315,7 @@ class RunTest(unittest.TestCase):
             self.assert_replicated(CONDITIONAL, gpus, r"replicated  4 steps: \d devices")
 
     def test_examples_compared_with_examples_are_replicated_by_rules(self):
-        ours = self.run_argosy(BESIDE_OTHERS, flags=("--emulate", "2", "--replicate"))
+        ours = self.run_argosy(BESIDE_OTHERS, flags=("--emulate", "2", "--replicate", "--strategy", "dp"))
         self.assert_same_numbers(ours, self.in_tensorflow(BESIDE_OTHERS))
         self.assertRegex(ours.stderr, r"replicated  36 steps: 2 devices, by sharding rules")
         self.assertIn("'map/while/LoopCond' iterates once for every example", ours.stderr)
@@ -340,7 +340,7 @@ class RunTest(unittest.TestCase):
         self.assert_replicated(TIME_MAJOR, 3, r"replicated  3 steps: 3 devices")
 
     def test_rows_that_python_took_apart_are_replicated_by_rules(self):
-        ours = self.run_argosy(ROW_BY_ROW, flags=("--emulate", "2", "--replicate"))
+        ours = self.run_argosy(ROW_BY_ROW, flags=("--emulate", "2", "--strategy", "dp"))
         self.assertEqual((ours.returncode, ours.stdout), (0, "1.000000\n"), ours.stderr)
         self.assertRegex(ours.stderr, r"replicated  1 step: 2 devices, by sharding rules")
 

@@ -56,7 +56,7 @@ NOT_REPLICATED_ALIKE = {
 @contextlib.contextmanager
 def server(argosy, devices=2, replicate=False):
     """A session server in a process of its own; gives its target."""
-    command = [argosy, "serve", "--port", "0", "--emulate", str(devices)] + ["--replicate"] * replicate
+    command = [argosy, "serve", "--port", "0", "--emulate", str(devices)] + ["--strategy", "dp"] * replicate
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()

@@ -11,9 +11,22 @@ using Json = nlohmann::ordered_json;
 // Null where the size depends on the step.
 Json bytes_or_null(std::int64_t bytes) { return bytes < 0 ? Json(nullptr) : Json(bytes); }
 
+// What of a graph's file was planned.
+Json graph_json(const tf::GraphStep& step) {
+  Json feeds = Json::array();
+  for (std::size_t i = 0; i < step.subject().feeds.size(); ++i) {
+    const Tensor& fed = step.subject().feeds[i];
+    feeds.push_back({{"name", step.subject().values.feeds[i].name()},
+                     {"dtype", dtype_name(fed.dtype())},
+                     {"shape", std::vector<std::int64_t>(fed.shape().sizes().begin(), fed.shape().sizes().end())},
+                     {"batch_axis", step.subject().axes[i] < 0 ? Json(nullptr) : Json(step.subject().axes[i])}});
+  }
+  return {{"targets", step.targets()}, {"losses", step.losses()}, {"feeds", feeds}};
+}
+
 }  // namespace
 
-std::string plan_json(const Plan& plan) {
+std::string plan_json(const Plan& plan, const tf::GraphStep* step) {
   Json memory = Json::object(), collectives = Json::array(), whole = Json::array(), alternatives = Json::array();
   for (const PlannedMemory& m : plan.memory) {
     auto name = DeviceName::parse(m.device);
@@ -49,7 +62,9 @@ std::string plan_json(const Plan& plan) {
     asked.push_back({{"node", n.node}, {"op", n.op}, {"copies", n.copies}, {"why", n.why}});
   }
   if (!asked.empty()) document["why"] = asked;
-  return document.dump(2) + "\n";
+  if (step != nullptr) document["graph"] = graph_json(*step);
+  // Names of nodes are a file's bytes.
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace argosy::cli

@@ -75,6 +75,42 @@ class Document(unittest.TestCase):
         self.assertIn("statistics are those of each device's shard", text)
 
 
+class Graphs(unittest.TestCase):
+    """What is told of graph files; plans of real ones are compared in tests/oracle/graphs/graph_plans.py."""
+
+    NO_TRAINING = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { dim { size: -1 } dim { size: 4 } } } } }
+node { name: "y" op: "Square" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+"""
+
+    def test_every_wrong_file_and_flag_is_one_line_that_says_what_to_type(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "graph.pbtxt")
+            with open(path, "w") as out:
+                out.write(self.NO_TRAINING)
+            damaged = os.path.join(folder, "damaged.pb")
+            with open(damaged, "wb") as out:
+                out.write(b"\x0a\xff\xff")
+            for words, code, told in (
+                    ([path], 2, "ARG-PLAN-040"),
+                    ([path, "--target", "y"], 2, "ARG-PLAN-042"),
+                    ([path, "--target", "z"], 3, "ARG-PLAN-046"),
+                    ([path, "--width", "3"], 2, "ARG-PLAN-049"),
+                    ([path, "--save", "a.plan"], 2, "ARG-PLAN-049"),
+                    ([path, "--feed", "x"], 2, "--feed x=batch.npy"),
+                    ([path, "--shape", "x=3,a"], 2, '"a" is no size'),
+                    ([path, "--shape", "x=1,2,3,4,5,6,7,8,9"], 2, "more than eight sizes"),
+                    ([damaged], 2, "ARG-IMPORT-009"),
+                    ([os.path.join(folder, "none.pb")], 3, "none.pb"),
+                    (["mlp", "--target", "y"], 2, "--target is of graph files"),
+            ):
+                done = subprocess.run([PROGRAM, "plan", *words, "--emulate", "2"], capture_output=True, text=True, timeout=120)
+                self.assertEqual(done.returncode, code, f"{words}: {done.stderr}")
+                self.assertIn(told, done.stderr, words)
+                self.assertIn("try ", done.stderr, words)
+
+
 class Choice(unittest.TestCase):
     def test_slow_links_leave_it_on_one_device(self):
         slow = ["mlp", "--image-size", "16", "--width", "512", "--emulate", "gpu:1GiB,gpu:1GiB;link=10MB/s"]

@@ -93,16 +93,23 @@ std::vector<std::string> lost(const Plan& plan) {
   return lines;
 }
 
-// As a shell reads it.
-std::string word(const std::string& text) {
+}  // namespace
+
+std::string shell_word(const std::string& text) {
   return text.find_first_of("; *&|<>()$") == std::string::npos ? text : str_cat("'", text, "'");
+}
+
+std::string device_list(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const DeviceSpec& spec : plan.devices) names.push_back(spec.request_name());
+  return str_join(names, ",");
 }
 
 std::string by_hand(const Plan& plan, const TrainChoices& c) {
   const TrainChoices none;
   std::string line = str_cat("argosy train ", c.model);
   const auto add = [&](const char* flag, const auto& value, const auto& unset) {
-    if (value != unset) line += str_cat(" ", flag, " ", word(str_cat(value)));
+    if (value != unset) line += str_cat(" ", flag, " ", shell_word(str_cat(value)));
   };
   add("--data", c.data, none.data);
   add("--image-size", c.image_size, 0);
@@ -122,16 +129,12 @@ std::string by_hand(const Plan& plan, const TrainChoices& c) {
     if (given) line += str_cat(" ", flag);
   }
   add("--combine", c.combine, none.combine);
-  std::vector<std::string> names;
-  for (const DeviceSpec& spec : plan.devices) names.push_back(spec.request_name());
-  return str_cat(line, " --devices ", str_join(names, ","), " --strategy ", plan.strategy.to_string());
+  return str_cat(line, " --devices ", device_list(plan), " --strategy ", plan.strategy.to_string());
 }
 
-}  // namespace
-
-std::string plan_text(const Plan& plan, const TrainChoices& choices) {
+std::string plan_text(const Plan& plan, const std::string& name, const std::string& by_hand) {
   std::string text = str_cat(
-      "plan        ", choices.model, ", ", count_of(std::ssize(plan.devices), "device"), ", batch ", plan.batch, ": ",
+      "plan        ", name, ", ", count_of(std::ssize(plan.devices), "device"), ", batch ", plan.batch, ": ",
       plan.strategy.to_string(), "   ", format_rate(plan.predicted.samples_per_second), " samples/s, ",
       format_seconds(plan.predicted.step_seconds), " a step (predicted, +-", percent(plan.predicted.spread), ")\n");
   if (!plan.predicted.disturbed.empty()) {
@@ -149,7 +152,7 @@ std::string plan_text(const Plan& plan, const TrainChoices& choices) {
   for (const ReplicationNote& note : plan.notes) notes.push_back(note.text);
   if (!notes.empty()) text += block("differs", std::move(notes));
   text += block("lost", lost(plan));
-  text += block("by hand", {by_hand(plan, choices)});
+  text += block("by hand", {by_hand});
   for (const PlannedNode& n : plan.asked) {
     text += block("why", {str_cat(n.node, " (", n.op, "): ", n.copies), n.why});
   }

@@ -14,6 +14,7 @@
 #include "tools/argosy/run/run_child.h"
 #include "tools/argosy/run/run_cluster.h"
 #include "tools/argosy/run/run_hook.h"
+#include "tools/argosy/run/run_strategy.h"
 #include "tools/argosy/run/run_verdict.h"
 #include "tools/argosy/serve/serve_replicate.h"
 
@@ -27,6 +28,7 @@ struct Options {
   std::string replicate;
   bool sync_batch_norm = false, any_local_user = false;
   int check = 0;
+  RunStrategy strategy;
   std::vector<std::string> program;
 };
 
@@ -53,6 +55,8 @@ Result<int> run(const Options& options, Console& console) {
                                   .sync_batch_norm = options.sync_batch_norm,
                                   .check = options.check};
   ARGOSY_RETURN_IF_ERROR(read_replicate(options.replicate, wanted));
+  wanted.replicate = wanted.replicate || options.strategy.given;
+  if (wanted.replicate) wanted.strategy = options.strategy.spec;
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
   wanted.py_func_bridge = hook.folder();
   ARGOSY_ASSIGN_OR_RETURN(const auto task, task_of_run(options.cluster));
@@ -90,6 +94,7 @@ void define_run(Command& program) {
   Command& command = program.add("run", "Run a TensorFlow 1.x program on these devices, as it is");
   auto& options = command.own<Options>();
   add_replicate_flag(command, options.replicate);
+  command.option("--strategy S", options.strategy, kRunStrategyHelp);
   command.option("--sync-batch-norm", options.sync_batch_norm,
                  "of replicated steps: batch normalisation by the global batch, not by each GPU's shard; slower");
   command.option("--check N", options.check,

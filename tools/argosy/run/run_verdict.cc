@@ -13,10 +13,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json to_json(const tf::StepTimes& times) {
+  return {{"one_device_seconds", times.one_device}, {"replicated_seconds", times.replicated}};
+}
+
 Json to_json(const std::vector<tf::OneDeviceReason>& reasons) {
   Json list = Json::array();
   for (const tf::OneDeviceReason& r : reasons) {
     list.push_back({{"why", r.why}, {"node", r.node.empty() ? Json(nullptr) : Json(r.node)}, {"steps", r.steps}});
+    if (r.times) list.back()["predicted"] = to_json(*r.times);
   }
   return list;
 }
@@ -40,6 +45,9 @@ std::string advice(const RunReport& report, double busy, double at_work) {
   }
   if (!idle.empty()) {
     const std::string pin = str_cat("tf.device('/", idle.substr(0, idle.find(',')), "') puts work there");
+    if (!totals.reasons.empty() && totals.reasons[0].times) {
+      return str_cat(idle, " did nothing: one device is faster for these steps; larger batches would be sharded");
+    }
     if (!totals.not_replicated.empty()) {
       return str_cat(idle, " did nothing: the training step could not be replicated; ", pin);
     }
@@ -79,6 +87,7 @@ std::string replication_lines(const tf::WorkTotals& totals) {
   std::string text;
   if (totals.replicated_steps > 0) {
     text += str_cat("\nreplicated  ", count_of(totals.replicated_steps, "step"), ": ", totals.replicas);
+    if (totals.times) text += str_cat("\n    predicted ", totals.times->to_string());
   }
   if (totals.small_steps > 0) {
     text += str_cat("\non one device  ", count_of(totals.small_steps, "step"),
@@ -153,6 +162,7 @@ std::string run_verdict_json(const RunReport& report) {
                          {"replicate", report.replicate},
                          {"replicated_steps", totals.replicated_steps},
                          {"replicas", totals.replicas.empty() ? Json(nullptr) : Json(totals.replicas)},
+                         {"predicted", totals.times ? to_json(*totals.times) : Json(nullptr)},
                          {"small_steps", totals.small_steps},
                          {"not_replicated", reasons},
                          {"checked_steps", totals.checked_steps},

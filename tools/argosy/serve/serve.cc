@@ -15,6 +15,7 @@
 #include "tools/argosy/cli/device_flags.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/cli/interrupt.h"
+#include "tools/argosy/run/run_strategy.h"
 #include "tools/argosy/serve/serve_cluster.h"
 #include "tools/argosy/serve/serve_replicate.h"
 
@@ -29,6 +30,7 @@ struct Options {
   tf::SessionServerOptions server;
   ClusterFlags cluster;
   std::string replicate;
+  RunStrategy strategy;
   int port = -1;     // -1: not said
   std::string host;  // "": not said
   std::int64_t lease = 0, client_lease = -1, unfinished_mib = 0, stuck_after = 10;
@@ -82,6 +84,8 @@ Result<int> run(Options& options, Console& console) {
   options.server.unfinished_limit_bytes = options.unfinished_mib << 20;
   options.server.stuck_after = std::chrono::seconds(options.stuck_after);
   ARGOSY_RETURN_IF_ERROR(read_replicate(options.replicate, options.server));
+  options.server.replicate = options.server.replicate || options.strategy.given;
+  if (options.server.replicate) options.server.strategy = options.strategy.spec;
   if (options.port >= 0) options.server.port = options.port;
   if (!options.host.empty()) options.server.host = options.host;
   ARGOSY_ASSIGN_OR_RETURN(const auto task, cluster_task(options.cluster));
@@ -122,6 +126,7 @@ void define_serve(Command& program) {
   add_device_flags(serve, server.devices);
   add_replicate_flag(serve, options.replicate);
   serve
+        .option("--strategy S", options.strategy, kRunStrategyHelp)
       .option("--sync-batch-norm", server.sync_batch_norm,
               "of replicated steps: batch normalisation by the global batch, not by each GPU's shard; slower")
       .option("--check N", server.check,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/planner/runners_up.h"
+
 namespace argosy::tf {
 
 namespace {
@@ -49,10 +51,11 @@ OneDeviceReason* ReplicaCounter::find(std::vector<OneDeviceReason>& all, const O
   return found != all.end() ? &*found : nullptr;
 }
 
-void ReplicaCounter::replicated(const std::string& replicas) {
+void ReplicaCounter::replicated(const std::string& replicas, const std::optional<StepTimes>& times) {
   MutexLock lock(mutex_);
   ++totals_.steps;
   totals_.replicas = replicas;
+  totals_.times = times;
 }
 
 void ReplicaCounter::small() {
@@ -63,7 +66,7 @@ void ReplicaCounter::small() {
 bool ReplicaCounter::met(const OneDeviceReason& reason) {
   MutexLock lock(mutex_);
   if (find(totals_.reasons, reason) != nullptr || totals_.reasons.size() >= kMaxReasons) return false;
-  totals_.reasons.push_back({reason.why, reason.node, 0});
+  totals_.reasons.push_back({reason.why, reason.node, 0, reason.times});
   return true;
 }
 
@@ -87,7 +90,7 @@ bool ReplicaCounter::not_checked(const OneDeviceReason& reason) {
     ++known->steps;
     return false;
   }
-  if (totals_.not_checked.size() < kMaxReasons) totals_.not_checked.push_back({reason.why, reason.node, 1});
+  if (totals_.not_checked.size() < kMaxReasons) totals_.not_checked.push_back({reason.why, reason.node, 1, {}});
   return true;
 }
 
@@ -96,10 +99,15 @@ ReplicaTotals ReplicaCounter::totals() const {
   return totals_;
 }
 
+std::string StepTimes::to_string() const {
+  return str_cat(format_seconds(one_device), " a step on one device, ", format_seconds(replicated), " on ", devices);
+}
+
 std::string status_section(const ReplicaTotals& totals) {
   std::string text = str_cat("\nreplication\n  ", totals.steps, " steps replicated",
-                             totals.replicas.empty() ? "" : str_cat(": ", totals.replicas), "\n  ", totals.small_steps,
-                             " on one device: too few examples for every GPU to have one\n");
+                             totals.replicas.empty() ? "" : str_cat(": ", totals.replicas),
+                             totals.times ? str_cat(" (predicted: ", totals.times->to_string(), ")") : "", "\n  ",
+                             totals.small_steps, " on one device: too few examples for every GPU to have one\n");
   for (const OneDeviceReason& r : totals.reasons) {
     text += str_cat("  ", r.steps, " on one device: ", r.why, r.node.empty() ? "" : str_cat("  [node '", r.node, "']"),
                     "\n");

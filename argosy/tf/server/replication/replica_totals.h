@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,28 @@
 
 namespace argosy::tf {
 
+// What a step was predicted to take, before its first run.
+struct StepTimes {
+  double one_device = 0;  // seconds
+  double replicated = 0;  // seconds, on `devices`
+  int devices = 0;
+  // "0.4 ms a step, 1.2 ms on 2 devices".
+  std::string to_string() const;
+};
+
 // A reason why training steps ran on one device.
 struct OneDeviceReason {
-  std::string why;         // for people
-  std::string node;        // a node that the reason is about; "": not known
-  std::int64_t steps = 0;  // that ended on one device for this reason
+  std::string why;                      // for people
+  std::string node;                     // a node that the reason is about; "": not known
+  std::int64_t steps = 0;               // that ended on one device for this reason
+  std::optional<StepTimes> times = {};  // where the reason is that one device is faster
 };
 
 struct ReplicaTotals {
-  std::int64_t steps = 0;        // replicated, run to their end
-  std::string replicas;          // of the last one: "2 devices, loss: a mean over the batch, …"
-  std::int64_t small_steps = 0;  // ran on one device: fewer examples than devices
+  std::int64_t steps = 0;               // replicated, run to their end
+  std::string replicas;                 // of the last one: "2 devices, loss: a mean over the batch, …"
+  std::optional<StepTimes> times = {};  // of the last one, where the cost model was asked
+  std::int64_t small_steps = 0;         // ran on one device: fewer examples than devices
   // In order of appearance. At most ReplicaCounter::kMaxReasons; `more_reasons` counts the steps of later reasons.
   std::vector<OneDeviceReason> reasons;
   std::int64_t more_reasons = 0;  // reasons that had no place
@@ -39,8 +51,9 @@ class ReplicaCounter {
  public:
   static constexpr std::size_t kMaxReasons = 64;  // further reasons are only counted
 
-  void replicated(const std::string& replicas);  // One step was replicated; `replicas` says how.
-  void small();                                  // One step was too small to be sharded.
+  // One step was replicated; `replicas` says how. `times`: nothing where the cost model was not asked.
+  void replicated(const std::string& replicas, const std::optional<StepTimes>& times = {});
+  void small();  // One step was too small to be sharded.
   // Registers a reason, with no step yet. False if it was known before.
   bool met(const OneDeviceReason& reason);
   // Counts a step that ran on one device for this reason.

@@ -13,6 +13,7 @@
 #include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
 #include "argosy/tf/server/replication/once_per_step.h"
+#include "argosy/tf/server/replication/step_rewrite.h"
 #include "argosy/tf/server/replication/stream_places.h"
 
 namespace argosy::tf {
@@ -32,15 +33,6 @@ std::vector<Endpoint> losses_of(ImportedGraph& graph, const StepValues& values) 
     const auto found = graph.value(str_cat("^", name));
     return found.ok() ? std::optional(found->node()) : std::nullopt;
   });
-}
-
-StepSignature signature_of(const StepValues& values) {
-  StepSignature signature;
-  for (const Value& v : values.feeds) signature.feeds.push_back(v.endpoint());
-  signature.feed_shapes.assign(signature.feeds.size(), PartialShape::unknown());
-  for (const Value& v : values.fetches) signature.fetches.push_back(v.endpoint());
-  for (const Value& v : values.targets) signature.targets.push_back(v.node());
-  return signature;
 }
 
 bool brings_batches(std::string_view op) {
@@ -78,50 +70,6 @@ std::optional<int> only_open_axis(const PartialShape& shape) {
     if (shape[i] < 0 && std::exchange(open, i)) return std::nullopt;
   }
   return open;
-}
-
-// Permutations that bring this axis to the front, and back.
-std::vector<int> to_front(int axis, int rank) {
-  std::vector<int> order(static_cast<std::size_t>(rank));
-  std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin(), order.begin() + axis, order.begin() + axis + 1);
-  return order;
-}
-std::vector<int> from_front(int axis, int rank) {
-  std::vector<int> order(static_cast<std::size_t>(rank));
-  for (int i = 0; i < rank; ++i) order[static_cast<std::size_t>(i)] = i == axis ? 0 : i < axis ? i + 1 : i;
-  return order;
-}
-
-// A feed whose examples do not lie along the first axis. It is transposed before the step, and transposed back in every
-// shard. The client's feed and its transposed value.
-struct Transposed {
-  Value given, transposed;
-};
-
-Result<Transposed> transpose_feed(StepGraph& step, std::size_t feed, int axis) {
-  Graph& g = step.graph;
-  const auto uses = g.consumers();
-  const Value given(&g, step.feeds[feed], 0);
-  const int rank = g.shape(given.endpoint()).rank();
-  const auto root = g.name_scope("");
-  const auto on = g.device("");
-  const Transposed made{given, transpose(given, to_front(axis, rank))};
-  const Value fed = placeholder(g, given.dtype(), PartialShape::unknown_of_rank(rank),
-                                str_cat(g.node(given.node()).name, "/transposed"));
-  const Value back = transpose(fed, from_front(axis, rank));
-  if (!back.valid() || !made.transposed.valid()) return g.status();
-  for (const Graph::Use& use : uses[given.node().index]) {
-    if (use.input >= 0) g.set_input(use.node, use.input, back.endpoint());
-  }
-  step.feeds[feed] = fed.node();
-  return made;
-}
-
-Shape transposed_shape(const Shape& shape, int axis) {
-  std::vector<std::int64_t> sizes;
-  for (const int i : to_front(axis, shape.rank())) sizes.push_back(shape[i]);
-  return Shape(sizes);
 }
 
 }  // namespace
@@ -186,25 +134,6 @@ std::optional<FixedBatch> fixed_batch(const Graph& graph, const std::vector<Valu
 
 bool brings_one(const std::vector<int>& batch, int least) {
   return std::any_of(batch.begin(), batch.end(), [&](int axis) { return axis >= least; });
-}
-
-// The step on many devices, and the global values of its fetches. A fetch that the analysis cannot tell makes it a step
-// by sharding rules.
-Result<DataParallel> replicate(StepGraph& step, DataParallelOptions options, std::vector<Value>& fetched) {
-  ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::make(step.graph, options));
-  fetched.clear();
-  for (const Endpoint e : step.fetches) {
-    auto global = parallel.fetch(step.graph.value(e));
-    if (global.ok()) {
-      fetched.push_back(*global);
-      continue;
-    }
-    if (options.by_rules) return std::move(global).status();
-    options.by_rules = true;
-    auto by_rules = replicate(step, std::move(options), fetched);
-    return by_rules.ok() ? std::move(by_rules) : std::move(global).status();
-  }
-  return parallel;
 }
 
 }  // namespace
@@ -280,65 +209,18 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
     const Graph& graph, const StepValues& values, const std::vector<Endpoint>& losses, std::span<const Tensor> feeds,
     const std::vector<int>& batch, const Session& share_with, const std::shared_ptr<DeviceSet>& device_set,
     const ReplicationOptions& how) {
-  StepSignature signature = signature_of(values);
-  // Any sizes: a step is compiled for those of the feeds when they come.
-  for (std::size_t i = 0; i < feeds.size(); ++i) {
-    signature.feed_shapes[i] = PartialShape::unknown_of_rank(feeds[i].shape().rank());
-  }
-  signature.fetches.insert(signature.fetches.end(), losses.begin(), losses.end());
-  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, prune_step(graph, signature));
-
-  DataParallelOptions options{.sync_batch_norm = how.sync_batch_norm};
-  for (std::size_t i = values.fetches.size(); i < step.fetches.size(); ++i) {
-    options.losses.push_back(step.graph.value(step.fetches[i]));
-  }
-  step.fetches.resize(values.fetches.size());
   const ReplicaDevices devices = replica_devices(*device_set, how.tasks.get(), how.most_gpus);
-  options.devices = devices.names;
-  options.weights = devices.speeds;
-  std::vector<Transposed> columns;
-  std::vector<Shape> fed_shapes;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (batch[i] > 0) {
-      ARGOSY_ASSIGN_OR_RETURN(columns.emplace_back(), transpose_feed(step, i, batch[i]));
-    }
-    fed_shapes.push_back(batch[i] > 0 ? transposed_shape(feeds[i].shape(), batch[i]) : feeds[i].shape());
-    const Value feed(&step.graph, step.feeds[i], 0);
-    options.examples.emplace_back(feed, fed_shapes[i]);
-    if (batch[i] >= 0) options.batch_inputs.push_back(feed);
-  }
-  const auto first = std::find_if(batch.begin(), batch.end(), [](int axis) { return axis >= 0; }) - batch.begin();
-  const std::int64_t examples = fed_shapes[static_cast<std::size_t>(first)][0];
-  const std::vector<std::size_t> sizes = scalars_equal_to(feeds, examples);
-  for (const std::size_t i : sizes) {
-    if (examples < 2) {  // 0 and 1 are as likely a switch
-      return invalid_argument("'", values.feeds[i].name(), "' is fed ", examples,
-                              ", which may be the batch's size: a batch of ", examples, " is not sharded then");
-    }
-    ARGOSY_RETURN_IF_ERROR(take_size_from_batch(step, i, static_cast<std::size_t>(first)));
-  }
-  for (const NodeId id : step.targets) options.train.push_back(Value(&step.graph, id, Value::kControl));
-  for (const Endpoint e : step.fetches) options.train.push_back(Value(&step.graph, e.node, Value::kControl));
-  std::vector<Value> fetched;
-  ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, replicate(step, options, fetched));
-
-  std::unique_ptr<ReplicatedStep> made(new ReplicatedStep(std::move(parallel)));
-  made->axes_ = batch;
-  made->sizes_ = sizes;
+  ARGOSY_ASSIGN_OR_RETURN(StepRewrite rewrite, rewrite_step(graph, values, losses, feeds, batch, devices, how));
+  std::unique_ptr<ReplicatedStep> made(new ReplicatedStep(std::move(rewrite.parallel)));
   DataParallel& p = made->parallel_;
-  std::vector<Value> fed, targets;
-  for (const NodeId id : step.feeds) fed.push_back(p.input(Value(&step.graph, id, 0)));
-  made->fed_ = fed;
-  for (const NodeId id : step.targets) targets.push_back(p.target(Value(&step.graph, id, Value::kControl)));
-  for (const Endpoint e : step.fetches) {
-    const Value run = p.target(Value(&step.graph, e.node, Value::kControl));
-    if (run.node() != e.node) targets.push_back(run);
-  }
+  made->axes_ = batch;
+  made->sizes_ = rewrite.sizes;
+  made->fed_ = rewrite.fed;
+  const std::vector<Value>&fed = rewrite.fed, &fetched = rewrite.fetched, &targets = rewrite.targets;
   std::vector<Value> with_losses = fetched;
-  for (const Value& loss : how.check > 0 ? options.losses : std::vector<Value>()) {
-    const Result<Value> global = p.fetch(loss);
-    made->losses_.push_back(global.ok());
-    if (global.ok()) with_losses.push_back(*global);
+  for (const Value& loss : how.check > 0 ? rewrite.losses : std::vector<Value>()) {
+    made->losses_.push_back(loss.valid());
+    if (loss.valid()) with_losses.push_back(loss);
   }
   ARGOSY_ASSIGN_OR_RETURN(const Value refresh, p.refresh_mirrors());
   if (devices.spans_tasks()) {
@@ -356,22 +238,48 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
   if (how.check > 0) {
     ARGOSY_ASSIGN_OR_RETURN(made->with_losses_, made->session_->prepare(fed, with_losses, targets));
   }
-  if (!columns.empty()) {
-    std::vector<Value> from, to;
-    for (const Transposed& t : columns) {
-      from.push_back(p.input(t.given));
-      to.push_back(p.input(t.transposed));
-    }
-    ARGOSY_ASSIGN_OR_RETURN(made->transpose_, made->session_->prepare(from, to));
+  if (!rewrite.columns.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(made->transpose_, made->session_->prepare(rewrite.columns, rewrite.transposed));
   }
-  // Compiled now: what does not fit together, or into memory, is refused and not the client's error.
-  std::vector<std::pair<Value, Shape>> shapes;
-  for (std::size_t i = 0; i < fed.size(); ++i) shapes.emplace_back(fed[i], fed_shapes[i]);
-  ARGOSY_RETURN_IF_ERROR(made->session_->forecast(shapes, fetched, targets).status());
+  for (const StepRewrite::Slot& slot : rewrite.slots) {
+    made->slots_.push_back(slot.variable);
+    ARGOSY_ASSIGN_OR_RETURN(made->write_slot_.emplace_back(), made->session_->prepare({slot.value}, {}, {slot.write}));
+    ARGOSY_ASSIGN_OR_RETURN(made->read_slot_.emplace_back(), made->session_->prepare({}, {slot.read}));
+  }
+  made->fetched_ = fetched;
+  made->targets_ = targets;
+  // Where these can be sharded. Else the first that can be are compiled for, before they run.
+  if (made->can_shard(feeds)) ARGOSY_RETURN_IF_ERROR(made->compile_for(feeds));
   return made;
 }
 
+Status ReplicatedStep::compile_for(std::span<const Tensor> feeds) {
+  std::vector<std::pair<Value, Shape>> shapes;
+  for (std::size_t i = 0; i < fed_.size(); ++i) {
+    const Shape& given = feeds[i].shape();
+    shapes.emplace_back(fed_[i], axes_[i] > 0 ? transposed_shape(given, axes_[i]) : given);
+  }
+  return session_->forecast(shapes, fetched_, targets_).status();
+}
+
 Status ReplicatedStep::refresh(const RunOptions& options) { return refresh_->run({}, {}, options); }
+
+Status ReplicatedStep::write_slots(const std::map<std::string, Tensor>& values) {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const auto found = values.find(slots_[i]);
+    if (found == values.end()) continue;
+    ARGOSY_RETURN_IF_ERROR(write_slot_[i]->run(std::span(&found->second, 1), {}));
+  }
+  return ok_status();
+}
+
+Result<Tensor> ReplicatedStep::read_slot(const std::string& name) {
+  const auto found = std::find(slots_.begin(), slots_.end(), name);
+  if (found == slots_.end()) return internal_error("no shards of '", name, "'");
+  Tensor value;
+  ARGOSY_RETURN_IF_ERROR(read_slot_[static_cast<std::size_t>(found - slots_.begin())]->run({}, std::span(&value, 1)));
+  return value;
+}
 
 Status ReplicatedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options) {
   return run(*step_, feeds, fetches, options);

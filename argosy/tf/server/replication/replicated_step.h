@@ -5,6 +5,7 @@
 // a time. Internal to the session server.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,17 +16,10 @@
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tf/graph/imported_graph.h"
 #include "argosy/tf/server/replication/replica_devices.h"
+#include "argosy/tf/server/replication/replication_options.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
-
-struct ReplicationOptions {
-  bool optimize = true;                          // runs the optimizing passes on the graph
-  bool sync_batch_norm = false;                  // see DataParallelOptions
-  int check = 0;                                 // so many runs of every step also run on one device and are compared
-  int most_gpus = 0;                             // over so many GPUs of the session; 0: all
-  std::shared_ptr<RemoteTasks> tasks = nullptr;  // the other tasks of the session's cluster; null: none
-};
 
 class ReplicatedStep {
  public:
@@ -44,13 +38,24 @@ class ReplicatedStep {
   // Like run(), with the losses after the fetches. A loss whose global value is not known is not valid(). REQUIRES:
   // `check` was set.
   Status run_with_losses(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
+  // Compiles the step for these feeds: what does not fit together, or into memory, is told before it runs.
+  Status compile_for(std::span<const Tensor> feeds);
   // True if these feeds have enough examples to be sharded, and sizes that the step is for (DataParallel::can_shard,
   // can_feed).
   bool can_shard(std::span<const Tensor> feeds) const;
 
+  // The slots of which every device has a shard (ZeRO-1), by the names of the client's variables.
+  const std::vector<std::string>& sharded_slots() const { return slots_; }
+  // Gives every device its shard of these.
+  Status write_slots(const std::map<std::string, Tensor>& values);
+  // All of one, in host memory.
+  Result<Tensor> read_slot(const std::string& name);
+
   // Ends a run in progress: CANCELLED.
   Status close() { return session_->close(); }
 
+  const std::vector<int>& axes() const { return axes_; }      // by feed: the axis of its examples, or -1
+  const DataParallel& parallel() const { return parallel_; }  // how it was rewritten
   std::string summary() const { return parallel_.summary(); }
   // Differences from one device's step that are by design.
   std::vector<ReplicationNote> notes() const { return parallel_.notes(); }
@@ -68,8 +73,9 @@ class ReplicatedStep {
              const RunOptions& options);
 
   DataParallel parallel_;
-  std::vector<Value> fed_;          // by feed: what takes it, with examples along the first axis
-  std::vector<int> axes_;           // by feed: the axis of its examples, or -1
+  std::vector<Value> fed_;  // by feed: what takes it, with examples along the first axis
+  std::vector<int> axes_;   // by feed: the axis of its examples, or -1
+  std::vector<Value> fetched_, targets_;
   std::vector<std::size_t> sizes_;  // feeds that hold the batch size as a number
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
@@ -77,6 +83,9 @@ class ReplicatedStep {
   std::vector<bool> losses_;                        // by loss: with_losses_ returns it
   // Transposes feeds whose examples do not lie along the first axis; null: none.
   std::unique_ptr<Session::Callable> transpose_;
+  // By slot: what writes and reads all of it.
+  std::vector<std::string> slots_;
+  std::vector<std::unique_ptr<Session::Callable>> write_slot_, read_slot_;
 };
 
 // What is known of a step before it is replicated.

@@ -4,7 +4,10 @@
 #include <optional>
 
 #include "argosy/base/log.h"
+#include "argosy/planner/runners_up.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
+#include "argosy/tf/server/replication/step_rewrite.h"
 
 namespace argosy::tf {
 
@@ -36,15 +39,26 @@ std::string key_of(std::span<const Tensor> feeds) {
 
 Replication::Replication(Session& session, ImportedGraph& graph, std::shared_ptr<DeviceSet> device_set,
                          ReplicationOptions how, ReplicaCounter& counter)
-    : session_(session), graph_(graph), device_set_(std::move(device_set)), how_(std::move(how)), counter_(counter) {
+    : session_(session),
+      graph_(graph),
+      device_set_(std::move(device_set)),
+      how_(std::move(how)),
+      counter_(counter),
+      advisor_(device_set_, how_),
+      slots_(device_set_) {
   devices_ = replica_devices(*device_set_, how_.tasks.get(), how_.most_gpus);
 }
 
 std::string Replication::devices_why_not() const {
   const std::size_t gpus = devices_.size();
   if (gpus < 2) return str_cat("its session has ", gpus, gpus == 1 ? " GPU" : " GPUs");
+  if (!devices_.spans_tasks()) return "";
   // Variables, and streams of random numbers, are the master's.
-  return devices_.own == 0 ? "all GPUs of its session are of other tasks than the session's own" : "";
+  if (devices_.own == 0) return "all GPUs of its session are of other tasks than the session's own";
+  if (how_.strategy.zero > 0 || how_.strategy.accumulate > 1) {
+    return str_cat("--strategy ", how_.strategy.to_string(), " is for the GPUs of one task: leave it out");
+  }
+  return "";
 }
 
 void Replication::refuse(const OneDeviceReason& why) {
@@ -62,6 +76,16 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
     if (!known->step.losses.empty()) known->loss = graph_.graph().node(known->step.losses[0].node).name;
     return ok_status();
   }));
+  if (how_.strategy.zero > 0) {
+    ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&] {
+      const auto part = prune_step(graph_.graph(), signature_of(known->values));
+      if (!part.ok()) return ok_status();  // the step itself says why
+      for (const Node& n : part->graph.nodes()) {
+        if (is_variable(n)) known->variables.insert(variable_name(n));
+      }
+      return ok_status();
+    }));
+  }
   if (!known->step.why.empty()) {
     known->why_not = reason_of(invalid_argument(known->step.why));
   } else if (!known->loss.empty()) {
@@ -130,11 +154,46 @@ Status Replication::refresh(StepReplicas::Variant& variant, const RunOptions& op
   return ok_status();
 }
 
+void Replication::prepare(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds) {
+  variant.compiled = true;
+  if (const Status status = variant.step->compile_for(feeds); !status.ok()) {
+    variant.stays = reason_of(status);
+    refuse(variant.stays);
+  } else if (how_.ask_cost_model) {
+    ask(known, variant, feeds);
+  }
+}
+
+void Replication::ask(const StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds) {
+  const SubjectStep subject{.values = known.values,
+                            .losses = known.step.losses,
+                            .feeds = std::vector<Tensor>(feeds.begin(), feeds.end()),
+                            .axes = variant.step->axes()};
+  Advice advice;
+  (void)session_.mutate_graph([&]() ARGOSY_REQUIRES(running_) {
+    advice = advisor_.ask(graph_.graph(), subject, variant.step->parallel());
+    return ok_status();
+  });
+  if (!advice.why.empty()) ARGOSY_LOG(kInfo, "not predicted whether one device is faster: ", advice.why);
+  if (!advice.times) return;
+  variant.times = advice.times;
+  ARGOSY_LOG(kInfo, "predicted in ", format_seconds(advice.seconds), ": ", advice.times->to_string());
+  if (!advice.one_device) return;
+  variant.stays = {.why = str_cat("one device is faster: predicted ", advice.times->to_string(),
+                                  " (try: --strategy dp, which always replicates)"),
+                   .node = known.loss,
+                   .times = advice.times};
+  refuse(variant.stays);
+}
+
 Result<bool> Replication::run_replicated(StepReplicas& known, StepReplicas::Variant& variant,
                                          std::span<const Tensor> feeds, std::span<Tensor> fetches,
                                          const RunOptions& options, Status& no_mirrors) {
   MutexLock lock(running_);
+  if (!variant.compiled) prepare(known, variant, feeds);
+  if (!variant.stays.why.empty()) return false;
   no_mirrors = refresh(variant, options);
+  if (no_mirrors.ok()) no_mirrors = slots_.deal_out(*variant.step);
   if (!no_mirrors.ok()) return false;
   ++known.runs;
   bool done = false;
@@ -150,7 +209,7 @@ Result<bool> Replication::run_replicated(StepReplicas& known, StepReplicas::Vari
       return status;
     }
   }
-  counter_.replicated(variant.summary);
+  counter_.replicated(variant.summary, variant.times);
   return true;
 }
 
@@ -240,7 +299,9 @@ Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::
     return ok_status();
   }
   OneDeviceReason why;
-  if (made) {
+  if (made && no_mirrors.ok()) {
+    why = kind->stays;
+  } else if (made) {
     why = reason_of(no_mirrors);
   } else if (kind != nullptr) {
     why = kind->why_not;
@@ -269,9 +330,25 @@ Status Replication::run_alone(const StepReplicas& known, Session::Callable& step
                               std::span<Tensor> fetches, const RunOptions& options) {
   std::optional<StepExclusion::Shared> shared;
   if (how_.check > 0) shared.emplace(exclusion_.enter(known.step.writes));
+  if (!known.variables.empty()) {
+    // A step that uses slots has them at home until it ends.
+    MutexLock lock(running_);
+    if (slots_.knows(known.variables)) {
+      ARGOSY_RETURN_IF_ERROR(slots_.bring_home(known.variables));
+      Status status = step.run(feeds, fetches, options);
+      if (known.step.writes) variables_written();
+      return status;
+    }
+  }
   Status status = step.run(feeds, fetches, options);
   if (known.step.writes) variables_written();
   return status;
+}
+
+Status Replication::bring_slots_home() {
+  if (how_.strategy.zero == 0) return ok_status();
+  MutexLock lock(running_);
+  return slots_.bring_all_home();
 }
 
 Status Replication::close() {

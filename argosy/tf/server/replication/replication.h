@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +16,8 @@
 #include "argosy/runtime/session/session.h"
 #include "argosy/tf/server/replication/replica_totals.h"
 #include "argosy/tf/server/replication/replicated_step.h"
+#include "argosy/tf/server/replication/slot_homes.h"
+#include "argosy/tf/server/replication/step_advisor.h"
 #include "argosy/tf/server/replication/step_check.h"
 #include "argosy/tf/server/replication/step_exclusion.h"
 #include "argosy/tf/server/session/resolved_step.h"
@@ -29,6 +33,9 @@ struct StepReplicas {
     std::int64_t fresh = -1;  // the mirrors hold all writes up to this count
     int checked = 0;          // runs that were compared with one device's, or could not be
     std::int64_t tries = 0;   // attempts to compare
+    bool compiled = false;    // for feeds that can be sharded
+    OneDeviceReason stays;    // on one device: it is faster, or the step cannot be compiled; no `why`: it does not stay
+    std::optional<StepTimes> times;
   };
   TrainingStep step;
   std::string loss;                          // name of the first loss; "": none
@@ -39,6 +46,7 @@ struct StepReplicas {
   std::unique_ptr<StepCheck> check;          // null: no check was requested
   std::unique_ptr<Session::Callable> alone;  // with a check: as rest, with the losses after the fetches
   std::int64_t runs = 0;                     // replicated runs so far
+  std::set<std::string> variables;           // that the step uses, by name; with ZeRO-1 alone
   std::map<std::string, Variant> by_feeds;   // by the kind of the feeds: ranks, equal numbers of rows
 };
 
@@ -55,6 +63,8 @@ class Replication {
   void runs_partially(const StepValues& values);
   // While the result lives, a step is running that did not come through run().
   StepExclusion::Shared enter_shared(bool writes) { return exclusion_.enter(writes); }
+  // Before a step that did not come through run(): the client's variables have their values (ZeRO-1).
+  Status bring_slots_home();
   // Records that variables may have been written outside run().
   void variables_written() { written_.fetch_add(1, std::memory_order_release); }
   // Ends runs in progress (CANCELLED). Idempotent.
@@ -75,6 +85,11 @@ class Replication {
   Result<bool> run_replicated(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
                               std::span<Tensor> fetches, const RunOptions& options, Status& no_mirrors);
   Status refresh(StepReplicas::Variant& variant, const RunOptions& options) ARGOSY_REQUIRES(running_);
+  // Before the first replicated run: compiles the step for these feeds, and asks the cost model.
+  void prepare(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds)
+      ARGOSY_REQUIRES(running_);
+  void ask(const StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds)
+      ARGOSY_REQUIRES(running_);
   // Runs the step replicated and on one device, and compares. False: the step did not run.
   Result<bool> run_checked(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
                            std::span<Tensor> fetches, const RunOptions& options) ARGOSY_REQUIRES(running_);
@@ -91,6 +106,8 @@ class Replication {
   std::vector<std::shared_ptr<StepReplicas>> steps_ ARGOSY_GUARDED_BY(mutex_);
   StepExclusion exclusion_;  // between steps on one device and a checked step
   Mutex running_;            // held during a replicated run; taken without mutex_
+  StepAdvisor advisor_ ARGOSY_GUARDED_BY(running_);
+  SlotHomes slots_ ARGOSY_GUARDED_BY(running_);
 };
 
 }  // namespace argosy::tf

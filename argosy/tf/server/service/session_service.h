@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "argosy/rpc/transport/rpc_method.h"
+#include "argosy/strategy/strategy_spec.h"
 #include "argosy/tf/server/service/master_method.h"
 #include "argosy/tf/server/service/service_metrics.h"
 #include "argosy/tf/server/service/session_table.h"
@@ -28,6 +29,7 @@ struct SessionServiceOptions {
   int most_gpus = 0;             // over so many GPUs; 0: all
   bool sync_batch_norm = false;  // of replicated steps: by statistics of the global batch
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
+  StrategySpec strategy = {};  // of replicated steps; automatic: on one device where that is faster
 };
 
 class SessionService {

@@ -43,6 +43,7 @@ WorkTotals WorkCounter::totals(const ReplicaTotals& replicas) const {
   WorkTotals now = totals_;
   now.replicated_steps = replicas.steps;
   now.replicas = replicas.replicas;
+  now.times = replicas.times;
   now.small_steps = replicas.small_steps;
   if (!replicas.reasons.empty()) now.not_replicated = replicas.reasons[0].why;
   now.reasons = replicas.reasons;

@@ -27,6 +27,7 @@ struct WorkTotals {
   // As in ReplicaTotals; counted without count_work, too.
   std::int64_t replicated_steps = 0;
   std::string replicas;                  // how, for people; "": none was replicated
+  std::optional<StepTimes> times;        // of the last one, where the cost model was asked
   std::int64_t small_steps = 0;          // too small to be sharded
   std::string not_replicated;            // why the first step that trains could not be; "" when all could
   std::vector<OneDeviceReason> reasons;  // all of them

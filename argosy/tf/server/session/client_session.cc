@@ -41,6 +41,8 @@ std::unique_ptr<Replication> make_replication(const ClientSessionOptions& option
   const ReplicationOptions how{.optimize = options.config.optimize,
                                .sync_batch_norm = options.sync_batch_norm,
                                .check = options.check,
+                               .strategy = options.strategy.automatic ? StrategySpec{} : options.strategy,
+                               .ask_cost_model = options.strategy.automatic && options.check == 0,
                                .most_gpus = options.most_gpus,
                                .tasks = options.tasks};
   return std::make_unique<Replication>(session, graph, options.device_set, how, *options.replicas);

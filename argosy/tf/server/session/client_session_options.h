@@ -8,6 +8,7 @@
 
 #include "argosy/runtime/machine/deadlines.h"
 #include "argosy/runtime/machine/device_set.h"
+#include "argosy/strategy/strategy_spec.h"
 #include "argosy/tf/server/replication/replica_totals.h"
 #include "argosy/tf/server/service/stuck_steps.h"
 #include "argosy/tf/server/service/work_totals.h"
@@ -32,6 +33,7 @@ struct ClientSessionOptions {
   int most_gpus = 0;                              // of replicated steps: over so many GPUs; 0: all of the session's
   bool sync_batch_norm = false;                   // of replicated steps
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
+  StrategySpec strategy = {};  // of replicated steps; automatic: on one device where that is faster
 };
 
 }  // namespace argosy::tf

@@ -183,7 +183,8 @@ class SessionServer::Impl {
                                                                         .replicate = o.replicate,
                                                                         .most_gpus = o.most_gpus,
                                                                         .sync_batch_norm = o.sync_batch_norm,
-                                                                        .check = o.check});
+                                                                        .check = o.check,
+                                                                        .strategy = o.strategy});
     transport.error_text = [task](const Status& status) { return client_message(status, task); };
     transport.on_response = [this](std::size_t bytes) { service_->metrics().count_response(bytes); };
     std::vector<RpcMethod> methods = master_methods(*service_);
@@ -263,6 +264,21 @@ Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerO
   }
   if (options.check > 0 && !options.replicate) {
     return invalid_argument("--check is of replicated steps").with_id(kUsage).with_hint("--replicate --check");
+  }
+  if (!options.replicate && !(options.strategy == StrategySpec{})) {
+    return invalid_argument("--strategy is of replicated steps")
+        .with_id(kUsage)
+        .with_hint(str_cat("--replicate --strategy ", options.strategy.to_string()));
+  }
+  if (!options.strategy.file.empty()) {
+    return invalid_argument("--strategy @FILE is of the models of argosy train")
+        .with_id(kUsage)
+        .with_hint("--replicate --strategy dp,zero=1");
+  }
+  if (options.strategy.zero > 0 && options.check > 0) {
+    return invalid_argument("--check compares variables that zero=1 keeps in shards")
+        .with_id(kUsage)
+        .with_hint("--strategy dp --check, whose steps have the same bits");
   }
   auto impl = std::make_unique<Impl>();
   Status status = impl->start(options);

@@ -20,6 +20,7 @@
 
 #include "argosy/cluster/cluster_spec.h"
 #include "argosy/device/device.h"
+#include "argosy/strategy/strategy_spec.h"
 #include "argosy/tf/server/service/work_totals.h"
 
 namespace argosy::tf {
@@ -68,6 +69,9 @@ struct SessionServerOptions {
   // The first `check` runs of every replicated step also run on one device from the same state. A run with another
   // result fails with INTERNAL (ARG-CHECK-001), and its variables keep their values.
   int check = 0;
+  // How replicated steps share the work. Automatic: like plain data parallelism, but a step stays on one device where it
+  // is predicted to be faster there. With `check` nothing is predicted.
+  StrategySpec strategy = {};
   // Folders that graphs may read and write files in. Empty: at a loopback address everything that this process's user
   // may, elsewhere nothing.
   std::vector<std::string> allow_files = {};

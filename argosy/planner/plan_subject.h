@@ -1,0 +1,62 @@
+// What a plan is made for: a model of `argosy train`, or a step of somebody's graph. The planner sees it through these
+// interfaces alone: a step that is compiled for some devices, and steps that are tried out on one of them.
+//
+//   PlanSubject ─┬─ compile(candidate) ──► CompiledCandidate   looked at: schedule, memory, collectives; never run
+//                └─ on_one_device(spec) ─► TrialSteps          run: seconds of every op, on variables of their own
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "argosy/planner/candidates.h"
+#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/machine/stats.h"
+#include "argosy/runtime/step/step.h"
+#include "argosy/strategy/data_parallel/data_parallel.h"
+
+namespace argosy {
+
+// A step, compiled for the devices of a candidate, at the subject's batch. It borrows from its subject.
+class CompiledCandidate {
+ public:
+  virtual ~CompiledCandidate() = default;
+  // How it was replicated. Null: a step of one device, as its author wrote it.
+  virtual const DataParallel* parallel() const = 0;
+  // Errors are those of compiling. Not of memory: the step may be larger than the devices.
+  virtual Result<std::shared_ptr<const Step>> look() = 0;
+  virtual Result<std::vector<MemoryForecast>> forecast() = 0;
+  // RESOURCE_EXHAUSTED ARG-MEM-002: it does not fit; the hint is a batch that does.
+  virtual Status check_memory() = 0;
+  // NOT_FOUND ARG-SHARD-005: the subject has no such node.
+  virtual Result<PlannedNode> planned(std::string_view node) = 0;
+};
+
+// The step on one device, with variables that nobody else uses. One thread at a time; several may run at once.
+class TrialSteps {
+ public:
+  virtual ~TrialSteps() = default;
+  // RESOURCE_EXHAUSTED ARG-MEM-002: so many examples do not fit. Other errors: such a batch cannot be tried.
+  virtual Status check(std::int64_t batch) = 0;
+  // Ready to run steps of so many examples.
+  virtual Status prepare(std::int64_t batch) = 0;
+  // One step of that size; its seconds. `stats` may be null.
+  virtual Result<double> step_seconds(StepStats* stats) = 0;
+  virtual Result<std::shared_ptr<const Step>> look(std::int64_t batch) = 0;
+};
+
+// One thread at a time. It outlives what it makes.
+class PlanSubject {
+ public:
+  virtual ~PlanSubject() = default;
+  virtual std::int64_t batch() const = 0;  // examples of a step over all devices
+  // INVALID_ARGUMENT, UNIMPLEMENTED: this strategy does not suit the subject.
+  virtual Result<std::unique_ptr<CompiledCandidate>> compile(const Candidate& candidate,
+                                                             const std::shared_ptr<DeviceSet>& device_set) = 0;
+  virtual Result<std::unique_ptr<TrialSteps>> on_one_device(const DeviceSpec& spec) = 0;
+  // Seconds in which the input of a step is made, when nothing else is done; 0: it is there.
+  virtual Result<double> input_seconds(double budget) = 0;
+};
+
+}  // namespace argosy

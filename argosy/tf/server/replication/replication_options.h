@@ -1,0 +1,18 @@
+// How the training steps of a session are replicated. Internal to the session server.
+#pragma once
+
+#include "argosy/strategy/strategy_spec.h"
+
+namespace argosy::tf {
+
+struct ReplicationOptions {
+  bool optimize = true;          // runs the optimizing passes on the graph
+  bool sync_batch_norm = false;  // see DataParallelOptions
+  int check = 0;                 // so many runs of every step also run on one device and are compared
+  // Micro-batches, and whether slots are sharded. `dp` is free: all GPUs of the session.
+  StrategySpec strategy = {};
+  // A step stays on one device where it is predicted to be faster there (StepAdvisor).
+  bool ask_cost_model = false;
+};
+
+}  // namespace argosy::tf

@@ -1,0 +1,28 @@
+// --strategy of `argosy run` and `argosy serve`: how the training steps of clients are replicated. Giving it replicates.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tools/argosy/train/train_choices.h"
+
+namespace argosy::cli {
+
+// Not given: all GPUs, or one where a step is predicted to be faster there.
+struct RunStrategy {
+  StrategyChoice spec = {StrategySpec{.automatic = true}};
+  bool given = false;
+};
+
+inline Status parse_value(std::string_view text, const Limits& limits, RunStrategy& to) {
+  to.given = true;
+  return parse_value(text, limits, to.spec);
+}
+inline std::string show_value(const RunStrategy& value) { return show_value(value.spec); }
+
+inline constexpr const char* kRunStrategyHelp =
+    "of replicated steps: auto (one device where a step is predicted to be faster there), dp (always all GPUs), "
+    "dp,zero=1 "
+    "(slots of the optimizer sharded), dp,accumulate=4 (micro-batches)";
+
+}  // namespace argosy::cli
