@@ -9,8 +9,8 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/passes/prune/prune.h"
-#include "argosy/strategy/analysis/gradient_seeds.h"
-#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/facts/gradient_seeds.h"
+#include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
 #include "argosy/tf/server/replication/once_per_step.h"
 
@@ -187,21 +187,11 @@ bool brings_one(const std::vector<int>& batch, int least) {
   return std::any_of(batch.begin(), batch.end(), [&](int axis) { return axis >= least; });
 }
 
-// The step on many devices, and the global values of its fetches. A fetch that the analysis cannot tell makes it a step
-// by sharding rules.
-Result<DataParallel> replicate(StepGraph& step, DataParallelOptions options, std::vector<Value>& fetched) {
+// The step on many devices, and the global values of its fetches.
+Result<DataParallel> replicate(StepGraph& step, const DataParallelOptions& options, std::vector<Value>& fetched) {
   ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::make(step.graph, options));
-  fetched.clear();
   for (const Endpoint e : step.fetches) {
-    auto global = parallel.fetch(step.graph.value(e));
-    if (global.ok()) {
-      fetched.push_back(*global);
-      continue;
-    }
-    if (options.by_rules) return std::move(global).status();
-    options.by_rules = true;
-    auto by_rules = replicate(step, std::move(options), fetched);
-    return by_rules.ok() ? std::move(by_rules) : std::move(global).status();
+    ARGOSY_ASSIGN_OR_RETURN(fetched.emplace_back(), parallel.fetch(step.graph.value(e)));
   }
   return parallel;
 }
