@@ -165,6 +165,7 @@ class Reshards {
       if (!handle && r.to.is_shard()) {
         ARGOSY_ASSIGN_OR_RETURN(v, slice_shard(s_, v, r.value, r.to, d));
       } else if (own) {
+        if (!is_floating(v.dtype())) return cannot_lower(n, "a sum of integers is no shard's own");
         if (s_.size() > 1) v = own_of_term(s_, v, r.value.node, d);
       } else if (!handle && r.to == Placement::partial(Combine::kSum) && d > 0) {
         const auto on = s_.graph.device(s_.devices[static_cast<std::size_t>(d)]);
