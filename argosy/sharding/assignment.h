@@ -18,8 +18,10 @@ struct Way {
     kLinear,    // on partial sums of the inputs in group `index` of ShardingRule::linear
     kMonotone,  // on the partial maximum or minimum of input `index`
     kPass,      // control flow: what comes goes on
+    kLocal,     // every shard computes it from its own statistics
     kOnce,      // one device computes it
-    kGiven      // a seed: a feed, or a variable
+    kGiven,     // a seed: a feed, or a variable
+    kMakes      // each shard makes a stack or array of its own, whose elements have the handle's placement
   };
   Kind kind = Kind::kWhole;
   int index = -1;
@@ -45,6 +47,14 @@ struct Reshard {
 struct WholeNode {
   NodeId node;
   std::string why;  // "Sort works along axis 0"
+};
+
+// Where shards keep statistics of their own (Placement::Kind::kLocal), by node. Empty: nowhere.
+struct LocalStatistics {
+  std::vector<char> of;  // means over the batch, and nodes that normalise by them (ShardingRule::may_be_local)
+  // Nodes of gradients. There a sum over a shard's rows that rows are computed with is the shard's gradient of its own
+  // statistics, and is not combined.
+  std::vector<char> gradients;
 };
 
 struct Assignment {

@@ -13,6 +13,7 @@ std::string to_string(const Placement& p) {
     case Placement::Kind::kPartial:
       return p.combine == Combine::kSum ? "P(sum)" : p.combine == Combine::kMax ? "P(max)" : "P(min)";
     case Placement::Kind::kVarying: return "V";
+    case Placement::Kind::kLocal: return "L";
     case Placement::Kind::kOnce: return "once";
   }
   return "?";

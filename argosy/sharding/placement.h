@@ -6,6 +6,7 @@
 //                                                S(0)*2: rows 0, 1 | rows 2, 3, also where the axis is cut unevenly
 //     P(sum)   two values of [4, 3] that add up to it
 //     once     one device has it
+//     L        each shard has the mean of its own rows. The global value is their mean, weighted by the shards' sizes
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,9 @@ struct Placement {
     kReplicate,  // the global value, equal on every device
     kShard,      // a slice along `dim`
     kPartial,    // the global value is `combine` over the devices
-    kVarying,  // each device has its own: a stated departure from one device (statistics per shard). No rule gives it.
-    kOnce,     // one device has the global value
+    kVarying,    // scratch of a node, which only the gradient of the same shard reads
+    kLocal,      // statistics of each shard: a stated departure from one device, where it is asked for
+    kOnce,       // one device has the global value
   };
   Kind kind = Kind::kReplicate;
   std::int8_t dim = -1;             // kShard
@@ -39,11 +41,13 @@ struct Placement {
   }
   static Placement partial(Combine combine = Combine::kSum) { return {.kind = Kind::kPartial, .combine = combine}; }
   static Placement varying() { return {.kind = Kind::kVarying}; }
+  static Placement local() { return {.kind = Kind::kLocal}; }
   static Placement once() { return {.kind = Kind::kOnce}; }
 
   bool is_replicate() const { return kind == Kind::kReplicate; }
   bool is_shard() const { return kind == Kind::kShard; }
   bool is_partial() const { return kind == Kind::kPartial; }
+  bool is_local() const { return kind == Kind::kLocal; }
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
@@ -51,7 +55,7 @@ struct Placement {
 // By mesh axis, outermost first.
 using Layout = std::vector<Placement>;
 
-std::string to_string(const Placement& p);    // "R", "S(0)", "S(0)/3", "S(0)*5", "P(sum)", "V", "once"
+std::string to_string(const Placement& p);    // "R", "S(0)", "S(0)/3", "S(0)*5", "P(sum)", "V", "L", "once"
 std::string to_string(const Layout& layout);  // "S(0) R"
 
 }  // namespace argosy

@@ -2,10 +2,10 @@
 //
 // A strategy shards a batch: every shard computes with the rows of its own examples. That is right where the rows of an
 // example depend on no other example. The batch lies on one axis of some of the inputs, with as many examples on each.
-// Shape functions tell which axis of an output follows (argosy/strategy/analysis/batch_axis.h). A rule is about outputs
+// Shape functions tell which axis of an output follows. Who shards asks OpSpec::sharding. A batch rule is about outputs
 // that have such an axis. Of the others it says only whether the values of shards may be summed or averaged.
 //
-// What a rule claims is tried: argosy/testing/batch_rules_test.cc runs every op on whole inputs and on shards of them.
+// Read are kShapeOnly and kStatistics alone. What the others say, sharding rules say and tests of theirs try.
 #pragma once
 
 namespace argosy {

@@ -27,6 +27,12 @@ Status push_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Status pop_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(handle_only(c));
+  if (const HandleFact* stack = c.handle(0)) c.set_output(0, stack->shape);
+  return ok_status();
+}
+
 Status array_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(handle_only(c));
   c.set_output(0, PartialShape::scalar());
@@ -151,7 +157,7 @@ std::vector<OpRow> rows() {
        {"handle: resource"},
        {"elem: elem_type"},
        {"elem_type: type"},
-       handle_only},
+       pop_shape},
       {"StackCloseV2", "Empties the stack for good.", {"handle: resource"}, {}, {}, handle_only},
       {"TensorArrayV3",
        "An array of tensors, each written once.",
@@ -313,7 +319,21 @@ static void add_tensor_array_ops(OpRegistry& ops) {
 }
 
 void define_tensor_array(OpRegistry& ops) {
-  with_sharding(ops, add_tensor_array_ops, {}, "whole: what is in a container has one layout");
+  // The handle stands for an element. What makes an array or stack has the layout of what is put in.
+  with_sharding(ops, add_tensor_array_ops,
+                {{"StackPushV2", "e.., e.. -> e.."},
+                 {"StackPopV2", "e.. -> e.."},
+                 {"StackCloseV2", "e.. ->"},
+                 {"TensorArrayReadV3", "e.., -, - -> e.."},
+                 {"TensorArrayWriteV3", "e.., -, e.., - -> -; equal e.."},
+                 {"TensorArrayGatherV3", "e.., t, - -> t e..; whole t"},
+                 {"TensorArrayScatterV3", "e.., t, t e.., - -> -; equal e..; whole t"},
+                 {"TensorArrayConcatV3", "c e.., - -> k e.., =; whole c k"},
+                 {"TensorArraySplitV3", "c e.., k e.., ., - -> -; equal e..; whole c k"},
+                 {"TensorArraySizeV3", "e.., - -> -; equal e.."},
+                 {"TensorArrayGradV3", "e.., - -> e.., -; equal e.."},
+                 {"TensorArrayCloseV3", "e.. ->"}},
+                "whole: what is in a container has one layout");
 }
 
 TensorArrayValue tensor_array(Value size, DType dtype, const TensorArrayOptions& options, std::string_view name) {

@@ -44,7 +44,11 @@ class Depths {
         depth_[static_cast<std::size_t>(id.index)] = deepest;
         again = true;
         if (deepest <= std::ssize(s.assignment.reshards)) continue;
-        status_ = cannot_lower(n, "what leaves a loop is summed over devices and enters it");
+        status_ =
+            unimplemented("'", n.name, "' (", n.op->name, "): what leaves a loop is summed over devices and enters it")
+                .with_id("ARG-DP-003")
+                .with_where(str_cat("node '", n.name, "'"))
+                .with_hint("run this step on one device");
         return;
       }
     }
@@ -145,7 +149,8 @@ class Buckets {
       for (const std::size_t m : members) {
         const Endpoint e = s_.assignment.reshards[m].value;
         std::vector<Value> parts(s_.devices.size());
-        for (int d = k; d < std::min(k + block, end); ++d) parts[static_cast<std::size_t>(d)] = s_.value(d, e);
+        for (int d = k; d < std::min(k + block, end); ++d)
+          parts[static_cast<std::size_t>(d)] = s_.graph.value(s_.before(m, d));
         values.push_back(
             sum_of_turns(s_, k, std::min(k + block, end), parts, str_cat(s_.base.node(e.node).name, "/turns")));
       }

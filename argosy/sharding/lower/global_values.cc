@@ -1,5 +1,7 @@
 #include "argosy/sharding/lower/global_values.h"
 
+#include "argosy/ops/collective/collective.h"
+#include "argosy/sharding/lower/local_statistics.h"
 #include "argosy/sharding/lower/reshard_nodes.h"
 #include "argosy/sharding/resolve/axis_state.h"
 
@@ -49,10 +51,23 @@ Result<Value> global_value(LowerState& s, Endpoint e) {
     return invalid_argument("'", n.name, "' (", n.op->name, ") is in a loop").with_id("ARG-SHARD-008");
   }
   std::vector<Value> parts;
-  for (int d = 0; d < s.size(); ++d) parts.push_back(s.value(d, e));
-  Result<Value> made = p.is_shard()     ? join_shards(s, parts, e, p, kHost)
-                       : p.is_partial() ? combine_partial(s, parts, p.combine, kHost)
-                                        : again(s, e);
+  const bool own = p.is_local() && s.size() > 1 && is_floating(s.base.dtype(e));
+  for (int d = 0; d < s.size(); ++d) {
+    parts.push_back(own ? term_of_shard(s, s.value(d, e), e.node, d, kHost) : s.value(d, e));
+  }
+  if (const auto mean = s.fetched_means.find(e); mean != s.fetched_means.end()) {
+    const auto& [size, cut] = mean->second;
+    const DType dtype = s.base.dtype(e);
+    for (int d = 0; d < s.size(); ++d) {
+      const Value part = s.host->part(s.host->local(size, cut, d), s.host->global(size), dtype);
+      const auto on = s.graph.device(kHost);
+      Value& v = parts[static_cast<std::size_t>(d)];
+      v = scale_nonempty(v, part, str_cat(n.name, "/part_", d));
+    }
+  }
+  Result<Value> made = p.is_shard()            ? join_shards(s, parts, e, p, kHost)
+                       : p.is_partial() || own ? combine_partial(s, parts, own ? Combine::kSum : p.combine, kHost)
+                                               : again(s, e);
   if (made.ok() && !made->valid()) return s.graph.status();
   if (made.ok()) s.fetched[e] = *made;
   return made;

@@ -24,6 +24,7 @@ Result<std::unique_ptr<Lowered>> Lowered::make(Graph& graph, const LowerRequest&
   ARGOSY_RETURN_IF_ERROR(find_per_shard(s));
   ARGOSY_RETURN_IF_ERROR(copy_nodes(s));
   ARGOSY_RETURN_IF_ERROR(add_outputs(s));
+  ARGOSY_RETURN_IF_ERROR(weigh_statistics(s));
   ARGOSY_RETURN_IF_ERROR(add_all_reduces(s));
   ARGOSY_RETURN_IF_ERROR(add_reshards(s));
   ARGOSY_RETURN_IF_ERROR(connect_copies(s));

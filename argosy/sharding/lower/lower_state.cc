@@ -61,6 +61,14 @@ Endpoint LowerState::source(int d, Graph::Use use) const {
   return changed[at->second][static_cast<std::size_t>(d)];
 }
 
+Endpoint LowerState::before(std::size_t reshard, int d) const {
+  const auto& all = assignment.reshards;
+  for (std::size_t i = reshard; i-- > 0 && all[i].value == all[reshard].value;) {
+    if (all[i].to == all[reshard].from && !changed[i].empty()) return changed[i][static_cast<std::size_t>(d)];
+  }
+  return output(d, all[reshard].value);
+}
+
 const Placement& LowerState::arrives(Graph::Use use) const {
   const auto at = reshard_of.find({use.node, use.input});
   if (at != reshard_of.end()) return assignment.reshards[at->second].to;

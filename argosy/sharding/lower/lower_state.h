@@ -44,6 +44,8 @@ struct LowerState {
   std::vector<LoweredCollective> collectives;
   std::vector<LoweredSums> sums;
   std::map<Endpoint, Value> fetched;
+  // Means that no node reads: of so many elements, cut so. Their parts are weighted where a fetch adds them up.
+  std::map<Endpoint, std::pair<BatchSize, Placement>> fetched_means;
   // Nodes that read an input of a copy, which is set last: { node, its input, device, whose, which }.
   struct Late {
     NodeId node;
@@ -79,6 +81,8 @@ struct LowerState {
   Value value(int d, Endpoint e) { return graph.value(output(d, e)); }
   // What input `use` of a node reads on a device, after its reshards.
   Endpoint source(int d, Graph::Use use) const;
+  // What a reshard starts from.
+  Endpoint before(std::size_t reshard, int d) const;
   // The placement in which it arrives there.
   const Placement& arrives(Graph::Use use) const;
   // The variable behind a reference or handle, if every device has one.
@@ -92,13 +96,14 @@ struct LowerState {
 };
 
 // The steps of make(), in their order.
-Status find_copied(LowerState& s);      // step_nodes.cc
-Status find_per_shard(LowerState& s);   // turns.cc
-Status copy_nodes(LowerState& s);       // node_copies.cc
-Status add_outputs(LowerState& s);      // shard_outputs.cc: feeds, draws, means, shapes
-Status add_all_reduces(LowerState& s);  // all_reduces.cc
-Status add_reshards(LowerState& s);     // reshard_nodes.cc
-Status connect_copies(LowerState& s);   // copy_inputs.cc
-Status write_mirrors(LowerState& s);    // mirrors.cc
+Status find_copied(LowerState& s);       // step_nodes.cc
+Status find_per_shard(LowerState& s);    // turns.cc
+Status copy_nodes(LowerState& s);        // node_copies.cc
+Status add_outputs(LowerState& s);       // shard_outputs.cc: feeds, draws, means, shapes
+Status weigh_statistics(LowerState& s);  // local_statistics.cc
+Status add_all_reduces(LowerState& s);   // all_reduces.cc
+Status add_reshards(LowerState& s);      // reshard_nodes.cc
+Status connect_copies(LowerState& s);    // copy_inputs.cc
+Status write_mirrors(LowerState& s);     // mirrors.cc
 
 }  // namespace argosy

@@ -6,6 +6,7 @@
 #include "argosy/sharding/lower/lower_state.h"
 #include "argosy/sharding/lower/shard_outputs.h"
 #include "argosy/sharding/lower/turns.h"
+#include "argosy/sharding/resolve/axis_state.h"
 
 namespace argosy {
 
@@ -28,8 +29,10 @@ Status check_pins(const LowerState& s) {
     const DeviceName pin = pinned(n.device);
     if (pin.type != "GPU" || !pin.id) continue;
     if (first.value_or(*pin.id) != *pin.id) {
-      return cannot_lower(n, str_cat("the graph is split over devices by hand: it is pinned to gpu:", *pin.id,
-                                     ", others to gpu:", *first));
+      return invalid_argument("the graph is split over devices by hand: '", n.name, "' is pinned to gpu:", *pin.id,
+                              ", others to gpu:", *first)
+          .with_id("ARG-DP-005")
+          .with_hint("leave the device scopes out, or run it as it is, without data parallelism");
     }
     first = pin.id;
   }
@@ -42,6 +45,7 @@ void open_shapes(LowerState& s, NodeId id, NodeId made) {
   for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
     const Placement& p = s.layout({id, k});
     PartialShape shape = n.output_shapes[static_cast<std::size_t>(k)];
+    if (holds_state(s.base, {id, k})) continue;
     if (p.kind == Placement::Kind::kVarying) shape = PartialShape::unknown();
     if (p.is_shard() && shape.has_rank()) {
       PartialShape::Sizes open = shape.sizes();
@@ -65,12 +69,31 @@ void mark_chunks(LowerState& s, NodeId id) {
   if (p.is_shard()) s.graph.set_attr(id, kRowChunksAttr, chunks);
 }
 
+// What a container is told of its elements: the sizes of shards are open.
+void open_elements(LowerState& s, NodeId id, NodeId made) {
+  const Node& n = s.base.node(id);
+  const auto* const told = n.attrs.find_as<PartialShape>("element_shape");
+  if (told == nullptr || !told->has_rank()) return;
+  Placement elements;
+  for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+    if (holds_state(s.base, {id, k})) elements = s.layout({id, k});
+  }
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+    if (holds_state(s.base, n.inputs[i])) elements = s.arrives({id, static_cast<int>(i)});
+  }
+  if (!elements.is_shard() || elements.dim >= told->rank()) return;
+  PartialShape::Sizes sizes = told->sizes();
+  sizes[static_cast<std::size_t>(elements.dim)] = PartialShape::kUnknown;
+  s.graph.set_attr(made, "element_shape", PartialShape(std::move(sizes)));
+}
+
 void settle(LowerState& s, NodeId id, NodeId made, int device) {
   if (pinned(s.base.node(id).device).type != "CPU")
     s.graph.set_device(made, s.devices[static_cast<std::size_t>(device)]);
   // The device is enough; a colocation group that reaches out of the copy would contradict it.
   s.graph.set_colocation(made, {});
   open_shapes(s, id, made);
+  open_elements(s, id, made);
 }
 
 Result<NodeId> copy_node(LowerState& s, NodeId id, int replica) {

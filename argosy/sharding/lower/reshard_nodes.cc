@@ -4,6 +4,7 @@
 
 #include "argosy/ops/collective/shard_collectives.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/sharding/lower/local_statistics.h"
 #include "argosy/sharding/resolve/axis_state.h"
 
 namespace argosy {
@@ -154,15 +155,18 @@ class Reshards {
     const Node& n = s_.base.node(r.value.node);
     if (s_.in_step[static_cast<std::size_t>(r.value.node.index)] == 0 || !s_.changed[at].empty()) return ok_status();
     std::vector<Value> in;
-    for (int d = 0; d < s_.size(); ++d) in.push_back(s_.graph.value(before(at, d)));
+    for (int d = 0; d < s_.size(); ++d) in.push_back(s_.graph.value(s_.before(at, d)));
     std::vector<Endpoint> out;
-    const bool handle = holds_state(s_.base, r.value);
-    if (!handle) ARGOSY_RETURN_IF_ERROR(whole(at, in));
+    const bool handle = holds_state(s_.base, r.value), own = r.to.is_local();
+    if (!handle && !own) ARGOSY_RETURN_IF_ERROR(whole(at, in));
     for (int d = 0; d < s_.size(); ++d) {
       Value v = in[static_cast<std::size_t>(d)];
       if (r.to.kind == Placement::Kind::kOnce) v = in[0];
       if (!handle && r.to.is_shard()) {
         ARGOSY_ASSIGN_OR_RETURN(v, slice_shard(s_, v, r.value, r.to, d));
+      } else if (own) {
+        if (!is_floating(v.dtype())) return cannot_lower(n, "a sum of integers is no shard's own");
+        if (s_.size() > 1) v = own_of_term(s_, v, r.value.node, d);
       } else if (!handle && r.to == Placement::partial(Combine::kSum) && d > 0) {
         const auto on = s_.graph.device(s_.devices[static_cast<std::size_t>(d)]);
         v = s_.graph.add("ZerosLike", {v}, {}, str_cat(n.name, "/zeros_", d));
@@ -177,15 +181,6 @@ class Reshards {
   }
 
  private:
-  // What the reshard starts from.
-  Endpoint before(std::size_t at, int d) const {
-    const auto& all = s_.assignment.reshards;
-    for (std::size_t i = at; i-- > 0 && all[i].value == all[at].value;) {
-      if (all[i].to == all[at].from && !s_.changed[i].empty()) return s_.changed[i][static_cast<std::size_t>(d)];
-    }
-    return s_.output(d, all[at].value);
-  }
-
   // Gives every device the global value.
   Status whole(std::size_t at, std::vector<Value>& in) {
     const Reshard& r = s_.assignment.reshards[at];

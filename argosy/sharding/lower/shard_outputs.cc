@@ -74,6 +74,13 @@ Status weigh_means(LowerState& s, NodeId id) {
   const Endpoint in = n.inputs[static_cast<std::size_t>(held->use.input)];
   const auto size = s.sizes.dim(in, held->dim);
   const Placement& cut = s.arrives(held->use);
+  if (size && !has_reader(s.base, id)) {
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+      if (!is_floating(s.graph.dtype({id, k}))) return cannot_lower(n, "a mean of integers is no sum of parts");
+      if (s.layout({id, k}).is_partial()) s.fetched_means.emplace(Endpoint{id, k}, std::pair(*size, cut));
+    }
+    return ok_status();
+  }
   std::vector<Value> local;
   Value global;
   if (size) {
@@ -96,16 +103,14 @@ Status weigh_means(LowerState& s, NodeId id) {
     const auto on = s.graph.device(kHost);
     global = s.graph.add("AddN", local, {}, "sharding/count");
   }
-  // A loss that is only fetched: its parts are weighted where they are added. No weight travels to a GPU.
-  const bool only_fetched = !has_reader(s.base, id);
   for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
     const Endpoint e{id, k};
     if (!s.layout(e).is_partial()) continue;
     if (!is_floating(s.graph.dtype(e))) return cannot_lower(n, "a mean of integers is no sum of parts");
     for (int d = 0; d < s.size(); ++d) {
       Value part = s.host->part(local[static_cast<std::size_t>(d)], global, s.graph.dtype(e));
-      if (!only_fetched) part = s.near(part, id, d);
-      const auto on = s.graph.device(only_fetched ? std::string(kHost) : s.devices[static_cast<std::size_t>(d)]);
+      part = s.near(part, id, d);
+      const auto on = s.graph.device(s.devices[static_cast<std::size_t>(d)]);
       s.output(d, e) = scale_nonempty(s.value(d, e), part, str_cat(n.name, "/part_", d)).endpoint();
     }
   }

@@ -65,6 +65,7 @@ class Copied {
       if (s_.layout({id, 0}).is_replicate()) return true;
       return cannot_lower(n, str_cat("a variable that is ", to_string(s_.layout({id, 0}))));
     }
+    if (s_.way(id).kind == Way::Kind::kMakes) return true;
     bool of_variable = false, of_single = false;
     for (const Endpoint e : n.inputs) {
       if (!refers(s_.base, e)) continue;

@@ -26,7 +26,8 @@ class PerShard {
   Status run() {
     s_.per_shard.assign(static_cast<std::size_t>(s_.base.size()), 0);
     for (const NodeId id : s_.sizes.order()) {
-      if (s_.is_copied(id) && !s_.is_variable(id) && is_varied(id)) s_.per_shard[at(id)] = 1;
+      if (!s_.is_copied(id) || s_.is_variable(id)) continue;
+      if (is_varied(id) || follows_shard(id)) s_.per_shard[at(id)] = 1;
     }
     if (!s_.has_turns()) return ok_status();
     while (spread_over_loops() || spread_over_containers()) {
@@ -46,6 +47,15 @@ class PerShard {
       if (!s_.layout({id, k}).is_replicate()) return true;
     }
     return false;
+  }
+
+  // Every shard has what it is computed from, though it is equal on all: what follows from the seed of gradients. One
+  // copy would keep the turns of a device together.
+  bool follows_shard(NodeId id) const {
+    const Node& n = s_.base.node(id);
+    if (n.op->stateful || n.op->has_ref_input() || !s_.rule(id).updates.empty()) return false;
+    return std::any_of(n.inputs.begin(), n.inputs.end(),
+                       [&](Endpoint e) { return s_.per_shard[at(e.node)] != 0 && s_.layout(e).is_replicate(); });
   }
 
   int outermost(NodeId id) const {
@@ -163,7 +173,9 @@ std::vector<NodeId> coupled_turns(const LowerState& s) {
       const char from = marks[static_cast<std::size_t>(n.inputs[i].node.index)];
       mark |= from & kVariables;
       const auto reshard = s.reshard_of.find({id, static_cast<int>(i)});
-      const bool point = reshard != s.reshard_of.end() && !s.layout(n.inputs[i]).is_replicate();
+      const Placement& arrives = s.arrives({id, static_cast<int>(i)});
+      const bool point = reshard != s.reshard_of.end() && !s.layout(n.inputs[i]).is_replicate() &&
+                         !arrives.is_partial() && !arrives.is_local();
       combined = combined || (point && (from & kVariables) != 0) || (from & kCombined) != 0;
     }
     if (!combined) continue;

@@ -13,7 +13,7 @@ struct Change {
   Redistribution how;
 };
 // Equal placements, and S to S, are not here.
-constexpr std::array<Change, 10> kChanges = {{
+constexpr std::array<Change, 13> kChanges = {{
     {Kind::kReplicate, Kind::kShard, Redistribution::kSlice},
     {Kind::kReplicate, Kind::kPartial, Redistribution::kKeepFirst},
     {Kind::kReplicate, Kind::kOnce, Redistribution::kNothing},
@@ -24,6 +24,9 @@ constexpr std::array<Change, 10> kChanges = {{
     {Kind::kShard, Kind::kOnce, Redistribution::kGather},
     {Kind::kOnce, Kind::kReplicate, Redistribution::kBroadcast},
     {Kind::kOnce, Kind::kShard, Redistribution::kScatter},
+    {Kind::kLocal, Kind::kPartial, Redistribution::kWeigh},
+    {Kind::kPartial, Kind::kLocal, Redistribution::kWeigh},
+    {Kind::kLocal, Kind::kReplicate, Redistribution::kAllReduce},
 }};
 
 enum class Moves : char { kNone, kPart, kTwoParts, kPartOfPart, kAll };
@@ -33,10 +36,11 @@ struct Traffic {
   Moves moves;
   int rounds;  // of messages, in units of n - 1
 };
-constexpr std::array<Traffic, 12> kTraffic = {{
+constexpr std::array<Traffic, 13> kTraffic = {{
     {Redistribution::kNothing, "nothing", Moves::kNone, 0},
     {Redistribution::kSlice, "slice", Moves::kNone, 0},
     {Redistribution::kKeepFirst, "keep-first", Moves::kNone, 0},
+    {Redistribution::kWeigh, "weigh", Moves::kNone, 0},
     {Redistribution::kAllReduce, "all-reduce", Moves::kTwoParts, 2},
     {Redistribution::kReduceScatter, "reduce-scatter", Moves::kPart, 1},
     {Redistribution::kAllGather, "all-gather", Moves::kPart, 1},

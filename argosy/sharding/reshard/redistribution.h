@@ -14,8 +14,10 @@
 //   P      once    reduce                                                   B
 //   S      once    gather                                                   (n-1)/n B
 //   R      once    nothing                                                  0
+//   L      P       times the shard's part of the batch                      0
+//   P      L       over the shard's part of the batch                       0
 //
-// Any other change is impossible: a varying value has no global one.
+// L becomes R by way of P. Any other change is impossible: scratch has no global value.
 #pragma once
 
 #include <string_view>
@@ -29,6 +31,7 @@ enum class Redistribution : char {
   kNothing,
   kSlice,
   kKeepFirst,  // P(max), P(min): every device keeps it
+  kWeigh,
   kAllReduce,
   kReduceScatter,
   kAllGather,

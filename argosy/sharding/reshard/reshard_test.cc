@@ -7,7 +7,7 @@ namespace argosy {
 namespace {
 
 const Placement kR, kS0 = Placement::shard(0), kS1 = Placement::shard(1), kP = Placement::partial(),
-                    kOnce = Placement::once(), kV = Placement::varying();
+                    kOnce = Placement::once(), kV = Placement::varying(), kL = Placement::local();
 
 TEST(Redistribution, IsTheTable) {
   const MeshAxis axis{.name = "data", .size = 4};
@@ -16,10 +16,21 @@ TEST(Redistribution, IsTheTable) {
     std::string_view name;
     double bytes;  // of 1024
   };
-  const Row rows[] = {{kR, kS0, "slice", 0},          {kR, kP, "keep-first", 0},        {kR, kOnce, "nothing", 0},
-                      {kP, kR, "all-reduce", 1536},   {kP, kS0, "reduce-scatter", 768}, {kP, kOnce, "reduce", 1024},
-                      {kS0, kR, "all-gather", 768},   {kS0, kS1, "all-to-all", 192},    {kS0, kOnce, "gather", 768},
-                      {kOnce, kR, "broadcast", 1024}, {kOnce, kS0, "scatter", 768},     {kS0, kS0, "nothing", 0}};
+  const Row rows[] = {{kR, kS0, "slice", 0},
+                      {kR, kP, "keep-first", 0},
+                      {kR, kOnce, "nothing", 0},
+                      {kP, kR, "all-reduce", 1536},
+                      {kP, kS0, "reduce-scatter", 768},
+                      {kP, kOnce, "reduce", 1024},
+                      {kS0, kR, "all-gather", 768},
+                      {kS0, kS1, "all-to-all", 192},
+                      {kS0, kOnce, "gather", 768},
+                      {kOnce, kR, "broadcast", 1024},
+                      {kOnce, kS0, "scatter", 768},
+                      {kS0, kS0, "nothing", 0},
+                      {kL, kP, "weigh", 0},
+                      {kP, kL, "weigh", 0},
+                      {kL, kR, "all-reduce", 1536}};
   for (const Row& row : rows) {
     const Redistribution r = redistribution(row.from, row.to);
     EXPECT_EQ(name_of(r), row.name) << to_string(row.from) << " to " << to_string(row.to);

@@ -54,7 +54,8 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
       axis(m.axes[static_cast<std::size_t>(a)]),
       request(q),
       priced{.name = axis.name, .size = std::max(axis.size, 2)},
-      uses(g.consumers()) {
+      uses(g.consumers()),
+      containers(g, s, r) {
   const auto nodes = static_cast<std::size_t>(g.size());
   first_input.reserve(nodes + 1);
   first_input.push_back(0);

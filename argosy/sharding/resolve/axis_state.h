@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "argosy/sharding/mesh.h"
+#include "argosy/sharding/resolve/containers.h"
 #include "argosy/sharding/resolve/resolve.h"
 
 namespace argosy {
@@ -31,6 +32,7 @@ struct AxisState {
   std::vector<char> by_chance;           // by node: its whole value is another on every device, so one computes it
   std::vector<double> bytes;             // by output, times 8 for each loop around it
   Graph::Uses uses;
+  Containers containers;
 
   // --- decided
   std::vector<Way> way;              // by node
@@ -47,8 +49,15 @@ struct AxisState {
   std::size_t at(Graph::Use u) const {
     return first_input[static_cast<std::size_t>(u.node.index)] + static_cast<std::size_t>(u.input);
   }
+  bool keeps_local(NodeId id) const { return is_set(request.local.of, id); }
+  bool takes_own(NodeId id) const { return is_set(request.local.gradients, id); }
   std::size_t inputs() const { return first_input.back(); }
   double all_reduce(Endpoint e) const;  // bytes, weighed as `bytes`
+
+ private:
+  static bool is_set(const std::vector<char>& of, NodeId id) {
+    return !of.empty() && of[static_cast<std::size_t>(id.index)] != 0;
+  }
 };
 
 // A value behind which state lies: it cannot be sent anywhere.

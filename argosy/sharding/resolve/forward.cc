@@ -25,7 +25,10 @@ class Sweep {
     for (const NodeId id : s_.sizes.order()) {
       ARGOSY_RETURN_IF_ERROR(decide(id, known));
       const Node& n = s_.graph.node(id);
-      for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) known[s_.at(Endpoint{id, k})] = 1;
+      for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+        const int container = s_.containers.behind({id, k});
+        known[s_.at(Endpoint{id, k})] = container < 0 || s_.containers.is_decided(container) ? 1 : 0;
+      }
     }
     return ok_status();
   }
@@ -41,6 +44,10 @@ class Sweep {
       set_output({id, 0}, seed != nullptr ? seed->placement : Placement::replicate());
       return ok_status();
     }
+    if (s_.containers.makes(id)) {
+      make_container(id);
+      return ok_status();
+    }
     in_.clear(), known_.clear(), wishes_.clear(), ways_.clear();
     for (const Endpoint e : n.inputs) {
       in_.push_back(s_.base[s_.at(e)]);
@@ -50,6 +57,8 @@ class Sweep {
     list_ways({.op = n.op,
                .rule = &s_.rules.rule(id),
                .by_chance = s_.by_chance[node] != 0,
+               .keeps_local = s_.keeps_local(id),
+               .takes_own = s_.takes_own(id),
                .inputs = in_,
                .known = known_,
                .wishes = wishes_,
@@ -66,10 +75,35 @@ class Sweep {
     }
     if (best != nullptr) {
       take(id, *best);
-    } else if (!without_scratch(id)) {
+    } else if (!without_scratch(id) && !without_shards(id)) {
       return no_way(id);
     }
     return ok_status();
+  }
+
+  void make_container(NodeId id) {
+    const Node& n = s_.graph.node(id);
+    s_.way[static_cast<std::size_t>(id.index)] = {Way::Kind::kMakes};
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      s_.need[s_.at(Graph::Use{id, static_cast<int>(i)})] = Placement::replicate();
+    }
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+      const int container = s_.containers.behind({id, k});
+      set_output({id, k}, container < 0 ? Placement::replicate() : s_.containers.elements(container));
+    }
+  }
+
+  // What the node cannot take in shards out of a container is replicated in there.
+  bool without_shards(NodeId id) {
+    bool any = false;
+    for (const Endpoint e : s_.graph.node(id).inputs) {
+      const int container = s_.containers.behind(e);
+      if (container < 0 || !s_.containers.elements(container).is_shard()) continue;
+      s_.containers.replicate(container);
+      any = true;
+    }
+    again_ = again_ || any;
+    return any;
   }
 
   // Scratch of shards cannot become scratch of the whole: then the node that made it is computed whole as well.
@@ -129,6 +163,9 @@ class Sweep {
     s_.way[static_cast<std::size_t>(id.index)] = c.way;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       s_.need[s_.at(Graph::Use{id, static_cast<int>(i)})] = c.inputs[i];
+      if (const int container = s_.containers.behind(n.inputs[i]); container >= 0) {
+        s_.containers.put(container, c.inputs[i]);
+      }
       if (known_[i] != 0 && in_[i] != c.inputs[i]) had_[s_.at(n.inputs[i])].push_back(c.inputs[i]);
     }
     for (std::size_t k = 0; k < c.outputs.size(); ++k) set_output({id, static_cast<std::int32_t>(k)}, c.outputs[k]);
@@ -180,7 +217,7 @@ Status sweep_forward(AxisState& s) {
     const bool first = !carries.empty() && known[s.at(Endpoint{carries[0], 0})] == 0;
     Sweep sweep(s);
     ARGOSY_RETURN_IF_ERROR(sweep.run(known));
-    again = first || sweep.again();
+    again = s.containers.take_news() || first || sweep.again();
     for (std::size_t i = 0; i < carries.size(); ++i) {
       if (s.made[s.at(Endpoint{carries[i], 0})] == before[i]) continue;
       again = true;

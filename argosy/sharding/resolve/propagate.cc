@@ -81,6 +81,8 @@ class Spread {
     list_ways({.op = n.op,
                .rule = &rule,
                .by_chance = s_.by_chance[node] != 0,
+               .keeps_local = s_.keeps_local(id),
+               .takes_own = s_.takes_own(id),
                .inputs = in,
                .known = known,
                .wishes = wishes,

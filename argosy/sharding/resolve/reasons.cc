@@ -33,6 +33,9 @@ std::string why_needed(const AxisState& s, Graph::Use use, const Placement& from
   const ShardingRule& rule = s.rules.rule(use.node);
   const Way& way = s.way[static_cast<std::size_t>(use.node.index)];
   if (from.kind == Placement::Kind::kOnce) return str_cat(called(n), " reads it on every device");
+  if (from.is_local() && to.is_partial())
+    return str_cat(called(n), " adds up what shards have, by their parts of the batch");
+  if (to.is_local()) return str_cat(called(n), " is computed by each shard from its own statistics");
   if (to.is_partial()) return str_cat(called(n), " adds it to partial sums: it counts once");
   if (updates_something(rule)) {
     const Endpoint variable = n.inputs[static_cast<std::size_t>(rule.updates[0])];

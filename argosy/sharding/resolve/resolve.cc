@@ -52,7 +52,7 @@ class Writer {
         if (r.users.empty()) r.why = why_needed(s_, use, r.from, r.to);
         r.users.push_back(use);
       }
-      out_.push_back(std::move(r));
+      write_changes(std::move(r));
     }
   }
 
@@ -63,6 +63,16 @@ class Writer {
     const bool has_shape = made.is_replicate() || made.is_shard() || made.is_partial();
     return has_shape && rule.kind == ShardingRule::Kind::kFactors &&
            rule.inputs[static_cast<std::size_t>(use.input)].kind == OperandRule::Kind::kShapeOnly;
+  }
+
+  // The mean of the shards' statistics is a sum of what they are times the shards' parts of the batch.
+  void write_changes(Reshard r) {
+    if (r.from.is_local() && !r.to.is_partial()) {
+      Reshard weighed = r;
+      weighed.to = r.from = Placement::partial(Combine::kSum);
+      out_.push_back(std::move(weighed));
+    }
+    out_.push_back(std::move(r));
   }
 
   // What all users get.

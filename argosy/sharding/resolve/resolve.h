@@ -35,7 +35,8 @@ struct Seed {
 };
 
 struct ResolveRequest {
-  std::vector<Seed> seeds;             // variables without one are replicated
+  std::vector<Seed> seeds;  // variables without one are replicated
+  LocalStatistics local = {};
   std::vector<Endpoint> fetches = {};  // needed whole
   std::int64_t batch = 64;             // whose bytes reshards are compared by
 };

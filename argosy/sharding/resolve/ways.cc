@@ -26,13 +26,14 @@ class Lister {
   void list() {
     if (passes_on(*r_.op)) return pass_on();
     whole();
-    if (rule_.kind != ShardingRule::Kind::kFactors) return;
+    if (rule_.kind != ShardingRule::Kind::kFactors) return local();
     for (const CutFactor& cut : cuts()) along(cut);
     if (!rule_.updates.empty()) return;  // the new value of a variable is never partial
     for (std::size_t g = 0; g < rule_.linear.size(); ++g) linear(static_cast<int>(g));
     for (const int i : rule_.monotone) {
       if (is_partial(i) && in(i).combine != Combine::kSum) partial({Way::Kind::kMonotone, i}, {i}, in(i));
     }
+    local();
   }
 
  private:
@@ -51,13 +52,18 @@ class Lister {
     const bool unread = std::find(rule_.unread.begin(), rule_.unread.end(), i) != rule_.unread.end();
     return unread && in(i).is_partial() ? in(i) : Placement::replicate();
   }
+  // What a shard computes with where it keeps statistics of its own.
+  Placement own(int i) const {
+    const bool sum = r_.takes_own && is_partial(i) && in(i).combine == Combine::kSum;
+    return r_.known[static_cast<std::size_t>(i)] != 0 && (in(i).is_local() || sum) ? Placement::local() : plain(i);
+  }
 
   void pass_on() {
     std::vector<Placement> kinds = {Placement::replicate()};
     for (int i = 0; i < inputs(); ++i) {
       if (!is_passed_on(*r_.op, i) || r_.known[static_cast<std::size_t>(i)] == 0) continue;
       // All devices go the same way, with values of their own.
-      if (!in(i).is_shard() && !in(i).is_partial()) continue;
+      if (!in(i).is_shard() && !in(i).is_partial() && !in(i).is_local()) continue;
       if (std::find(kinds.begin(), kinds.end(), in(i)) == kinds.end()) kinds.push_back(in(i));
     }
     for (const Placement& p : kinds) {
@@ -76,6 +82,20 @@ class Lister {
       c.inputs.push_back(once && in(i).kind == Placement::Kind::kOnce ? in(i) : plain(i));
     }
     for (int k = 0; k < outputs(); ++k) c.outputs.push_back(once ? Placement::once() : Placement::replicate());
+  }
+
+  void local() {
+    bool any = false;
+    for (int i = 0; i < inputs(); ++i) any = any || (r_.known[static_cast<std::size_t>(i)] != 0 && in(i).is_local());
+    const bool may = rule_.updates.empty() && !rule_.draws && !r_.by_chance && rule_.kind != ShardingRule::Kind::kOnce;
+    if (!any || !may) return;
+    Choice& c = ways_.emplace_back(Choice{.way = {Way::Kind::kLocal}});
+    for (int i = 0; i < inputs(); ++i) c.inputs.push_back(own(i));
+    for (int k = 0; k < outputs(); ++k) {
+      const bool equal =
+          rule_.kind == ShardingRule::Kind::kFactors && rule_.outputs[static_cast<std::size_t>(k)].kind == Kind::kEqual;
+      c.outputs.push_back(equal ? Placement::replicate() : Placement::local());
+    }
   }
 
   // --- factors
@@ -112,7 +132,8 @@ class Lister {
     const auto add = [&](const OperandRule& o, const Placement& p) {
       if (!p.is_shard()) return;
       const auto cut = cut_of(o, p);
-      if (cut && can_shard(rule_, cut->factor) && std::find(all.begin(), all.end(), *cut) == all.end()) {
+      const bool may = cut && (can_shard(rule_, cut->factor) || may_be_local(cut->factor));
+      if (may && std::find(all.begin(), all.end(), *cut) == all.end()) {
         all.push_back(*cut);
       }
     };
@@ -151,7 +172,7 @@ class Lister {
       if (input_rule(i).kind == Kind::kScratch) {
         c.inputs.push_back(Placement::varying());
       } else {
-        c.inputs.push_back(p->is_shard() ? *p : plain(i));
+        c.inputs.push_back(p->is_shard() ? *p : own(i));
       }
     }
     for (const OperandRule& o : rule_.outputs) {
@@ -170,11 +191,20 @@ class Lister {
     ways_.push_back(std::move(c));
   }
 
+  // The op keeps a shard's statistics along this factor, and is asked to.
+  bool may_be_local(int factor) const {
+    const auto& may = rule_.may_be_local;
+    return r_.keeps_local && std::find(may.begin(), may.end(), static_cast<std::int8_t>(factor)) != may.end();
+  }
+
   // Of an output that lacks the factor; nothing: the role has no such output.
   std::optional<Placement> without(int factor) const {
+    if (may_be_local(factor)) return rule_.linear.empty() ? Placement::local() : Placement::partial(Combine::kSum);
     switch (rule_.factors[static_cast<std::size_t>(factor)].role) {
-      case FactorRole::kSum:
-      case FactorRole::kMean: return Placement::partial(Combine::kSum);
+      case FactorRole::kMean:
+        if (r_.keeps_local) return Placement::local();
+        [[fallthrough]];
+      case FactorRole::kSum: return Placement::partial(Combine::kSum);
       case FactorRole::kMax: return Placement::partial(Combine::kMax);
       case FactorRole::kMin: return Placement::partial(Combine::kMin);
       case FactorRole::kEqual: return Placement::replicate();
@@ -194,7 +224,7 @@ class Lister {
     Choice c{.way = way};
     for (int i = 0; i < inputs(); ++i) {
       const bool member = std::find(members.begin(), members.end(), i) != members.end();
-      c.inputs.push_back(member ? p : plain(i));
+      c.inputs.push_back(member ? p : in(i).is_local() ? in(i) : plain(i));
     }
     for (const OperandRule& o : rule_.outputs) {
       c.outputs.push_back(o.kind == Kind::kEqual    ? Placement::replicate()

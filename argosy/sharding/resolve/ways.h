@@ -24,6 +24,8 @@ struct WaysRequest {
   const OpDef* op = nullptr;
   const ShardingRule* rule = nullptr;
   bool by_chance = false;             // computed whole, it would give other values on every device
+  bool keeps_local = false;           // LocalStatistics::of
+  bool takes_own = false;             // LocalStatistics::gradients
   std::span<const Placement> inputs;  // as they are
   std::span<const char> known;        // by input: false where it comes round a loop and was not seen yet
   std::span<const Placement> wishes;  // by output: S, or R for none

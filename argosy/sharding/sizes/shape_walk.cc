@@ -1,13 +1,16 @@
 #include "argosy/sharding/sizes/shape_walk.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/op/definition/stored_element.h"
 
 namespace argosy {
 
 namespace {
 
+constexpr int kMostRounds = 8;               // of learning what containers hold
 constexpr std::size_t kMaxKnownInts = 1024;  // as Graph has it: longer integer tensors are data, not shapes
 
 bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
@@ -35,13 +38,15 @@ class Walk {
       out_.shapes.assign(index_.size(), PartialShape::unknown());
       out_.ints.assign(index_.size(), std::nullopt);
       out_.handles.clear();
+      made_by_.clear();
+      stored_.clear();
       seen_.assign(static_cast<std::size_t>(graph_.size()), 0);
       for (const NodeId id : order_) {
         Status done = infer(id);
         if (!done.ok()) return std::move(done).with_where(str_cat("node '", graph_.node(id).name, "'"));
         seen_[static_cast<std::size_t>(id.index)] = 1;
       }
-    } while (learn_carried());
+    } while (learn_carried() || learn_stored());
     return std::move(out_);
   }
 
@@ -85,7 +90,37 @@ class Walk {
     if (!is_handle(n.output_dtypes[0]) || n.inputs.empty()) return;
     if (const auto known = out_.handles.find(n.inputs[0]); known != out_.handles.end()) {
       out_.handles.emplace(Endpoint{id, 0}, known->second);
+      follow(id, {id, 0});
     }
+  }
+
+  // The container behind a handle is the one behind the handle that it is made of.
+  void follow(NodeId id, Endpoint handle) {
+    const auto& inputs = graph_.node(id).inputs;
+    const auto from = inputs.empty() ? made_by_.end() : made_by_.find(inputs[0]);
+    made_by_[handle] = from != made_by_.end() ? from->second : handle;
+  }
+
+  // Elements of a container have the sizes that all have which are put in.
+  void store(NodeId id) {
+    const Node& n = graph_.node(id);
+    auto [known, fresh] = stores_.try_emplace(n.op);
+    if (fresh) known->second = stored_element(*n.op);
+    if (!known->second) return;
+    const auto container = made_by_.find(n.inputs[0]);
+    const PartialShape& value = shape(n.inputs[static_cast<std::size_t>(known->second->input)]);
+    const int leading = known->second->leading;
+    if (container == made_by_.end() || value.rank() < leading) return;
+    PartialShape element(PartialShape::Sizes(value.sizes().begin() + leading, value.sizes().end()));
+    const auto [at, first] = stored_.try_emplace(container->second, element);
+    if (!first) at->second = common(at->second, element);
+  }
+
+  // True if containers hold other shapes than they were taken to. After some rounds they hold what is not known.
+  bool learn_stored() {
+    if (stored_ == contents_ || rounds_ > kMostRounds) return false;
+    contents_ = ++rounds_ > kMostRounds ? std::map<Endpoint, PartialShape>() : stored_;
+    return true;
   }
 
   // As Graph::infer() does it, on arrays of this walk.
@@ -114,8 +149,15 @@ class Walk {
       HandleFact& fact = output_handles[k];
       const bool same = n.op->forwards || n.op->elementwise || n.op->flow != Flow::kNone;
       if (fact.dtype == DType::kInvalid && same && !handles.empty() && handles[0] != nullptr) fact = *handles[0];
-      if (fact.dtype != DType::kInvalid) out_.handles[{id, static_cast<std::int32_t>(k)}] = std::move(fact);
+      if (fact.dtype == DType::kInvalid) continue;
+      const Endpoint handle{id, static_cast<std::int32_t>(k)};
+      follow(id, handle);
+      if (const auto held = contents_.find(handle); held != contents_.end() && !fact.shape.has_rank()) {
+        fact.shape = held->second;
+      }
+      out_.handles[handle] = std::move(fact);
     }
+    store(id);
     for (std::size_t k = 0; n.op->known_ints != nullptr && k < outputs; ++k) {
       if (n.output_dtypes[k] != DType::kInt32 && n.output_dtypes[k] != DType::kInt64) continue;
       auto known = n.op->known_ints(c, static_cast<int>(k));
@@ -149,6 +191,10 @@ class Walk {
   const std::vector<NodeId>& order_;
   const std::map<NodeId, PartialShape>& given_;
   std::map<NodeId, PartialShape> carried_;
+  std::map<Endpoint, Endpoint> made_by_;                                   // by handle: that of the container's maker
+  std::map<Endpoint, PartialShape> contents_, stored_;                     // by container: of elements; of this round
+  std::unordered_map<const OpDef*, std::optional<StoredElement>> stores_;  // by op
+  int rounds_ = 0;
   std::vector<char> seen_;
   InferredShapes out_;
 };

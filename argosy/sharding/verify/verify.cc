@@ -14,10 +14,11 @@ using Kind = Placement::Kind;
 
 bool may_become(const Placement& from, const Placement& to) {
   switch (from.kind) {
-    case Kind::kReplicate: return to.kind != Kind::kVarying;
-    case Kind::kPartial: return to.is_replicate() || to.is_shard() || to.kind == Kind::kOnce;
+    case Kind::kReplicate: return to.kind != Kind::kVarying && to.kind != Kind::kLocal;
+    case Kind::kPartial: return to.is_local() || to.is_replicate() || to.is_shard() || to.kind == Kind::kOnce;
     case Kind::kShard: return to.is_shard() || to.is_replicate() || to.kind == Kind::kOnce;
     case Kind::kOnce: return to.is_replicate() || to.is_shard();
+    case Kind::kLocal: return to == Placement::partial(Combine::kSum);
     case Kind::kVarying: return false;
   }
   return false;
@@ -36,7 +37,9 @@ class Check {
       for (std::int32_t k = 0; k < std::ssize(graph_.node(id).output_dtypes); ++k) {
         ARGOSY_RETURN_IF_ERROR(legal({id, k}));
       }
-      for (int axis = 0; axis < std::ssize(mesh_.axes); ++axis) ARGOSY_RETURN_IF_ERROR(node(id, axis));
+      for (int axis = 0; axis < std::ssize(mesh_.axes); ++axis) {
+        ARGOSY_RETURN_IF_ERROR(node(id, axis, is_set(request.local.of, id)));
+      }
     }
     for (std::size_t f = 0; f < request.fetches.size(); ++f) {
       for (int axis = 0; axis < std::ssize(mesh_.axes); ++axis) {
@@ -67,6 +70,11 @@ class Check {
     return ok_status();
   }
 
+  static bool is_set(const std::vector<char>& of, NodeId id) {
+    return id.index >= 0 && !of.empty() && of[static_cast<std::size_t>(id.index)] != 0;
+  }
+  static bool takes_own(const VerifyRequest& request, NodeId id) { return is_set(request.local.gradients, id); }
+
   // --- reshards, by who reads them
   using Reader = std::tuple<NodeId, int, int>;  // node, input, axis
   Status read_reshards(const VerifyRequest& request) {
@@ -83,6 +91,8 @@ class Check {
                            graph_.node(use.node).inputs[static_cast<std::size_t>(use.input)] == r.value;
         if (!fetch && !reads) return wrong(str_cat(what, " names a user that does not read the value"));
         const Placement now = arrives(r.value, use, r.axis);
+        if (r.to.is_local() && !takes_own(request, use.node))
+          return wrong(str_cat(what, " is of no gradient of a shard's own statistics"));
         if (now != r.from)
           return wrong(str_cat(what, " starts from ", to_string(r.from), "; the user has ", to_string(now)));
         if (!fetch && carries_state(use)) {
@@ -126,6 +136,8 @@ class Check {
   }
 
   // --- values
+  bool is_handle(Endpoint e) const { return graph_.dtype(e) == DType::kResource; }
+
   Status legal(Endpoint e) const {
     const PartialShape& shape = sizes_.shape(e);
     const Placement* partial = nullptr;
@@ -138,7 +150,7 @@ class Check {
       }
       if (!p.is_shard()) continue;
       if (p.rounds < 1 || p.unit < 1) return wrong(str_cat(called(e.node), " has shards of rounds or units below 1"));
-      if (!shape.has_rank()) continue;
+      if (!shape.has_rank() || is_handle(e)) continue;
       const bool fits =
           p.dim >= 0 && p.dim < shape.rank() && (shape[p.dim] < 0 || shape[p.dim] % (p.rounds * p.unit) == 0);
       if (fits) continue;
@@ -147,7 +159,22 @@ class Check {
     return ok_status();
   }
 
-  Status node(NodeId id, int axis) const {
+  // A container: its elements may have any layout. State that others refer to may not.
+  std::string why_not_made(NodeId id, const std::vector<Placement>& in, const std::vector<Placement>& out) const {
+    const Node& n = graph_.node(id);
+    if (n.inputs.empty() || rules_.rule(id).kind != ShardingRule::Kind::kWhole) return "it makes no container";
+    for (const Placement& p : in) {
+      if (!p.is_replicate()) return "it reads a shard";
+    }
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      const bool handle = is_handle({id, static_cast<std::int32_t>(k)});
+      if (!out[k].is_replicate() && !(handle && out[k].is_shard()))
+        return str_cat("output ", k, " is ", to_string(out[k]));
+    }
+    return "";
+  }
+
+  Status node(NodeId id, int axis, bool keeps_local) const {
     const Node& n = graph_.node(id);
     const auto on = static_cast<std::size_t>(axis);
     std::vector<Placement> in, out;
@@ -166,8 +193,10 @@ class Check {
     std::string why;
     if (way.kind == Way::Kind::kGiven) {
       if (!n.inputs.empty()) why = "it has inputs, so that its layout cannot be given";
+    } else if (way.kind == Way::Kind::kMakes) {
+      why = why_not_made(id, in, out);
     } else {
-      why = why_not(*n.op, !touches_state(id), rule, way, in, out);
+      why = why_not(*n.op, !touches_state(id), rule, way, in, out, keeps_local);
     }
     if (why.empty()) return ok_status();
     std::string text;

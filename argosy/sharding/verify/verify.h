@@ -18,6 +18,7 @@ namespace argosy {
 
 struct VerifyRequest {
   std::vector<Endpoint> fetches = {};  // whole at the end
+  LocalStatistics local = {};          // where shards may keep statistics of their own
 };
 
 // INTERNAL ARG-SHARD-014: the first node or reshard that does not hold, and why.

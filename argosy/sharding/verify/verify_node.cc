@@ -11,11 +11,12 @@ using Kind = OperandRule::Kind;
 bool is_varying(const Placement& p) { return p.kind == Placement::Kind::kVarying; }
 
 // What an input that holds no sharded factor and is no partial sum may be.
-std::string why_not_plain(const ShardingRule& rule, std::size_t i, const Placement& p, bool scratch_varies) {
+std::string why_not_plain(const ShardingRule& rule, std::size_t i, const Placement& p, bool scratch_varies, bool own) {
   const OperandRule& o = rule.inputs[i];
   if (p.is_replicate() && !(o.kind == Kind::kScratch && scratch_varies)) return "";
   if (o.kind == Kind::kShapeOnly && (p.is_shard() || p.is_partial())) return "";
   if (o.kind == Kind::kScratch && scratch_varies && is_varying(p)) return "";
+  if (p.is_local() && own) return "";
   if (p.is_partial() && std::count(rule.unread.begin(), rule.unread.end(), static_cast<int>(i)) > 0) return "";
   return str_cat("input ", i, " must be replicated, not ", to_string(p));
 }
@@ -50,12 +51,22 @@ std::string all_alike(const std::vector<Placement>& in, const std::vector<Placem
   return "";
 }
 
+// An op without factors, which every shard computes from what all have and its own statistics.
+std::string all_local(const std::vector<Placement>& in, const std::vector<Placement>& out) {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!in[i].is_replicate() && !in[i].is_local()) return str_cat("input ", i, " is no shard's own");
+  }
+  const bool own = std::all_of(out.begin(), out.end(), [](const Placement& p) { return p.is_local(); });
+  return own ? "" : "its outputs are not each shard's own";
+}
+
 class Factors {
  public:
-  Factors(const ShardingRule& rule, const Way& way, const std::vector<Placement>& in, const std::vector<Placement>& out)
-      : rule_(rule), way_(way), in_(in), out_(out) {}
+  Factors(const ShardingRule& rule, const Way& way, const std::vector<Placement>& in, const std::vector<Placement>& out,
+          bool keeps_local)
+      : rule_(rule), way_(way), in_(in), out_(out), keeps_local_(keeps_local) {}
 
-  std::string why_not() const {
+  std::string why_not() {
     switch (way_.kind) {
       case Way::Kind::kWhole: return whole();
       case Way::Kind::kFactor: return sharded();
@@ -68,14 +79,28 @@ class Factors {
         if (!listed) return "it is not monotone in this input";
         return partial({way_.index}, {Placement::partial(Combine::kMax), Placement::partial(Combine::kMin)});
       }
+      case Way::Kind::kLocal: return local();
       default: return "its rule knows no such way";
     }
   }
 
  private:
+  // Every shard for itself, from what all have and its own.
+  std::string local() const {
+    if (!rule_.updates.empty() || rule_.draws) return "it writes or draws, and shards would do so for themselves";
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      if (std::string why = why_not_plain(rule_, i, in_[i], false, true); !why.empty()) return why;
+    }
+    for (std::size_t k = 0; k < out_.size(); ++k) {
+      const Placement want = rule_.outputs[k].kind == Kind::kEqual ? Placement::replicate() : Placement::local();
+      if (out_[k] != want) return str_cat("output ", k, " is ", to_string(want), ", not ", to_string(out_[k]));
+    }
+    return "";
+  }
+
   std::string whole() const {
     for (std::size_t i = 0; i < in_.size(); ++i) {
-      if (std::string why = why_not_plain(rule_, i, in_[i], false); !why.empty()) return why;
+      if (std::string why = why_not_plain(rule_, i, in_[i], false, false); !why.empty()) return why;
     }
     for (std::size_t k = 0; k < out_.size(); ++k) {
       if (!out_[k].is_replicate()) return str_cat("output ", k, " is R, not ", to_string(out_[k]));
@@ -90,7 +115,7 @@ class Factors {
     for (std::size_t i = 0; i < in_.size(); ++i) {
       if (std::find(members.begin(), members.end(), static_cast<int>(i)) != members.end()) {
         if (in_[i] != p) return str_cat("input ", i, " is ", to_string(in_[i]), ", which would count on every device");
-      } else if (std::string why = why_not_plain(rule_, i, in_[i], false); !why.empty()) {
+      } else if (std::string why = why_not_plain(rule_, i, in_[i], false, true); !why.empty()) {
         return why;
       }
     }
@@ -105,16 +130,19 @@ class Factors {
   }
 
   // --- along a factor: rows of a dimension are numbered outer factor first
-  std::string sharded() const {
+  std::string sharded() {
     if (way_.index < 0 || way_.index >= std::ssize(rule_.factors)) return "there is no such factor";
     const Factor& f = rule_.factors[static_cast<std::size_t>(way_.index)];
-    const bool forbidden = f.role == FactorRole::kWhole || f.role == FactorRole::kHalo || f.role == FactorRole::kRows;
+    const auto& may = rule_.may_be_local;
+    own_ = keeps_local_ && std::count(may.begin(), may.end(), static_cast<std::int8_t>(way_.index)) > 0;
+    const bool forbidden =
+        !own_ && (f.role == FactorRole::kWhole || f.role == FactorRole::kHalo || f.role == FactorRole::kRows);
     if (forbidden) return str_cat("it must not be sharded along ", f.name);
     for (std::size_t i = 0; i < in_.size(); ++i) {
       Placement want;
       if (std::string why = find(rule_.inputs[i], want); !why.empty()) return str_cat("input ", i, ": ", why);
       if (!want.is_shard()) {
-        if (std::string why = why_not_plain(rule_, i, in_[i], true); !why.empty()) return why;
+        if (std::string why = why_not_plain(rule_, i, in_[i], true, true); !why.empty()) return why;
       } else if (in_[i] != want) {
         return str_cat("input ", i, " must be ", to_string(want), ", not ", to_string(in_[i]));
       }
@@ -151,11 +179,13 @@ class Factors {
     return "";
   }
 
-  static std::string lacking(const OperandRule& o, const Factor& f, Placement& p) {
+  std::string lacking(const OperandRule& o, const Factor& f, Placement& p) const {
     if (o.kind == Kind::kEqual || f.role == FactorRole::kEqual) return "";
     if (o.kind == Kind::kOpaque) {
       p = Placement::varying();
-    } else if (f.role == FactorRole::kSum || f.role == FactorRole::kMean) {
+    } else if (rule_.linear.empty() ? own_ : keeps_local_ && f.role == FactorRole::kMean) {
+      p = Placement::local();
+    } else if (own_ || f.role == FactorRole::kSum || f.role == FactorRole::kMean) {
       p = Placement::partial(Combine::kSum);
     } else if (f.role == FactorRole::kMax || f.role == FactorRole::kMin) {
       p = Placement::partial(f.role == FactorRole::kMax ? Combine::kMax : Combine::kMin);
@@ -168,12 +198,14 @@ class Factors {
   const ShardingRule& rule_;
   const Way& way_;
   const std::vector<Placement>&in_, &out_;
+  const bool keeps_local_;
+  bool own_ = false;  // the factor may be local, and is
 };
 
 }  // namespace
 
 std::string why_not(const OpDef& op, bool hidden_state, const ShardingRule& rule, const Way& way,
-                    const std::vector<Placement>& in, const std::vector<Placement>& out) {
+                    const std::vector<Placement>& in, const std::vector<Placement>& out, bool keeps_local) {
   switch (op.flow) {
     case Flow::kSwitch:
     case Flow::kMerge:
@@ -187,8 +219,9 @@ std::string why_not(const OpDef& op, bool hidden_state, const ShardingRule& rule
   if (drawn && way.kind == Way::Kind::kWhole && !in.empty() && !out.empty())
     return "every device would draw other numbers";
   if (drawn && way.kind == Way::Kind::kOnce) return all_alike(in, out, true);
-  if (rule.kind == ShardingRule::Kind::kFactors) return Factors(rule, way, in, out).why_not();
+  if (rule.kind == ShardingRule::Kind::kFactors) return Factors(rule, way, in, out, keeps_local).why_not();
   const bool once = rule.kind == ShardingRule::Kind::kOnce;
+  if (way.kind == Way::Kind::kLocal && !once && !drawn) return all_local(in, out);
   if (way.kind != (once ? Way::Kind::kOnce : Way::Kind::kWhole)) return "its rule knows no such way";
   return all_alike(in, out, once);
 }

@@ -11,7 +11,8 @@
 namespace argosy {
 
 // "": it holds. Else the reason, for a message. `hidden_state`: the node neither reads nor gives a handle of its state.
+// `keeps_local`: shards may keep statistics of their own there.
 std::string why_not(const OpDef& op, bool hidden_state, const ShardingRule& rule, const Way& way,
-                    const std::vector<Placement>& in, const std::vector<Placement>& out);
+                    const std::vector<Placement>& in, const std::vector<Placement>& out, bool keeps_local);
 
 }  // namespace argosy

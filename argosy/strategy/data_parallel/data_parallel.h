@@ -26,28 +26,29 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/strategy/sharding/batch_placement.h"
 
 namespace argosy {
 
 class ReplicatedGraph;  // argosy/strategy/data_parallel/replicated_graph.h
 
-// Gradients that the caller built. They need no inference from node names then.
-struct GivenGradients {
-  Value seed = {};                       // gradient of the loss with respect to itself; not valid(): not given
-  std::vector<Value> of_variables = {};  // gradients of the loss, before clipping
+// How a loss combines over shards.
+enum class PlacementKind {
+  kReplicate,        // it does not depend on the batch, or is made of what was combined
+  kShard,            // one entry per example
+  kPartialSum,       // a sum over examples
+  kPartialMean,      // a mean over examples: weighted by the number of examples
+  kPartialWeighted,  // a sum over examples divided by another such sum
 };
 
 // What to replicate, and over which devices.
 struct DataParallelOptions {
-  std::vector<std::string> devices;      // "/device:GPU:0", …: one mirror each; at least one
-  std::vector<double> weights = {};      // relative speed of each; empty: equal
-  std::vector<Value> losses = {};        // their gradients train; none: nothing is trained (evaluation)
-  std::vector<Value> train = {};         // what a step runs; its updates are found from here
-  GivenGradients gradients = {};         // of the only loss; empty: found in the graph, as for imported graphs
-  std::vector<Value> batch_inputs = {};  // empty: placeholders of unknown first size
+  std::vector<std::string> devices;                    // "/device:GPU:0", …: one mirror each; at least one
+  std::vector<double> weights = {};                    // relative speed of each; empty: equal
+  std::vector<Value> losses = {};                      // their gradients train; none: nothing is trained (evaluation)
+  std::vector<Value> train = {};                       // what a step runs; its updates are found from here
+  std::vector<Value> batch_inputs = {};                // empty: placeholders of unknown first size
   std::vector<std::pair<Value, Shape>> examples = {};  // shapes that may be fed, for sizes that the graph leaves open
-  std::optional<PlacementKind> loss_placement = {};    // kPartialSum or kPartialMean: overrides the loss's own
+  std::optional<PlacementKind> loss_placement = {};    // kPartialSum or kPartialMean: what the first loss has to be
   // Batch norms (tf.nn.moments, FusedBatchNorm in training) use global statistics, and give one device's numbers. Cost:
   // two small all-reduces per layer forwards, one backwards.
   bool sync_batch_norm = false;
@@ -62,11 +63,6 @@ struct DataParallelOptions {
   int zero = 0;
   std::size_t first_bucket_bytes = 1 << 18;  // gradients travel in buckets, the first small so that it starts early
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
-  // By the sharding rules of ops (argosy/sharding) alone, or by the analysis of losses and gradients alone. Neither: by
-  // rules, unless they would gather what the analysis shards, or the step departs from one device on purpose.
-  bool by_rules = false, by_analysis = false;
-  // The analysis goes first, rules take what it refuses. Of two GPUs it lets larger parts of a step be captured.
-  bool analysis_first = false;
 };
 
 inline constexpr int kMostMicroBatches = 64;
@@ -76,14 +72,13 @@ inline constexpr int kMostMicroBatches = 64;
 struct ReplicationNote {
   // What differs from one device.
   enum class Kind : char {
-    kDraws,       // random numbers that depend on the number of devices
     kStatistics,  // batch normalisation by the statistics of each device's shard, or of each micro-batch
     kMemory,      // micro-batches that need values of each other: activations of all of them are alive at once
   };
-  Kind kind = Kind::kDraws;  // what differs
-  std::string node;          // of the original graph
-  std::string op;            // of the node
-  std::string text;          // "'z' (RandomGamma): draws depend on the number of devices"
+  Kind kind = Kind::kMemory;  // what differs
+  std::string node;           // of the original graph
+  std::string op;             // of the node
+  std::string text;           // "'bn' (FusedBatchNormV3): statistics are those of each device's shard of the batch"
 };
 
 // A collective of a replicated step, for reports.

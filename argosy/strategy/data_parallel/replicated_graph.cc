@@ -1,26 +1,259 @@
 #include "argosy/strategy/data_parallel/replicated_graph.h"
 
 #include "argosy/ops/constant/constant.h"
+#include "argosy/sharding/resolve/resolve.h"
+#include "argosy/sharding/verify/verify.h"
+#include "argosy/strategy/data_parallel/batch_statistics.h"
+#include "argosy/strategy/data_parallel/mirrors.h"
+#include "argosy/strategy/facts/reachability.h"
 
 namespace argosy {
 
-Result<Value> refresh(Graph& graph, const std::vector<Mirror>& mirrors) {
-  std::vector<Value> copies;
-  for (const Mirror& m : mirrors) {
-    const auto on = graph.device(m.device);
-    const auto scope = graph.name_scope("data_parallel/refresh");
-    const Value first = graph.value(Endpoint{m.first, 0}), mirror = graph.value(Endpoint{m.mirror, 0});
-    if (first.dtype() == DType::kResource) {
-      const Value read = graph.add("ReadVariableOp", {first}, {{"dtype", m.dtype}});
-      copies.push_back(graph.add("AssignVariableOp", {mirror, read}));
-    } else {
-      const Value read = graph.add("Identity", {first});
-      copies.push_back(graph.add("Assign", {mirror, read}, {{"validate_shape", false}}).control());
+namespace {
+
+constexpr const char* kHost = "/device:CPU:0";
+
+Result<Sizes> find_sizes(const Graph& graph, SizesRequest request) {
+  auto any = Sizes::find(graph, request);
+  if (any.ok() || request.exactly) return any;
+  // Written for one size of the batch: that of the examples.
+  for (const NodeId id : request.batch) {
+    const auto example = request.examples.find(id);
+    if (example == request.examples.end() || example->second.rank() == 0) continue;
+    request.exactly = example->second[0];
+    any = Sizes::find(graph, request);
+    break;
+  }
+  if (any.ok()) return any;
+  return invalid_argument("what brings the batch cannot all have as many examples: ", any.status().message())
+      .with_id("ARG-DP-011")
+      .with_hint("sizes of their own for placeholders that bring no examples: [10], not [None]");
+}
+
+Status losses_see_batch(const Graph& graph, const std::vector<NodeId>& batch, const std::vector<Endpoint>& losses) {
+  if (losses.empty()) return ok_status();
+  const std::vector<char> seen = descendants(graph, batch);
+  for (const Endpoint loss : losses) {
+    if (seen[static_cast<std::size_t>(loss.node.index)] != 0) continue;
+    return invalid_argument("the loss '", graph.node(loss.node).name, "' does not depend on the batch")
+        .with_id("ARG-DP-004");
+  }
+  return ok_status();
+}
+
+Result<NodeId> find_original(const Graph& graph, std::int32_t original, std::string_view name) {
+  std::vector<std::string> names;
+  for (std::int32_t i = 0; i < original; ++i) {
+    const Node& n = graph.node(NodeId{i});
+    if (n.name == name) return NodeId{i};
+    names.emplace_back(n.name);
+  }
+  const std::string near = nearest_word(name, names);
+  return not_found("the model has no node \"", name, "\"; it has ", original, " nodes")
+      .with_id("ARG-SHARD-005")
+      .with_hint(near.empty() ? std::string("a name from --log-device-placement") : near);
+}
+
+}  // namespace
+
+Result<Value> ReplicatedGraph::fetch(Endpoint e) {
+  const auto written = replaced_.find(e);
+  return lowered_->global(written != replaced_.end() ? written->second : e);
+}
+
+// Statistics become plain means, of which sums travel. A fused norm would gather what it normalises.
+Status ReplicatedGraph::decompose_norms() {
+  ARGOSY_ASSIGN_OR_RETURN(replaced_, decompose_batch_norms(base_));
+  for (const auto& [fused, written] : replaced_) base_.replace_with_noop(fused.node);
+  return ok_status();
+}
+
+Status ReplicatedGraph::build(const DataParallelOptions& options) {
+  ARGOSY_ASSIGN_OR_RETURN(layout_, make_layout(options));
+  if (options.sync_batch_norm && layout_.shards() > 1) ARGOSY_RETURN_IF_ERROR(decompose_norms());
+  if (options.zero < 0 || options.zero > 1) {
+    return invalid_argument("zero is ", options.zero, "; 0 keeps slots on every device, 1 shards them");
+  }
+  mesh_ = {.axes = {{.name = "data", .size = layout_.shards(), .weights = layout_.weights}}, .devices = {}};
+  for (const int d : layout_.device_of) mesh_.devices.push_back(layout_.devices[static_cast<std::size_t>(d)]);
+  std::vector<NodeId> roots, batch;
+  for (const Value& v : options.train) roots.push_back(v.node());
+  const std::vector<NodeId> run = roots;
+  for (const Value& v : options.losses) {
+    if (!v.valid()) continue;
+    losses_.push_back(v.endpoint());
+    roots.push_back(v.node());
+  }
+  for (std::int32_t i = 0; roots.empty() && i < base_.size(); ++i) roots.push_back(NodeId{i});
+  for (const Value& v : options.batch_inputs) batch.push_back(v.node());
+  if (batch.empty()) batch = batch_placeholders(base_, roots);
+  if (batch.empty()) {
+    return invalid_argument("no placeholder brings a batch: none that is used has an unknown first size")
+        .with_id("ARG-DP-001")
+        .with_hint("make the first size of the batch's placeholders -1, or name them in batch_inputs");
+  }
+  ARGOSY_RETURN_IF_ERROR(losses_see_batch(base_, batch, losses_));
+  SizesRequest request{.batch = batch};
+  for (const auto& [value, shape] : options.examples) request.examples.emplace(value.node(), shape);
+  ARGOSY_ASSIGN_OR_RETURN(Sizes sizes, find_sizes(base_, std::move(request)));
+  sizes_ = std::make_unique<Sizes>(std::move(sizes));
+  ARGOSY_ASSIGN_OR_RETURN(RuleTable rules, RuleTable::make(base_, *sizes_));
+  rules_ = std::make_unique<RuleTable>(std::move(rules));
+  if (!options.sync_batch_norm && layout_.shards() > 1) {
+    local_ = local_statistics(base_, sizes_->order(), losses_);
+  }
+  ARGOSY_RETURN_IF_ERROR(assign(batch));
+  graph_ = std::make_unique<Graph>(base_.clone());
+  ARGOSY_ASSIGN_OR_RETURN(lowered_, Lowered::make(*graph_, {.base = &base_,
+                                                            .sizes = sizes_.get(),
+                                                            .rules = rules_.get(),
+                                                            .assignment = &assignment_,
+                                                            .mesh = &mesh_,
+                                                            .batch = batch,
+                                                            .run = run,
+                                                            .block = layout_.block,
+                                                            .first_bucket_bytes = options.first_bucket_bytes,
+                                                            .bucket_bytes = options.bucket_bytes}));
+  ARGOSY_RETURN_IF_ERROR(check_combination(options.loss_placement));
+  list_copies();
+  if (options.zero == 1) ARGOSY_RETURN_IF_ERROR(shard_slots(run));
+  find_notes();
+  for (const NodeId id : run) run_everywhere(id);
+  return ok_status();
+}
+
+Status ReplicatedGraph::assign(const std::vector<NodeId>& batch) {
+  ResolveRequest request{.seeds = shard_feeds(batch, 0), .local = local_};
+  ARGOSY_ASSIGN_OR_RETURN(assignment_, resolve(base_, *sizes_, *rules_, mesh_, request));
+  // Gradients of these are the global batch's, and those of shards' own statistics are not told from them.
+  if (!local_.of.empty() && trains_through_global_values(base_, sizes_->order(), assignment_, losses_)) {
+    local_ = request.local = {};
+    ARGOSY_ASSIGN_OR_RETURN(assignment_, resolve(base_, *sizes_, *rules_, mesh_, request));
+  }
+  return verify(base_, *sizes_, *rules_, mesh_, assignment_, {.local = local_});
+}
+
+// What the caller says of the loss has to be what it is.
+Status ReplicatedGraph::check_combination(std::optional<PlacementKind> asked) const {
+  if (!asked || losses_.empty() || layout_.shards() == 1) return ok_status();
+  const PlacementKind is = loss_placement();
+  const bool mean = is == PlacementKind::kPartialMean || is == PlacementKind::kPartialWeighted;
+  if (*asked == is || (mean && *asked == PlacementKind::kPartialMean)) return ok_status();
+  return invalid_argument("the loss '", base_.node(losses_[0].node).name, "' is ",
+                          mean                               ? "a mean"
+                          : is == PlacementKind::kPartialSum ? "a sum"
+                                                             : "neither a sum nor a mean",
+                          " over the batch, and is to be combined as a ",
+                          *asked == PlacementKind::kPartialSum ? "sum" : "mean")
+      .with_id("ARG-DP-002")
+      .with_hint("leave out --combine: the graph says how its loss combines");
+}
+
+// Copies of the end of a conditional or loop have no control inputs from outside. Another node stands for all of them.
+void ReplicatedGraph::run_everywhere(NodeId id) {
+  if (!lowered_->is_copied(id)) return;
+  const bool waits = base_.node(id).op->flow == Flow::kNone;
+  std::vector<Value> all;
+  for (const NodeId copy : lowered_->copies(id)) {
+    if (waits && copy != id) graph_->add_control_input(id, copy);
+    all.push_back(Value(graph_.get(), copy, Value::kControl));
+  }
+  if (waits || all.size() < 2) return;
+  const auto on = graph_->device(kHost);
+  everywhere_[id] = group(*graph_, all, str_cat("data_parallel/", base_.node(id).name));
+}
+
+Value ReplicatedGraph::target(Value v) {
+  const auto found = everywhere_.find(v.node());
+  return found != everywhere_.end() ? found->second : v;
+}
+
+Result<Value> ReplicatedGraph::refresh_mirrors() {
+  std::vector<Mirror> mirrors;
+  for (std::size_t d = 1; d < layout_.devices.size(); ++d) {
+    const int shard = layout_.first_shard(static_cast<int>(d));
+    for (const NodeId id : lowered_->variables()) {
+      if (is_sharded(id)) continue;  // a write of the whole slot has written every shard
+      mirrors.push_back({id, lowered_->copy(shard, id), base_.node(id).attrs.get<DType>("dtype"), layout_.devices[d]});
     }
   }
-  const Value all = group(graph, copies, "data_parallel/refresh");
-  if (!all.valid()) return graph.status();
-  return all;
+  return refresh(*graph_, mirrors);
+}
+
+void ReplicatedGraph::find_notes() {
+  for (std::int32_t i = 0; i < base_.size() && !local_.of.empty(); ++i) {
+    const Node& n = base_.node(NodeId{i});
+    if (local_.of[static_cast<std::size_t>(i)] == 0 || rules_->rule(NodeId{i}).may_be_local.empty()) continue;
+    noted_.push_back(
+        {ReplicationNote::Kind::kStatistics, std::string(n.name), n.op->name,
+         str_cat("'", n.name, "' (", n.op->name, "): statistics are those of each ",
+                 layout_.has_turns() ? "micro-batch" : "device's shard of the batch", " (try: --sync-batch-norm)")});
+  }
+  for (const NodeId id : lowered_->coupled_turns()) {  // all other values are one device's
+    const Node& n = base_.node(id);
+    noted_.push_back({ReplicationNote::Kind::kMemory, std::string(n.name), n.op->name,
+                      str_cat("'", n.name, "' (", n.op->name,
+                              "): it reads a sum over all micro-batches that is computed with variables: they run side "
+                              "by side, and memory does not fall")});
+  }
+}
+
+// Fills `replicas_` and `points_`.
+void ReplicatedGraph::list_copies() {
+  const auto copies = [&](int shard) {
+    std::vector<NodeId> all;
+    for (std::int32_t i = 0; i < base_.size(); ++i) all.push_back(lowered_->copy(shard, NodeId{i}));
+    return all;
+  };
+  for (int s = 0; s < shards(); ++s) replicas_.shard.push_back(copies(s));
+  const int devices = static_cast<int>(layout_.devices.size());
+  for (int d = 0; d < devices; ++d)
+    replicas_.device.push_back(replicas_.shard[static_cast<std::size_t>(layout_.first_shard(d))]);
+  replicas_.sums.resize(layout_.devices.size());
+  for (const LoweredSums& made : lowered_->sums()) {
+    std::vector<int> members;
+    for (std::size_t m = 0; m < made.reshards.size(); ++m) {
+      members.push_back(static_cast<int>(points_.size()));
+      points_.push_back(made.reshards[m]);
+      for (int d = 0; d < devices; ++d) {
+        replicas_.sums[static_cast<std::size_t>(d)].push_back(
+            made.sums[m][static_cast<std::size_t>(layout_.first_shard(d))]);
+      }
+    }
+    if (!made.travel) continue;
+    replicas_.buckets.push_back(std::move(members));
+    replicas_.bucket_bytes.push_back(made.bytes);
+  }
+}
+
+Status ReplicatedGraph::shard_slots(const std::vector<NodeId>& targets) {
+  ReplicatedStep step;
+  for (std::int32_t i = 0; i < base_.size(); ++i) {
+    const NodeId id{i};
+    step.kinds.push_back(!lowered_->is_copied(id)     ? ReplicaKind::kSingleton
+                         : lowered_->is_per_shard(id) ? ReplicaKind::kSharded
+                                                      : ReplicaKind::kReplicated);
+  }
+  for (const std::size_t r : points_) step.points.push_back(assignment_.reshards[r].value);
+  ARGOSY_ASSIGN_OR_RETURN(zero_, shard_updates(base_, step, layout_, targets, *graph_, replicas_));
+  return ok_status();
+}
+
+PlacementKind ReplicatedGraph::loss_placement() const {
+  return losses_.empty() ? PlacementKind::kReplicate : combines_as(told(), losses_[0]);
+}
+
+std::vector<PlannedCollective> ReplicatedGraph::collectives() const {
+  if (layout_.devices.size() == 1) return {};  // turns of one device add up where they are
+  return collectives_of(told());
+}
+std::vector<PlannedWhole> ReplicatedGraph::whole() const {
+  if (layout_.shards() == 1) return {};
+  return whole_of(told());
+}
+Result<PlannedNode> ReplicatedGraph::planned(std::string_view node) const {
+  ARGOSY_ASSIGN_OR_RETURN(const NodeId id, find_original(base_, original_size_, node));
+  return planned_of(told(), id);
 }
 
 }  // namespace argosy

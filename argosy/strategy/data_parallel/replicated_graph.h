@@ -1,52 +1,85 @@
-// What is behind DataParallel: a graph for many devices, replicated in one of two ways. Internal to strategy/.
+// What is behind DataParallel: the step as a graph for many devices, by the sharding rules of ops. Internal to strategy/.
 //
-//   by_rules      knows ops by their sharding rules alone; anything that can be gathered
-//   by_analysis   finds losses, means and gradients; containers in loops, statistics of each shard
+//   graph ─► Sizes ─► RuleTable ─► resolve ─► verify ─► lower (argosy/sharding)
+//
+// It knows neither losses nor gradients. What no rule covers is gathered, and every device computes it. Results are one
+// device's, but for batch normalisation: each shard keeps its own statistics, unless all are asked for.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "argosy/graph/graph.h"
+#include "argosy/sharding/lower/lower.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
+#include "argosy/strategy/data_parallel/decompose_batch_norm.h"
+#include "argosy/strategy/data_parallel/replica_layout.h"
+#include "argosy/strategy/data_parallel/replicas.h"
+#include "argosy/strategy/data_parallel/rules_report.h"
+#include "argosy/strategy/zero/sharded_updates.h"
 
 namespace argosy {
 
-// Methods are DataParallel's; there is what they say. Values are those of replicated().
 class ReplicatedGraph {
  public:
-  virtual ~ReplicatedGraph() = default;
+  explicit ReplicatedGraph(const Graph& graph) : base_(graph.clone()), original_size_(graph.size()) {}
+  // Errors: DataParallel::make's.
+  Status build(const DataParallelOptions& options);
 
-  virtual Graph& replicated() = 0;
-  virtual Value target(Value v) = 0;
-  virtual Result<Value> fetch(Endpoint e) = 0;
-  virtual Result<Value> refresh_mirrors() = 0;
-  virtual PlacementKind loss_placement() const = 0;
-  virtual int shards() const = 0;
-  virtual bool is_sharded(NodeId original) const = 0;
-  virtual bool can_shard(std::int64_t examples) const = 0;
-  virtual bool can_feed(NodeId original, const Shape& shape) const = 0;
-  virtual std::string summary() const = 0;
-  virtual std::vector<ReplicationNote> notes() const = 0;
-  virtual std::vector<PlannedCollective> collectives() const = 0;
-  virtual std::vector<PlannedWhole> whole() const = 0;
-  virtual Result<PlannedNode> planned(std::string_view node) const = 0;
-  // True if shards are gathered, other than rows of sparse gradients.
-  virtual bool gathers() const = 0;
+  // Methods are DataParallel's; there is what they say. Values are those of replicated().
+  Graph& replicated() { return *graph_; }
+  Value target(Value v);
+  Result<Value> fetch(Endpoint e);
+  Result<Value> refresh_mirrors();
+  PlacementKind loss_placement() const;
+  int shards() const { return mesh_.axes[0].size; }
+  bool is_sharded(NodeId original) const {
+    const auto node = static_cast<std::size_t>(original.index);
+    return zero_ && node < zero_->is_sharded.size() && zero_->is_sharded[node] != 0;
+  }
+  bool can_shard(std::int64_t examples) const { return sizes_->covers(examples); }
+  bool can_feed(NodeId original, const Shape& shape) const { return sizes_->fits(original, shape); }
+  std::string summary() const { return summary_of(told(), noted_); }
+  std::vector<ReplicationNote> notes() const { return noted_; }
+  std::vector<PlannedCollective> collectives() const;
+  std::vector<PlannedWhole> whole() const;
+  Result<PlannedNode> planned(std::string_view node) const;
+
+ private:
+  Status decompose_norms();
+  Status assign(const std::vector<NodeId>& batch);
+  Status check_combination(std::optional<PlacementKind> asked) const;
+  void run_everywhere(NodeId id);
+  void find_notes();
+  void list_copies();
+  Status shard_slots(const std::vector<NodeId>& targets);
+  RulesStep told() const {
+    return {base_,   original_size_,           *sizes_, *rules_, assignment_, *lowered_, layout_, losses_, replicas_,
+            points_, zero_ ? &*zero_ : nullptr};
+  }
+
+  Graph base_;
+  const std::int32_t original_size_;  // nodes after it were added
+  Replaced replaced_;                 // statistics of batch norms, as plain means
+  ReplicaLayout layout_;
+  Mesh mesh_;  // the devices of its shards, one after the other
+  std::unique_ptr<Sizes> sizes_;
+  std::unique_ptr<RuleTable> rules_;
+  LocalStatistics local_;  // of shards; empty: none keeps its own
+  Assignment assignment_;
+  std::unique_ptr<Graph> graph_;
+  std::unique_ptr<Lowered> lowered_;
+  std::vector<Endpoint> losses_;
+  Replicas replicas_;                   // copies, and what is summed over shards, by point
+  std::vector<std::size_t> points_;     // the reshard of each sum
+  std::optional<ShardedUpdates> zero_;  // under ZeRO-1
+  std::vector<ReplicationNote> noted_;
+  std::map<NodeId, Value> everywhere_;  // by node whose copies cannot wait for each other: a node that runs all
 };
-
-// Errors: DataParallel::make's.
-Result<std::unique_ptr<ReplicatedGraph>> replicate_by_analysis(const Graph& graph, const DataParallelOptions& options);
-// Combines losses by their own reductions, and takes the statistics of the global batch.
-Result<std::unique_ptr<ReplicatedGraph>> replicate_by_rules(const Graph& graph, const DataParallelOptions& options);
-
-// A device's copy of a variable, which the first device has as well.
-struct Mirror {
-  NodeId first, mirror;
-  DType dtype = DType::kInvalid;
-  std::string device;  // of the mirror
-};
-// What to run so that every mirror takes the value of its first. Adds nodes.
-Result<Value> refresh(Graph& graph, const std::vector<Mirror>& mirrors);
 
 }  // namespace argosy

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/data_parallel/step_summary.h"
+#include "argosy/strategy/facts/reachability.h"
 
 namespace argosy {
 
@@ -132,12 +132,6 @@ PlacementKind combines_as(const RulesStep& step, Endpoint value) {
   return PlacementKind::kReplicate;
 }
 
-bool gathers_whole(const RulesStep& step) {
-  const auto& all = step.lowered.collectives();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const LoweredCollective& c) { return c.op == "all-gather" && !joins_rows(step, c); });
-}
-
 std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes) {
   StepSummary told{.layout = step.layout, .zero = step.zero, .notes = notes};
   for (const Endpoint loss : step.losses) told.losses.push_back(combines_as(step, loss));
@@ -224,6 +218,7 @@ std::string why_there(const RulesStep& step, NodeId id) {
   if (p.is_partial() && p.combine != Combine::kSum) {
     return str_cat("it is the ", p.combine == Combine::kMax ? "largest" : "smallest", " of a shard's examples");
   }
+  if (p.is_local()) return "it is made of statistics of a shard's own examples";
   if (!p.is_partial()) return "it is computed from the batch, and equal on all devices";
   return combines_as(step, {id, 0}) == PlacementKind::kPartialMean
              ? "it is a mean over a shard's examples, times their part of the batch"

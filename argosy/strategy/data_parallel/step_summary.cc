@@ -71,8 +71,6 @@ std::string summary_text(const StepSummary& step) {
   if (step.joined > 0) text += str_cat(", rows of ", count(static_cast<std::size_t>(step.joined), "tensor"), " joined");
   if (step.gathered > 0) text += str_cat(", ", count(static_cast<std::size_t>(step.gathered), "value"), " gathered");
   if (step.zero != nullptr) text += str_cat(", ", zero_text(*step.zero, layout.devices.size()));
-  if (const std::string drawn = named(step.notes, ReplicationNote::Kind::kDraws); !drawn.empty())
-    text += str_cat(", draws depend on the number of devices: ", drawn);
   if (const std::string coupled = named(step.notes, ReplicationNote::Kind::kMemory); !coupled.empty())
     text += str_cat(", micro-batches run side by side for: ", coupled);
   return text;

@@ -4,18 +4,13 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/strategy/data_parallel/replication_plan.h"
+#include "argosy/strategy/data_parallel/replicas.h"
 
 namespace argosy {
 
 struct ReplicatedStep {
-  // A value that is combined over shards.
-  struct Point {
-    Endpoint value;       // of the original
-    bool joined = false;  // its rows are joined, instead of a sum
-  };
   std::vector<ReplicaKind> kinds;  // by node of the original
-  std::vector<Point> points;       // Replicas::sums has what they become, in this order
+  std::vector<Endpoint> points;    // of the original: what is summed over shards. Replicas::sums has what they become
 };
 
 }  // namespace argosy

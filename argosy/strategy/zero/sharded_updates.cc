@@ -118,7 +118,7 @@ class UpdateSharder {
   std::size_t bytes_of(int point) const {
     const auto takes = [&](const ShardedUpdate& update) { return update.collective == point; };
     const auto update = std::find_if(zero_.updates.begin(), zero_.updates.end(), takes);
-    return static_cast<std::size_t>(update->elements) * element_bytes(original_.dtype(step_.points[point].value));
+    return static_cast<std::size_t>(update->elements) * element_bytes(original_.dtype(step_.points[point]));
   }
 
   // What rank d brings to the sums of these points, shard after shard.

@@ -4,10 +4,9 @@
 #include <set>
 #include <utility>
 
-#include "argosy/strategy/analysis/dataflow_branches.h"
-#include "argosy/strategy/analysis/dataflow_loops.h"
-#include "argosy/strategy/analysis/reachability.h"
-#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/sharding/lower/regions.h"
+#include "argosy/strategy/facts/reachability.h"
+#include "argosy/strategy/facts/variable_nodes.h"
 
 namespace argosy {
 
@@ -22,8 +21,7 @@ class Planner {
 
   Result<ZeroPlan> run() {
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph_.topological_order());
-    branches_ = find_branches(graph_, order).of;
-    loops_ = find_loops(graph_, order).of;
+    regions_ = find_regions(graph_, order);
     ZeroPlan found;
     std::set<NodeId> taken;  // variables and slots that an update has
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
@@ -70,8 +68,8 @@ class Planner {
     update.elements = shape.elements();
     small = update.elements * static_cast<std::int64_t>(element_bytes(update.dtype)) < kLeastShardedBytes;
     if (small) return "";
-    if (branches_[update.node.index] != 0) return "it runs in a branch of a conditional";
-    if (loops_[update.node.index] != 0) return "it runs in a loop";
+    if (regions_.conditional[update.node.index] != 0) return "it runs in a branch of a conditional";
+    if (regions_.frame[update.node.index] != 0) return "it runs in a loop";
     if (std::find(targets_.begin(), targets_.end(), update.node) != targets_.end()) return "a step runs it by its name";
     for (const Graph::Use& use : uses_[update.node.index]) {
       if (use.input >= 0) return str_cat("'", graph_.node(use.node).name, "' reads its result");
@@ -165,10 +163,10 @@ class Planner {
 
   int sum_of_its_own(const ShardedUpdate& update, const std::vector<ShardedUpdate>& all) const {
     for (std::size_t k = 0; k < step_.points.size(); ++k) {
-      const ReplicatedStep::Point& point = step_.points[k];
-      if (point.value != update.gradient || point.joined) continue;
-      for (const Graph::Use& use : uses_[point.value.node.index]) {
-        if (use.input < 0 || graph_.node(use.node).inputs[use.input] != point.value) continue;
+      const Endpoint point = step_.points[k];
+      if (point != update.gradient) continue;
+      for (const Graph::Use& use : uses_[point.node.index]) {
+        if (use.input < 0 || graph_.node(use.node).inputs[use.input] != point) continue;
         const auto same = [&](const ShardedUpdate& u) { return u.node == use.node && u.elements == update.elements; };
         if (std::none_of(all.begin(), all.end(), same)) return -1;
       }
@@ -181,7 +179,7 @@ class Planner {
   const ReplicatedStep& step_;
   const std::vector<NodeId>& targets_;
   const Graph::Uses uses_;
-  std::vector<int> branches_, loops_;
+  LoopRegions regions_;
 };
 
 }  // namespace

@@ -52,8 +52,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, con
                                .sync_batch_norm = options.sync_batch_norm,
                                .shards = options.shards,
                                .accumulate = options.accumulate,
-                               .zero = options.zero,
-                               .analysis_first = true};
+                               .zero = options.zero};
   for (const DeviceSpec& spec : options.devices) {
     parallel.devices.push_back(spec.name.to_string());
     parallel.weights.push_back(spec.speed);
@@ -63,7 +62,6 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, con
   if (built.train.run.valid()) {
     parallel.losses = {built.model.loss};
     parallel.train = {built.train.run};
-    parallel.gradients = {.seed = built.train.seed, .of_variables = built.train.gradients};
   }
   ARGOSY_ASSIGN_OR_RETURN(DataParallel replicated, DataParallel::make(*built.graph, parallel));
   std::unique_ptr<CompiledModel> program(new CompiledModel(std::move(built), std::move(replicated)));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "argosy/strategy/data_parallel/batch_statistics.h"
 #include "argosy/strategy/data_parallel/step_equivalence.h"
-#include "argosy/strategy/sharding/batch_statistics.h"
 #include "argosy/train/report/memory_check.h"
 #include "argosy/train/tasks/run_tasks.h"
 

@@ -18,7 +18,7 @@
 
 #include "argosy/data/dataset.h"
 #include "argosy/device/device.h"
-#include "argosy/strategy/sharding/batch_placement.h"
+#include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/strategy/strategy_spec.h"
 #include "argosy/train/loop/step_difference.h"
 #include "argosy/train/model/model.h"

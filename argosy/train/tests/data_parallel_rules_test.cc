@@ -1,5 +1,4 @@
-// Steps that are replicated by the sharding rules of ops: on any number of devices they are one device's. First the losses
-// that the analysis knows as well, then those that it refuses.
+// Steps in which examples meet, and models: on any number of devices they are one device's.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,26 +23,13 @@ namespace {
 using loss_kinds::Kind;
 using loss_kinds::LossTask;
 
-TEST(DataParallelRules, KnownLosses) {
-  for (const Kind kind : loss_kinds::kKinds) {
-    LossTask task(kind, DType::kFloat64);
-    const auto alone = loss_kinds::train(task, loss_kinds::kBatches, 1);
-    ASSERT_TRUE(alone.ok()) << alone.status().to_string();
-    for (const int devices : {1, 2, 3, 4}) {
-      const auto many = loss_kinds::train(task, loss_kinds::kBatches, devices, 0, {}, 1, true);
-      ASSERT_TRUE(many.ok()) << many.status().to_string();
-      loss_kinds::expect_same(*many, *alone, 1e-9, str_cat("loss kind ", static_cast<int>(kind), " on ", devices));
-    }
-  }
-}
-
 TEST(DataParallelRules, BatchesOfAnySize) {
   for (const Kind kind : {Kind::kMean, Kind::kRoot}) {
     LossTask task(kind, DType::kFloat64);
     std::vector<std::int64_t> batches;
     for (std::int64_t b = 1; b <= 15; ++b) batches.push_back(b);
     const auto alone = loss_kinds::train(task, batches, 1);
-    const auto many = loss_kinds::train(task, batches, 3, 0, {}, 1, true);
+    const auto many = loss_kinds::train(task, batches, 3);
     ASSERT_TRUE(alone.ok() && many.ok()) << many.status().to_string();
     loss_kinds::expect_same(*many, *alone, 1e-9, "batches of 1 to 15 on 3 devices");
   }
@@ -52,21 +38,9 @@ TEST(DataParallelRules, BatchesOfAnySize) {
 TEST(DataParallelRules, UnequalShards) {
   LossTask task(Kind::kSeveralTerms, DType::kFloat64);
   const auto alone = loss_kinds::train(task, loss_kinds::kBatches, 1);
-  const auto uneven = loss_kinds::train(task, loss_kinds::kBatches, 3, 0, {1.0, 0.5, 0.1}, 1, true);
+  const auto uneven = loss_kinds::train(task, loss_kinds::kBatches, 3, 0, {1.0, 0.5, 0.1});
   ASSERT_TRUE(alone.ok() && uneven.ok()) << uneven.status().to_string();
   loss_kinds::expect_same(*uneven, *alone, 1e-9, "speeds 1, 0.5, 0.1");
-}
-
-TEST(DataParallelRules, EveryOptimizerAndClipping) {
-  for (const char* name : {"sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop", "adam", "adamw", "ftrl"}) {
-    const auto optimizer = optimizer_by_name(name, 0.01);
-    ASSERT_TRUE(optimizer.ok());
-    LossTask task(Kind::kMean, DType::kFloat64, {.clip_global_norm = 0.05}, *optimizer);
-    const auto alone = loss_kinds::train(task, loss_kinds::kBatches, 1);
-    const auto two = loss_kinds::train(task, loss_kinds::kBatches, 2, 0, {}, 1, true);
-    ASSERT_TRUE(alone.ok() && two.ok()) << name << ": " << two.status().to_string();
-    loss_kinds::expect_same(*two, *alone, 1e-8, name);
-  }
 }
 
 // --- models ----------------------------------------------------------------------------------------------------------
@@ -87,14 +61,10 @@ Tensor example_of(Value input, std::int64_t batch, std::uint64_t seed) {
   return Tensor::of<std::int32_t>(shape, labels);
 }
 
-Result<ModelRun> run_model(const ModelBuilder& model, int devices, bool by_analysis) {
+Result<ModelRun> run_model(const ModelBuilder& model, int devices) {
   const Optimizer optimizer = sgd(0.05);
   ARGOSY_ASSIGN_OR_RETURN(BuiltModel built, build_model(model, {.seed = 5}, &optimizer));
-  DataParallelOptions options{.losses = {built.model.loss},
-                              .train = {built.train.run},
-                              .gradients = {.seed = built.train.seed, .of_variables = built.train.gradients},
-                              .by_rules = !by_analysis,
-                              .by_analysis = by_analysis};
+  DataParallelOptions options{.losses = {built.model.loss}, .train = {built.train.run}};
   for (const Layers::Input& input : built.inputs) options.batch_inputs.push_back(input.placeholder);
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(*built.graph, options));
@@ -113,28 +83,32 @@ Result<ModelRun> run_model(const ModelBuilder& model, int devices, bool by_analy
   return ran;
 }
 
-TEST(DataParallelRules, ModelsMoveAsLittleAsByAnalysis) {
-  const std::vector<std::pair<const char*, ModelBuilder>> models = {
-      {"mlp", models::mlp({}, 32)},
-      {"lenet", models::lenet({})},
-      {"autoencoder", models::autoencoder({.image_size = 16, .depth = 2, .width = 8})},
-      {"transformer", models::transformer({.length = 8, .width = 16, .heads = 2, .layers = 1})}};
+TEST(DataParallelRules, ModelsMoveGradientsAlone) {
+  struct Moved {
+    const char* name;
+    ModelBuilder model;
+    const char* sums;
+  };
+  const std::vector<Moved> models = {
+      {"mlp", models::mlp({}, 32), "1"},
+      {"lenet", models::lenet({}), "2"},
+      {"autoencoder", models::autoencoder({.image_size = 16, .depth = 2, .width = 8}), "1"},
+      {"transformer", models::transformer({.length = 8, .width = 16, .heads = 2, .layers = 1}), "1"}};
   const auto sums = [](const std::string& summary) {
     const std::size_t end = summary.find(" all-reduce"), from = summary.rfind(" in ", end);
     return end == std::string::npos ? std::string("none") : summary.substr(from + 4, end - from - 4);
   };
-  for (const auto& [name, model] : models) {
-    const auto alone = run_model(model, 1, true), known = run_model(model, 2, true), rules = run_model(model, 2, false);
-    ASSERT_TRUE(alone.ok() && known.ok()) << name << ": " << known.status().to_string();
-    ASSERT_TRUE(rules.ok()) << name << ": " << rules.status().to_string();
-    EXPECT_EQ(sums(rules->summary), sums(known->summary)) << name << ": " << rules->summary << "; " << known->summary;
+  for (const auto& [name, model, moved] : models) {
+    const auto alone = run_model(model, 1), two = run_model(model, 2);
+    ASSERT_TRUE(alone.ok() && two.ok()) << name << ": " << two.status().to_string();
+    EXPECT_EQ(sums(two->summary), moved) << name << ": " << two->summary;
     for (std::size_t i = 0; i < alone->losses.size(); ++i) {
-      EXPECT_NEAR(rules->losses[i], alone->losses[i], 2e-5 * std::abs(alone->losses[i])) << name << ", step " << i;
+      EXPECT_NEAR(two->losses[i], alone->losses[i], 2e-5 * std::abs(alone->losses[i])) << name << ", step " << i;
     }
   }
 }
 
-// --- what the analysis refuses ---------------------------------------------------------------------------------------
+// --- examples that meet -----------------------------------------------------------------------------------------------
 
 constexpr std::int64_t kWidth = 4;
 constexpr int kSteps = 2;

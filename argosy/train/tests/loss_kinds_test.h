@@ -70,7 +70,7 @@ inline double as_double(const Tensor& t) {
 }
 
 inline Result<Outcome> train(LossTask& task, const std::vector<std::int64_t>& batches, int devices, int shards = 0,
-                             std::vector<double> weights = {}, int accumulate = 1, bool by_rules = false) {
+                             std::vector<double> weights = {}, int accumulate = 1) {
   ARGOSY_RETURN_IF_ERROR(Status(task.graph.status()));
   DataParallelOptions options{.weights = std::move(weights),
                               .losses = {task.loss},
@@ -78,8 +78,7 @@ inline Result<Outcome> train(LossTask& task, const std::vector<std::int64_t>& ba
                               .shards = shards,
                               .accumulate = accumulate,
                               .first_bucket_bytes = 64,
-                              .bucket_bytes = 256,
-                              .by_rules = by_rules};
+                              .bucket_bytes = 256};
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(task.graph, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(task.loss));

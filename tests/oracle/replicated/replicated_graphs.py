@@ -281,8 +281,6 @@ def main():
             told = server.told()
             why = server.why()
             how = "wrong" if found else "on one device" if why else "replicated" if "replicated: " in told else "not told"
-            if how == "wrong" and "draws depend" in told:
-                how = "draws of its own, told"
             count[how] += 1
             if how in ("wrong", "not told"):
                 wrong.append(name)

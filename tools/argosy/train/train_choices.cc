@@ -221,7 +221,7 @@ void add_strategy_flags(Command& command, TrainChoices& c) {
       .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
       .option("--sync-batch-norm", c.sync_batch_norm,
               "batch normalisation by the global batch: one GPU's numbers, slower")
-      .option("--combine HOW", c.combine, "how the loss adds up over devices, where that cannot be told",
+      .option("--combine HOW", c.combine, "what the loss is over the batch; refused where the graph says otherwise",
               {.one_of = {"sum", "mean"}});
 }
 

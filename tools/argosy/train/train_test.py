@@ -158,14 +158,12 @@ class Check(unittest.TestCase):
         self.assertEqual(one["checked_steps"], 0)
         self.assertIn("there is one device", one["not_checked"])
 
-    def test_a_wrong_replication_names_the_value_and_the_step(self):
-        # A mean over the batch that is summed over devices.
-        done = run(*MLP, "--steps", "6", "--batch", "37", "--emulate", "2", "--combine", "sum", "--check", code=1)
+    def test_a_loss_combines_as_the_graph_says(self):
+        done = run(*MLP, "--steps", "2", "--batch", "37", "--emulate", "2", "--combine", "sum", code=2)
         error = json.loads(done.stdout)["error"]
-        self.assertEqual((error["id"], error["where"]), ("ARG-CHECK-001", "step 1"))
-        self.assertRegex(error["message"], r"step 1 is not the step of one device: the loss is .*, on one device ")
-        # Without the check it runs.
-        run(*MLP, "--steps", "2", "--batch", "37", "--emulate", "2", "--combine", "sum")
+        self.assertEqual(error["id"], "ARG-DP-002")
+        self.assertRegex(error["message"], r"the loss '.*' is a mean over the batch, and is to be combined as a sum")
+        run(*MLP, "--steps", "2", "--batch", "37", "--emulate", "2", "--combine", "mean")
 
     def test_a_wrong_bit_is_told(self):
         told = 0

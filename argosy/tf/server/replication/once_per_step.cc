@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "argosy/strategy/analysis/tensor_arrays.h"
-#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/facts/variable_nodes.h"
 
 namespace argosy::tf {
 

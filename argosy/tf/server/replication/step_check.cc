@@ -4,10 +4,9 @@
 #include <map>
 
 #include "argosy/passes/prune/prune.h"
-#include "argosy/strategy/analysis/tensor_arrays.h"
-#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/data_parallel/batch_statistics.h"
 #include "argosy/strategy/data_parallel/step_equivalence.h"
-#include "argosy/strategy/sharding/batch_statistics.h"
+#include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/step_comparison.h"
 #include "argosy/tf/server/session/session_state.h"
 

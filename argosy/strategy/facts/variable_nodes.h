@@ -1,0 +1,31 @@
+// Finds variables and the ops that write them, by argument and output types. No optimizer is known by name.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+// True if the endpoint carries a reference to, or a handle of, state that steps share.
+bool is_handle(const Graph& graph, Endpoint e);
+// True if the node is the source of a variable's reference or handle.
+bool is_variable(const Node& n);
+// True if the node takes a variable's reference or handle and changes the variable.
+bool writes_variable(const Graph& graph, const Node& n);
+// True if the node makes, fills, reads or closes a stack or a TensorArray, containers that live for one step.
+bool is_tensor_array_op(const Node& n);
+// True for ops that are stateful only so that no pass removes or merges them (Assert, Print). Their outputs depend on
+// their inputs alone, so copies may run on shards. Each copy of a Print keeps its own count.
+bool only_looks(const Node& n);
+// True if the op reads a table that other steps fill. Copies may read the one table.
+bool reads_table(const Node& n);
+// True for stateful ops that may run twice in a step: only_looks(), and reads of tables and variables.
+bool may_be_repeated(const Node& n);
+// True if a node that `run` needs writes a variable, or calls a function, which may write one.
+bool writes_variables(const Graph& graph, const std::vector<NodeId>& run);
+// Returns the variable that an endpoint's reference or handle points to. Follows Identity and similar ops.
+std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e);
+
+}  // namespace argosy
