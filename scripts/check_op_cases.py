@@ -223,6 +223,8 @@ ELSEWHERE = {
         **dict.fromkeys(("_Send", "_Recv", "_HostSend", "_HostRecv"),
                         ("argosy/ops/send_recv/send_recv_test.cc", "ValuesAndDeadValuesMeet")),
         **dict.fromkeys(("_PackValues", "_UnpackValues"), ("argosy/ops/send_recv/pack_values_test.cc", "ThereAndBack")),
+        **dict.fromkeys(("_StreamPlace", "_SetStreamPlace"),
+                        ("argosy/tf/server/tests/cluster_replication_test.cc", "TheBitsAreThoseOfOneProcess")),
         **{op: (FILES, test) for test, ops in FILE_TESTS.items() for op in ops},
         **{op: (TABLES, test) for test, ops in TABLE_TESTS.items() for op in ops},
         **{f"Barrier{op}": ("argosy/ops/barrier/barrier_test.cc", "InAGraph")

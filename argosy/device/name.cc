@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "argosy/base/str.h"
+
 namespace argosy {
 
 namespace {
@@ -146,6 +148,15 @@ std::string DeviceName::short_string() const {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return id ? str_cat(text, ":", *id) : text;
+}
+
+DeviceName asked_device(std::string_view constraints) {
+  DeviceName found;
+  for (const std::string& part : str_split(constraints, ';')) {
+    const auto name = DeviceName::parse(part);
+    if (name.ok()) found = name->filled_from(found);
+  }
+  return found;
 }
 
 }  // namespace argosy

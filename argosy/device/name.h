@@ -32,4 +32,8 @@ struct DeviceName {
   bool operator==(const DeviceName&) const = default;
 };
 
+// What a node's device asks for: constraints joined by ';'. Later ones win; what they leave open, earlier ones say. What is
+// no device name asks for nothing.
+DeviceName asked_device(std::string_view constraints);
+
 }  // namespace argosy

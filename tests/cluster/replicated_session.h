@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "argosy/device/name.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/strategy/data_parallel/copies/pinned_device.h"
 #include "argosy/testing/fake_cluster.h"
 #include "argosy/train/loop/compiled_model.h"  // before the word is another
 
@@ -77,7 +77,7 @@ class ReplicatedSession : private ReplicaTasks, public Session {
     if (cluster == nullptr || !graph_.status().ok()) return;
     const Status changed = mutate_graph([&] {
       for (; next_ < graph_.size(); ++next_) {
-        const DeviceName asked = pinned(graph_.node(NodeId{next_}).device);
+        const DeviceName asked = asked_device(graph_.node(NodeId{next_}).device);
         if (asked.type != "GPU" || !asked.job.empty()) continue;
         const auto number = static_cast<std::size_t>(asked.id.value_or(0));
         if (number < names.size()) graph_.set_device(NodeId{next_}, names[number]);

@@ -69,7 +69,7 @@ class DamagedPeers final : public NetEngine {
       return ok_status();
     }
     const std::size_t same = std::min(bytes, own_bytes);
-    if (same > 0 && to != own) std::memmove(to, own, same);
+    if (own != nullptr && to != own) std::memmove(to, own, same);
     if (what == 1 && bytes >= 8) {
       const std::size_t words = bytes / 8;
       take(to + 8 * (order() % words), 8);

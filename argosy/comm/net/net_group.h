@@ -48,13 +48,13 @@ class NetGroup final : public Communicator {
   void abort(Status cause) override;
   Status cause();
 
-  // The calls of this task's ranks of one collective, ascending by rank. They and what they refer to stay until `done`.
-  // Served: all_reduce_shards, reduce_scatter_shards and all_gather; others are UNIMPLEMENTED ARG-COMM-027.
-  // Around it, on the thread that does it, where the calls' tensors are not in the host's memory.
+  // What the thread of a collective does around it, where tensors are not in the host's memory. Null: nothing.
   struct Staging {
     std::function<Status(std::vector<CollectiveCall>&)> before = nullptr;
     std::function<Status()> after = nullptr;
   };
+  // The calls of this task's ranks of one collective, ascending by rank. They and what they refer to stay until `done`.
+  // Served: all_reduce_shards, reduce_scatter_shards and all_gather; others are UNIMPLEMENTED ARG-COMM-027.
   void start_spanning(std::vector<CollectiveCall> calls, Staging staging, std::uint32_t tag,
                       std::function<void(Status)> done);
 

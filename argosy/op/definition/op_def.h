@@ -201,6 +201,7 @@ struct OpSpec {
   CostFn cost = elementwise_cost;         // for placement and reports
   KnownIntsFn known_ints = nullptr;       // output integers that follow from known inputs; null: none do
   bool stateful = false;     // has effects or hidden state: never folded, merged or dropped while a step needs it
+  bool step_state = false;   // makes or uses state that ends with the step: stacks, TensorArrays
   bool commutative = false;  // in its first two inputs
   bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused
   IdentityWhen identity_when = IdentityWhen::kNever;  // when it gives its first input as it is

@@ -43,6 +43,9 @@ class Accumulator : public Resource, public Restorable, public std::enable_share
   virtual void take_sums(const std::vector<Tensor>& sums) = 0;
 
  private:
+  // FAILED_PRECONDITION: a step waits for gradients.
+  Status check_idle() const ARGOSY_REQUIRES(blocked_.mutex());
+
   const std::string name_;
   const AccumulatorOptions options_;
   mutable BlockedOps blocked_{BlockedOps::Order::kStrict};

@@ -79,18 +79,18 @@ void Accumulator::set_step(std::int64_t step) {
   step_ = step;
 }
 
+Status Accumulator::check_idle() const {
+  return blocked_.idle() ? ok_status()
+                         : Status(failed_precondition("steps wait for gradients of the accumulator '", name_, "'"));
+}
+
 Result<std::function<Status()>> Accumulator::set_aside() const {
   MutexLock lock(blocked_.mutex());
-  const auto unless_waited_for = [](const Accumulator& a) ARGOSY_REQUIRES(a.blocked_.mutex()) {
-    return a.blocked_.idle()
-               ? ok_status()
-               : Status(failed_precondition("steps wait for gradients of the accumulator '", a.name_, "'"));
-  };
-  ARGOSY_RETURN_IF_ERROR(unless_waited_for(*this));
+  ARGOSY_RETURN_IF_ERROR(check_idle());
   const auto self = std::const_pointer_cast<Accumulator>(shared_from_this());
-  return std::function<Status()>([self, unless_waited_for, sums = sums(), step = step_, count = count_]() -> Status {
+  return std::function<Status()>([self, sums = sums(), step = step_, count = count_]() -> Status {
     MutexLock again(self->blocked_.mutex());
-    ARGOSY_RETURN_IF_ERROR(unless_waited_for(*self));
+    ARGOSY_RETURN_IF_ERROR(self->check_idle());
     self->take_sums(sums);
     self->step_ = step;
     self->count_ = count;

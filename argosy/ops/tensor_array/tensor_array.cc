@@ -299,6 +299,7 @@ void define_old_arrays(OpRegistry& ops, std::string_view version) {
                   .shape = makes ? ref_handle_shape : no_output,
                   .facts = {.cost = free_cost,
                             .stateful = makes,
+                            .step_state = true,
                             .accepts_uninitialized = !named,
                             .batch_rule = rule_of(name),
                             .host_inputs = std::move(row.facts.host_inputs),
@@ -314,7 +315,7 @@ static void add_tensor_array_ops(OpRegistry& ops) {
   define_old_arrays(ops, "V2");
   for (OpRow& row : rows()) {
     row.facts.batch_rule = rule_of(row.name);
-    add_row(ops, std::move(row), {.cost = free_cost, .stateful = true});
+    add_row(ops, std::move(row), {.cost = free_cost, .stateful = true, .step_state = true});
   }
 }
 

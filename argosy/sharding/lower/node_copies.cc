@@ -12,21 +12,12 @@ namespace argosy {
 
 namespace {
 
-DeviceName pinned(std::string_view device) {
-  DeviceName found;
-  for (const std::string& part : str_split(std::string(device), ';')) {
-    auto name = DeviceName::parse(part);
-    if (name.ok()) found = name->filled_from(found);
-  }
-  return found;
-}
-
 Status check_pins(const LowerState& s) {
   std::optional<int> first;
   for (std::int32_t i = 0; i < s.base.size(); ++i) {
     const Node& n = s.base.node(NodeId{i});
     if (!s.is_copied(NodeId{i})) continue;
-    const DeviceName pin = pinned(n.device);
+    const DeviceName pin = asked_device(n.device);
     if (pin.type != "GPU" || !pin.id) continue;
     if (first.value_or(*pin.id) != *pin.id) {
       return invalid_argument("the graph is split over devices by hand: '", n.name, "' is pinned to gpu:", *pin.id,
@@ -88,7 +79,7 @@ void open_elements(LowerState& s, NodeId id, NodeId made) {
 }
 
 void settle(LowerState& s, NodeId id, NodeId made, int device) {
-  if (pinned(s.base.node(id).device).type != "CPU")
+  if (asked_device(s.base.node(id).device).type != "CPU")
     s.graph.set_device(made, s.devices[static_cast<std::size_t>(device)]);
   // The device is enough; a colocation group that reaches out of the copy would contradict it.
   s.graph.set_colocation(made, {});

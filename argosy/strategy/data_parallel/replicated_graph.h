@@ -47,6 +47,7 @@ class ReplicatedGraph {
   std::string summary() const { return summary_of(told(), noted_); }
   std::vector<ReplicationNote> notes() const { return noted_; }
   std::vector<PlannedCollective> collectives() const;
+  bool gathers() const { return gathers_whole(told()); }
   std::vector<PlannedWhole> whole() const;
   Result<PlannedNode> planned(std::string_view node) const;
 

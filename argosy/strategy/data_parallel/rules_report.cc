@@ -132,6 +132,12 @@ PlacementKind combines_as(const RulesStep& step, Endpoint value) {
   return PlacementKind::kReplicate;
 }
 
+bool gathers_whole(const RulesStep& step) {
+  const auto& all = step.lowered.collectives();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const LoweredCollective& c) { return c.op == "all-gather" && !joins_rows(step, c); });
+}
+
 std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes) {
   StepSummary told{.layout = step.layout, .zero = step.zero, .notes = notes};
   for (const Endpoint loss : step.losses) told.losses.push_back(combines_as(step, loss));

@@ -30,6 +30,8 @@ struct RulesStep {
 // How the value combines over shards, as people say it: by the reduction over the batch that it comes from.
 PlacementKind combines_as(const RulesStep& step, Endpoint value);
 
+// True if shards are gathered, other than rows of sparse gradients.
+bool gathers_whole(const RulesStep& step);
 std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes);
 std::vector<PlannedCollective> collectives_of(const RulesStep& step);
 std::vector<PlannedWhole> whole_of(const RulesStep& step);

@@ -27,9 +27,7 @@ bool writes_variable(const Graph& graph, const Node& n) {
   return takes_ref && n.output_is_ref(0);
 }
 
-bool is_tensor_array_op(const Node& n) {
-  return n.op->name.starts_with("TensorArray") || n.op->name.starts_with("Stack");
-}
+bool is_tensor_array_op(const Node& n) { return n.op->step_state; }
 
 bool only_looks(const Node& n) {
   const auto& name = n.op->name;

@@ -1,5 +1,6 @@
 #include "argosy/tf/server/replication/replica_devices.h"
 
+#include "argosy/device/name.h"
 #include "argosy/ops/ops.h"
 #include "argosy/rpc/wire/wire_reader.h"
 
@@ -20,6 +21,16 @@ ReplicaDevices replica_devices(const DeviceSet& own, const RemoteTasks* tasks, i
   for (const DeviceSpec& spec : tasks->devices()) {
     if (tasks->has_kernel(ours, spec)) add(spec);
   }
+  return found;
+}
+
+ReplicaDevices replica_devices(std::span<const DeviceSpec> own) {
+  ReplicaDevices found;
+  for (const DeviceSpec& spec : own) {
+    found.names.push_back(spec.name.to_string());
+    found.speeds.push_back(spec.speed);
+  }
+  found.own = found.size();
   return found;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,11 @@ struct ReplicaDevices {
 // The first `most` of them; 0: all. `tasks`: null for a session on one task.
 ReplicaDevices replica_devices(const DeviceSet& own, const RemoteTasks* tasks, int most);
 
-// `graph_def`: serialised. INVALID_ARGUMENT "ARG-CLUSTER-121" names what keeps state on another task: replicated sessions have a state of their own,
-// and clients that mean to share it would train apart.
+// These, all of the session's own task.
+ReplicaDevices replica_devices(std::span<const DeviceSpec> own);
+
+// `graph_def`: serialised. INVALID_ARGUMENT "ARG-CLUSTER-121" names what keeps state on another task: replicated sessions
+// have a state of their own, and clients that mean to share it would train apart.
 Status check_own_state(std::string_view graph_def, const std::string& own_task);
 
 }  // namespace argosy::tf

@@ -5,7 +5,7 @@
 
 #include "argosy/base/log.h"
 #include "argosy/planner/runners_up.h"
-#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
 #include "argosy/tf/server/replication/step_rewrite.h"
 
@@ -159,7 +159,7 @@ void Replication::prepare(StepReplicas& known, StepReplicas::Variant& variant, s
   if (const Status status = variant.step->compile_for(feeds); !status.ok()) {
     variant.stays = reason_of(status);
     refuse(variant.stays);
-  } else if (how_.ask_cost_model) {
+  } else if (how_.ask_cost_model && !devices_.spans_tasks()) {
     ask(known, variant, feeds);
   }
 }

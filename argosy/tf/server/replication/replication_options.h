@@ -1,6 +1,9 @@
 // How the training steps of a session are replicated. Internal to the session server.
 #pragma once
 
+#include <memory>
+
+#include "argosy/runtime/tasks/remote_task.h"
 #include "argosy/strategy/strategy_spec.h"
 
 namespace argosy::tf {
@@ -13,6 +16,8 @@ struct ReplicationOptions {
   StrategySpec strategy = {};
   // A step stays on one device where it is predicted to be faster there (StepAdvisor).
   bool ask_cost_model = false;
+  int most_gpus = 0;                             // over so many GPUs of the session; 0: all
+  std::shared_ptr<RemoteTasks> tasks = nullptr;  // the other tasks of the session's cluster; null: none
 };
 
 }  // namespace argosy::tf

@@ -16,7 +16,8 @@ constexpr double kProbeSeconds = 0.3;  // for trial steps
 StepAdvisor::StepAdvisor(std::shared_ptr<DeviceSet> device_set, ReplicationOptions how)
     : device_set_(std::move(device_set)), how_(how) {
   for (const DeviceSpec& spec : device_set_->specs()) {
-    if (spec.is_gpu()) gpus_.push_back(spec);
+    const bool enough = how_.most_gpus > 0 && std::ssize(gpus_) >= how_.most_gpus;
+    if (spec.is_gpu() && !enough) gpus_.push_back(spec);
   }
 }
 

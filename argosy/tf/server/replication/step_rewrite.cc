@@ -5,7 +5,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
-#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
 
 namespace argosy::tf {
@@ -50,21 +50,11 @@ Result<Transposed> transpose_feed(StepGraph& step, std::size_t feed, int axis) {
   return made;
 }
 
-// The step on many devices, and the global values of its fetches. A fetch that the analysis cannot tell makes it a step
-// by sharding rules.
-Result<DataParallel> replicate(StepGraph& step, DataParallelOptions options, std::vector<Value>& fetched) {
+// The step on many devices, and the global values of its fetches.
+Result<DataParallel> replicate(StepGraph& step, const DataParallelOptions& options, std::vector<Value>& fetched) {
   ARGOSY_ASSIGN_OR_RETURN(DataParallel parallel, DataParallel::make(step.graph, options));
-  fetched.clear();
   for (const Endpoint e : step.fetches) {
-    auto global = parallel.fetch(step.graph.value(e));
-    if (global.ok()) {
-      fetched.push_back(*global);
-      continue;
-    }
-    if (options.by_rules) return std::move(global).status();
-    options.by_rules = true;
-    auto by_rules = replicate(step, std::move(options), fetched);
-    return by_rules.ok() ? std::move(by_rules) : std::move(global).status();
+    ARGOSY_ASSIGN_OR_RETURN(fetched.emplace_back(), parallel.fetch(step.graph.value(e)));
   }
   return parallel;
 }
@@ -138,7 +128,7 @@ StepSignature StepRewrite::signature(std::int64_t batch) const {
 
 Result<StepRewrite> rewrite_step(const Graph& graph, const StepValues& values, const std::vector<Endpoint>& losses,
                                  std::span<const Tensor> feeds, const std::vector<int>& batch,
-                                 const std::vector<DeviceSpec>& devices, const ReplicationOptions& how) {
+                                 const ReplicaDevices& devices, const ReplicationOptions& how) {
   StepSignature signature = signature_of(values);
   // Any sizes: a step is compiled for those of the feeds when they come.
   for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -153,10 +143,8 @@ Result<StepRewrite> rewrite_step(const Graph& graph, const StepValues& values, c
     options.losses.push_back(step.graph.value(step.fetches[i]));
   }
   step.fetches.resize(values.fetches.size());
-  for (const DeviceSpec& spec : devices) {
-    options.devices.push_back(spec.name.to_string());
-    options.weights.push_back(spec.speed);
-  }
+  options.devices = devices.names;
+  options.weights = devices.speeds;
   std::vector<Transposed> columns;
   std::vector<Shape> fed_shapes;
   for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "argosy/device/device.h"
 #include "argosy/passes/prune/prune.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
+#include "argosy/tf/server/replication/replica_devices.h"
 #include "argosy/tf/server/replication/replication_options.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
@@ -42,7 +43,7 @@ struct StepRewrite {
 // the step cannot be replicated.
 Result<StepRewrite> rewrite_step(const Graph& graph, const StepValues& values, const std::vector<Endpoint>& losses,
                                  std::span<const Tensor> feeds, const std::vector<int>& batch,
-                                 const std::vector<DeviceSpec>& devices, const ReplicationOptions& how);
+                                 const ReplicaDevices& devices, const ReplicationOptions& how);
 
 // The shape of a feed, whose examples lie along this axis, with them along the first.
 Shape transposed_shape(const Shape& shape, int axis);

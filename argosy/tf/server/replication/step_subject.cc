@@ -4,8 +4,7 @@
 
 #include "argosy/op/definition/batch_rule.h"
 #include "argosy/planner/compiled_step.h"
-#include "argosy/strategy/analysis/tensor_arrays.h"
-#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/step_rewrite.h"
 #include "argosy/tf/server/replication/step_trial.h"
 #include "argosy/train/report/memory_check.h"
@@ -146,7 +145,7 @@ Result<std::unique_ptr<CompiledCandidate>> StepSubject::compile(const Candidate&
   ReplicationOptions how = how_;
   how.strategy = candidate.strategy;
   ARGOSY_ASSIGN_OR_RETURN(StepRewrite rewrite, rewrite_step(graph_, step_.values, step_.losses, step_.feeds, step_.axes,
-                                                            candidate.devices, how));
+                                                            replica_devices(candidate.devices), how));
   return std::unique_ptr<CompiledCandidate>(new RewrittenStep(std::move(rewrite), how_, device_set));
 }
 

@@ -8,7 +8,7 @@
 #include "argosy/planner/compiled_step.h"
 #include "argosy/runtime/machine/device_set_view.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/strategy/analysis/variable_nodes.h"
+#include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/step_rewrite.h"
 #include "argosy/train/report/memory_check.h"
 
@@ -63,7 +63,8 @@ class StepTrial final : public TrialSteps {
   // For any batch where the step can be made so, else for its own one.
   Status open(const Graph& graph, const DeviceSpec& spec) {
     auto any =
-        rewrite_step(graph, given_.values, given_.losses, given_.feeds, given_.axes, {spec}, {.optimize = optimize_});
+        rewrite_step(graph, given_.values, given_.losses, given_.feeds, given_.axes,
+                            replica_devices(std::span(&spec, 1)), {.optimize = optimize_});
     if (any.ok()) {
       rewrite_ = std::make_unique<StepRewrite>(*std::move(any));
       graph_ = &rewrite_->parallel.graph();
