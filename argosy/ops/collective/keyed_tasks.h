@@ -13,6 +13,8 @@
 #include "argosy/comm/keyed/piece_exchange.h"
 #include "argosy/device/device.h"
 #include "argosy/op/state/resource_manager.h"
+#include "argosy/tensor/dtype.h"
+#include "argosy/tensor/shape.h"
 
 namespace argosy {
 
