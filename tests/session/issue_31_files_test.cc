@@ -184,6 +184,8 @@ const std::map<std::string, std::string>& no_files() {
       {"RegexFullMatch", "a pattern of text"},
       {"StaticRegexFullMatch", "a pattern of text"},
       {"PrintV2", "of its streams those that are files are refused"},
+      {"_StreamPlace", "a stream of random numbers"},
+      {"_SetStreamPlace", "a stream of random numbers"},
   };
   return all;
 }

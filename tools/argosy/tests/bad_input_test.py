@@ -83,7 +83,7 @@ BAD = [
     ("plan", 2, ["MODEL is missing"]),
     ("plan mlpp", 2, ["\"mlpp\" is none of", "argosy plan mlp"]),
     ("plan ensemble", 2, ["\"ensemble\" is none of"]),
-    ("plan graph.pb", 2, ["is a graph", "argosy train"]),
+    ("plan graph.pb", 3, ["ARG-FILE-001", "graph.pb"]),
     ("plan mlp --depth 2", 2, ["--depth does nothing for mlp"]),
     ("plan mlp --steps 2", 2, ["unknown flag --steps"]),
     ("plan mlp --batch 0", 2, ["--batch", "0", "1"]),

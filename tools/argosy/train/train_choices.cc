@@ -244,8 +244,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--check-replicas N", c.check_replicas,
               "steps between looks at the replicas' variables; 0: never; default: 100", {.least = -1})
       .option("--stuck-after S", c.stuck_after,
-              "over tasks: end the job when a task that others wait for makes no progress for S seconds; 0: never "
-              "(default: 20 steps' time, 240 at least)",
+              "over tasks: end a job without progress after S seconds; 0: never; default: 20 steps",
               {.least = 0, .most = 1e9})
       .option("--check N", c.check, "compare the first N steps with one device's",
               {.least = 0, .most = 1e9, .implied = "3"})
