@@ -46,6 +46,17 @@ bool stopped_in_time(tf::SessionServer& server) {
   return ended.wait_for(kLongestStop) == std::future_status::ready;
 }
 
+// How steps run, as `argosy serve` is told.
+std::vector<std::string> step_flags(const Options& options) {
+  std::vector<std::string> flags;
+  const auto add = [&](const char* flag, const std::string& value) { flags.insert(flags.end(), {flag, value}); };
+  if (!options.replicate.empty()) add("--replicate", options.replicate);
+  if (options.strategy.given) add("--strategy", show_value(options.strategy));
+  if (options.sync_batch_norm) flags.push_back("--sync-batch-norm");
+  if (options.check > 0) add("--check", std::to_string(options.check));
+  return flags;
+}
+
 Result<int> run(const Options& options, Console& console) {
   tf::SessionServerOptions wanted{.devices = options.devices,
                                   .host = "127.0.0.1",
@@ -66,7 +77,7 @@ Result<int> run(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(
       const int code,
       run_child(options.program, hook.environment("grpc://" + server->address(),
-                                                  server_environment(task, options.devices, options.replicate))));
+                                                  server_environment(task, options.devices, step_flags(options)))));
   const double seconds = static_cast<double>(now_nanos() - start) * 1e-9;
   const bool stopped = stopped_in_time(*server);
   const RunReport report{

@@ -28,7 +28,7 @@ static TfConfig tf_config() {
 }
 
 std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices,
-                                            const std::string& replicate) {
+                                            const std::vector<std::string>& step_flags) {
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
   Json serve = {error ? std::string("argosy") : own.string(), "serve"};
@@ -41,9 +41,9 @@ std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>
   add("--emulate", devices.emulate);
   add("--mem", devices.memory);
   add("--virtual-gpus", devices.virtual_gpus);
-  add("--replicate", replicate);
   if (devices.cpu_threads > 0) add("--cpu-threads", std::to_string(devices.cpu_threads));
   if (devices.tf32) serve.push_back("--tf32");
+  for (const std::string& flag : step_flags) serve.push_back(flag);
   std::vector<std::string> list = {"ARGOSY_SERVE=" + serve.dump()};
   if (task) {
     const Json own_task = {

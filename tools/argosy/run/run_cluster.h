@@ -14,8 +14,8 @@ Result<std::optional<tf::ClusterTask>> task_of_run(const ClusterFlags& flags);
 
 // ARGOSY_CLUSTER_TASK, the task that this process serves, ARGOSY_SERVE, the command for others, and TF_CONFIG where it
 // does not say the same yet: "NAME=value" each.
-// `replicate`: of this run's flag, for them as well.
+// `step_flags`: this run's flags of `argosy serve` that say how steps run, for them as well.
 std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices,
-                                            const std::string& replicate);
+                                            const std::vector<std::string>& step_flags);
 
 }  // namespace argosy::cli
