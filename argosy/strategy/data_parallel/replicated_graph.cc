@@ -183,7 +183,7 @@ Result<Value> ReplicatedGraph::refresh_mirrors() {
 void ReplicatedGraph::find_notes() {
   for (std::int32_t i = 0; i < base_.size() && !local_.of.empty(); ++i) {
     const Node& n = base_.node(NodeId{i});
-    if (local_.of[static_cast<std::size_t>(i)] == 0 || rules_->rule(NodeId{i}).may_be_local.empty()) continue;
+    if (local_.of[static_cast<std::size_t>(i)] == 0) continue;
     noted_.push_back(
         {ReplicationNote::Kind::kStatistics, std::string(n.name), n.op->name,
          str_cat("'", n.name, "' (", n.op->name, "): statistics are those of each ",

@@ -135,6 +135,29 @@ TEST(DataParallelBatchNorm, TrainsByTheStatisticsOfEachShard) {
   }
 }
 
+// A step departs from one device by these statistics: the caller is told, however the graph writes them.
+TEST(DataParallelBatchNorm, StatisticsOfEachShardAreTold) {
+  const auto told = [](const std::string& version, bool training, bool sync) {
+    Network n(version, training);
+    const auto dp = DataParallel::make(n.graph, {.devices = {"/device:GPU:0", "/device:GPU:1"},
+                                                 .losses = {n.loss},
+                                                 .train = {n.step.run, n.follow},
+                                                 .sync_batch_norm = sync});
+    EXPECT_TRUE(dp.ok()) << version << ": " << dp.status().to_string();
+    if (!dp.ok()) return false;
+    const auto notes = dp->notes();
+    return std::any_of(notes.begin(), notes.end(), [](const ReplicationNote& note) {
+      return note.kind == ReplicationNote::Kind::kStatistics;
+    });
+  };
+  for (const char* version : {"", "V2", "V3", "V3 NCHW", "by hand"}) {
+    EXPECT_TRUE(told(version, true, false)) << version;
+    EXPECT_FALSE(told(version, true, true)) << version << ", synchronised";
+  }
+  EXPECT_FALSE(told("V3", false, false)) << "the statistics are given";
+  EXPECT_FALSE(told("by hand, centred", true, false)) << "they are the global batch's";
+}
+
 TEST(DataParallelBatchNorm, ByMovingAveragesEveryBatchAgrees) {
   for (const char* version : {"", "V2", "V3"}) {
     Network n(version, false);
