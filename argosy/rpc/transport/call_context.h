@@ -41,4 +41,9 @@ class CallContext {
   virtual std::shared_ptr<const ClientLink> client() { return nullptr; }
 };
 
+// Keeps the call open. Once it is cancelled it is answered so, whoever still works on it.
+// An error: it is over already, and was answered; UNIMPLEMENTED "ARG-RPC-009": the transport cannot keep it. The handler
+// returns the error.
+Result<std::shared_ptr<OpenCall>> keep_until_cancelled(CallContext& context);
+
 }  // namespace argosy::tf

@@ -368,18 +368,7 @@ RpcReply WorkerService::recv_tensor(WireReader in, CallContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(const RecvTensorRequest request, read_recv_request(in));
   ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(request.key));
   ARGOSY_RETURN_IF_ERROR(check_sender(key));
-  const std::shared_ptr<OpenCall> call = context.keep_open();
-  Cancellation::Token token = 0;
-  const std::weak_ptr<OpenCall> weak = call;
-  const bool watched = call->cancellation().add(
-      [weak] {
-        if (const auto open = weak.lock()) open->answer(open->cancellation().status());
-      },
-      &token);
-  if (!watched) {
-    call->answer(call->cancellation().status());
-    return std::vector<WirePiece>();
-  }
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
   steps_.find(request.step_id)->receive_local(key, [call](Result<Rendezvous::Received> value) {
     if (!value.ok()) return call->answer(std::move(value).status());
     call->answer(guarded([&] { return write_recv_response(*value); }));

@@ -13,21 +13,6 @@ namespace {
 
 constexpr int kWaitingCalls = 16;  // that may arrive at once
 
-// The call stays open. Null: it is over already, and was answered.
-std::shared_ptr<OpenCall> open_call(CallContext& context) {
-  std::shared_ptr<OpenCall> call = context.keep_open();
-  Cancellation::Token token = 0;
-  const std::weak_ptr<OpenCall> weak = call;
-  const bool watched = call->cancellation().add(
-      [weak] {
-        if (const auto open = weak.lock()) open->answer(open->cancellation().status());
-      },
-      &token);
-  if (watched) return call;
-  call->answer(call->cancellation().status());
-  return nullptr;
-}
-
 const RpcReply& dropped() {
   static const RpcReply reply = std::vector<WirePiece>();
   return reply;
@@ -35,8 +20,7 @@ const RpcReply& dropped() {
 
 RpcReply complete_group(TaskCollectives& collectives, const WireReader& in, CallContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(const GroupMemberRequest request, read_complete_group(in));
-  const auto call = open_call(context);
-  if (call == nullptr) return dropped();
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
   collectives.groups().join(request, [call](const Result<std::shared_ptr<const Group>>& group) {
     if (!group.ok()) return call->answer(group.status());
     call->answer(write_group(**group));
@@ -46,8 +30,7 @@ RpcReply complete_group(TaskCollectives& collectives, const WireReader& in, Call
 
 RpcReply complete_instance(TaskCollectives& collectives, const WireReader& in, CallContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(const InstanceRequest request, read_complete_instance(in));
-  const auto call = open_call(context);
-  if (call == nullptr) return dropped();
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
   collectives.groups().join_instance(request, [call, instance = request.instance](const Result<int>& source) {
     if (!source.ok()) return call->answer(source.status());
     call->answer(write_instance(instance, *source));
@@ -80,8 +63,7 @@ RpcReply recv_buf(const std::shared_ptr<TaskCollectives>& collectives, const std
                   const std::function<Status(const std::string& device, std::uint64_t incarnation)>& check_sender) {
   ARGOSY_ASSIGN_OR_RETURN(const RecvBufRequest request, read_recv_buf(in));
   ARGOSY_RETURN_IF_ERROR(check_sender(request.source, request.source_incarnation));
-  const auto call = open_call(context);
-  if (call == nullptr) return dropped();
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
   const std::int64_t number = collectives->pieces().take(
       request.step_id, request.key, [call, task](const Result<std::span<const std::byte>>& bytes) {
         if (!bytes.ok()) return call->answer(told_to_others(bytes.status(), task));
