@@ -21,13 +21,11 @@ bool is_variable(const Node& n) {
 
 bool writes_variable(const Graph& graph, const Node& n) {
   if (n.inputs.empty() || !is_handle(graph, n.inputs[0])) return false;
-  if (n.op->flow != Flow::kNone || is_tensor_array_op(n)) return false;
+  if (n.op->flow != Flow::kNone || n.op->step_state) return false;
   const bool takes_ref = !n.op->input_args.empty() && n.op->input_args[0].is_ref;
   if (graph.dtype(n.inputs[0]) == DType::kResource && !takes_ref) return n.op->stateful && n.output_dtypes.empty();
   return takes_ref && n.output_is_ref(0);
 }
-
-bool is_tensor_array_op(const Node& n) { return n.op->step_state; }
 
 bool only_looks(const Node& n) {
   const auto& name = n.op->name;

@@ -14,8 +14,6 @@ bool is_handle(const Graph& graph, Endpoint e);
 bool is_variable(const Node& n);
 // True if the node takes a variable's reference or handle and changes the variable.
 bool writes_variable(const Graph& graph, const Node& n);
-// True if the node makes, fills, reads or closes a stack or a TensorArray, containers that live for one step.
-bool is_tensor_array_op(const Node& n);
 // True for ops that are stateful only so that no pass removes or merges them (Assert, Print). Their outputs depend on
 // their inputs alone, so copies may run on shards. Each copy of a Print keeps its own count.
 bool only_looks(const Node& n);

@@ -11,7 +11,7 @@ bool happens_once(const Graph& graph, const Node& n) {
   // Variables and tables, and reading those.
   const bool is_source =
       n.inputs.empty() && n.output_dtypes.size() == 1 && (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
-  if (is_source || may_be_repeated(n) || n.op->flow != Flow::kNone || is_tensor_array_op(n)) return false;
+  if (is_source || may_be_repeated(n) || n.op->flow != Flow::kNone || n.op->step_state) return false;
   const auto elsewhere = [&](Endpoint e) { return is_handle(graph, e) && !variable_behind(graph, e); };
   return n.op->stateful || std::any_of(n.inputs.begin(), n.inputs.end(), elsewhere);
 }

@@ -89,7 +89,7 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
     if (fed.contains(NodeId{i})) continue;
     for (const DType dtype : n.output_dtypes) computed_in_ = coarser(computed_in_, dtype);
     loops_ = loops_ || n.op->closes_loop;
-    if (!n.op->stateful || n.op->flow != Flow::kNone || is_tensor_array_op(n) || is_variable(n)) continue;
+    if (!n.op->stateful || n.op->flow != Flow::kNone || n.op->step_state || is_variable(n)) continue;
     // A queue's or a table's node without outputs looks like one that writes a variable.
     const bool of_variable = !n.inputs.empty() && is_variable(part.node(maker_behind(part, n.inputs[0])));
     if ((of_variable && writes_variable(part, n)) || (may_be_repeated(n) && !prints(n))) continue;

@@ -119,7 +119,7 @@ std::string not_for_trial(const StepGraph& step) {
   for (std::int32_t i = 0; i < part.size(); ++i) {
     const Node& n = part.node(NodeId{i});
     if (std::find(step.feeds.begin(), step.feeds.end(), NodeId{i}) != step.feeds.end()) continue;
-    if (!n.op->stateful || n.op->flow != Flow::kNone || is_tensor_array_op(n) || is_variable(n)) continue;
+    if (!n.op->stateful || n.op->flow != Flow::kNone || n.op->step_state || is_variable(n)) continue;
     const bool of_variable = !n.inputs.empty() && variable_behind(part, n.inputs[0]).has_value();
     if (of_variable && (writes_variable(part, n) || may_be_repeated(n))) continue;
     const bool says_nothing = only_looks(n) && n.output_dtypes.empty() && n.op->input_args.size() > 1;  // an assertion
