@@ -6,18 +6,13 @@
 // ARGOSY_SPREAD=TASKS:SEED; nodes go where their name and the seed say.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
-#include <functional>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "argosy/runtime/session/session.h"
-#include "argosy/testing/fake_cluster.h"
+#include "tests/cluster/session_on_tasks.h"
 
 namespace argosy {
 
@@ -35,63 +30,31 @@ struct SpreadChoice {
   }
 };
 
-// Before Session: made first, and gone last.
-struct SpreadTasks {
+struct SpreadTasks : TasksOfSession {
   // Sessions with devices, kernels or a cluster of their own stay as they are.
   explicit SpreadTasks(SessionOptions& options) {
     if (options.device_set != nullptr || options.kernels != nullptr || options.tasks != nullptr) return;
     options.devices.deterministic = options.devices.deterministic || options.reproducible;
     std::vector<FakeTask> tasks;
     for (int t = 0; t < choice.tasks; ++t) tasks.push_back({.job = "localhost", .task = t, .request = options.devices});
-    auto made = FakeCluster::make(tasks);
-    if (!made.ok()) return;  // the session itself says why
-    cluster = *std::move(made);
-    const SessionOptions of_cluster = cluster->options(0);
-    options.device_set = of_cluster.device_set;
-    options.tasks = of_cluster.tasks;
+    start(tasks, options);
   }
   const SpreadChoice choice = SpreadChoice::from_environment();
-  std::shared_ptr<FakeCluster> cluster;
 };
 
-class SpreadSession : private SpreadTasks, public Session {
+class SpreadSession final : private SpreadTasks, public SessionOnTasks {
  public:
   explicit SpreadSession(const Graph& graph, SessionOptions options = {})
-      : SpreadTasks(options), Session(graph, std::move(options)), graph_(const_cast<Graph&>(graph)) {}
-  ~SpreadSession() { (void)close(); }
-
-  Result<std::vector<Tensor>> run(const Feeds& feeds, const std::vector<Value>& fetches,
-                                  const std::vector<Value>& targets = {}, const RunOptions& options = {}) {
-    spread();
-    return Session::run(feeds, fetches, targets, options);
-  }
-  Result<std::vector<Tensor>> run(const std::vector<Value>& fetches) { return run({}, fetches); }
-  Status run_targets(const std::vector<Value>& targets) { return run({}, {}, targets).status(); }
-  Result<std::unique_ptr<Callable>> prepare(const std::vector<Value>& feeds, const std::vector<Value>& fetches,
-                                            const std::vector<Value>& targets = {}) {
-    spread();
-    return Session::prepare(feeds, fetches, targets);
-  }
-  Result<PlacementReport> placement(const std::vector<std::pair<Value, Shape>>& feeds,
-                                    const std::vector<Value>& fetches, const std::vector<Value>& targets) {
-    spread();
-    return Session::placement(feeds, fetches, targets);
-  }
+      : SpreadTasks(options), SessionOnTasks(graph, std::move(options), *this) {}
 
  private:
-  void spread() {
-    if (cluster == nullptr || !graph_.status().ok()) return;
-    const Status changed = mutate_graph([&] {
-      spread_nodes(graph_, next_);
-      next_ = graph_.size();
-      for (const auto& [name, function] : graph_.functions()) {
-        if (!functions_.insert(name).second) continue;
-        auto& body = const_cast<Graph&>(function->body);
-        spread_nodes(body, 0);
-      }
-      return ok_status();
-    });
-    EXPECT_TRUE(changed.ok()) << changed.to_string();
+  void place_new(Graph& graph, std::int32_t next) override {
+    spread_nodes(graph, next);
+    for (const auto& [name, function] : graph.functions()) {
+      if (!functions_.insert(name).second) continue;
+      auto& body = const_cast<Graph&>(function->body);
+      spread_nodes(body, 0);
+    }
   }
   void spread_nodes(Graph& graph, std::int32_t from) {
     for (std::int32_t i = from; i < graph.size(); ++i) {
@@ -105,8 +68,6 @@ class SpreadSession : private SpreadTasks, public Session {
     }
   }
 
-  Graph& graph_;
-  std::int32_t next_ = 0;
   std::set<std::string> functions_;
 };
 
