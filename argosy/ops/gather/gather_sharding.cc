@@ -101,9 +101,12 @@ Result<ShardingRule> gather_nd_sharding(const ShapeContext& c) {
   if (!depth) return whole_because("how many dimensions its indices name is not known");
   const DimNames rows = dim_names(*depth, "v"), row = dim_names(rank - *depth),
                  n = dim_names(c.input(1).rank() - 1, "n");
+  const bool variable = c.input_dtype(0) == DType::kResource;  // its kernel refuses one without elements
   return sharding_rule_from_text(str_cat(joined(concatenated(rows, row)), ", ", joined(concatenated(n, {"1"})), " -> ",
                                          joined(concatenated(n, row)), rows.empty() ? "" : "; rows " + joined(rows),
-                                         c.input_dtype(0) == DType::kResource ? "" : "; linear 0"),
+                                         !variable     ? "; linear 0"
+                                         : row.empty() ? ""
+                                                       : "; whole " + joined(row)),
                                  c);
 }
 

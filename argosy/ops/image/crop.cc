@@ -70,7 +70,7 @@ void define_crop(OpRegistry& ops) {
                      "method: {'bilinear', 'nearest'} = 'bilinear'", "extrapolation_value: float = 0"},
            .shape = crop_shape,
            .gradient = crop_gradient,
-           .sharding = "n h w c, m 1, m, . -> m t u c; rows n; whole h w t u",
+           .sharding = "n h w c, m 1, m, . -> m t u c; rows n; whole h w t u c",
            .host_inputs = {3}});
   ops.add({.name = "CropAndResizeGradImage",
            .doc = "What flows back through CropAndResize into the images.",
@@ -79,7 +79,7 @@ void define_crop(OpRegistry& ops) {
            .attrs = {"T: {float, half, double}", "method: {'bilinear', 'nearest'} = 'bilinear'"},
            .shape = crop_grad_image_shape,
            .gradient = kNotDifferentiable,
-           .sharding = "m t u c, m 1, m, size(0) -> n h w c; rows n; sum m; whole h w t u; linear 0",
+           .sharding = "m t u c, m 1, m, size(0) -> n h w c; rows n; sum m; whole h w t u c; linear 0",
            .host_inputs = {3}});
   ops.add({.name = "CropAndResizeGradBoxes",
            .doc = "What flows back through CropAndResize into the boxes.",

@@ -67,7 +67,7 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_shape,
            .gradient = bilinear_gradient,
            .batch_rule = BatchRule::kFirstAxis,
-           .sharding = "n h w c, . -> n t u c; whole h w t u; linear 0",
+           .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ResizeBilinearGrad",
            .doc = "What flows back through ResizeBilinear.",
@@ -78,7 +78,7 @@ void define_resize(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
            .batch_rule = BatchRule::kFirstAxis,
-           .sharding = "n t u c, n h w c -> n h w c; whole h w t u; linear 0"});
+           .sharding = "n t u c, n h w c -> n h w c; whole h w t u c; linear 0"});
   ops.add({.name = "ResizeNearestNeighbor",
            .doc = "Images of another size, by the nearest pixel.",
            .inputs = {"images: T", "size: int32"},
@@ -88,7 +88,7 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_shape,
            .gradient = nearest_gradient,
            .batch_rule = BatchRule::kFirstAxis,
-           .sharding = "n h w c, . -> n t u c; whole h w t u; linear 0",
+           .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ResizeNearestNeighborGrad",
            .doc = "What flows back through ResizeNearestNeighbor.",
@@ -99,7 +99,7 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_shape,
            .gradient = kNotDifferentiable,
            .batch_rule = BatchRule::kFirstAxis,
-           .sharding = "n h w c, . -> n t u c; whole h w t u; linear 0",
+           .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ResizeBicubic",
            .doc = "Images of another size, by cubic interpolation.",
@@ -111,7 +111,7 @@ void define_resize(OpRegistry& ops) {
            .gradient = bicubic_gradient,
            .cpu_only = true,
            .batch_rule = BatchRule::kFirstAxis,
-           .sharding = "n h w c, . -> n t u c; whole h w t u; linear 0",
+           .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ResizeBicubicGrad",
            .doc = "What flows back through ResizeBicubic.",
@@ -122,7 +122,7 @@ void define_resize(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .batch_rule = BatchRule::kFirstAxis,
-           .sharding = "n t u c, n h w c -> n h w c; whole h w t u; linear 0"});
+           .sharding = "n t u c, n h w c -> n h w c; whole h w t u c; linear 0"});
   ops.add({.name = "ResizeArea",
            .doc = "Images of another size, each pixel the mean of the area it covers.",
            .inputs = {"images: T", "size: int32"},
@@ -133,7 +133,7 @@ void define_resize(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .batch_rule = BatchRule::kFirstAxis,
-           .sharding = "n h w c, . -> n t u c; whole h w t u; linear 0",
+           .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ScaleAndTranslate",
            .doc = "Images scaled and moved, by a kernel.",
@@ -145,7 +145,7 @@ void define_resize(OpRegistry& ops) {
            .gradient = scale_gradient,
            .cpu_only = true,
            .batch_rule = BatchRule::kFirstAxis,
-           .sharding = "n h w c, ., ., . -> n t u c; whole h w t u; linear 0",
+           .sharding = "n h w c, ., ., . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1, 2, 3}});
   ops.add({.name = "ScaleAndTranslateGrad",
            .doc = "What flows back through ScaleAndTranslate.",
@@ -156,7 +156,7 @@ void define_resize(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .batch_rule = BatchRule::kFirstAxis,
-           .sharding = "n t u c, n h w c, ., . -> n h w c; whole h w t u; linear 0",
+           .sharding = "n t u c, n h w c, ., . -> n h w c; whole h w t u c; linear 0",
            .host_inputs = {2, 3}});
 }
 

@@ -66,7 +66,7 @@ static void add_kmeans_ops(OpRegistry& ops) {
 }
 
 void define_kmeans(OpRegistry& ops) {
-  with_sharding(ops, add_kmeans_ops, {{"NearestNeighbors", "n d, m d, . -> n 1, n 1; whole d m"}},
+  with_sharding(ops, add_kmeans_ops, {{"NearestNeighbors", "n d, m d, . -> n 1, n 1; whole n d m"}},
                 "whole: it draws points from all of them");
 }
 
