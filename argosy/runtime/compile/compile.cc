@@ -13,6 +13,7 @@
 #include "argosy/runtime/compile/plan_storage.h"
 #include "argosy/runtime/compile/static_schedule.h"
 #include "argosy/runtime/compile/step_checks.h"
+#include "argosy/runtime/compile/turn_marks.h"
 #include "argosy/runtime/compile/waits.h"
 
 namespace argosy {
@@ -55,6 +56,9 @@ class Compiler {
       auto& list = step_.plan.order[step_.instructions[i].device];
       positions_.of_instruction[i] = static_cast<std::int32_t>(list.size());
       list.push_back(i);
+    }
+    if (std::string mixed = describe_mixed_turns(step_, instructions_, order_); !mixed.empty()) {
+      step_.info.passes.push_back(std::move(mixed));
     }
     loop_ends_.place(step_, positions_);
     add_waits(step_, instructions_, order_, positions_);

@@ -1,6 +1,9 @@
 #include "argosy/runtime/compile/turn_marks.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "argosy/base/str.h"
 
 namespace argosy {
 
@@ -40,6 +43,23 @@ bool ends_lifetimes(const Step& step, const InstructionGraph& instructions, std:
     return op != nullptr && !op->in_place.empty() && all_readers(step, instructions, reader, adds);
   };
   return all_readers(step, instructions, instruction, [&](std::int32_t r) { return adds(r) || scales(r); });
+}
+
+std::string describe_mixed_turns(const Step& step, const InstructionGraph& instructions,
+                                 const std::vector<std::int32_t>& order) {
+  // From the end: the earliest turn that is still to come on the device.
+  std::vector<std::int32_t> earliest(static_cast<std::size_t>(step.device_set->size()),
+                                     std::numeric_limits<std::int32_t>::max());
+  int marked = 0, early = 0;
+  for (auto i = order.rbegin(); i != order.rend(); ++i) {
+    const std::int32_t turn = *i >= 0 ? turn_of(instructions, *i).number : -1;
+    if (turn < 0) continue;
+    std::int32_t& to_come = earliest[static_cast<std::size_t>(step.instructions[*i].device)];
+    ++marked;
+    early += turn > to_come ? 1 : 0;
+    to_come = std::min(to_come, turn);
+  }
+  return early == 0 ? "" : str_cat("turns: ", early, " of ", marked, " instructions come before an earlier turn has ended");
 }
 
 }  // namespace argosy

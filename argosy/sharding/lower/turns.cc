@@ -32,6 +32,7 @@ class PerShard {
     if (!s_.has_turns()) return ok_status();
     while (spread_over_loops() || spread_over_containers()) {
     }
+    take_joins();
     return check();
   }
 
@@ -97,6 +98,32 @@ class PerShard {
       }
     }
     return fresh;
+  }
+
+  // Nodes without inputs and outputs, at which a shard's nodes wait for others of the shard: tf.tuple(), tf.gradients().
+  // One for all shards would let every turn wait for the last one.
+  void take_joins() {
+    enum Side : char { kAfter = 1, kBefore = 2 };  // waits for a shard's node; a shard's node waits for it
+    std::vector<char> sides(static_cast<std::size_t>(s_.base.size()), 0);
+    const auto meets = [&](NodeId id) {
+      const Node& n = s_.base.node(id);
+      return n.inputs.empty() && n.output_dtypes.empty() && !n.op->stateful && s_.is_copied(id);
+    };
+    const std::vector<NodeId>& order = s_.sizes.order();
+    for (const NodeId id : order) {
+      const auto& controls = s_.base.node(id).controls;
+      const bool after = std::any_of(controls.begin(), controls.end(), [&](NodeId c) {
+        return s_.per_shard[at(c)] != 0 || (sides[at(c)] & kAfter) != 0;
+      });
+      if (after && meets(id)) sides[at(id)] |= kAfter;
+    }
+    for (auto id = order.rbegin(); id != order.rend(); ++id) {
+      if (s_.per_shard[at(*id)] == 0 && sides[at(*id)] != (kAfter | kBefore)) continue;
+      for (const NodeId c : s_.base.node(*id).controls) sides[at(c)] |= kBefore;
+    }
+    for (const NodeId id : order) {
+      if (sides[at(id)] == (kAfter | kBefore)) take(id);
+    }
   }
 
   Status check() const {
@@ -178,9 +205,17 @@ std::vector<NodeId> coupled_turns(const LowerState& s) {
                          !arrives.is_partial() && !arrives.is_local();
       combined = combined || (point && (from & kVariables) != 0) || (from & kCombined) != 0;
     }
+    const bool own = s.per_shard[static_cast<std::size_t>(id.index)] != 0;
+    for (const NodeId c : n.controls) {
+      const char from = marks[static_cast<std::size_t>(c.index)];
+      mark |= from & kVariables;
+      // What a device has once waits for all of its shards.
+      const bool meets = !own && s.per_shard[static_cast<std::size_t>(c.index)] != 0 && (from & kVariables) != 0;
+      combined = combined || meets || (from & kCombined) != 0;
+    }
     if (!combined) continue;
     // The shard's nodes after it are no news.
-    if (s.per_shard[static_cast<std::size_t>(id.index)] != 0) {
+    if (own) {
       coupled.push_back(id);
     } else {
       mark |= kCombined;

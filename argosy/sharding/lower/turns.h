@@ -6,6 +6,7 @@
 //
 // A node exists once a shard, if it reads or gives anything but replicated values; else once a device. A loop is a shard's
 // own as a whole, predicates included, and so is a stack or TensorArray: two shards cannot share a frame.
+// A node that only waits for a shard's nodes, and a shard's nodes for it (tf.tuple), is the shard's, too.
 #pragma once
 
 #include <vector>
@@ -25,7 +26,7 @@ int shards_per_sum(const LowerState& s, DType dtype);
 // that of all-reduces, so the bits are those of an all-reduce over all of them. At most log2(turns) + 1 sums are alive.
 Value sum_of_turns(LowerState& s, int first, int last, const std::vector<Value>& values, std::string_view name);
 
-// Nodes of the base graph that read a sum over all turns which was computed with variables. Then the turns run side by
+// Nodes of the base graph that read, or wait for, a sum over all turns which was computed with variables. Then the turns run side by
 // side, and activations of all of them are alive. In the order of the graph.
 std::vector<NodeId> coupled_turns(const LowerState& s);
 

@@ -149,10 +149,12 @@ Status ReplicatedGraph::check_combination(std::optional<PlacementKind> asked) co
       .with_hint("leave out --combine: the graph says how its loss combines");
 }
 
-// Copies of the end of a conditional or loop have no control inputs from outside. Another node stands for all of them.
+// Copies of the end of a conditional or loop have no control inputs from outside, and the copy of a turn must not wait for
+// later ones. Another node stands for all of them.
 void ReplicatedGraph::run_everywhere(NodeId id) {
   if (!lowered_->is_copied(id)) return;
-  const bool waits = base_.node(id).op->flow == Flow::kNone;
+  const bool turns = layout_.has_turns() && lowered_->is_per_shard(id);
+  const bool waits = base_.node(id).op->flow == Flow::kNone && !turns;
   std::vector<Value> all;
   for (const NodeId copy : lowered_->copies(id)) {
     if (waits && copy != id) graph_->add_control_input(id, copy);

@@ -80,7 +80,7 @@ class ReplicatedGraph {
   std::vector<std::size_t> points_;     // the reshard of each sum
   std::optional<ShardedUpdates> zero_;  // under ZeRO-1
   std::vector<ReplicationNote> noted_;
-  std::map<NodeId, Value> everywhere_;  // by node whose copies cannot wait for each other: a node that runs all
+  std::map<NodeId, Value> everywhere_;  // by node whose copies do not wait for each other: a node that runs all
 };
 
 }  // namespace argosy

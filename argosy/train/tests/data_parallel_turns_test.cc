@@ -5,8 +5,15 @@
 
 #include <cstdio>
 #include <cstring>
+#include <functional>
 
+#include "argosy/graph/gradients.h"
 #include "argosy/ops/activation/activation.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/reduction/reduction.h"
+#include "argosy/ops/state/state.h"
 #include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/models/models.h"
 #include "argosy/train/tests/loss_kinds_test.h"
@@ -200,6 +207,73 @@ TEST(DataParallelTurns, ALossAloneTrainsNothing) {
   for (const OpRecord& record : stats.ops) {
     EXPECT_THAT(std::string(record.node), testing::Not(HasSubstr("/turns/"))) << "sums of gradients";
   }
+}
+
+// As TensorFlow's clients write a step: gradients behind the NoOp of tf.tuple(), the loss fetched beside the training op.
+// Nothing of these may tie the turns together.
+struct ClientStep {
+  Graph g;
+  Value x = placeholder(g, DType::kFloat32, {-1, 64}, "x"), loss, train;
+
+  explicit ClientStep(const std::function<Value(Value)>& of_mean = [](Value mean) { return mean; }) {
+    std::vector<Value> variables, handles;
+    Value h = x;
+    for (int i = 0; i < 4; ++i) {
+      const VariableNode w = variable(g, random_tensor(DType::kFloat32, {i == 0 ? 64 : 256, 256}, 3), str_cat("w", i));
+      h = g.add("Tanh", {matmul(h, w.read)});
+      variables.push_back(w.read);
+      handles.push_back(w.ref);
+    }
+    loss = of_mean(reduce_mean(square(h)));
+    std::vector<Value> slopes = gradients(g, {loss}, variables), updates;
+    const Value all = group(g, slopes, "group_deps");
+    for (std::size_t i = 0; i < slopes.size(); ++i) {
+      const auto after = g.control_dependencies({all});
+      updates.push_back(
+          g.add("ApplyGradientDescent", {handles[i], constant(g, 0.5F), g.add("Identity", {slopes[i]})}));
+    }
+    train = group(g, updates, "train");
+    EXPECT_TRUE(g.status().ok()) << g.status().to_string();
+  }
+
+  // Bytes of activations and gradients on one device, and what the step's passes said of turns.
+  std::uint64_t planned(int accumulate, std::string* said) const {
+    auto dp = DataParallel::make(
+        g, {.devices = {"/device:GPU:0"}, .losses = {loss}, .train = {train, loss}, .accumulate = accumulate});
+    EXPECT_TRUE(dp.ok()) << dp.status().to_string();
+    if (!dp.ok()) return 0;
+    Session session(dp->graph(), {.devices = {.devices = "1", .emulate = "1"}});
+    const auto fetched = dp->fetch(loss);
+    const std::vector<std::pair<Value, Shape>> feeds = {{dp->input(x), {4096, 64}}};
+    const std::vector<Value> targets = {dp->target(train), dp->target(loss)};
+    const auto forecast = session.forecast(feeds, {*fetched}, targets);
+    const auto report = session.placement(feeds, {*fetched}, targets);
+    EXPECT_TRUE(forecast.ok() && report.ok()) << forecast.status().to_string();
+    std::uint64_t bytes = 0;
+    for (const MemoryForecast& f : *forecast) bytes = std::max(bytes, f.arena_bytes);
+    for (const std::string& line : report->passes) {
+      if (line.starts_with("turns:")) *said = line;
+    }
+    return bytes;
+  }
+};
+
+TEST(DataParallelTurns, WhatAClientWritesAroundGradientsTiesNoTurnsTogether) {
+  const ClientStep step;
+  std::string said;
+  const std::uint64_t whole = step.planned(1, &said), turns = step.planned(8, &said);
+  std::printf("%.1f MiB, in 8 turns %.1f MiB\n", static_cast<double>(whole) / 1048576,
+              static_cast<double>(turns) / 1048576);
+  EXPECT_EQ(said, "");
+  EXPECT_LT(turns * 2, whole);
+}
+
+// The root of a mean over the batch has to be known before any gradient: all turns go forward first.
+TEST(DataParallelTurns, TurnsThatMeetAreTold) {
+  const ClientStep step([](Value mean) { return mean.graph().add("Sqrt", {mean}); });
+  std::string said;
+  (void)step.planned(8, &said);
+  EXPECT_THAT(said, HasSubstr("come before an earlier turn has ended"));
 }
 
 // Activations take memory for one micro-batch; beside them lie at most two sums of gradients, as the tree has them.

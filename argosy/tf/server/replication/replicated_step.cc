@@ -253,13 +253,24 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
   return made;
 }
 
+// For the summary: where micro-batches do not run one after another.
+static std::string overlap_of(const PlacementReport& report) {
+  for (const std::string& line : report.passes) {
+    if (line.find("turns") == std::string::npos) continue;
+    return str_cat(", micro-batches overlap, in the memory of several (", line, ")");
+  }
+  return "";
+}
+
 Status ReplicatedStep::compile_for(std::span<const Tensor> feeds) {
   std::vector<std::pair<Value, Shape>> shapes;
   for (std::size_t i = 0; i < fed_.size(); ++i) {
     const Shape& given = feeds[i].shape();
     shapes.emplace_back(fed_[i], axes_[i] > 0 ? transposed_shape(given, axes_[i]) : given);
   }
-  return session_->forecast(shapes, fetched_, targets_).status();
+  ARGOSY_ASSIGN_OR_RETURN(const PlacementReport report, session_->placement(shapes, fetched_, targets_));
+  overlap_ = overlap_of(report);
+  return ok_status();
 }
 
 Status ReplicatedStep::refresh(const RunOptions& options) { return refresh_->run({}, {}, options); }

@@ -56,7 +56,8 @@ class ReplicatedStep {
 
   const std::vector<int>& axes() const { return axes_; }      // by feed: the axis of its examples, or -1
   const DataParallel& parallel() const { return parallel_; }  // how it was rewritten
-  std::string summary() const { return parallel_.summary(); }
+  // Like DataParallel::summary(). Where micro-batches do not run one after another, it says so.
+  std::string summary() const { return parallel_.summary() + overlap_; }
   // Differences from one device's step that are by design.
   std::vector<ReplicationNote> notes() const { return parallel_.notes(); }
 
@@ -77,6 +78,7 @@ class ReplicatedStep {
   std::vector<int> axes_;   // by feed: the axis of its examples, or -1
   std::vector<Value> fetched_, targets_;
   std::vector<std::size_t> sizes_;  // feeds that hold the batch size as a number
+  std::string overlap_;             // of micro-batches, for the summary
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
   std::unique_ptr<Session::Callable> with_losses_;  // null: no check was requested
