@@ -51,7 +51,8 @@ Replication::Replication(Session& session, ImportedGraph& graph, std::shared_ptr
 
 std::string Replication::devices_why_not() const {
   const std::size_t gpus = devices_.size();
-  if (gpus < 2) return str_cat("its session has ", gpus, gpus == 1 ? " GPU" : " GPUs");
+  const std::size_t fewest = how_.strategy.accumulate > 1 ? 1 : 2;  // micro-batches save memory on one GPU, too
+  if (gpus < fewest) return str_cat("its session has ", gpus, gpus == 1 ? " GPU" : " GPUs");
   if (!devices_.spans_tasks()) return "";
   // Variables, and streams of random numbers, are the master's.
   if (devices_.own == 0) return "all GPUs of its session are of other tasks than the session's own";

@@ -208,6 +208,22 @@ TEST_F(ReplicationTest, ASessionOfOneGpuSaysSo) {
   EXPECT_EQ(server_->work().replicated_steps, 0);
 }
 
+TEST_F(ReplicationTest, MicroBatchesNeedOneGpuOnly) {
+  std::vector<std::vector<Tensor>> losses;
+  for (const int accumulate : {1, 3}) {
+    start({.devices = {.emulate = "1"},
+           .replicate = true,
+           .strategy = {.accumulate = accumulate}});
+    const std::string session = client_->create(line_graph(-1));
+    EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+    auto& seen = losses.emplace_back();
+    for (const int rows : {6, 7, 2}) seen.push_back(run(session, step(rows, rows))["loss:0"]);
+    EXPECT_EQ(server_->work().replicated_steps, accumulate > 1 ? 3 : 0);
+  }
+  EXPECT_THAT(server_->work().replicas, HasSubstr("1 device, 3 micro-batches"));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(difference(losses[1][i], losses[0][i], 1e-5), "") << i;
+}
+
 TEST_F(ReplicationTest, ThreadsOfOneSessionTakeTurns) {
   start_with(true);
   const std::string session = client_->create(line_graph(-1));
