@@ -1,6 +1,6 @@
 """Small training graphs, hundreds of them, by a server that shards the batch between two GPUs and in TensorFlow.
 
-    replicated_graphs.py ARGOSY [--only TEXT] [--devices 2] [--show] [--least N]
+    replicated_graphs.py ARGOSY [--only TEXT] [--devices 2] [--strategy dp] [--show] [--least N]
 
 A graph is a loss of the rows of a batch: the patterns of replicated_patterns.py, and every op of TensorFlow that can be asked
 so, once on [batch, d] and once on its transpose. Each must give TensorFlow's losses and variables, replicated or on one device
@@ -32,6 +32,8 @@ tf.logging.set_verbosity(tf.logging.ERROR)
 
 SIZES = (12, 9, 3, 12)  # of the batches: even, uneven, small
 TOLERANCE = 2e-4
+# Rounding grows fifteenfold a step: one device differs from TensorFlow by 9e-4 after four.
+ILL_CONDITIONED = {"op BandedTriangularSolve": 5e-3}
 
 
 class Tensors:
@@ -203,7 +205,7 @@ def try_in_tensorflow(make):
         return None
 
 
-def difference(one, other):
+def difference(one, other, tolerance=TOLERANCE):
     for i, (a, b) in enumerate(zip(one, other)):
         if a.shape != b.shape:
             return f"value {i}: {a.shape} against {b.shape}"
@@ -212,7 +214,7 @@ def difference(one, other):
                 return f"value {i}: {a} against {b}"
             continue
         scale = max(1., float(np.max(np.abs(a[np.isfinite(a)]), initial=0)))
-        if not np.allclose(a, b, rtol=0, atol=TOLERANCE * scale, equal_nan=True):
+        if not np.allclose(a, b, rtol=0, atol=tolerance * scale, equal_nan=True):
             return f"value {i}: {np.ravel(a)[:4]} in TensorFlow, {np.ravel(b)[:4]}"
     return ""
 
@@ -220,9 +222,9 @@ def difference(one, other):
 class Server:
     """`argosy serve --replicate` in a process of its own, and what it says of each step."""
 
-    def __init__(self, argosy, devices, *flags):
+    def __init__(self, argosy, devices, *flags, strategy="dp"):
         self.log = tempfile.TemporaryFile()
-        command = [argosy, "serve", "--port", "0", "--http-port", "0", "--json", "--emulate", str(devices), "--strategy", "dp", *flags]
+        command = [argosy, "serve", "--port", "0", "--http-port", "0", "--json", "--emulate", str(devices), "--strategy", strategy, *flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=dict(os.environ, ARGOSY_LOG_LEVEL="0"))
         line = self.process.stdout.readline()
         if not line.startswith("{"):
@@ -267,29 +269,32 @@ def main():
     parser.add_argument("argosy")
     parser.add_argument("--only", default="", metavar="TEXT", help="graphs whose name contains it")
     parser.add_argument("--devices", type=int, default=2)
+    parser.add_argument("--strategy", default="dp", help="of argosy serve")
     parser.add_argument("--show", action="store_true", help="a line for every graph")
     parser.add_argument("--least", type=int, default=0, metavar="N", help="of graphs that are replicated")
     options = parser.parse_args()
-    server, start = Server(options.argosy, options.devices), time.time()
+    server, start = Server(options.argosy, options.devices, strategy=options.strategy), time.time()
     count, wrong = collections.Counter(), []
     try:
         for name, make, wanted, kind in graphs(options.only):
             try:
-                found = difference(wanted, run(make, server.target, kind))
+                found = difference(wanted, run(make, server.target, kind), ILL_CONDITIONED.get(name, TOLERANCE))
             except Exception as error:
                 found = f"{type(error).__name__}: {str(error).splitlines()[0][:300]}"
             told = server.told()
             why = server.why()
             how = "wrong" if found else "on one device" if why else "replicated" if "replicated: " in told else "not told"
             count[how] += 1
+            if "micro-batches overlap" in told:
+                count["of them overlapping"] += 1
             if how in ("wrong", "not told"):
                 wrong.append(name)
                 print(f"{how}: {name}: {found}", flush=True)
             elif options.show:
-                print(f"{how}: {name}{': ' + why[:200] if why else ''}", flush=True)
+                print(f"{how}: {name}{': ' + why[:200] if why else ''}{' (overlap)' if 'micro-batches overlap' in told else ''}", flush=True)
     finally:
         server.close()
-    print(f"{sum(count.values())} graphs, {options.devices} devices, {time.time() - start:.0f} s: " +
+    print(f"{sum(n for how, n in count.items() if how != 'of them overlapping')} graphs, {options.devices} devices, {options.strategy}, {time.time() - start:.0f} s: " +
           ", ".join(f"{n} {how}" for how, n in sorted(count.items())))
     if count["replicated"] < options.least:
         print(f"fewer than {options.least} replicated")
