@@ -1,5 +1,5 @@
-"""A script for one GPU, unchanged, over the GPUs of two tasks: `argosy run --cluster … --replicate`. The numbers of one device,
-and the bits of one process with as many GPUs.
+"""A script for one GPU, unchanged, over the GPUs of several tasks: `argosy run --cluster … --replicate`. The numbers of one
+device, and on 1, 2, 4 or 8 GPUs the bits of one process with as many. On three, oneDNN's sums depend on a process's threads.
 
   cluster_replicate.py PROGRAM
 """
@@ -70,7 +70,7 @@ def main():
             if over["replicated_steps"] != report["replicated_steps"] or over["replicated_steps"] < 8:
                 failures.append("%s: %s replicated steps, in one process %s: %s" %
                                 (name, over["replicated_steps"], report["replicated_steps"], over["not_replicated"]))
-            if many != alone:
+            if many != alone and sum(gpus) in (1, 2, 4, 8):
                 failures.append("%s: other bits than in one process: losses %s and %s" % (name, many["losses"], alone["losses"]))
             for key in one:
                 if not close(many[key], one[key]):
