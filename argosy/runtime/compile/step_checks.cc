@@ -39,7 +39,7 @@ Status check_memory(const Step& step) {
                               format_bytes(f.dynamic_bytes), "; largest at the peak: ", largest)
         .with_id("ARG-MEM-001")
         .with_where(f.device.to_string())
-        .with_hint("a smaller batch, more devices, or a higher --mem cap");
+        .with_hint("a smaller batch, micro-batches (--strategy dp,accumulate=4), more devices, or a higher --mem cap");
   }
   return ok_status();
 }

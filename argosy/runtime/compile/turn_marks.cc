@@ -51,15 +51,22 @@ std::string describe_mixed_turns(const Step& step, const InstructionGraph& instr
   std::vector<std::int32_t> earliest(static_cast<std::size_t>(step.device_set->size()),
                                      std::numeric_limits<std::int32_t>::max());
   int marked = 0, early = 0;
+  std::uint64_t bytes = 0;  // that early ones give, where shapes are known
   for (auto i = order.rbegin(); i != order.rend(); ++i) {
     const std::int32_t turn = *i >= 0 ? turn_of(instructions, *i).number : -1;
     if (turn < 0) continue;
     std::int32_t& to_come = earliest[static_cast<std::size_t>(step.instructions[*i].device)];
     ++marked;
-    early += turn > to_come ? 1 : 0;
+    if (turn > to_come) {
+      ++early;
+      const Instruction& instruction = step.instructions[*i];
+      for (int o = 0; o < instruction.num_outputs; ++o) bytes += step.slots[instruction.first_output + o].bytes;
+    }
     to_come = std::min(to_come, turn);
   }
-  return early == 0 ? "" : str_cat("turns: ", early, " of ", marked, " instructions come before an earlier turn has ended");
+  if (early == 0) return "";
+  return str_cat("turns: ", early, " of ", marked, " instructions come before an earlier turn has ended, and give ",
+                 format_bytes(bytes));
 }
 
 }  // namespace argosy

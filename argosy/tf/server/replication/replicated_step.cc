@@ -253,11 +253,11 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
   return made;
 }
 
-// For the summary: where micro-batches do not run one after another.
-static std::string overlap_of(const PlacementReport& report) {
+// For the summary: micro-batches that do not run one after another, where the graph did not show that they cannot.
+static std::string overlap_of(const PlacementReport& report, const std::string& summary) {
+  if (summary.find("side by side") != std::string::npos) return "";
   for (const std::string& line : report.passes) {
-    if (line.find("turns") == std::string::npos) continue;
-    return str_cat(", micro-batches overlap, in the memory of several (", line, ")");
+    if (line.find("turns") != std::string::npos) return str_cat(", micro-batches overlap (", line, ")");
   }
   return "";
 }
@@ -269,7 +269,7 @@ Status ReplicatedStep::compile_for(std::span<const Tensor> feeds) {
     shapes.emplace_back(fed_[i], axes_[i] > 0 ? transposed_shape(given, axes_[i]) : given);
   }
   ARGOSY_ASSIGN_OR_RETURN(const PlacementReport report, session_->placement(shapes, fetched_, targets_));
-  overlap_ = overlap_of(report);
+  overlap_ = overlap_of(report, parallel_.summary());
   return ok_status();
 }
 
