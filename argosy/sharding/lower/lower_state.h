@@ -89,7 +89,9 @@ struct LowerState {
   std::optional<NodeId> variable_behind(Endpoint e) const;
   // A value from outside of loops, for nodes near `id` on device d: it enters the loops around them.
   Value near(Value v, NodeId id, int d);
-  bool in_loop(NodeId id) const { return regions.frame[static_cast<std::size_t>(id.index)] != 0; }
+  // The loop in which outputs of a node are: of an Exit the one around.
+  int loop_of(NodeId id) const;
+  bool in_loop(NodeId id) const { return loop_of(id) != 0; }
 
  private:
   std::map<std::tuple<Endpoint, int, int>, Value> entered_;

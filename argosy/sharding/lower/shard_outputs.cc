@@ -203,6 +203,25 @@ bool gives_known_sizes(const LowerState& s, NodeId id) {
   return true;
 }
 
+Result<Value> padded_shard(LowerState& s, Value own, Endpoint e, const Placement& p, int d) {
+  const auto size = s.sizes.dim(e, p.dim);
+  const int rank = s.sizes.shape(e).rank();
+  if (!size || rank < 0) return cannot_lower(s.base.node(e.node), "it is sharded in a loop, and its size is not known");
+  if (s.size() == 1) return own;
+  Value paddings;
+  {
+    const auto on = s.graph.device(kHost);
+    const Value rest = s.graph.add("Sub", {s.host->global(*size), s.host->local(*size, p, d)}, {}, "sharding/rest");
+    std::vector<Value> counts(2 * static_cast<std::size_t>(rank), s.host->number(0));
+    counts[2 * static_cast<std::size_t>(p.dim) + 1] = rest;
+    const Value pairs = constant(s.graph, Tensor::vector<std::int64_t>({rank, 2}), "sharding/pairs");
+    paddings = s.graph.add("Reshape", {s.host->pack(counts, DType::kInt64), pairs}, {}, "sharding/paddings");
+  }
+  const Value near = s.near(paddings, e.node, d);
+  const auto on = s.graph.device(s.devices[static_cast<std::size_t>(d)]);
+  return s.graph.add("Pad", {own, near}, {}, "sharding/padded");
+}
+
 Status add_outputs(LowerState& s) {
   if (s.size() == 1) return ok_status();  // a device's shard is the global value
   ARGOSY_RETURN_IF_ERROR(shard_feeds(s));
