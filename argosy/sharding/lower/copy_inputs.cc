@@ -132,7 +132,7 @@ class Connect {
       all = s_.graph.add("Reshape", {all, constant(s_.graph, Tensor::vector<std::int32_t>({}))}, {}, "sharding/size");
     }
     Value near = s_.near(all, use.node, d);
-    if (!kept.empty()) near = with_kept(near, from, kept, count, {use.node, d});
+    near = kept.empty() ? s_.dead_with(near, from.node, use.node) : with_kept(near, from, kept, count, {use.node, d});
     return near.valid() ? Result<Endpoint>(near.endpoint()) : s_.graph.status();
   }
 

@@ -93,6 +93,14 @@ int LowerState::loop_of(NodeId id) const {
   return base.node(id).op->flow == Flow::kExit ? regions.frames[static_cast<std::size_t>(frame)].around : frame;
 }
 
+Value LowerState::dead_with(Value near, NodeId by, NodeId id) {
+  if (regions.always(id)) return near;
+  const auto on = graph.device(kHost);
+  const Value v = graph.add("Identity", {near}, {}, "sharding/here");
+  graph.add_control_input(v.node(), by);
+  return v;
+}
+
 Value LowerState::near(Value v, NodeId id, int d) {
   std::vector<int> path;
   for (int f = loop_of(id); f != 0; f = regions.frames[static_cast<std::size_t>(f)].around) path.push_back(f);

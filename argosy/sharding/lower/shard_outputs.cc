@@ -144,7 +144,10 @@ void give_known_sizes(LowerState& s, NodeId id) {
       const auto on = s.graph.device(kHost);
       v = s.graph.add("Reshape", {v, constant(s.graph, Tensor::vector<std::int32_t>({}))}, {}, "sharding/size");
     }
-    for (int d = 0; d < s.size(); ++d) s.output(d, e) = s.near(v, id, d).endpoint();
+    for (int d = 0; d < s.size(); ++d) {
+      const NodeId copy = s.copies[static_cast<std::size_t>(d)][static_cast<std::size_t>(id.index)];
+      s.output(d, e) = s.dead_with(s.near(v, id, d), copy, id).endpoint();
+    }
   }
 }
 
