@@ -261,21 +261,16 @@ class RunTest(unittest.TestCase):
 
     def test_networks_over_batches_of_any_size_are_sharded(self):
         for gpus in (2, 3, 4):
-            told = rf"replicated  {12 if gpus < 4 else 8} steps: {gpus} devices, loss: a mean over the batch"
-            self.assert_replicated(OPEN_LSTM, gpus, told)
+            self.assert_replicated(OPEN_LSTM, gpus, rf"replicated  12 steps: {gpus} devices, loss: a mean over the batch")
             self.assert_replicated(DRAWN_INSIDE, gpus, rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch")
 
     def test_attention_decoders_are_sharded(self):
-        if "import tensorflow.contrib" not in self.contrib():
+        contrib = subprocess.run([PYTHON, "-c", "import tensorflow.contrib"], capture_output=True, timeout=120, env=QUIET)
+        if contrib.returncode != 0:
             self.skipTest("tf.contrib is of 1.x: set ARGOSY_TF1_PYTHON")
         for kind in ("plain", "luong", "bahdanau"):
             for gpus in (2, 3, 4):
                 self.assert_replicated(SEQ2SEQ.replace("KIND", kind), gpus, rf"replicated  5 steps: {gpus} devices, by sharding rules")
-
-    def contrib(self):
-        shown = subprocess.run([PYTHON, "-c", "import tensorflow.contrib; print('import tensorflow.contrib')"], capture_output=True,
-                               text=True, timeout=120, env=QUIET)
-        return shown.stdout
 
     def test_feeds_of_other_rows_and_functions_are_sharded(self):
         for gpus in (2, 3, 4):
