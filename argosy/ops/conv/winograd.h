@@ -6,6 +6,8 @@
 // Rounding, held against double: the root mean square error is 0.4-2.2e-6 of the result's for 3x3 windows and up to
 // 4.5e-6 for 5x5 ones. Sliding has 0.1-1.3e-6. The test of the pass states the bounds.
 //
+// An output whose window sees zeros alone is exactly zero, as in sliding: a ReLU after it has the same gradient.
+//
 // A NaN or an infinity in an image spoils all outputs of the tiles that read it, as NaN or an infinity, where sliding
 // spoils those whose windows read it. Other tiles and other images keep their bits.
 #pragma once

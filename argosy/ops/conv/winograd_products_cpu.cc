@@ -195,7 +195,7 @@ void slide(const WinogradTiles& w, const float* image, const float* filter, bool
 
 void slide_any(const WinogradTiles& w, const float* image, const float* filter, bool turned, const float* bias,
                const FusedOps& fused, float* result, float* scratch) {
-  const Finish finish{bias, &fused, result};
+  const Finish finish{image, bias, &fused, result};
   return w.window == 3 ? slide<3>(w, image, filter, turned, finish, scratch)
                        : slide<5>(w, image, filter, turned, finish, scratch);
 }

@@ -102,6 +102,48 @@ TEST(Winograd, FinishesWithBiasAndActivation) {
   }
 }
 
+// Of pixels in a pattern of stripes and blocks, all channels are zero: background, or what a ReLU has shut.
+Tensor with_blanks(Tensor image) {
+  const Shape& s = image.shape();
+  const auto values = image.values<float>();
+  for (std::int64_t i = 0; i < image.elements(); ++i) {
+    const std::int64_t pixel = i / s[3], x = pixel % s[2], y = pixel / s[2] % s[1];
+    if (x < 5 || y % 9 < 6) values[static_cast<std::size_t>(i)] = 0;
+  }
+  return image;
+}
+
+TEST(Winograd, OutputsThatSeeZerosAloneAreZero) {
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    for (const Window& w : kWindows) {
+      SCOPED_TRACE(str_cat(image_of(w), filter_of(w), " ", w.padding));
+      const Tensor x = with_blanks(numbers(image_of(w), 1)), f = numbers(filter_of(w), 2);
+      const auto y = evaluate_op(*builtin_ops().find("Conv2D"), attrs_of(w), {x, f});
+      ASSERT_TRUE(y.ok()) << y.status().to_string();
+      const Tensor dy = with_blanks(numbers((*y)[0].shape(), 3));
+      for (const auto& [op, inputs] : {std::pair<std::string, std::vector<Tensor>>{"Conv2D", {x, f}},
+                                       {"Conv2DBackpropInput", {sizes(image_of(w)), f, dy}}}) {
+        AttrMap attrs = attrs_of(w);
+        const auto slid = evaluate_op(*builtin_ops().find(op), attrs, inputs);
+        attrs.set(kWinogradAttr, true);
+        const auto got = evaluate_op(*builtin_ops().find(op), attrs, inputs);
+        ASSERT_TRUE(slid.ok() && got.ok());
+        int zeros = 0, kept = 0;
+        for (std::int64_t i = 0; i < (*slid)[0].elements(); ++i) {
+          if ((*slid)[0].data<float>()[i] != 0) continue;
+          ++zeros;
+          kept += (*got)[0].data<float>()[i] == 0 ? 1 : 0;
+        }
+        EXPECT_GT(zeros, 0) << op;
+        EXPECT_EQ(kept, zeros) << op;
+      }
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
 TEST(Winograd, IsDeterministicOnAnyNumberOfThreads) {
   const int before = thread_budget();
   for (const Window& w : kWindows) {

@@ -80,9 +80,12 @@ class Connect {
     const Endpoint e = s_.base.node(use.node).inputs[static_cast<std::size_t>(use.input)];
     std::vector<Value> shards;
     for (int k = 0; k < s_.size(); ++k) shards.push_back(s_.graph.value(s_.source(k, use)));
-    ARGOSY_ASSIGN_OR_RETURN(const Value joined,
-                            join_shards(s_, shards, e, s_.arrives(use), s_.devices[static_cast<std::size_t>(d)]));
-    return joined.valid() ? Result<Endpoint>(joined.endpoint()) : s_.graph.status();
+    const Placement& p = s_.arrives(use);
+    ARGOSY_ASSIGN_OR_RETURN(const Value whole,
+                            s_.in_loop(e.node)
+                                ? padded_shard(s_, shards[static_cast<std::size_t>(d)], e, p, d)
+                                : join_shards(s_, shards, e, p, s_.devices[static_cast<std::size_t>(d)]));
+    return whole.valid() ? Result<Endpoint>(whole.endpoint()) : s_.graph.status();
   }
 
   // `from` counts elements of an output of the global value. What the device's shard has of them.
@@ -100,6 +103,7 @@ class Connect {
     const bool of_dim = s_.sizes.shape(sized).has_rank() && s_.sizes.shape(sized).rank() == count;
     const bool sharded = s_.layout(sized).is_shard();
     std::vector<Value> sizes;
+    std::vector<int> kept;  // in a loop: elements that only an iteration knows
     bool changed = false;
     for (int k = 0; k < count; ++k) {
       const auto part = k < std::ssize(o.dims) ? part_of(use.node, o.dims[static_cast<std::size_t>(k)]) : std::nullopt;
@@ -112,8 +116,12 @@ class Connect {
         sizes.push_back(s_.host->number(f->plus));
       } else if (f) {
         sizes.push_back(part ? s_.host->local(*f, *part, d) : s_.host->global(*f));
+      } else if (s_.in_loop(use.node)) {
+        if (part) return cannot_lower(n, str_cat("size ", k, " of its output is not known, in a loop"));
+        kept.push_back(k);
+        sizes.push_back(s_.host->number(0));
       } else {
-        ARGOSY_ASSIGN_OR_RETURN(const Value size, element(use.node, from, k, shape.rank() == 0));
+        const Value size = element(from, k, shape.rank() == 0);
         sizes.push_back(part ? local_or_open(size, *part, d) : size);
       }
     }
@@ -123,8 +131,19 @@ class Connect {
       const auto on = s_.graph.device(kHost);
       all = s_.graph.add("Reshape", {all, constant(s_.graph, Tensor::vector<std::int32_t>({}))}, {}, "sharding/size");
     }
-    const Value near = s_.near(all, use.node, d);
+    Value near = s_.near(all, use.node, d);
+    near = kept.empty() ? s_.dead_with(near, from.node, use.node) : with_kept(near, from, kept, count, {use.node, d});
     return near.valid() ? Result<Endpoint>(near.endpoint()) : s_.graph.status();
+  }
+
+  // `sizes`, but for some of its elements those of `from`.
+  Value with_kept(Value sizes, Endpoint from, const std::vector<int>& kept, std::int64_t count,
+                  std::pair<NodeId, int> at) {
+    Tensor known = Tensor::zeros(DType::kBool, {count});
+    for (std::int64_t k = 0; k < count; ++k) known.data<bool>()[k] = std::find(kept.begin(), kept.end(), k) == kept.end();
+    const auto on = s_.graph.device(kHost);
+    const Value mask = s_.near(constant(s_.graph, known, "sharding/known"), at.first, at.second);
+    return s_.graph.add("Select", {mask, sizes, s_.graph.value(from)}, {}, "sharding/sizes");
   }
 
   // How an element that is a multiple of these factors is cut, if the node is sharded along one of them.
@@ -144,10 +163,7 @@ class Connect {
   }
 
   // Element k of a vector that only the step knows.
-  Result<Value> element(NodeId id, Endpoint from, int k, bool scalar) {
-    if (s_.in_loop(id)) {
-      return cannot_lower(s_.base.node(id), str_cat("size ", k, " of its output is not known, in a loop"));
-    }
+  Value element(Endpoint from, int k, bool scalar) {
     const auto on = s_.graph.device(kHost);
     const auto at = [&](std::int64_t i) {
       return constant(s_.graph, Tensor::vector<std::int64_t>({i}), "sharding/at");

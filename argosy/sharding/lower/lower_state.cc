@@ -88,10 +88,22 @@ std::optional<NodeId> LowerState::variable_behind(Endpoint e) const {
   return std::nullopt;
 }
 
-Value LowerState::near(Value v, NodeId id, int d) {
+int LowerState::loop_of(NodeId id) const {
   const int frame = regions.frame[static_cast<std::size_t>(id.index)];
+  return base.node(id).op->flow == Flow::kExit ? regions.frames[static_cast<std::size_t>(frame)].around : frame;
+}
+
+Value LowerState::dead_with(Value near, NodeId by, NodeId id) {
+  if (regions.always(id)) return near;
+  const auto on = graph.device(kHost);
+  const Value v = graph.add("Identity", {near}, {}, "sharding/here");
+  graph.add_control_input(v.node(), by);
+  return v;
+}
+
+Value LowerState::near(Value v, NodeId id, int d) {
   std::vector<int> path;
-  for (int f = frame; f != 0; f = regions.frames[static_cast<std::size_t>(f)].around) path.push_back(f);
+  for (int f = loop_of(id); f != 0; f = regions.frames[static_cast<std::size_t>(f)].around) path.push_back(f);
   for (auto f = path.rbegin(); f != path.rend(); ++f) {
     Value& entered = entered_[{v.endpoint(), *f, d}];
     if (!entered.valid()) {

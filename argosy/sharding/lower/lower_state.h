@@ -89,7 +89,12 @@ struct LowerState {
   std::optional<NodeId> variable_behind(Endpoint e) const;
   // A value from outside of loops, for nodes near `id` on device d: it enters the loops around them.
   Value near(Value v, NodeId id, int d);
-  bool in_loop(NodeId id) const { return regions.frame[static_cast<std::size_t>(id.index)] != 0; }
+  // What is near node `id`, dead where the node `by` is: past the last iteration, and in a branch that is not taken. Else
+  // who reads it would run there, draw random numbers, or begin another iteration.
+  Value dead_with(Value near, NodeId by, NodeId id);
+  // The loop in which outputs of a node are: of an Exit the one around.
+  int loop_of(NodeId id) const;
+  bool in_loop(NodeId id) const { return loop_of(id) != 0; }
 
  private:
   std::map<std::tuple<Endpoint, int, int>, Value> entered_;

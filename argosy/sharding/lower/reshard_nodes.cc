@@ -246,6 +246,7 @@ class Reshards {
 }  // namespace
 
 Status add_reshards(LowerState& s) {
+
   Reshards reshards(s);
   for (std::size_t i = 0; i < s.assignment.reshards.size(); ++i) {
     ARGOSY_RETURN_IF_ERROR(reshards.build(i));

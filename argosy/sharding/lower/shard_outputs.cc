@@ -144,7 +144,10 @@ void give_known_sizes(LowerState& s, NodeId id) {
       const auto on = s.graph.device(kHost);
       v = s.graph.add("Reshape", {v, constant(s.graph, Tensor::vector<std::int32_t>({}))}, {}, "sharding/size");
     }
-    for (int d = 0; d < s.size(); ++d) s.output(d, e) = s.near(v, id, d).endpoint();
+    for (int d = 0; d < s.size(); ++d) {
+      const NodeId copy = s.copies[static_cast<std::size_t>(d)][static_cast<std::size_t>(id.index)];
+      s.output(d, e) = s.dead_with(s.near(v, id, d), copy, id).endpoint();
+    }
   }
 }
 
@@ -201,6 +204,25 @@ bool gives_known_sizes(const LowerState& s, NodeId id) {
     if (!s.layout({id, k}).is_replicate() || !known_sizes(s, {id, k})) return false;
   }
   return true;
+}
+
+Result<Value> padded_shard(LowerState& s, Value own, Endpoint e, const Placement& p, int d) {
+  const auto size = s.sizes.dim(e, p.dim);
+  const int rank = s.sizes.shape(e).rank();
+  if (!size || rank < 0) return cannot_lower(s.base.node(e.node), "it is sharded in a loop, and its size is not known");
+  if (s.size() == 1) return own;
+  Value paddings;
+  {
+    const auto on = s.graph.device(kHost);
+    const Value rest = s.graph.add("Sub", {s.host->global(*size), s.host->local(*size, p, d)}, {}, "sharding/rest");
+    std::vector<Value> counts(2 * static_cast<std::size_t>(rank), s.host->number(0));
+    counts[2 * static_cast<std::size_t>(p.dim) + 1] = rest;
+    const Value pairs = constant(s.graph, Tensor::vector<std::int64_t>({rank, 2}), "sharding/pairs");
+    paddings = s.graph.add("Reshape", {s.host->pack(counts, DType::kInt64), pairs}, {}, "sharding/paddings");
+  }
+  const Value near = s.near(paddings, e.node, d);
+  const auto on = s.graph.device(s.devices[static_cast<std::size_t>(d)]);
+  return s.graph.add("Pad", {own, near}, {}, "sharding/padded");
 }
 
 Status add_outputs(LowerState& s) {

@@ -17,4 +17,7 @@ bool reads_shape_of_shard(const LowerState& s, NodeId id);
 // True if `add_outputs` gave such a node's outputs from the batch's size.
 bool gives_known_sizes(const LowerState& s, NodeId id);
 
+// A value with the shape of endpoint e, made of device d's shard `own` alone: for who reads only the shape, in a loop.
+Result<Value> padded_shard(LowerState& s, Value own, Endpoint e, const Placement& p, int d);
+
 }  // namespace argosy

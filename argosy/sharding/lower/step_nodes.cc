@@ -66,15 +66,19 @@ class Copied {
       return cannot_lower(n, str_cat("a variable that is ", to_string(s_.layout({id, 0}))));
     }
     if (s_.way(id).kind == Way::Kind::kMakes) return true;
-    bool of_variable = false, of_single = false;
+    bool of_variable = false, of_single = false, of_state = false;
     for (const Endpoint e : n.inputs) {
       if (!refers(s_.base, e)) continue;
+      of_state = true;
       if (s_.variable_behind(e)) of_variable = true;
       if (!s_.variable_behind(e) && !s_.is_copied(e.node)) of_single = true;
     }
     const bool once = s_.way(id).kind == Way::Kind::kOnce;
     // Nobody said what copies of it would do.
-    const bool hidden = n.op->stateful && !of_variable && s_.rule(id).kind != ShardingRule::Kind::kFactors;
+    // Checks of global values. A loop has them on every device, as no value leaves it; elsewhere one is enough.
+    const bool checks = n.output_dtypes.empty() && !of_state && !s_.in_loop(id);
+    const bool hidden =
+        n.op->stateful && !of_variable && (checks || s_.rule(id).kind != ShardingRule::Kind::kFactors);
     // What devices drew for themselves would differ.
     const bool drawn = s_.rule(id).draws && n.op->stateful && s_.way(id).kind != Way::Kind::kFactor;
     if (once || hidden || drawn || draws_whole(s_, id) || (of_single && !of_variable)) {

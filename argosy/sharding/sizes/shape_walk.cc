@@ -25,6 +25,27 @@ PartialShape common(const PartialShape& a, const PartialShape& b) {
   return PartialShape(std::move(sizes));
 }
 
+// What all elements of a container have in common: their sizes; of integers what is known of them.
+struct Elements {
+  PartialShape shape;
+  std::optional<PartialInts> ints;
+
+  bool operator==(const Elements&) const = default;
+};
+
+// Integers that both have; the others are unknown.
+std::optional<PartialInts> common(const std::optional<PartialInts>& a, const std::optional<PartialInts>& b) {
+  if (!a || !b || a->size() != b->size()) return std::nullopt;
+  PartialInts both = *a;
+  for (std::size_t i = 0; i < both.size(); ++i) {
+    if (both[i] != (*b)[i]) both[i] = std::nullopt;
+  }
+  return both;
+}
+
+// A stack gives what was put there, and nothing else: there are no gaps in it, unlike in an array.
+bool gives_element(const Node& n) { return n.inputs.size() == 1 && n.output_dtypes.size() == 1 && n.op->step_state; }
+
 class Walk {
  public:
   Walk(const Graph& graph, const OutputIndex& index, const std::vector<NodeId>& order,
@@ -46,7 +67,7 @@ class Walk {
         if (!done.ok()) return std::move(done).with_where(str_cat("node '", graph_.node(id).name, "'"));
         seen_[static_cast<std::size_t>(id.index)] = 1;
       }
-    } while (learn_carried() || learn_stored());
+    } while (learn_stored() || learn_carried());
     return std::move(out_);
   }
 
@@ -101,7 +122,7 @@ class Walk {
     made_by_[handle] = from != made_by_.end() ? from->second : handle;
   }
 
-  // Elements of a container have the sizes that all have which are put in.
+  // Elements of a container have the sizes and integers that all have which are put in.
   void store(NodeId id) {
     const Node& n = graph_.node(id);
     auto [known, fresh] = stores_.try_emplace(n.op);
@@ -111,15 +132,16 @@ class Walk {
     const PartialShape& value = shape(n.inputs[static_cast<std::size_t>(known->second->input)]);
     const int leading = known->second->leading;
     if (container == made_by_.end() || value.rank() < leading) return;
-    PartialShape element(PartialShape::Sizes(value.sizes().begin() + leading, value.sizes().end()));
+    Elements element{PartialShape(PartialShape::Sizes(value.sizes().begin() + leading, value.sizes().end())), {}};
+    if (leading == 0) element.ints = out_.ints[index_(n.inputs[static_cast<std::size_t>(known->second->input)])];
     const auto [at, first] = stored_.try_emplace(container->second, element);
-    if (!first) at->second = common(at->second, element);
+    if (!first) at->second = {common(at->second.shape, element.shape), common(at->second.ints, element.ints)};
   }
 
   // True if containers hold other shapes than they were taken to. After some rounds they hold what is not known.
   bool learn_stored() {
     if (stored_ == contents_ || rounds_ > kMostRounds) return false;
-    contents_ = ++rounds_ > kMostRounds ? std::map<Endpoint, PartialShape>() : stored_;
+    contents_ = ++rounds_ > kMostRounds ? std::map<Endpoint, Elements>() : stored_;
     return true;
   }
 
@@ -151,9 +173,10 @@ class Walk {
       if (fact.dtype == DType::kInvalid && same && !handles.empty() && handles[0] != nullptr) fact = *handles[0];
       if (fact.dtype == DType::kInvalid) continue;
       const Endpoint handle{id, static_cast<std::int32_t>(k)};
-      follow(id, handle);
-      if (const auto held = contents_.find(handle); held != contents_.end() && !fact.shape.has_rank()) {
-        fact.shape = held->second;
+      if (same) follow(id, handle);
+      made_by_.try_emplace(handle, handle);  // an array of gradients is none of its source's
+      if (const auto held = contents_.find(handle); held != contents_.end()) {
+        if (auto both = fact.shape.merge(held->second.shape); both.ok()) fact.shape = *std::move(both);
       }
       out_.handles[handle] = std::move(fact);
     }
@@ -166,7 +189,16 @@ class Walk {
       }
     }
     for (std::size_t k = 0; k < outputs; ++k) shape({id, static_cast<std::int32_t>(k)}) = std::move(found[k]);
+    if (gives_element(n)) take(id);
     return ok_status();
+  }
+
+  void take(NodeId id) {
+    const auto container = made_by_.find(graph_.node(id).inputs[0]);
+    if (container == made_by_.end()) return;
+    if (const auto held = contents_.find(container->second); held != contents_.end()) {
+      out_.ints[index_({id, 0})] = held->second.ints;
+    }
   }
 
   // Sizes that change on the way round a loop become unknown. True if there are new ones.
@@ -192,7 +224,7 @@ class Walk {
   const std::map<NodeId, PartialShape>& given_;
   std::map<NodeId, PartialShape> carried_;
   std::map<Endpoint, Endpoint> made_by_;                                   // by handle: that of the container's maker
-  std::map<Endpoint, PartialShape> contents_, stored_;                     // by container: of elements; of this round
+  std::map<Endpoint, Elements> contents_, stored_;                         // by container: last round, this one
   std::unordered_map<const OpDef*, std::optional<StoredElement>> stores_;  // by op
   int rounds_ = 0;
   std::vector<char> seen_;

@@ -7,6 +7,7 @@
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/shape/shape.h"
+#include "argosy/ops/tensor_array/tensor_array.h"
 #include "argosy/testing/loop.h"
 
 namespace argosy {
@@ -107,6 +108,67 @@ TEST(Sizes, WhatGrowsFromIterationToIterationIsUnknown) {
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
   EXPECT_EQ(sizes->dim(loop.out.endpoint(), 0), (BatchSize{1, 0}));
   EXPECT_EQ(sizes->dim(loop.out.endpoint(), 1), std::nullopt);
+}
+
+// Sizes of a gradient follow from what its stack holds, which is learned after a first look at the loop.
+TEST(Sizes, WhatStacksHoldIsKnownBeforeWhatLoopsCarry) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x"), start = zeros_like(x);
+  const Value minus = constant(g, std::int32_t{-1});
+  const Value shapes = g.add("StackV2", {minus}, {{"elem_type", DType::kInt32}});
+  const Value rows = g.add("StackV2", {minus}, {{"elem_type", DType::kFloat32}});
+  const DataflowLoop there(g, x, [&](Value h) {
+    g.add("StackPushV2", {DataflowLoop::enter(g, shapes), shape(h)});
+    return g.add("StackPushV2", {DataflowLoop::enter(g, rows), tanh(h)});
+  });
+  Value popped;
+  const DataflowLoop back(
+      g, start,
+      [&](Value dy) {
+        popped = g.add("StackPopV2", {DataflowLoop::enter(g, shapes, "back")}, {{"elem_type", DType::kInt32}});
+        const Value y = g.add("StackPopV2", {DataflowLoop::enter(g, rows, "back")}, {{"elem_type", DType::kFloat32}});
+        return g.add("Reshape", {dy * y, popped});
+      },
+      "back");
+  const auto sizes = sizes_of(g, {x});
+  ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
+  EXPECT_EQ(sizes->element(popped.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->element(popped.endpoint(), 1), (BatchSize{0, 4}));
+  EXPECT_EQ(sizes->dim(back.out.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->dim(back.out.endpoint(), 1), (BatchSize{0, 4}));
+}
+
+TEST(Sizes, StacksOfDifferentShapesHoldWhatTheyShare) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
+  const Value stack = g.add("StackV2", {constant(g, std::int32_t{-1})}, {{"elem_type", DType::kInt32}});
+  const Value first = g.add("StackPushV2", {stack, shape(x)});
+  const Value second = g.add("StackPushV2", {stack, shape(concat({x, x}, 0))});
+  const auto after = g.control_dependencies({first, second});
+  const Value popped = g.add("StackPopV2", {stack}, {{"elem_type", DType::kInt32}});
+  const auto sizes = sizes_of(g, {x});
+  ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
+  EXPECT_EQ(sizes->element(popped.endpoint(), 0), std::nullopt);
+  EXPECT_EQ(sizes->element(popped.endpoint(), 1), (BatchSize{0, 4}));
+}
+
+// An array whose maker knows some sizes: what is written tells the others, to its gradients too.
+TEST(Sizes, ArraysHoldWhatTheyWereMadeForAndWhatIsWritten) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x");
+  const Value zero = constant(g, std::int32_t{0});
+  const TensorArrayValue made = tensor_array(constant(g, std::int32_t{2}), DType::kFloat32,
+                                             {.element_shape = PartialShape{PartialShape::kUnknown, 4}}, "rows");
+  const TensorArrayValue full = tensor_array_write(made, zero, tanh(x));
+  const Value all = tensor_array_gather(full, constant(g, Tensor::vector<std::int32_t>({0})));
+  const Value slopes = g.add("TensorArrayGradV3", {full.handle, full.flow}, {{"source", std::string("gradients")}});
+  const Value flow = g.add("TensorArrayScatterV3", {slopes, constant(g, Tensor::vector<std::int32_t>({0})), all * 2.0f,
+                                                    slopes.output(1)});
+  const Value read = g.add("TensorArrayReadV3", {slopes, zero, flow}, {{"dtype", DType::kFloat32}});
+  const auto sizes = sizes_of(g, {x});
+  ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
+  EXPECT_EQ(sizes->dim(all.endpoint(), 1), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->dim(read.endpoint(), 0), (BatchSize{1, 0}));
 }
 
 // A length that is fed may be another one next time. One that only fits as it is, is pinned.

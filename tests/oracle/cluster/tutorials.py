@@ -346,10 +346,35 @@ def balanced_servers():
         tell(losses, session.run(seen), places)
 
 
+def recurrent_with_averages():
+    """A loop over time, its weights on the server, and moving averages of them.
+
+    Resource variables: what is read of a reference variable on another task after its update is either value in TensorFlow.
+    """
+    target = server().target
+    with setter(), tf.variable_scope("model", use_resource=True):
+        x, y = tf.placeholder(tf.float32, [None, 7, 4]), tf.placeholder(tf.float32, [None, 1])
+        kernel = tf.identity(weights("kernel", (12, 8)))  # 2.x cannot place a loop that reads it on another task
+        bias = tf.identity(tf.get_variable("bias", [8], initializer=tf.zeros_initializer()))
+        end = tf.while_loop(lambda t, h: t < 7, lambda t, h: (t + 1, tf.tanh(tf.matmul(tf.concat([x[:, t], h], 1), kernel) + bias)),
+                            (0, tf.zeros([tf.shape(x)[0], 8])))[1]
+        loss = tf.reduce_mean(tf.square(tf.matmul(end, weights("out", (8, 1))) - y))
+        step = tf.train.get_or_create_global_step()
+        averages = tf.train.ExponentialMovingAverage(0.9, step)
+        with tf.control_dependencies([tf.train.AdamOptimizer(0.02).minimize(loss, global_step=step)]):
+            train = averages.apply(tf.trainable_variables())
+    random, losses = np.random.RandomState(3), []
+    with tf.train.MonitoredTrainingSession(target, is_chief=CHIEF) as session:
+        for _ in range(12):
+            a = random.randn(9, 7, 4)
+            losses.append(session.run([loss, train], {x: a, y: a[:, :, 0].sum(1)[:, None]})[0])
+        tell(losses, *[session.run([v, averages.average(v)]) for v in tf.trainable_variables()])
+
+
 PROGRAMS = {supervised_replica: (1, 1), supervised_sync_replicas: (1, 2), monitored_sync_replicas: (2, 2),
             monitored_hooks_and_restore: (1, 1), partitioned_embeddings: (2, 1), finished_by_queues: (2, 2),
             asynchronous_in_turns: (2, 2), in_graph_towers: (1, 2), queue_runners: (1, 1),
-            balanced_servers: (3, 1)}
+            balanced_servers: (3, 1), recurrent_with_averages: (1, 1)}
 
 if __name__ == "__main__":
     next(p for p in PROGRAMS if p.__name__ == NAME)()

@@ -16,6 +16,7 @@ from called_python import PY_FUNC, TRAINED
 from late_reads import LATE_READS
 from replicated_attention import ATTENTION, OPEN_LENGTHS
 from replicated_batches import FIXED_SIZE, IN_COLUMNS, SIZE_FED
+from replicated_decoders import CTC, DRAWN_INSIDE, FUNCTIONS, OPEN_LSTM, SEQ2SEQ
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
 from replicated_norms import NORMALISED, SYNCED
@@ -257,6 +258,24 @@ class RunTest(unittest.TestCase):
         ours = self.run_argosy(OVER_EXAMPLES, flags=("--emulate", "2", "--replicate"))
         self.assert_same_numbers(ours, self.in_tensorflow(OVER_EXAMPLES))
         self.assertRegex(ours.stderr, r"not replicated: 'while/LoopCond' iterates once for every example of the batch")
+
+    def test_networks_over_batches_of_any_size_are_sharded(self):
+        for gpus in (2, 3, 4):
+            self.assert_replicated(OPEN_LSTM, gpus, rf"replicated  12 steps: {gpus} devices, loss: a mean over the batch")
+            self.assert_replicated(DRAWN_INSIDE, gpus, rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch")
+
+    def test_attention_decoders_are_sharded(self):
+        contrib = subprocess.run([PYTHON, "-c", "import tensorflow.contrib"], capture_output=True, timeout=120, env=QUIET)
+        if contrib.returncode != 0:
+            self.skipTest("tf.contrib is of 1.x: set ARGOSY_TF1_PYTHON")
+        for kind in ("plain", "luong", "bahdanau"):
+            for gpus in (2, 3, 4):
+                self.assert_replicated(SEQ2SEQ.replace("KIND", kind), gpus, rf"replicated  5 steps: {gpus} devices, by sharding rules")
+
+    def test_feeds_of_other_rows_and_functions_are_sharded(self):
+        for gpus in (2, 3, 4):
+            for script in (CTC, FUNCTIONS):
+                self.assert_replicated(script, gpus, rf"replicated  5 steps: {gpus} devices, by sharding rules")
 
     def test_sums_may_stand_between_loops(self):
         head, tail = DYNAMIC_RNN.split("loss = ")

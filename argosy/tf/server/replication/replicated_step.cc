@@ -76,34 +76,43 @@ std::optional<int> only_open_axis(const PartialShape& shape) {
 
 namespace {
 
-// The axis along which every feed brings a batch of any size, or -1.
-Result<std::vector<int>> open_axes(const Graph& graph, const std::vector<Value>& feeds,
-                                   std::span<const Tensor> tensors) {
-  std::vector<int> batch(feeds.size(), -1);
-  std::optional<std::size_t> first;
-  const auto examples = [&](std::size_t i) { return tensors[i].shape()[batch[i]]; };
-  const auto take = [&](std::size_t i, int axis) {
-    batch[i] = axis;
-    if (!first) first = i;
-    if (examples(i) == examples(*first)) return ok_status();
-    return Status(invalid_argument("'", feeds[*first].name(), "' is fed ", examples(*first), " examples and '",
-                                   feeds[i].name(), "' ", examples(i)));
+// The axis along which every feed brings a batch of any size, or -1: of so many rows as most feeds have, then of the
+// next most. What has other rows (elements of sparse tensors, labels of two batches) is everybody's.
+std::vector<std::vector<int>> open_axes(const Graph& graph, const std::vector<Value>& feeds,
+                                        std::span<const Tensor> tensors) {
+  std::vector<std::pair<std::int64_t, std::size_t>> rows;  // and how many feeds have them; in the feeds' order
+  const auto count = [&](std::int64_t size) {
+    const auto known = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == size; });
+    if (known == rows.end()) {
+      rows.emplace_back(size, 1);
+    } else {
+      ++known->second;
+    }
   };
+  const auto shape_of = [&](std::size_t i) -> const PartialShape& { return graph.shape(feeds[i].endpoint()); };
+  const auto open_rows = [&](std::size_t i) { return shape_of(i).rank() > 0 && shape_of(i)[0] < 0; };
+  const auto any_shape = [&](std::size_t i) { return !shape_of(i).has_rank() && tensors[i].shape().rank() > 0; };
   for (std::size_t i = 0; i < feeds.size(); ++i) {
-    const PartialShape& shape = graph.shape(feeds[i].endpoint());
-    if (shape.has_rank() && shape.rank() > 0 && shape[0] < 0) ARGOSY_RETURN_IF_ERROR(take(i, 0));
+    if (open_rows(i)) count(tensors[i].shape()[0]);
   }
-  for (std::size_t i = 0; i < feeds.size(); ++i) {
-    if (graph.shape(feeds[i].endpoint()).has_rank() || tensors[i].shape().rank() == 0) continue;
-    if (!first || tensors[i].shape()[0] == examples(*first)) ARGOSY_RETURN_IF_ERROR(take(i, 0));
+  for (std::size_t i = 0; i < feeds.size() && rows.empty(); ++i) {
+    if (any_shape(i)) count(tensors[i].shape()[0]);
   }
-  const bool by_rows = first.has_value();
-  for (std::size_t i = 0; i < feeds.size(); ++i) {
-    const std::optional<int> axis = only_open_axis(graph.shape(feeds[i].endpoint()));
-    if (!axis || *axis == 0) continue;
-    if (!by_rows || tensors[i].shape()[*axis] == examples(*first)) ARGOSY_RETURN_IF_ERROR(take(i, *axis));
+  const bool by_rows = !rows.empty();
+  for (std::size_t i = 0; i < feeds.size() && !by_rows; ++i) {
+    if (const auto axis = only_open_axis(shape_of(i))) count(tensors[i].shape()[*axis]);
   }
-  return batch;
+  if (!by_rows && rows.size() > 1) return {};  // columns of different lengths
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::vector<int>> found;
+  for (const auto& [examples, times] : rows) {
+    std::vector<int>& axes = found.emplace_back(feeds.size(), -1);
+    for (std::size_t i = 0; i < feeds.size(); ++i) {
+      const std::optional<int> axis = open_rows(i) || any_shape(i) ? 0 : only_open_axis(shape_of(i));
+      if (axis && tensors[i].shape()[*axis] == examples) axes[i] = *axis;
+    }
+  }
+  return found;
 }
 
 // Written for one size of batch: the first one that most feeds have. None: no batch of more than one.
@@ -132,24 +141,18 @@ std::optional<FixedBatch> fixed_batch(const Graph& graph, const std::vector<Valu
   return batch;
 }
 
-bool brings_one(const std::vector<int>& batch, int least) {
-  return std::any_of(batch.begin(), batch.end(), [&](int axis) { return axis >= least; });
-}
-
 }  // namespace
 
 Result<std::vector<std::vector<int>>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
                                                      std::span<const Tensor> tensors) {
-  const Result<std::vector<int>> open = open_axes(graph, feeds, tensors);
-  const bool open_ones = open.ok() && brings_one(*open, 0);
-  const bool by_rows = open_ones && std::any_of(open->begin(), open->end(), [](int axis) { return axis == 0; });
-  if (by_rows) return std::vector<std::vector<int>>{*open};
+  std::vector<std::vector<int>> found = open_axes(graph, feeds, tensors);
+  const auto by_rows = [](const std::vector<int>& axes) {
+    return std::any_of(axes.begin(), axes.end(), [](int axis) { return axis == 0; });
+  };
+  if (std::any_of(found.begin(), found.end(), by_rows)) return found;
   const std::optional<FixedBatch> fixed = fixed_batch(graph, feeds);
-  std::vector<std::vector<int>> found;
-  if (open_ones) found.push_back(*open);
   if (fixed) found.insert(fixed->is_said ? found.begin() : found.end(), fixed->axes);
   if (!found.empty()) return found;
-  ARGOSY_RETURN_IF_ERROR(open.status());
   return invalid_argument("nothing that is fed brings a batch")
       .with_hint("tf.placeholder(dtype, [None, …]) for what brings the batch");
 }
@@ -200,9 +203,11 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make(const Graph& graph,
                                                              const ReplicationOptions& how) {
   ARGOSY_ASSIGN_OR_RETURN(const auto batches, feeds_of_batch(graph, values.feeds, feeds));
   auto made = make_with(graph, values, losses, feeds, batches[0], share_with, device_set, how);
-  if (made.ok() || batches.size() == 1) return made;
-  auto other = make_with(graph, values, losses, feeds, batches[1], share_with, device_set, how);
-  return other.ok() ? std::move(other) : std::move(made);
+  for (std::size_t i = 1; i < batches.size() && !made.ok(); ++i) {
+    auto other = make_with(graph, values, losses, feeds, batches[i], share_with, device_set, how);
+    if (other.ok()) return other;
+  }
+  return made;
 }
 
 Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(

@@ -103,14 +103,14 @@ struct TrainingStep {
 TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& values);
 
 // Returns candidates for the batch axis of each feed (-1: none), the likelier first. For each feed:
-// - The first axis, if the graph leaves its size open. If the graph leaves all sizes open, the feed must have as many
-//   rows as the others.
+// - The first axis, if the graph leaves its size or all sizes open. Feeds with as many rows as most of them bring the
+//   batch; others are everybody's, like the elements of a sparse tensor. Candidates by other numbers of rows follow.
 // - Another axis, if it alone is open ([features, None]: examples in columns). It must be as long as the batch of other
 //   feeds, if there are some.
 // - If no first axis is open: the first axis of the size that most feeds have. Example: [32, None] for sentences of any
 //   length. This is tried before or after columns.
 //
-// INVALID_ARGUMENT: no feed brings a batch, or feeds bring unequal numbers of examples.
+// INVALID_ARGUMENT: no feed brings a batch.
 Result<std::vector<std::vector<int>>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
                                                      std::span<const Tensor> tensors);
 
