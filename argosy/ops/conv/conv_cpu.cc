@@ -185,11 +185,12 @@ class ChunkedFilterGradient {
   ChunkedFilterGradient(const Options& options, Programs& programs) : options_(options), programs_(programs) {}
 
   // Sums of chunks are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
-  // the number of threads that share one, so every piece of a chunk is one thread's.
+  // the number of threads that share one, so every piece of a chunk is one thread's. A device that takes turns decides as
+  // if it had one: its threads may outnumber the pieces of a turn.
   bool pays(const ConvGeometry& global) const {
     const std::int64_t each = pieces_of(global);
     return kReductionChunks * each * global.filter_elements() <= global.in_elements() + global.out_elements() &&
-           thread_budget() <= options_.batch.count * each;
+           thread_budget() <= options_.batch.of_device() * each;
   }
 
   // The filter's gradient of every piece, then their sum.

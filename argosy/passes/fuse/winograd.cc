@@ -5,6 +5,7 @@
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/kernel/scratch.h"
 #include "argosy/ops/collective/reduction_chunks.h"
+#include "argosy/ops/collective/turns.h"
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/onednn/onednn.h"
 #include "argosy/passes/has_op.h"
@@ -31,16 +32,20 @@ const Operands* operands_of(const OpDef& op) {
 // A guess that does not depend on the machine, so that equal steps compute equal bits anywhere.
 constexpr int kThreads = 4;
 
-// What all nodes give, as far as it is known. Where a batch is sharded over devices: what they would give if the device of
-// `conv` had all of it, so that the choice does not depend on the number of devices.
+// Does a step of one turn have this node, too? The other turns do the same again, and their sums are not there.
+bool together(const Turn& node, const Turn& conv) { return !node.sum && (node.number < 0 || node == conv); }
+
+// What all nodes give, as far as it is known. Where a batch is sharded: what they would give if the device of `conv` had
+// all of it in one turn, so that the choice does not depend on the numbers of devices and turns.
 double bytes_given(const Graph& graph, const Node& conv, const Operands& at) {
   const ReductionChunks batch = ReductionChunks::of(conv.attrs);
   const bool sharded = batch.count > 0;
+  const Turn turn = Turn::of(conv.attrs);
   const PartialShape& images = graph.shape(conv.inputs[at.image < 0 ? 2 : 0]);
   const std::int64_t examples = sharded && images.rank() > 0 ? images[0] : -1;
   double bytes = 0;
   for (const Node& n : graph.nodes()) {
-    if (sharded && (n.device != conv.device || n.op->collective)) continue;
+    if (sharded && (n.device != conv.device || n.op->collective || !together(Turn::of(n.attrs), turn))) continue;
     for (std::size_t i = 0; i < n.output_shapes.size(); ++i) {
       const PartialShape& shape = n.output_shapes[i];
       if (!shape.is_full()) continue;
