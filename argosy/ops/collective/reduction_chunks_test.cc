@@ -53,8 +53,7 @@ Tensor sizes(const Shape& shape) {
 }
 
 // The shards of every device, one a turn, computed by a team that is as much smaller as there are devices.
-Result<std::vector<Tensor>> shards(const Work& work, const char* attr, std::int64_t batch, int devices,
-                                   int turns = 1) {
+Result<std::vector<Tensor>> shards(const Work& work, const char* attr, std::int64_t batch, int devices, int turns = 1) {
   const Team team(std::max(1, 8 / devices));
   const int all = devices * turns;
   std::vector<Tensor> results;

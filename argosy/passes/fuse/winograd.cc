@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "argosy/op/definition/opcode.h"
-#include "argosy/op/kernel/scratch.h"
 #include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/collective/turns.h"
 #include "argosy/ops/conv/winograd.h"
@@ -56,15 +55,8 @@ double bytes_given(const Graph& graph, const Node& conv, const Operands& at) {
   return bytes;
 }
 
-// Of a product that takes so much with a number of threads.
-template <typename Bytes>
-std::vector<std::int64_t> scratch_of(const Bytes& bytes) {
-  const auto fixed = static_cast<std::int64_t>(bytes(0)), some = static_cast<std::int64_t>(bytes(kThreads));
-  return {fixed, (some - fixed + kThreads - 1) / kThreads};
-}
-
-// The scratch memory of a convolution that is to multiply this way, on its shard of the batch.
-std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
+// Is the convolution to multiply this way?
+bool pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
   const Node& n = graph.node(id);
   const auto shape = [&](int i) -> const PartialShape& {
     return i < 0 ? n.output_shapes[0] : graph.shape(n.inputs[static_cast<std::size_t>(i)]);
@@ -73,20 +65,16 @@ std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, con
   const DType dtype = n.output_dtypes[0];  // 16-bit floats may be computed in float32
   const bool narrow = dtype == DType::kFloat32 || dtype == DType::kBfloat16 || dtype == DType::kFloat16;
   // Tiles multiply six times as fast as float32's vectors: nothing that Winograd saves makes up for that.
-  if (!narrow || onednn::has_tiles(dtype) || !image.ok() || !filter.ok()) return std::nullopt;
+  if (!narrow || onednn::has_tiles(dtype) || !image.ok() || !filter.ok()) return false;
   const auto attrs = read_conv(n.op->name, n.attrs);
-  if (!attrs.ok()) return std::nullopt;
+  if (!attrs.ok()) return false;
   const auto shard = conv_geometry(*attrs, *image, *filter);
-  if (!shard.ok()) return std::nullopt;
+  if (!shard.ok()) return false;
   ConvGeometry global = *shard;  // the same choice for every shard of a batch
   const ReductionChunks batch = ReductionChunks::of(n.attrs);
   global.batch = batch.global(global.batch);
-  if (!winograd_pays(*attrs, global)) return std::nullopt;
-  if (static_cast<double>(winograd_scratch_bytes(global, kThreads)) > most_scratch) return std::nullopt;
-  if (batch.sums(shard->batch) && dtype == DType::kFloat32) {
-    return scratch_of([&](int threads) { return winograd_chunks_bytes(*shard, batch.count, threads); });
-  }
-  return scratch_of([&](int threads) { return winograd_scratch_bytes(*shard, threads); });
+  if (!winograd_pays(*attrs, global)) return false;
+  return static_cast<double>(winograd_scratch_bytes(global, kThreads)) <= most_scratch;
 }
 
 }  // namespace
@@ -99,10 +87,8 @@ Result<int> winograd(StepGraph& step, double scratch_share) {
     const Operands* const at = operands_of(*step.graph.node({i}).op);
     if (at == nullptr) continue;
     if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph, step.graph.node({i}), *at);
-    const auto scratch = pays(step.graph, {i}, *at, *most_scratch);
-    if (!scratch) continue;
+    if (!pays(step.graph, {i}, *at, *most_scratch)) continue;
     step.graph.set_attr({i}, kWinogradAttr, true);
-    step.graph.set_attr({i}, kScratchAttr, *scratch);
     ++marked;
   }
   return marked;

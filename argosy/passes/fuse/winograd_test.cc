@@ -5,10 +5,9 @@
 
 #include <cmath>
 
-#include "argosy/op/kernel/scratch.h"
-#include "argosy/ops/constant/constant.h"
 #include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/collective/turns.h"
+#include "argosy/ops/constant/constant.h"
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
@@ -183,15 +182,8 @@ TEST(Winograd, RoundsAsItsHeaderSays) {
   }
 }
 
-// The pass without a limit, and without its numbers of bytes.
-Result<int> with_any_scratch(StepGraph& step) {
-  auto marked = winograd(step, kAnyScratch);
-  for (std::int32_t i = 0; i < step.graph.size(); ++i) {
-    if (step.graph.node({i}).attrs.find(kScratchAttr) == nullptr) continue;
-    step.graph.set_attr({i}, kScratchAttr, std::vector<std::string>{});  // as the text form reads []
-  }
-  return marked;
-}
+// The pass without a limit.
+Result<int> with_any_scratch(StepGraph& step) { return winograd(step, kAnyScratch); }
 
 TEST(Winograd, AConvolutionThatGainsIsMarked) {
   expect_rewrite(with_any_scratch, R"(
@@ -202,7 +194,7 @@ TEST(Winograd, AConvolutionThatGainsIsMarked) {
                  R"(
     x = Placeholder [dtype=float, shape=shape[8,56,56,64]]
     filter = Placeholder [dtype=float, shape=shape[3,3,64,64]]
-    y = Conv2D(x, filter) [strides=[1, 1, 1, 1], padding="SAME", _winograd=true, _scratch_bytes=[]]
+    y = Conv2D(x, filter) [strides=[1, 1, 1, 1], padding="SAME", _winograd=true]
     -> y)");
 }
 
