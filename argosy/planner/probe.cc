@@ -111,8 +111,16 @@ std::vector<std::int64_t> batch_sizes(std::int64_t batch, std::int64_t devices) 
   return sizes;
 }
 
-Result<Probed> probe_kind(const ProbeRequest& request, const DeviceSpec& spec, double seconds) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto device, request.subject.on_one_device(spec));
+// A device that was probed, with its compiled steps and variables: to make another costs more than a few steps.
+struct ProbedDevice {
+  std::unique_ptr<TrialSteps> steps;
+  std::int64_t batch = 0;  // of the first size
+  double seconds = 0;      // of a step of it, while nothing else runs
+};
+
+Result<Probed> probe_kind(const ProbeRequest& request, const DeviceSpec& spec, double seconds, ProbedDevice& kept) {
+  ARGOSY_ASSIGN_OR_RETURN(kept.steps, request.subject.on_one_device(spec));
+  TrialSteps* const device = kept.steps.get();
   KindProbe probe(spec, *device);
   std::vector<std::int64_t> sizes = batch_sizes(request.subject.batch(), std::ssize(request.devices));
   ARGOSY_ASSIGN_OR_RETURN(bool first_fits, fits(*device, sizes[0]));
@@ -122,6 +130,7 @@ Result<Probed> probe_kind(const ProbeRequest& request, const DeviceSpec& spec, d
   }
   if (!first_fits) return device->check(sizes[0]);
   Probed probed;
+  kept.batch = sizes[0];
   const std::int64_t began = now_nanos();
   double first = 0;  // seconds of a step of sizes[0]
   for (std::size_t k = 0; k < sizes.size(); ++k) {
@@ -134,7 +143,7 @@ Result<Probed> probe_kind(const ProbeRequest& request, const DeviceSpec& spec, d
     }
     std::vector<double> wall;
     ARGOSY_RETURN_IF_ERROR(probe.measure(sizes[k], share, probed, wall));
-    if (k == 0) first = at_part(wall, 0.5);
+    if (k == 0) kept.seconds = first = at_part(wall, 0.5);
     probed.spread = std::max(probed.spread, (at_part(wall, 0.9) - at_part(wall, 0.1)) / at_part(wall, 0.5) / 2);
   }
   return probed;
@@ -147,8 +156,11 @@ int devices_at_once(const std::vector<DeviceSpec>& devices) {
   return devices[0].kind == DeviceKind::kCuda ? all : std::min(all, std::max(2, available_cores()));
 }
 
-// How much longer a device's step takes while every device runs one, beyond what sharing the cores explains.
-Result<double> measure_slowdown(const ProbeRequest& request, double seconds) {
+using ProbedDevices = std::map<std::string, ProbedDevice>;  // by kind
+
+// How much longer a device's step takes while every device runs one, beyond what sharing the cores explains. Takes the
+// steps of `probed`.
+Result<double> measure_slowdown(const ProbeRequest& request, double seconds, ProbedDevices& probed) {
   const auto n = static_cast<std::int64_t>(request.devices.size());
   const std::int64_t batch = (request.subject.batch() + n - 1) / n;
   const auto tried = static_cast<std::size_t>(devices_at_once(request.devices));
@@ -156,7 +168,10 @@ Result<double> measure_slowdown(const ProbeRequest& request, double seconds) {
   double cores = 0;
   for (std::size_t d = 0; d < tried; ++d) {
     const DeviceSpec& spec = request.devices[d];
-    ARGOSY_ASSIGN_OR_RETURN(auto device, request.subject.on_one_device(spec));
+    std::unique_ptr<TrialSteps> device = std::move(probed[kind_of(spec)].steps);
+    if (device == nullptr) {
+      ARGOSY_ASSIGN_OR_RETURN(device, request.subject.on_one_device(spec));
+    }
     ARGOSY_ASSIGN_OR_RETURN(const bool fit, fits(*device, batch));
     if (!fit) return 1.0;
     ARGOSY_RETURN_IF_ERROR(device->prepare(batch));
@@ -168,8 +183,16 @@ Result<double> measure_slowdown(const ProbeRequest& request, double seconds) {
   for (std::size_t d = 0; d < all.size(); ++d) {
     double& seconds_alone = alone[kind_of(request.devices[d])];
     if (seconds_alone > 0) continue;
-    ARGOSY_ASSIGN_OR_RETURN(const double once, all[d]->step_seconds(nullptr));
+    const ProbedDevice& known = probed[kind_of(request.devices[d])];
+    double once = known.seconds;
+    if (known.batch != batch) {
+      ARGOSY_ASSIGN_OR_RETURN(once, all[d]->step_seconds(nullptr));
+    }
     if (d == 0) steps = std::clamp(static_cast<int>(seconds / 2 / std::max(once, 1e-6)), 3, 100);
+    if (known.batch == batch) {
+      seconds_alone = once;
+      continue;
+    }
     std::vector<double> plain;
     for (int i = 0; i < steps; ++i) {
       ARGOSY_ASSIGN_OR_RETURN(const double one, all[d]->step_seconds(nullptr));
@@ -219,12 +242,14 @@ Result<Probes> Probes::run(const ProbeRequest& request, double seconds) {
   }
   const double parts = static_cast<double>(kinds.size()) + (probes.devices_ > 1 ? 0.5 : 0);
   ARGOSY_ASSIGN_OR_RETURN(probes.input_seconds_, request.subject.input_seconds(seconds / 20));
+  ProbedDevices probed;
   for (const DeviceSpec& spec : kinds) {
-    ARGOSY_ASSIGN_OR_RETURN(probes.by_kind_[kind_of(spec)], probe_kind(request, spec, seconds / parts));
+    const std::string kind = kind_of(spec);
+    ARGOSY_ASSIGN_OR_RETURN(probes.by_kind_[kind], probe_kind(request, spec, seconds / parts, probed[kind]));
   }
   if (probes.devices_ > 1) {
     probes.at_once_ = devices_at_once(request.devices);
-    ARGOSY_ASSIGN_OR_RETURN(probes.slowdown_, measure_slowdown(request, seconds / parts / 3));
+    ARGOSY_ASSIGN_OR_RETURN(probes.slowdown_, measure_slowdown(request, seconds / parts / 3, probed));
   }
   return probes;
 }

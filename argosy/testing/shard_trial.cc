@@ -10,6 +10,7 @@
 #include "argosy/ops/ops.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/testing/shard_tensor.h"
+#include "argosy/testing/state_case.h"
 
 namespace argosy {
 
@@ -137,6 +138,19 @@ bool is_tensor_case(const RandomCase& c) {
     if (declared != DType::kResource && declared != data.dtype()) return false;
   }
   return true;
+}
+
+std::optional<RandomCase> as_random_case(const OpDef& op, const RecordedCase& recorded) {
+  RandomCase c{&op, recorded.attrs, recorded.inputs};
+  std::vector<DType> dtypes;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    Tensor& t = c.inputs[i];
+    if (!t.valid()) return std::nullopt;
+    const bool variable = names_variable(op, i);
+    dtypes.push_back(variable && !op.has_ref_input() ? DType::kResource : t.dtype());
+    if (variable) t = variable_case(t);
+  }
+  return complete_attrs(op, dtypes, c.attrs).ok() ? std::optional(c) : std::nullopt;
 }
 
 Result<CaseResult> run_case(const RandomCase& c) {

@@ -1,12 +1,14 @@
 // Runs a case whole and on shards, and compares: whether what a sharding rule claims of a node is true for this case.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "argosy/op/definition/sharding_rule.h"
 #include "argosy/sharding/rules/candidates.h"
 #include "argosy/testing/random_case.h"
+#include "argosy/testing/recorded_case.h"
 
 namespace argosy {
 
@@ -20,6 +22,9 @@ bool is_tensor_case(const RandomCase& c);
 
 // An input of a case: a variable that holds `value`.
 Tensor variable_case(const Tensor& value);
+
+// A recorded case, its variables made anew. Empty: it has none of the values that it needs.
+std::optional<RandomCase> as_random_case(const OpDef& op, const RecordedCase& recorded);
 
 // Runs the case on its first CPU kernel. The case's own variables keep their values.
 Result<CaseResult> run_case(const RandomCase& c);

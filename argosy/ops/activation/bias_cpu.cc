@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/activation/bias.h"
 #include "argosy/ops/activation/bias_channels.h"
 #include "argosy/ops/activation/column_sums.h"
@@ -127,11 +128,19 @@ void plain_sums(const Channels& at, const T* x, T* sums) {
 // At most this many partial sums, and at least this many elements in each.
 constexpr std::int64_t kParts = 32, kPartElements = 1 << 14;
 
+std::int64_t parts_of(std::int64_t rows, std::int64_t columns) {
+  return std::clamp<std::int64_t>(rows * columns / kPartElements, 1, std::min(kParts, std::max<std::int64_t>(rows, 1)));
+}
+
+std::uint64_t column_sums_bytes(std::int64_t rows, std::int64_t columns, std::size_t element_bytes) {
+  const std::int64_t parts = columns == 0 ? 1 : parts_of(rows, columns);
+  return parts == 1 ? 0 : static_cast<std::uint64_t>(parts * columns) * element_bytes;
+}
+
 template <typename T>
 Status column_sums(KernelContext& c, std::int64_t rows, std::int64_t columns, const T* x, T* sums) {
   if (columns == 0) return ok_status();
-  const std::int64_t parts =
-      std::clamp<std::int64_t>(rows * columns / kPartElements, 1, std::min(kParts, std::max<std::int64_t>(rows, 1)));
+  const std::int64_t parts = parts_of(rows, columns);
   if (parts == 1) {
     add_up_rows(rows, columns, x, sums);
     return ok_status();
@@ -148,25 +157,36 @@ Status column_sums(KernelContext& c, std::int64_t rows, std::int64_t columns, co
   return ok_status();
 }
 
+// Rows that are added up together, and where the units of each chunk end.
+struct Units {
+  struct Unit {
+    std::int64_t first, last;
+  };
+  std::vector<Unit> all;
+  std::array<std::size_t, kReductionChunks> end{};
+
+  Units(std::int64_t rows, std::int64_t columns, std::int64_t examples, int parts) {
+    const ChunkEnds ends = chunk_ends(examples, parts);
+    const std::int64_t each = rows / examples;
+    for (int p = 0; p < parts; ++p) {
+      const std::int64_t begin = p > 0 ? ends[p - 1] * each : 0, count = ends[p] * each - begin;
+      const std::int64_t pieces =
+          std::clamp<std::int64_t>(count * columns / kPartElements, 1, kParts / kReductionChunks);
+      for (std::int64_t i = 0; i < pieces; ++i) {
+        all.push_back({begin + count * i / pieces, begin + count * (i + 1) / pieces});
+      }
+      end[p] = all.size();
+    }
+  }
+};
+
 // The same, as a batch of `examples` is summed on any number of devices.
 template <typename T>
 Status batch_column_sums(KernelContext& c, std::int64_t rows, std::int64_t columns, std::int64_t examples, int parts,
                          const T* x, T* sums) {
-  struct Unit {
-    std::int64_t first, last;
-  };
-  const ChunkEnds ends = chunk_ends(examples, parts);
-  const std::int64_t each = rows / examples;
-  std::vector<Unit> units;
-  std::array<std::size_t, kReductionChunks> units_end{};
-  for (int p = 0; p < parts; ++p) {
-    const std::int64_t begin = p > 0 ? ends[p - 1] * each : 0, count = ends[p] * each - begin;
-    const std::int64_t pieces = std::clamp<std::int64_t>(count * columns / kPartElements, 1, kParts / kReductionChunks);
-    for (std::int64_t i = 0; i < pieces; ++i) {
-      units.push_back({begin + count * i / pieces, begin + count * (i + 1) / pieces});
-    }
-    units_end[p] = units.size();
-  }
+  const Units cut(rows, columns, examples, parts);
+  const auto& units = cut.all;
+  const auto& units_end = cut.end;
   ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch((units.size() + static_cast<std::size_t>(parts)) *
                                                          static_cast<std::size_t>(columns) * sizeof(T)));
   T* const pieces = reinterpret_cast<T*>(memory.data());
@@ -191,16 +211,26 @@ Status batch_column_sums(KernelContext& c, std::int64_t rows, std::int64_t colum
 
 // 16-bit floats are added up in float32: bfloat16 as it is read, float16 widened block by block where the cache holds
 // it.
+struct HalfSums {
+  bool read;                  // as it is
+  std::int64_t block, parts;  // rows of a block; parts that are added up apart
+  std::int64_t each;          // elements of every part: its sums; and those of a block, the block
+
+  HalfSums(DType dtype, std::int64_t rows, std::int64_t columns) : read(dtype == DType::kBfloat16) {
+    constexpr std::int64_t kBlockElements = 1 << 12;
+    const std::int64_t whole = std::max<std::int64_t>(rows, 1);
+    block = read ? whole : std::clamp<std::int64_t>(kBlockElements / columns, 1, whole);
+    parts = std::clamp<std::int64_t>(rows * columns / kPartElements, 1, kParts);
+    each = read ? columns : (2 + block) * columns;
+  }
+  std::size_t bytes() const { return static_cast<std::size_t>(parts * each) * sizeof(float); }
+};
+
 Status half_column_sums(KernelContext& c, std::int64_t rows, std::int64_t columns, const Tensor& x, Tensor& sums) {
   if (columns == 0) return ok_status();
-  constexpr std::int64_t kBlockElements = 1 << 12;
-  const bool read = x.dtype() == DType::kBfloat16;
-  const std::int64_t whole = std::max<std::int64_t>(rows, 1);
-  const std::int64_t block = read ? whole : std::clamp<std::int64_t>(kBlockElements / columns, 1, whole);
-  const std::int64_t parts = std::clamp<std::int64_t>(rows * columns / kPartElements, 1, kParts);
-  // Of every part: its sums; and those of a block, the block.
-  const std::int64_t each = read ? columns : (2 + block) * columns;
-  ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(parts * each) * sizeof(float)));
+  const HalfSums cut(x.dtype(), rows, columns);
+  const auto [read, block, parts, each] = cut;
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(cut.bytes()));
   float* const all = reinterpret_cast<float*>(memory.data());
   const std::int64_t grain = read ? 1 << 18 : 1 << 15;  // elements that are worth a thread
   const std::int64_t some_parts = std::max<std::int64_t>(1, grain * parts / std::max<std::int64_t>(rows * columns, 1));
@@ -229,7 +259,7 @@ Status half_column_sums(KernelContext& c, std::int64_t rows, std::int64_t column
 }
 
 template <bool fast>
-class BiasAddGrad final : public Kernel {
+class BiasAddGrad final : public Kernel, public Workspace {
  public:
   BiasAddGrad(bool nchw, ReductionChunks batch) : nchw_(nchw), batch_(batch) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
@@ -252,6 +282,23 @@ class BiasAddGrad final : public Kernel {
       plain_sums(at, x.data<T>(), sums->data<T>());
       return ok_status();
     });
+  }
+
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    if (!fast) return 0;
+    const auto shape = init.input_shapes[0].full();
+    if (!shape.ok()) return std::nullopt;
+    const auto at = channels_of("BiasAddGrad", *shape, nchw_);
+    if (!at.ok() || at->inner != 1 || at->channels == 0) return 0;
+    const std::int64_t rows = at->outer, columns = at->channels;
+    const DType dtype = init.input_dtypes[0];
+    if (element_bytes(dtype) == 2) return HalfSums(dtype, rows, columns).bytes();
+    const auto row = static_cast<std::uint64_t>(columns) * element_bytes(dtype);
+    if (rows > 0 && batch_.sums((*shape)[0])) {
+      return (Units(rows, columns, (*shape)[0], batch_.count).all.size() + static_cast<std::size_t>(batch_.count)) *
+             row;
+    }
+    return column_sums_bytes(rows, columns, element_bytes(dtype));
   }
 
  private:

@@ -21,17 +21,23 @@ inline constexpr const char* kReduceChunksAttr = "_reduce_chunks";
 // The same where its result has a row, an image, for each example.
 inline constexpr const char* kRowChunksAttr = "_row_chunks";
 
+// On a node that sums, where its device computes several shards in turns: how many (ops/collective/turns.h).
+inline constexpr const char* kReduceTurnsAttr = "_reduce_turns";
+
 // Smaller batches are not split: the chunks would be so small that adding up their sums cost more than what is summed.
 inline constexpr std::int64_t kMinChunkedExamples = 24;
 
 struct ReductionChunks {
   int count = 0;  // 0: nothing is asked
   bool sum = false;
+  int turns = 1;  // of the device; each has `count` chunks
 
   static ReductionChunks of(const AttrMap& attrs);
   // Are sums over so many examples, all that are seen here, to be added up chunk by chunk?
   bool sums(std::int64_t examples) const { return sum && global(examples) >= kMinChunkedExamples && count > 0; }
   bool rows() const { return !sum && count > 0; }
+  // Chunks that the device sums in a step. With its threads they tell what is worth while, turns or not.
+  int of_device() const { return count * turns; }
   // Of the global batch, from the examples seen here; exact where devices have equally many.
   std::int64_t global(std::int64_t examples) const {
     return count > 0 ? examples * kReductionChunks / count : examples;

@@ -36,9 +36,11 @@ struct Work {
   std::function<std::vector<Tensor>(std::int64_t begin, std::int64_t end)> inputs;
 };
 
-Result<Tensor> run(const Work& work, const char* attr, int chunks, std::int64_t begin, std::int64_t end) {
+Result<Tensor> run(const Work& work, const char* attr, int chunks, std::int64_t begin, std::int64_t end,
+                   int turns = 1) {
   AttrMap attrs = work.attrs;
   if (chunks > 0) attrs.set(attr, std::int64_t{chunks});
+  if (turns > 1) attrs.set(kReduceTurnsAttr, std::int64_t{turns});
   ARGOSY_ASSIGN_OR_RETURN(const auto outputs,
                           evaluate_op(*builtin_ops().find(work.op), attrs, work.inputs(begin, end)));
   return outputs[0];
@@ -50,13 +52,14 @@ Tensor sizes(const Shape& shape) {
   return Tensor::vector(std::vector<std::int32_t>(shape.sizes().begin(), shape.sizes().end()));
 }
 
-// The shard of every device, computed by a team that is as much smaller.
-Result<std::vector<Tensor>> shards(const Work& work, const char* attr, std::int64_t batch, int devices) {
+// The shards of every device, one a turn, computed by a team that is as much smaller as there are devices.
+Result<std::vector<Tensor>> shards(const Work& work, const char* attr, std::int64_t batch, int devices, int turns = 1) {
   const Team team(std::max(1, 8 / devices));
+  const int all = devices * turns;
   std::vector<Tensor> results;
-  for (int d = 0; d < devices; ++d) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto rows, shard_batch(batch, Ints(static_cast<std::size_t>(devices), 1), d));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor shard, run(work, attr, kReductionChunks / devices, rows.first, rows.second));
+  for (int d = 0; d < all; ++d) {
+    ARGOSY_ASSIGN_OR_RETURN(const auto rows, shard_batch(batch, Ints(static_cast<std::size_t>(all), 1), d));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor shard, run(work, attr, kReductionChunks / all, rows.first, rows.second, turns));
     results.push_back(std::move(shard));
   }
   return results;
@@ -68,19 +71,21 @@ void check_sums(const Work& work, double tolerance) {
     const auto plain = run(work, kReduceChunksAttr, 0, 0, batch);
     ASSERT_TRUE(plain.ok()) << plain.status().to_string();
     std::vector<float> first;
-    for (const int devices : {1, 2, 4, 8}) {
-      const auto got = shards(work, kReduceChunksAttr, batch, devices);
+    for (const auto& [devices, turns] : std::initializer_list<std::pair<int, int>>{
+             {1, 1}, {2, 1}, {4, 1}, {8, 1}, {1, 2}, {1, 4}, {1, 8}, {2, 2}, {2, 4}, {4, 2}}) {
+      const auto got = shards(work, kReduceChunksAttr, batch, devices, turns);
       ASSERT_TRUE(got.ok()) << got.status().to_string();
       std::vector<float> sums;
       const std::int64_t elements = (*got)[0].elements();
       for (const Tensor& t : *got) sums.insert(sums.end(), t.data<float>(), t.data<float>() + elements);
-      add_chunks_as_tree(sums.data(), devices, elements);
+      add_chunks_as_tree(sums.data(), devices * turns, elements);
       sums.resize(static_cast<std::size_t>(elements));
-      if (devices == 1) {
+      if (first.empty()) {
         first = sums;
         EXPECT_EQ(difference((*got)[0], *plain, tolerance), "");
       }
-      EXPECT_EQ(std::memcmp(sums.data(), first.data(), sums.size() * sizeof(float)), 0) << devices << " devices";
+      EXPECT_EQ(std::memcmp(sums.data(), first.data(), sums.size() * sizeof(float)), 0)
+          << devices << " devices, " << turns << " turns";
     }
   }
 }

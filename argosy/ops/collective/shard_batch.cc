@@ -49,7 +49,10 @@ Result<std::pair<std::int64_t, std::int64_t>> shard_batch(std::int64_t batch, st
 }
 
 ReductionChunks ReductionChunks::of(const AttrMap& attrs) {
-  if (const auto* chunks = attrs.find_as<std::int64_t>(kReduceChunksAttr)) return {static_cast<int>(*chunks), true};
+  if (const auto* chunks = attrs.find_as<std::int64_t>(kReduceChunksAttr)) {
+    const auto turns = std::clamp<std::int64_t>(attrs.get_or<std::int64_t>(kReduceTurnsAttr, 1), 1, kReductionChunks);
+    return {static_cast<int>(*chunks), true, static_cast<int>(turns)};
+  }
   if (const auto* chunks = attrs.find_as<std::int64_t>(kRowChunksAttr)) return {static_cast<int>(*chunks), false};
   return {};
 }

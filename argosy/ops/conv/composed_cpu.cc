@@ -1,4 +1,5 @@
 // Kernels: one op after the other, as the plain ops compute them.
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/conv/composed.h"
 #include "argosy/ops/conv/conv_geometry.h"
@@ -82,9 +83,9 @@ Status padded_conv(KernelContext& c, const AttrMap& attrs) {
 }  // namespace
 
 void add_kernels_cpu_composed_convolutions(KernelRegistry& kernels) {
-  kernels.add("Conv", "cpu", AttrKernel<conv>::make);
-  kernels.add("FusedPadConv2D", "cpu", AttrKernel<padded_conv>::make);
-  kernels.add("FusedResizeAndPadConv2D", "cpu", AttrKernel<padded_conv>::make);
+  kernels.add("Conv", "cpu", with_workspace<AttrKernel<conv>::make, known_when_run>);
+  kernels.add("FusedPadConv2D", "cpu", with_workspace<AttrKernel<padded_conv>::make, known_when_run>);
+  kernels.add("FusedResizeAndPadConv2D", "cpu", with_workspace<AttrKernel<padded_conv>::make, known_when_run>);
 }
 
 }  // namespace argosy

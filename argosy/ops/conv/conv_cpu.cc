@@ -1,13 +1,12 @@
 #include <array>
-#include <atomic>
 #include <cstring>
 
-#include "argosy/base/threads/interrupt.h"
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
+#include "argosy/ops/conv/chunked_filter_gradient.h"
 #include "argosy/ops/conv/composed.h"
 #include "argosy/ops/conv/conv_loops.h"
 #include "argosy/ops/conv/host_conv.h"
-#include "argosy/ops/conv/patches.h"
+#include "argosy/ops/conv/patch_products.h"
 #include "argosy/ops/conv/winograd_products.h"
 
 namespace argosy {
@@ -29,13 +28,6 @@ constexpr std::int64_t kFewPatches = 128;
 // images slowly (16 images, one core, strides of 2: 8x8x256 3.8 ms against 0.4 ms, 16x16x128 3.0 ms against 1.0 ms;
 // 32x32x64 1.7 ms against 1.9 ms).
 constexpr std::int64_t kPatchesPerChannel = 8;
-// Patches held at once where every convolution is a product (float64), and where a product is what adds up a filter's
-// gradient chunk by chunk of the batch: all chunks' sums are made there block by block.
-constexpr std::int64_t kPatchBytes = 8 << 20, kChunkPatchBytes = 32 << 20;
-// Pieces of every chunk of a batch whose sums are oneDNN's: work for so many times as many threads, where a filter is
-// small. A power of two.
-constexpr int kPieces = 4;
-int pieces_of(const ConvGeometry& g) { return g.filter_elements() <= (1 << 13) ? kPieces : 1; }
 
 // Nothing to sum (or nothing to fill): zeros, before any bias.
 bool is_empty(const ConvGeometry& g) {
@@ -89,182 +81,10 @@ class PlainConv final : public Kernel {
   Options options_;
 };
 
-// The convolution as products of patches and filter, so many images at a time as fit the bytes.
-template <typename T>
-Status by_patches(KernelContext& c, MatMulPrograms& programs, const Options& o, const Call& call,
-                  std::int64_t most_bytes = kPatchBytes) {
-  const ConvGeometry& g = call.g;
-  ConvGeometry part = g;
-  const Patches whole{part};
-  const std::int64_t per_image = g.h.out * g.w.out, columns = whole.columns();
-  // Of the global batch, and of what is here.
-  const std::int64_t all = o.batch.global(g.batch);
-  const std::int64_t of_all =
-      whole.trivial()
-          ? all
-          : std::clamp<std::int64_t>(most_bytes / static_cast<std::int64_t>(sizeof(T)) / (per_image * columns), 1, all);
-  const std::int64_t at_once = std::min(of_all, g.batch);
-  Buffer memory;
-  if (!whole.trivial()) {
-    ARGOSY_ASSIGN_OR_RETURN(memory, c.scratch(static_cast<std::size_t>(at_once * per_image * columns) * sizeof(T)));
-  }
-  T* const patches = reinterpret_cast<T*>(memory.data());
-  const std::int64_t image_size = g.h.in * g.w.in * g.in_c;
-  const auto* const first = static_cast<const T*>(call.first);
-  const auto* const second = static_cast<const T*>(call.second);
-  T* const result = call.result->data<T>();
-  const FusedOps nothing;
-  if (o.kind == ConvKind::kBackwardFilter && at_once < g.batch) {
-    std::fill_n(result, call.result->elements(), T(0));
-  }
-  for (std::int64_t n = 0; n < g.batch; n += at_once) {
-    part.batch = std::min(at_once, g.batch - n);
-    const std::int64_t rows = whole.rows();
-    if (o.kind == ConvKind::kBackwardInput) {
-      T* const image = result + n * image_size;
-      const Gemm product{.transpose_b = true, .m = rows, .n = columns, .k = g.out_c, .global_rows = of_all * per_image};
-      const T* const dy = first + n * per_image * g.out_c;
-      if (whole.trivial()) return gemm(c, programs, product, dy, second, nullptr, nothing, image);
-      ARGOSY_RETURN_IF_ERROR(gemm(c, programs, product, dy, second, nullptr, nothing, patches));
-      whole.scatter_add(patches, image);
-      continue;
-    }
-    const T* a = first + n * image_size;
-    if (!whole.trivial()) {
-      whole.gather(a, patches);
-      a = patches;
-    }
-    if (o.kind == ConvKind::kForward) {
-      const Gemm product{.m = rows, .n = g.out_c, .k = columns, .global_rows = of_all * per_image};
-      ARGOSY_RETURN_IF_ERROR(gemm(c, programs, product, a, second, static_cast<const T*>(call.bias), o.fused,
-                                  result + n * per_image * g.out_c));
-      continue;
-    }
-    const Gemm product{true, false, columns, g.out_c, rows, o.batch, per_image};
-    const T* const dy = second + n * per_image * g.out_c;
-    if (at_once >= g.batch) return gemm(c, programs, product, a, dy, nullptr, nothing, result);
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer sum, c.scratch(call.result->bytes()));
-    T* const share = reinterpret_cast<T*>(sum.data());
-    ARGOSY_RETURN_IF_ERROR(gemm(c, programs, product, a, dy, nullptr, nothing, share));
-    parallel_for(call.result->elements(), 1 << 15, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) result[i] += share[i];
-    });
-  }
-  return ok_status();
-}
-
-ConvSpec spec_of(const Options& o, const Call& call, DType dtype) {
-  const ConvGeometry& g = call.g;
-  ConvSpec s{.kind = o.kind, .dtype = dtype};
-  s.activation = static_cast<onednn::Activation>(o.fused.activation);
-  s.alpha = o.fused.alpha;
-  s.nchw = o.attrs.nchw;
-  s.bias = call.bias != nullptr;
-  s.blocked_images = o.attrs.nchw;
-  // Into a few channels the packed kernels run at a tenth of their speed (28x28x1 from 32: 14.7 ms against 8.1 ms).
-  s.plain_filter = o.kind == ConvKind::kBackwardInput && g.groups == 1 && g.in_c < 16 && g.out_c > 1 && !o.attrs.nchw;
-  s.batch = g.batch;
-  s.in_h = g.h.in, s.in_w = g.w.in, s.in_c = g.in_c;
-  s.out_h = g.h.out, s.out_w = g.w.out, s.out_c = g.out_c;
-  s.groups = g.groups;
-  s.filter_h = g.h.window, s.filter_w = g.w.window;
-  s.stride_h = g.h.stride, s.stride_w = g.w.stride;
-  s.dilation_h = g.h.dilation, s.dilation_w = g.w.dilation;
-  s.pad_top = g.h.pad_before, s.pad_bottom = g.h.pad_after;
-  s.pad_left = g.w.pad_before, s.pad_right = g.w.pad_after;
-  return s;
-}
-
 using SharedConvolutions = onednn::SharedPrograms<ConvSpec>;
 
-// The filter's gradient as sums of chunks of the batch, by oneDNN.
-class ChunkedFilterGradient {
- public:
-  using Programs = onednn::ProgramCache<ConvSpec>;
-  // Both outlive it.
-  ChunkedFilterGradient(const Options& options, Programs& programs) : options_(options), programs_(programs) {}
-
-  // Sums of chunks are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
-  // the number of threads that share one, so every piece of a chunk is one thread's.
-  bool pays(const ConvGeometry& global) const {
-    const std::int64_t each = pieces_of(global);
-    return kReductionChunks * each * global.filter_elements() <= global.in_elements() + global.out_elements() &&
-           thread_budget() <= options_.batch.count * each;
-  }
-
-  // The filter's gradient of every piece, then their sum.
-  Status run(KernelContext& c, const Call& call) {
-    ARGOSY_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, cut(call));
-    std::size_t each = 0;
-    for (const Piece& p : pieces) each = std::max(each, p.program != nullptr ? p.program->scratch_bytes() : 0);
-    each = (each + 63) / 64 * 64;
-    const std::int64_t filter = call.g.filter_elements(), count = static_cast<std::int64_t>(pieces.size());
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer scratch, c.scratch(each * static_cast<std::size_t>(thread_budget())));
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(count * filter) * sizeof(float)));
-    auto* const sums = reinterpret_cast<float*>(memory.data());
-    const auto* const images = static_cast<const float*>(call.first);
-    const auto* const dy = static_cast<const float*>(call.second);
-    const std::int64_t in = call.g.in_elements() / call.g.batch, out = call.g.out_elements() / call.g.batch;
-    std::vector<Status> done(pieces.size());
-    std::atomic<std::size_t> threads{0};
-    parallel_for_whole(count, 1, [&](std::int64_t begin, std::int64_t end) {
-      const ThreadLimit one(1);
-      std::byte* const mine = scratch.data() + each * threads.fetch_add(1);
-      for (std::int64_t i = begin; i < end; ++i) {
-        check_interrupted();
-        const Piece& p = pieces[static_cast<std::size_t>(i)];
-        if (p.program == nullptr) {
-          std::fill_n(sums + i * filter, filter, 0.0f);
-          continue;
-        }
-        void* const data[] = {const_cast<float*>(images + p.first * in), const_cast<float*>(dy + p.first * out),
-                              sums + i * filter};
-        done[static_cast<std::size_t>(i)] = p.program->run(data, mine);
-      }
-    });
-    for (Status& status : done) ARGOSY_RETURN_IF_ERROR(std::move(status));
-    add_chunks_as_tree(sums, static_cast<int>(count), filter);
-    std::copy_n(sums, filter, call.result->data<float>());
-    return ok_status();
-  }
-
- private:
-  // The filter's gradient of some images, by one thread.
-  struct Piece {
-    onednn::Program* program = nullptr;  // null: there are no images
-    std::shared_ptr<onednn::Program> own;
-    std::int64_t first = 0;  // image
-  };
-
-  Result<std::vector<Piece>> cut(const Call& call) {
-    const ThreadLimit one(1);
-    const int parts = options_.batch.count;
-    const int each = pieces_of(call.g);
-    const ChunkEnds ends = chunk_ends(call.g.batch, parts);
-    std::vector<Piece> pieces(static_cast<std::size_t>(parts * each));
-    Call some = call;
-    std::int64_t first = 0;
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const int part = static_cast<int>(i) / each, piece = static_cast<int>(i) % each;
-      const std::int64_t begin = part > 0 ? ends[part - 1] : 0;
-      const std::int64_t end = begin + chunk_ends(ends[part] - begin, each)[piece];
-      some.g.batch = end - first;
-      pieces[i].first = first;
-      if (end > first) {
-        ARGOSY_ASSIGN_OR_RETURN(pieces[i].program,
-                                programs_.get(spec_of(options_, some, DType::kFloat32), pieces[i].own));
-      }
-      first = end;
-    }
-    return pieces;
-  }
-
-  const Options& options_;
-  Programs& programs_;
-};
-
 template <typename T>
-class FastConv final : public Kernel {
+class FastConv final : public Kernel, public Workspace {
  public:
   FastConv(Options options, SharedConvolutions shared, SharedProducts products)
       : options_(std::move(options)),
@@ -272,51 +92,106 @@ class FastConv final : public Kernel {
         products_(onednn::make_matmul, std::move(products)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Call call, Call::prepare(c, options_));
-    if (is_empty(call.g)) {
-      loops<T>(options_, call);
-      return ok_status();
-    }
-    const bool as_product = call.g.groups == 1 && !options_.attrs.nchw;
-    if constexpr (std::is_same_v<T, double>) {
-      if (as_product) return by_patches<T>(c, products_, options_, call);
-      loops<T>(options_, call);
-      return ok_status();
-    } else {
-      ConvGeometry global = call.g;  // the same choice for every shard of a batch
-      global.batch = options_.batch.global(global.batch);
-      const Patches patches{global};
-      const bool winograd = options_.winograd && winograd_pays(options_.attrs, global);
-      if (as_product && few_patches(patches, winograd)) return by_patches<T>(c, products_, options_, call);
-      const bool sums =
-          options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(call.g.batch) && std::is_same_v<T, float>;
-      ChunkedFilterGradient chunks(options_, programs_);
-      const bool parts = sums && (winograd || chunks.pays(global));
-      if (as_product && sums && !parts &&
-          patches.rows() * patches.columns() * static_cast<std::int64_t>(sizeof(T)) <= kChunkPatchBytes) {
-        return by_patches<T>(c, products_, options_, call, kChunkPatchBytes);
-      }
-      if (winograd && std::is_same_v<T, float>) {
+    const Choice choice = choose(call.g);
+    switch (choice.way) {
+      case Way::kLoops: break;
+      case Way::kPatches: return by_patches<T>(c, products_, patches(call.g, choice), call);
+      case Way::kWinograd:
         return run_winograd(c, call, static_cast<const float*>(call.first), static_cast<const float*>(call.second),
-                            static_cast<const float*>(call.bias), static_cast<float*>(call.result->raw()), parts);
-      }
-      if (parts) {
-        const Status done = chunks.run(c, call);
+                            static_cast<const float*>(call.bias), static_cast<float*>(call.result->raw()),
+                            choice.parts);
+      case Way::kChunks: {
+        const Status done = ChunkedFilterGradient(options_, programs_).run(c, call);
         if (done.code() != Code::kUnimplemented) return done;
+        [[fallthrough]];
       }
-      if (winograd) return by_float(c, call, true);
-      if (onednn::supports(dtype_of<T>())) {
+      case Way::kProgram: {
         const Status done = run_program(c, call, dtype_of<T>(), call.first, call.second, call.bias, call.result->raw());
         if (done.code() != Code::kUnimplemented) return done;
-      } else {
-        const Status done = by_float(c, call, false);
-        if (done.code() != Code::kUnimplemented) return done;
+        break;
       }
-      loops<T>(options_, call);
-      return ok_status();
+      case Way::kFloats:
+      case Way::kWinogradOfFloats: {
+        const Status done = by_float(c, call, choice.way == Way::kWinogradOfFloats);
+        if (done.code() != Code::kUnimplemented) return done;
+        break;
+      }
     }
+    loops<T>(options_, call);
+    return ok_status();
+  }
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    const auto g = Call::geometry(init, options_);
+    if (!g) return std::nullopt;
+    const Choice choice = choose(*g);
+    switch (choice.way) {
+      case Way::kLoops: return 0;
+      case Way::kPatches: return patches(*g, choice).scratch_bytes(products_, dtype_of<T>());
+      case Way::kWinograd: return winograd_bytes(*g, choice.parts);
+      case Way::kChunks: {
+        const auto bytes = ChunkedFilterGradient(options_, programs_).scratch_bytes(*g);
+        if (bytes.ok()) return *bytes;
+        break;
+      }
+      case Way::kProgram: break;
+      case Way::kFloats: return wide_bytes(*g) + program_bytes(*g, DType::kFloat32);
+      case Way::kWinogradOfFloats: return wide_bytes(*g) + winograd_bytes(*g, false);
+    }
+    return program_bytes(*g, dtype_of<T>());
   }
 
  private:
+  enum class Way : std::uint8_t {
+    kLoops,             // the plain reference; what other ways end in where oneDNN has nothing
+    kPatches,           // products of patches
+    kWinograd,          // Winograd's products
+    kChunks,            // the filter's gradient, chunk by chunk of the batch
+    kProgram,           // oneDNN's primitive
+    kFloats,            // the same in float32
+    kWinogradOfFloats,  // Winograd's products in float32
+  };
+  struct Choice {
+    Way way = Way::kLoops;
+    std::int64_t most_bytes = kPatchBytes;  // of patches
+    bool parts = false;                     // Winograd's sums are those of chunks
+  };
+
+  Choice choose(const ConvGeometry& g) const {
+    if (is_empty(g)) return {};
+    const bool as_product = g.groups == 1 && !options_.attrs.nchw;
+    if (std::is_same_v<T, double>) return {as_product ? Way::kPatches : Way::kLoops};
+    ConvGeometry global = g;  // the same choice for every shard of a batch
+    global.batch = options_.batch.global(global.batch);
+    const Patches whole{global};
+    const bool winograd = options_.winograd && winograd_pays(options_.attrs, global);
+    if (as_product && few_patches(whole, winograd)) return {Way::kPatches};
+    const bool narrow = !std::is_same_v<T, float>;
+    const bool sums = options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(g.batch) && !narrow;
+    const bool parts = sums && (winograd || ChunkedFilterGradient::pays(options_, global));
+    if (as_product && sums && !parts &&
+        whole.rows() * whole.columns() * static_cast<std::int64_t>(sizeof(T)) <= kChunkPatchBytes) {
+      return {Way::kPatches, kChunkPatchBytes};
+    }
+    if (winograd) return {narrow ? Way::kWinogradOfFloats : Way::kWinograd, kPatchBytes, parts};
+    if (parts) return {Way::kChunks};
+    return {onednn::supports(dtype_of<T>()) ? Way::kProgram : Way::kFloats};
+  }
+
+  PatchProducts patches(const ConvGeometry& g, const Choice& choice) const {
+    return {options_, g, static_cast<std::int64_t>(sizeof(T)), choice.most_bytes};
+  }
+
+  std::uint64_t program_bytes(const ConvGeometry& g, DType dtype) {
+    std::shared_ptr<onednn::Program> own;
+    const auto program = programs_.get(conv_spec_of(options_, g, dtype), own);
+    return program.ok() ? (*program)->scratch_bytes() : 0;  // what cannot be made is not run
+  }
+
+  std::size_t winograd_bytes(const ConvGeometry& g, bool parts) const {
+    return parts ? winograd_chunks_bytes(g, options_.batch.count, thread_budget())
+                 : winograd_scratch_bytes(g, thread_budget());
+  }
+
   // Whether one product of all patches is the fastest way.
   bool few_patches(const Patches& patches, bool winograd) const {
     const std::int64_t rows = patches.rows();
@@ -332,7 +207,7 @@ class FastConv final : public Kernel {
   Status run_program(KernelContext& c, const Call& call, DType dtype, const void* first, const void* second,
                      const void* bias, void* result) {
     std::shared_ptr<onednn::Program> own;
-    ARGOSY_ASSIGN_OR_RETURN(onednn::Program* const program, programs_.get(spec_of(options_, call, dtype), own));
+    ARGOSY_ASSIGN_OR_RETURN(onednn::Program* const program, programs_.get(conv_spec_of(options_, call.g, dtype), own));
     Buffer scratch;
     if (program->scratch_bytes() > 0) {
       ARGOSY_ASSIGN_OR_RETURN(scratch, c.scratch(program->scratch_bytes()));
@@ -347,8 +222,7 @@ class FastConv final : public Kernel {
     const int count = parts ? options_.batch.count : 0;
     const ChunkEnds all = chunk_ends(call.g.batch, count);
     const std::span<const std::int64_t> ends = std::span(all).first(static_cast<std::size_t>(count));
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(parts ? winograd_chunks_bytes(call.g, count, thread_budget())
-                                                                 : winograd_scratch_bytes(call.g, thread_budget())));
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(winograd_bytes(call.g, parts)));
     auto* const scratch = reinterpret_cast<float*>(memory.data());
     switch (options_.kind) {
       case ConvKind::kForward: winograd_forward(call.g, first, second, bias, options_.fused, result, scratch); break;
@@ -358,15 +232,26 @@ class FastConv final : public Kernel {
     return ok_status();
   }
 
+  // Elements of both operands, the bias and the result.
+  std::array<std::int64_t, 4> wide_sizes(const ConvGeometry& g) const {
+    const std::int64_t in = g.in_elements(), out = g.out_elements(), filter = g.filter_elements();
+    const std::int64_t bias = options_.fused.bias ? g.out_c : 0;
+    switch (options_.kind) {
+      case ConvKind::kForward: return {in, filter, bias, out};
+      case ConvKind::kBackwardInput: return {out, filter, bias, in};
+      case ConvKind::kBackwardFilter: break;
+    }
+    return {in, out, bias, filter};
+  }
+  std::size_t wide_bytes(const ConvGeometry& g) const {
+    const auto sizes = wide_sizes(g);
+    return static_cast<std::size_t>(sizes[0] + sizes[1] + sizes[2] + sizes[3]) * sizeof(float);
+  }
+
   // float16, and bfloat16 on machines that cannot multiply it, or where Winograd's products are faster.
   Status by_float(KernelContext& c, const Call& call, bool winograd) {
-    const ConvGeometry& g = call.g;
-    const std::int64_t in = g.in_elements(), out = g.out_elements(), filter = g.filter_elements();
-    const bool forward = options_.kind == ConvKind::kForward, to_filter = options_.kind == ConvKind::kBackwardFilter;
-    const std::int64_t first = forward || to_filter ? in : out, second = to_filter ? out : filter;
-    const std::int64_t bias = call.bias != nullptr ? g.out_c : 0, result = call.result->elements();
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory,
-                            c.scratch(static_cast<std::size_t>(first + second + bias + result) * sizeof(float)));
+    const auto [first, second, bias, result] = wide_sizes(call.g);
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(wide_bytes(call.g)));
     auto* const a = reinterpret_cast<float*>(memory.data());
     float *const b = a + first, *const wide_bias = b + second, *const to = wide_bias + bias;
     widen(call.first, a, first);

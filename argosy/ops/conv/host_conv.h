@@ -1,6 +1,8 @@
 // One call of a convolution's kernel in host memory: what its node says, and its operands, checked.
 #pragma once
 
+#include <optional>
+
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/conv/conv_geometry.h"
@@ -28,6 +30,8 @@ struct HostConvCall {
   Tensor* result = nullptr;
 
   static Result<HostConvCall> prepare(KernelContext& c, const HostConv& o);
+  // Its geometry from static shapes; nothing where they are not all known, or do not fit.
+  static std::optional<ConvGeometry> geometry(const KernelInit& init, const HostConv& o);
 };
 
 }  // namespace argosy

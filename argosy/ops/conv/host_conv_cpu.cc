@@ -64,4 +64,13 @@ Result<HostConvCall> HostConvCall::prepare(KernelContext& c, const HostConv& o) 
   return internal_error("unknown kind of convolution");
 }
 
+std::optional<ConvGeometry> HostConvCall::geometry(const KernelInit& init, const HostConv& o) {
+  const PartialShape& image = o.kind == ConvKind::kBackwardInput ? init.output_shapes[0] : init.input_shapes[0];
+  const PartialShape& filter = o.kind == ConvKind::kBackwardFilter ? init.output_shapes[0] : init.input_shapes[1];
+  const auto images = image.full(), filters = filter.full();
+  if (!images.ok() || !filters.ok()) return std::nullopt;
+  auto g = conv_geometry(o.attrs, *images, *filters);
+  return g.ok() ? std::optional(*std::move(g)) : std::nullopt;
+}
+
 }  // namespace argosy

@@ -23,8 +23,8 @@ void transpose(const Tensor& to, const Tensor& from, bool to_last) {
 
 }  // namespace
 
-Shape Layouts::last(const Shape& shape) const {
-  if (!first_ || shape.rank() != kRank) return shape;
+Shape last_of(const Shape& shape, bool channels_first) {
+  if (!channels_first || shape.rank() != kRank) return shape;
   return {shape[0], shape[2], shape[3], shape[4], shape[1]};
 }
 

@@ -1,7 +1,7 @@
 // Convolutions of volumes as matrix products over unrolled windows, some rows of them at a time.
 #include <algorithm>
 
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/conv3d/conv3d_layouts.h"
 #include "argosy/ops/conv3d/window_cells.h"
 #include "argosy/ops/conv3d/windowed_kernel.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kUnrolledBytes = 4 << 20;
 
-class Conv3D final : public Kernel {
+class Conv3D final : public Kernel, public Workspace {
  public:
   Conv3D(std::string op, Attributes attributes) : op_(std::move(op)), attributes_(std::move(attributes)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
@@ -68,7 +68,43 @@ class Conv3D final : public Kernel {
     return ok_status();
   }
 
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    const bool to_input = op_ == "Conv3DBackpropInputV2", to_filter = op_ == "Conv3DBackpropFilterV2";
+    const PartialShape& volumes = to_input ? init.output_shapes[0] : init.input_shapes[0];
+    const PartialShape& filters = to_filter ? init.output_shapes[0] : init.input_shapes[1];
+    const auto own = volumes.full(), filter = filters.full();
+    if (!own.ok() || !filter.ok()) return std::nullopt;
+    const DType dtype = init.output_dtypes[0];
+    const auto bytes = static_cast<std::int64_t>(element_bytes(dtype));
+    const Shape x = last_of(*own, attributes_.channels_first);
+    if (x.rank() != 5 || filter->rank() != 5) return 0;
+    const auto g = place_windows(op_, attributes_, Sizes(x.sizes().begin(), x.sizes().end()),
+                                 {(*filter)[0], (*filter)[1], (*filter)[2]});
+    if (!g.ok()) return 0;
+    const std::int64_t y = g->batch * g->windows() * (*filter)[4];
+    // Volumes with channels first are copied: both that the op reads and writes.
+    std::int64_t held = attributes_.channels_first ? (x.elements() + y) * bytes : 0;
+    if ((to_filter ? filter->elements() : to_input ? x.elements() : y) == 0 || y == 0 || g->channels == 0) {
+      return static_cast<std::uint64_t>(held);
+    }
+    const std::int64_t k = g->window_cells() * g->channels, rows = g->windows(), at_once = rows_at_once(k, rows, bytes);
+    held += at_once * k * bytes;
+    const auto of = [&](std::int64_t n) {
+      return n == 0 ? 0 : gemm_scratch_bytes(programs_, product(n, k, (*filter)[4]), dtype, false, {});
+    };
+    return static_cast<std::uint64_t>(held) + std::max(of(at_once), of(rows % at_once));
+  }
+
  private:
+  static std::int64_t rows_at_once(std::int64_t k, std::int64_t rows, std::int64_t element_bytes) {
+    return std::clamp<std::int64_t>(kUnrolledBytes / (k * element_bytes), 1, rows);
+  }
+  Gemm product(std::int64_t n, std::int64_t k, std::int64_t outputs) const {
+    if (op_ == "Conv3D") return {.m = n, .n = outputs, .k = k};
+    if (op_ == "Conv3DBackpropInputV2") return {.transpose_b = true, .m = n, .n = k, .k = outputs};
+    return {.transpose_a = true, .m = k, .n = outputs, .k = n};
+  }
+
   struct Operands {  // channels last; those that the op has
     Tensor x = {}, filter, dy = {}, out = {};
   };
@@ -77,8 +113,7 @@ class Conv3D final : public Kernel {
   Status convolve(KernelContext& c, const Geometry& g, std::int64_t outputs, const Operands& o) {
     const std::int64_t k = g.window_cells() * g.channels;
     const std::int64_t rows = g.windows();
-    const std::int64_t at_once =
-        std::clamp<std::int64_t>(kUnrolledBytes / (k * static_cast<std::int64_t>(sizeof(T))), 1, rows);
+    const std::int64_t at_once = rows_at_once(k, rows, static_cast<std::int64_t>(sizeof(T)));
     ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(static_cast<std::size_t>(at_once * k) * sizeof(T)));
     T* const unrolled = reinterpret_cast<T*>(memory.data());
     std::vector<T> part(op_ == "Conv3DBackpropFilterV2" ? static_cast<std::size_t>(k * outputs) : 0);
@@ -88,19 +123,17 @@ class Conv3D final : public Kernel {
         const std::int64_t y = (b * rows + first) * outputs, x = b * g.cells() * g.channels;
         if (op_ == "Conv3D") {
           unroll(g, o.x.data<T>() + x, first, n, unrolled);
-          const Gemm gemm_sizes{.m = n, .n = outputs, .k = k};
-          ARGOSY_RETURN_IF_ERROR(gemm(c, programs_, gemm_sizes, static_cast<const T*>(unrolled), o.filter.data<T>(),
-                                      static_cast<const T*>(nullptr), FusedOps{}, o.out.data<T>() + y));
+          ARGOSY_RETURN_IF_ERROR(gemm(c, programs_, product(n, k, outputs), static_cast<const T*>(unrolled),
+                                      o.filter.data<T>(), static_cast<const T*>(nullptr), FusedOps{},
+                                      o.out.data<T>() + y));
         } else if (op_ == "Conv3DBackpropInputV2") {
-          const Gemm gemm_sizes{.transpose_b = true, .m = n, .n = k, .k = outputs};
-          ARGOSY_RETURN_IF_ERROR(gemm(c, programs_, gemm_sizes, static_cast<const T*>(o.dy.data<T>() + y),
+          ARGOSY_RETURN_IF_ERROR(gemm(c, programs_, product(n, k, outputs), static_cast<const T*>(o.dy.data<T>() + y),
                                       static_cast<const T*>(o.filter.data<T>()), static_cast<const T*>(nullptr),
                                       FusedOps{}, unrolled));
           roll(g, unrolled, first, n, o.out.data<T>() + x);
         } else {
           unroll(g, o.x.data<T>() + x, first, n, unrolled);
-          const Gemm gemm_sizes{.transpose_a = true, .m = k, .n = outputs, .k = n};
-          ARGOSY_RETURN_IF_ERROR(gemm(c, programs_, gemm_sizes, static_cast<const T*>(unrolled),
+          ARGOSY_RETURN_IF_ERROR(gemm(c, programs_, product(n, k, outputs), static_cast<const T*>(unrolled),
                                       static_cast<const T*>(o.dy.data<T>() + y), static_cast<const T*>(nullptr),
                                       FusedOps{}, part.data()));
           T* const sum = o.out.data<T>();

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/conv3d/conv3d_layouts.h"
 #include "argosy/ops/conv3d/window_cells.h"
 #include "argosy/ops/conv3d/windowed_kernel.h"
@@ -12,7 +13,7 @@ namespace argosy::windows3d {
 namespace {
 
 // Pools of volumes.
-class Pool final : public Windowed {
+class Pool final : public Windowed, public Workspace {
  public:
   using Windowed::Windowed;
   Status run(KernelContext& c) override {
@@ -23,6 +24,17 @@ class Pool final : public Windowed {
                                                         : fold(c, layouts));
     layouts.finish();
     return ok_status();
+  }
+
+  // Volumes with channels first are copied.
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    if (!attributes_.channels_first) return 0;
+    std::optional<std::uint64_t> all = bytes_for(init.output_shapes[0], element_bytes(init.output_dtypes[0]));
+    for (std::size_t i = op_ == "AvgPool3DGrad" ? 1 : 0; i < init.input_shapes.size(); ++i) {
+      const auto one = bytes_for(init.input_shapes[i], element_bytes(init.input_dtypes[i]));
+      all = all && one ? std::optional(*all + *one) : std::nullopt;
+    }
+    return all;
   }
 
  private:

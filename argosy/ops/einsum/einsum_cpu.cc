@@ -3,7 +3,7 @@
 #include <complex>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/einsum/einsum_plan.h"
 #include "argosy/ops/matmul/gemm.h"
 
@@ -62,7 +62,7 @@ Result<Matrices<T>> arrange(KernelContext& c, const T* from, const Axes& outer, 
   return m;
 }
 
-class Einsum final : public Kernel {
+class Einsum final : public Kernel, public Workspace {
  public:
   Einsum(std::string equation, bool plain) : equation_(std::move(equation)), plain_(plain) {}
   template <bool kPlain>
@@ -79,6 +79,29 @@ class Einsum final : public Kernel {
       if (y->elements() == 0) return ok_status();
       return multiply<T>(c, plan, *y);
     });
+  }
+
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    std::vector<Shape> full;
+    for (const PartialShape& shape : init.input_shapes) {
+      if (!shape.is_full()) return std::nullopt;
+      full.push_back(*shape.full());
+    }
+    std::vector<const Shape*> shapes;
+    for (const Shape& shape : full) shapes.push_back(&shape);
+    const auto plan = einsum_parts::plan(equation_, shapes);
+    if (!plan.ok() || plan->output.elements() == 0) return 0;
+    const DType dtype = init.input_dtypes[0];
+    std::int64_t elements = 0;
+    for (int i = 0; i < plan->operands; ++i) {
+      if (!plan->own[i].empty() || !row_major(plan->order[i])) elements += product(plan->order[i]);
+    }
+    if (plan->operands > 1 && !plan->in_order()) elements += product(plan->target);
+    std::uint64_t bytes = static_cast<std::uint64_t>(elements) * element_bytes(dtype);
+    const Gemm g{.transpose_b = plan->transposed, .m = plan->m, .n = plan->n, .k = plan->k};
+    const bool multiplies = plan->operands > 1 && !plan->first.empty() && g.m * g.n * g.k > 0;
+    if (multiplies && is_floating(dtype) && !plain_) bytes += gemm_scratch_bytes(programs_, g, dtype, false, {});
+    return bytes;
   }
 
  private:

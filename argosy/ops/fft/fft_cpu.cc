@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/fft/fft_line.h"
 
 namespace argosy {
@@ -67,7 +67,7 @@ Status too_long(std::string_view op, std::int64_t n) {
   return invalid_argument(op, ": ", n, " numbers are too many for one transform: at most ", kLongest);
 }
 
-class Fft final : public Kernel {
+class Fft final : public Kernel, public Workspace {
  public:
   Fft(std::string op, int axes, bool inverse, bool real)
       : op_(std::move(op)), axes_(axes), inverse_(inverse), real_(real) {}
@@ -85,6 +85,22 @@ class Fft final : public Kernel {
     }
     const DType dtype = inverse_ || !real_ ? c.input(0).dtype() : c.output_dtype(0);
     return dtype == DType::kComplex128 ? run_with<double>(c) : run_with<float>(c);
+  }
+
+  // Real transforms hold what they read of the input. Without a constant fft_length that is not known.
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    if (!real_) return 0;
+    const auto in = init.input_shapes[0].full();
+    const Tensor* const length = init.constant(1);
+    if (!in.ok() || length == nullptr || length->elements() != axes_ || in->rank() < axes_) return std::nullopt;
+    std::uint64_t read = 1;
+    for (int i = 0; i < in->rank(); ++i) {
+      const int axis = i - (in->rank() - axes_);
+      const std::int64_t n = axis < 0 ? (*in)[i] : length->data<std::int32_t>()[axis];
+      read *= static_cast<std::uint64_t>(axis == axes_ - 1 && inverse_ ? n / 2 + 1 : n);
+    }
+    const bool wide = element_bytes(init.input_dtypes[0]) == (inverse_ ? 16 : 8);
+    return read * (inverse_ ? 2 : 1) * (wide ? sizeof(double) : sizeof(float));
   }
 
  private:

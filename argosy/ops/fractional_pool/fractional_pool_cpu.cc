@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/fractional_pool/fractional_windows.h"
 
 namespace argosy {
@@ -259,12 +259,17 @@ class PoolGradient final : public Kernel {
   const bool max_, overlapping_;
 };
 
+// Means are summed up in float64.
+std::optional<std::uint64_t> gradient_bytes(const KernelInit& init) {
+  return init.op.name == "FractionalMaxPoolGrad" ? 0 : bytes_for(init.output_shapes[0], sizeof(double));
+}
+
 }  // namespace
 
 void add_kernels_cpu_fractional_pool(KernelRegistry& kernels) {
   for (const char* kind : {"Max", "Avg"}) {
     kernels.add(str_cat("Fractional", kind, "Pool"), "cpu", Pool::make);
-    kernels.add(str_cat("Fractional", kind, "PoolGrad"), "cpu", PoolGradient::make);
+    kernels.add(str_cat("Fractional", kind, "PoolGrad"), "cpu", with_workspace<PoolGradient::make, gradient_bytes>);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "argosy/base/checked.h"
 #include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/layout/strided_copy.h"
 
@@ -239,15 +240,15 @@ class TensorScatter final : public WithPolicy {
 }  // namespace
 
 void add_scatters(KernelRegistry& kernels) {
-  kernels.add("GatherNd", "cpu", GatherNd<false>::make);
-  kernels.add("GatherNd", "cpu", GatherNd<true>::make);
-  kernels.add("ScatterNd", "cpu", ScatterNd::make);
-  kernels.add("TensorScatterUpdate", "cpu", TensorScatter<Assign>::make);
-  kernels.add("TensorScatterAdd", "cpu", TensorScatter<Plus>::make);
-  kernels.add("TensorScatterSub", "cpu", TensorScatter<Minus>::make);
-  kernels.add("TensorScatterMax", "cpu", TensorScatter<Extreme<true>>::make);
-  kernels.add("TensorScatterMin", "cpu", TensorScatter<Extreme<false>>::make);
-  kernels.add("ScatterNdNonAliasingAdd", "cpu", TensorScatter<Plus>::make);
+  kernels.add("GatherNd", "cpu", with_workspace<GatherNd<false>::make, for_paths_of_input<1, 8>>);
+  kernels.add("GatherNd", "cpu", with_workspace<GatherNd<true>::make, for_paths_of_input<1, 8>>);
+  kernels.add("ScatterNd", "cpu", with_workspace<ScatterNd::make, for_paths_of_input<0, 8>>);
+  kernels.add("TensorScatterUpdate", "cpu", with_workspace<TensorScatter<Assign>::make, for_paths_of_input<1, 8>>);
+  kernels.add("TensorScatterAdd", "cpu", with_workspace<TensorScatter<Plus>::make, for_paths_of_input<1, 8>>);
+  kernels.add("TensorScatterSub", "cpu", with_workspace<TensorScatter<Minus>::make, for_paths_of_input<1, 8>>);
+  kernels.add("TensorScatterMax", "cpu", with_workspace<TensorScatter<Extreme<true>>::make, for_paths_of_input<1, 8>>);
+  kernels.add("TensorScatterMin", "cpu", with_workspace<TensorScatter<Extreme<false>>::make, for_paths_of_input<1, 8>>);
+  kernels.add("ScatterNdNonAliasingAdd", "cpu", with_workspace<TensorScatter<Plus>::make, for_paths_of_input<1, 8>>);
 }
 
 }  // namespace argosy

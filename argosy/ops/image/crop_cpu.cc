@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/crop_inputs.h"
 #include "argosy/ops/image/image_checks.h"
@@ -179,7 +180,8 @@ Status crop_grad_boxes(KernelContext& c) {
 
 void add_kernels_cpu_crop(KernelRegistry& kernels) {
   kernels.add("CropAndResize", "cpu", AttrKernel<crop_and_resize>::make);
-  kernels.add("CropAndResizeGradImage", "cpu", AttrKernel<crop_grad_image>::make);
+  kernels.add("CropAndResizeGradImage", "cpu",
+              with_workspace<AttrKernel<crop_grad_image>::make, for_elements_of_output<0, sizeof(double)>>);
   kernels.add("CropAndResizeGradBoxes", "cpu", crop_grad_boxes);
 }
 

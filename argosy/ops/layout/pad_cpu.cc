@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "argosy/base/checked.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/region_walk.h"
 #include "argosy/ops/layout/strided_copy.h"
@@ -186,6 +187,10 @@ class MirrorPadGrad final : public Kernel {
   bool reflect_;
 };
 
+std::optional<std::uint64_t> mirror_grad_bytes(const KernelInit& init) {
+  return bytes_for(init.input_shapes[0], element_bytes(init.input_dtypes[0]));
+}
+
 }  // namespace
 
 void add_pads(KernelRegistry& kernels) {
@@ -195,7 +200,7 @@ void add_pads(KernelRegistry& kernels) {
   }
   kernels.add("MirrorPad", "cpu", MirrorPad<copy_region>::make);
   kernels.add("MirrorPad", "cpu", MirrorPad<copy_region_plainly>::make);
-  kernels.add("MirrorPadGrad", "cpu", MirrorPadGrad::make);
+  kernels.add("MirrorPadGrad", "cpu", with_workspace<MirrorPadGrad::make, mirror_grad_bytes>);
 }
 
 }  // namespace argosy

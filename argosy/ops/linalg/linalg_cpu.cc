@@ -48,6 +48,24 @@ Result<MatrixCall> MatrixCall::start(KernelContext& c) {
   return call;
 }
 
+std::optional<std::uint64_t> MatrixCall::bytes(const KernelInit& init) {
+  std::uint64_t bytes = 0;
+  const auto add = [&](const PartialShape& shape, DType d) {
+    if (wide(d) == d) return true;
+    const auto of = bytes_for(shape, element_bytes(wide(d)));
+    bytes += of.value_or(0);
+    return of.has_value();
+  };
+  bool known = true;
+  for (std::size_t i = 0; i < init.input_shapes.size(); ++i) {
+    known = add(init.input_shapes[i], init.input_dtypes[i]) && known;
+  }
+  for (std::size_t i = 0; i < init.output_shapes.size(); ++i) {
+    known = add(init.output_shapes[i], init.output_dtypes[i]) && known;
+  }
+  return known ? std::optional(bytes) : std::nullopt;
+}
+
 DType MatrixCall::output_dtype(int i) const { return c_.output_dtype(i); }
 
 Result<Tensor> MatrixCall::output(int i, const Shape& shape) {

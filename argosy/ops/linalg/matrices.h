@@ -8,7 +8,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 
 namespace argosy::linalg {
 
@@ -26,6 +26,8 @@ using Types = TypeList<double, std::complex<double>>;
 class MatrixCall {
  public:
   static Result<MatrixCall> start(KernelContext& c);
+  // Workspace of a call: what is converted, in and out.
+  static std::optional<std::uint64_t> bytes(const KernelInit& init);
   const Tensor& input(int i) const { return inputs_[static_cast<std::size_t>(i)]; }
   DType dtype() const { return inputs_[0].dtype(); }
   // What the node has, before conversion.
@@ -88,7 +90,7 @@ struct MatrixOp {
 };
 using MatrixFunction = Status (*)(const MatrixOp& op, MatrixCall& c);
 template <MatrixFunction kFunction>
-class MatrixKernel final : public Kernel {
+class MatrixKernel final : public Kernel, public Workspace {
  public:
   explicit MatrixKernel(MatrixOp op) : op_(std::move(op)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
@@ -99,6 +101,7 @@ class MatrixKernel final : public Kernel {
     ARGOSY_RETURN_IF_ERROR(kFunction(op_, call));
     return call.finish();
   }
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override { return MatrixCall::bytes(init); }
 
  private:
   const MatrixOp op_;

@@ -1,4 +1,5 @@
 #include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/matmul/batch_matmul.h"
 #include "argosy/ops/matmul/gemm.h"
 
@@ -25,9 +26,8 @@ struct Call {
   std::int64_t y(std::int64_t i) const { return batch.y.empty() ? i : batch.y[i]; }
 };
 
-Result<Call> prepare(KernelContext& c, const Options& o) {
-  const Shape& x = c.input(0).shape();
-  const Shape& y = c.input(1).shape();
+// What shapes tell; without a place for the result.
+Result<Call> call_of(const Shape& x, const Shape& y, const Options& o) {
   if (x.rank() < 2 || y.rank() < 2) {
     return invalid_argument(o.op, ": inputs must have rank 2 or more, not shapes ", x, " and ", y)
         .with_id("ARG-SHAPE-004");
@@ -42,6 +42,11 @@ Result<Call> prepare(KernelContext& c, const Options& o) {
         .with_id("ARG-SHAPE-010");
   }
   ARGOSY_ASSIGN_OR_RETURN(call.batch, broadcast_batch(o.op, x, y, o.broadcast));
+  return call;
+}
+
+Result<Call> prepare(KernelContext& c, const Options& o) {
+  ARGOSY_ASSIGN_OR_RETURN(Call call, call_of(c.input(0).shape(), c.input(1).shape(), o));
   std::vector<std::int64_t> sizes(call.batch.batch.sizes().begin(), call.batch.batch.sizes().end());
   sizes.push_back(call.gemm.m);
   sizes.push_back(call.gemm.n);
@@ -114,48 +119,78 @@ class PlainBatchMatMul final : public Kernel {
 };
 
 template <typename T>
-class FastBatchMatMul final : public Kernel {
+class FastBatchMatMul final : public Kernel, public Workspace {
  public:
   FastBatchMatMul(Options options, SharedProducts shared)
       : options_(std::move(options)), programs_(onednn::make_matmul, std::move(shared)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Call call, prepare(c, options_));
     if (call.out->elements() == 0) return ok_status();
-    Gemm g = call.gemm;
+    const Gemm& g = call.gemm;
     if (g.k == 0) {
       plain<T, T, T>(call, c);
       return ok_status();
     }
     const T *const x = c.input(0).raw_as<T>(), *const y = c.input(1).raw_as<T>();
     T* const out = call.out->raw_as<T>();
-    const std::int64_t matrices = call.matrices();
-    const std::int64_t ys = c.input(1).elements() / (g.k * g.n), xs = c.input(0).elements() / (g.m * g.k);
-    if (ys == 1 && xs == matrices && !g.transpose_a) {  // one y: the rows of all x as one matrix
-      g.m *= matrices;
-      return gemm(c, programs_, g, x, y, nullptr, {}, out);
+    switch (way_of(call, c.input(0).elements(), c.input(1).elements())) {
+      case Way::kOneProduct: return gemm(c, programs_, as_one(call), x, y, nullptr, {}, out);
+      case Way::kStack: return run_stack(c, call, x, y, out);
+      case Way::kEach: break;
     }
-    if (call.batch.x.empty() && matrices > 1 && onednn::supports(dtype_of<T>())) {
-      return run_stack(c, g, matrices, x, y, out);
-    }
-    for (std::int64_t i = 0; i < matrices; ++i) {
+    for (std::int64_t i = 0; i < call.matrices(); ++i) {
       ARGOSY_RETURN_IF_ERROR(gemm(c, programs_, g, x + call.x(i) * g.m * g.k, y + call.y(i) * g.k * g.n, nullptr, {},
                                   out + i * g.m * g.n));
     }
     return ok_status();
   }
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    const auto x = init.input_shapes[0].full(), y = init.input_shapes[1].full();
+    if (!x.ok() || !y.ok()) return std::nullopt;
+    const auto call = call_of(*x, *y, options_);
+    if (!call.ok() || call->matrices() * call->gemm.m * call->gemm.n * call->gemm.k == 0) return 0;
+    switch (way_of(*call, x->elements(), y->elements())) {
+      case Way::kOneProduct: return gemm_scratch_bytes(programs_, as_one(*call), dtype_of<T>(), false, {});
+      case Way::kStack: {
+        std::shared_ptr<onednn::Program> own;
+        const auto program = programs_.get(stack_of(*call), own);
+        return program.ok() ? (*program)->scratch_bytes() : 0;
+      }
+      case Way::kEach: break;
+    }
+    return gemm_scratch_bytes(programs_, call->gemm, dtype_of<T>(), false, {});
+  }
 
  private:
-  // Every pair at once: the primitive spreads matrices over the team.
-  Status run_stack(KernelContext& c, const Gemm& g, std::int64_t matrices, const T* x, const T* y, T* out) {
+  enum class Way : std::uint8_t {
+    kOneProduct,  // there is one y: the rows of all x as one matrix
+    kStack,       // every pair at once: the primitive spreads matrices over the team
+    kEach
+  };
+  static Way way_of(const Call& call, std::int64_t x_elements, std::int64_t y_elements) {
+    const Gemm& g = call.gemm;
+    const std::int64_t matrices = call.matrices(), ys = y_elements / (g.k * g.n), xs = x_elements / (g.m * g.k);
+    if (ys == 1 && xs == matrices && !g.transpose_a) return Way::kOneProduct;
+    if (call.batch.x.empty() && matrices > 1 && onednn::supports(dtype_of<T>())) return Way::kStack;
+    return Way::kEach;
+  }
+  static Gemm as_one(const Call& call) {
+    Gemm g = call.gemm;
+    g.m *= call.matrices();
+    return g;
+  }
+  static onednn::MatMulSpec stack_of(const Call& call) {
+    return {.dtype = dtype_of<T>(),
+            .transpose_a = call.gemm.transpose_a,
+            .transpose_b = call.gemm.transpose_b,
+            .batch = call.matrices(),
+            .m = call.gemm.m,
+            .n = call.gemm.n,
+            .k = call.gemm.k};
+  }
+  Status run_stack(KernelContext& c, const Call& call, const T* x, const T* y, T* out) {
     std::shared_ptr<onednn::Program> own;
-    ARGOSY_ASSIGN_OR_RETURN(onednn::Program* const program, programs_.get({.dtype = dtype_of<T>(),
-                                                                           .transpose_a = g.transpose_a,
-                                                                           .transpose_b = g.transpose_b,
-                                                                           .batch = matrices,
-                                                                           .m = g.m,
-                                                                           .n = g.n,
-                                                                           .k = g.k},
-                                                                          own));
+    ARGOSY_ASSIGN_OR_RETURN(onednn::Program* const program, programs_.get(stack_of(call), own));
     Buffer scratch;
     if (program->scratch_bytes() > 0) {
       ARGOSY_ASSIGN_OR_RETURN(scratch, c.scratch(program->scratch_bytes()));

@@ -41,6 +41,10 @@ Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const flo
 Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const double* a, const double* b,
             const double* bias, const FusedOps& fused, double* out);
 
+// Scratch memory that gemm() takes for such a product, with the calling thread's team. Bytes.
+std::uint64_t gemm_scratch_bytes(MatMulPrograms& programs, const Gemm& g, DType dtype, bool bias,
+                                 const FusedOps& fused);
+
 namespace internal {
 
 // What sums of T are kept in: 16-bit floats in float; integers in an unsigned type, where they may wrap.

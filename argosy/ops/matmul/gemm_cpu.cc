@@ -1,7 +1,7 @@
 #include "argosy/ops/matmul/gemm.h"
 
 #include <algorithm>
-#include <vector>
+#include <array>
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/matmul/chunked_sum.h"
@@ -41,20 +41,22 @@ void finish_rows(std::int64_t rows, std::int64_t n, const float* bias, const Fus
   });
 }
 
+onednn::MatMulSpec spec_of(const Gemm& g, DType dtype, bool bias, const FusedOps& fused) {
+  return {.dtype = dtype,
+          .activation = static_cast<onednn::Activation>(fused.activation),
+          .transpose_a = g.transpose_a,
+          .transpose_b = g.transpose_b,
+          .bias = bias,
+          .alpha = fused.alpha,
+          .m = g.m,
+          .n = g.n,
+          .k = g.k};
+}
+
 Status run_program(KernelContext& c, MatMulPrograms& programs, const Gemm& g, DType dtype, const void* a, const void* b,
                    const void* bias, const FusedOps& fused, void* out) {
   std::shared_ptr<onednn::Program> own;
-  ARGOSY_ASSIGN_OR_RETURN(onednn::Program* const program,
-                          programs.get({.dtype = dtype,
-                                        .activation = static_cast<onednn::Activation>(fused.activation),
-                                        .transpose_a = g.transpose_a,
-                                        .transpose_b = g.transpose_b,
-                                        .bias = bias != nullptr,
-                                        .alpha = fused.alpha,
-                                        .m = g.m,
-                                        .n = g.n,
-                                        .k = g.k},
-                                       own));
+  ARGOSY_ASSIGN_OR_RETURN(onednn::Program* const program, programs.get(spec_of(g, dtype, bias != nullptr, fused), own));
   Buffer scratch;
   if (program->scratch_bytes() > 0) {
     ARGOSY_ASSIGN_OR_RETURN(scratch, c.scratch(program->scratch_bytes()));
@@ -64,14 +66,21 @@ Status run_program(KernelContext& c, MatMulPrograms& programs, const Gemm& g, DT
   return bias != nullptr ? program->run(with_bias, scratch.data()) : program->run(without, scratch.data());
 }
 
+// The operands of a product in float32, one after the other: elements of a, b, the bias, the product.
+std::array<std::int64_t, 4> wide_sizes(const Gemm& g, bool bias) {
+  return {g.m * g.k, g.k * g.n, bias ? g.n : 0, g.m * g.n};
+}
+std::size_t wide_bytes(const Gemm& g, bool bias) {
+  const auto sizes = wide_sizes(g, bias);
+  return static_cast<std::size_t>(sizes[0] + sizes[1] + sizes[2] + sizes[3]) * sizeof(float);
+}
+
 // 16-bit floats by way of float32, where oneDNN has no products of their own.
 template <typename T>
 Status by_float(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const T* a, const T* b, const T* bias,
                 const FusedOps& fused, T* out) {
-  const std::int64_t sizes[] = {g.m * g.k, g.k * g.n, bias != nullptr ? g.n : 0, g.m * g.n};
-  ARGOSY_ASSIGN_OR_RETURN(
-      const Buffer memory,
-      c.scratch(static_cast<std::size_t>(sizes[0] + sizes[1] + sizes[2] + sizes[3]) * sizeof(float)));
+  const auto sizes = wide_sizes(g, bias != nullptr);
+  ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(wide_bytes(g, bias != nullptr)));
   auto* const wide_a = reinterpret_cast<float*>(memory.data());
   float* const wide_b = wide_a + sizes[0];
   float* const wide_bias = wide_b + sizes[1];
@@ -91,10 +100,19 @@ Status by_float(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const
   return ok_status();
 }
 
-Status sum_batch(KernelContext& c, const Gemm& g, const float* a, const float* b, float* out) {
+ChunkEnds sum_ends(const Gemm& g) {
   ChunkEnds ends = chunk_ends(g.k / g.per_example, g.batch.count);
   for (std::int64_t& end : ends) end *= g.per_example;
-  const ChunkedSum sum{g.m, g.n, g.k, std::span(ends).first(static_cast<std::size_t>(g.batch.count))};
+  return ends;
+}
+
+ChunkedSum chunked_sum_of(const Gemm& g, const ChunkEnds& ends) {
+  return {g.m, g.n, g.k, std::span(ends).first(static_cast<std::size_t>(g.batch.count))};
+}
+
+Status sum_batch(KernelContext& c, const Gemm& g, const float* a, const float* b, float* out) {
+  const ChunkEnds ends = sum_ends(g);
+  const ChunkedSum sum = chunked_sum_of(g, ends);
   ARGOSY_ASSIGN_OR_RETURN(const Buffer scratch, c.scratch(chunked_sum_scratch_bytes(sum, thread_budget())));
   chunked_sum(sum, a, b, out, reinterpret_cast<float*>(scratch.data()));
   return ok_status();
@@ -112,46 +130,108 @@ Result<bool> by_tiles(KernelContext& c, const Gemm& g, const float* a, const flo
   return tile_gemm(tiles, a, b, out, scratch.data());
 }
 
+// Products of small batches are over before a second thread is awake.
+int threads_of(const Gemm& g, std::int64_t grain) { return 2 * g.m * g.n * g.k < 2 * grain ? 1 : thread_budget(); }
+
+std::int64_t bfloat16_grain() { return onednn::has_tiles(DType::kBfloat16) ? kTileGrainFlops : kGrainFlops; }
+
+// How float32 is multiplied.
+enum class Way : std::uint8_t {
+  kChunks,  // sums over a batch, chunk by chunk
+  kDots,    // dot products of rows
+  kTiles,   // by float tiles; where their result is not finite, the next of these ways
+  kSgemm,   // the packed sgemm
+  kProgram  // oneDNN's primitive
+};
+
+std::int64_t all_rows(const Gemm& g) { return g.global_rows > 0 ? g.global_rows : g.m; }
+
+Way way_without_tiles(const Gemm& g) {
+  const std::int64_t rows = all_rows(g);
+  const bool deterministic = g.batch.rows() && rows >= kMinChunkedExamples && rows <= kMostSummed;
+  // The blocks of sgemm depend on the number of rows.
+  return g.k >= kLongSum && !g.transpose_b && !deterministic ? Way::kSgemm : Way::kProgram;
+}
+
+Way way_of(const Gemm& g) {
+  const std::int64_t examples = g.k / g.per_example, rows = all_rows(g);
+  const bool sums = g.batch.sums(examples) && g.batch.global(examples) <= kMostSummed;
+  if (sums && g.transpose_a && !g.transpose_b) return Way::kChunks;
+  if (g.transpose_b && !g.transpose_a && rows <= kDotRows && g.k >= 32) return Way::kDots;
+  return tiles_pay(g, rows) ? Way::kTiles : way_without_tiles(g);
+}
+
+std::uint64_t program_bytes(MatMulPrograms& programs, const Gemm& g, DType dtype, bool bias, const FusedOps& fused) {
+  std::shared_ptr<onednn::Program> own;
+  const auto program = programs.get(spec_of(g, dtype, bias, fused), own);
+  return program.ok() ? (*program)->scratch_bytes() : 0;  // what cannot be made is not run
+}
+
+std::uint64_t float_bytes(MatMulPrograms& programs, const Gemm& g, bool bias, const FusedOps& fused) {
+  const ThreadLimit limit(threads_of(g, kGrainFlops));
+  switch (way_of(g)) {
+    case Way::kDots:
+    case Way::kSgemm: return 0;
+    case Way::kChunks: {
+      const ChunkEnds ends = sum_ends(g);
+      return chunked_sum_scratch_bytes(chunked_sum_of(g, ends), thread_budget());
+    }
+    case Way::kTiles: {
+      const std::uint64_t tiles =
+          tile_gemm_scratch_bytes({g.transpose_a, g.transpose_b, g.m, g.n, g.k}, thread_budget());
+      if (way_without_tiles(g) == Way::kSgemm) return tiles;
+      return std::max(tiles, program_bytes(programs, g, DType::kFloat32, bias, fused));
+    }
+    case Way::kProgram: break;
+  }
+  return program_bytes(programs, g, DType::kFloat32, bias, fused);
+}
+
 }  // namespace
+
+std::uint64_t gemm_scratch_bytes(MatMulPrograms& programs, const Gemm& g, DType dtype, bool bias,
+                                 const FusedOps& fused) {
+  switch (dtype) {
+    case DType::kFloat32: return float_bytes(programs, g, bias, fused);
+    case DType::kFloat64: return g.transpose_b ? static_cast<std::uint64_t>(g.k * g.n) * sizeof(double) : 0;
+    case DType::kBfloat16:
+      if (onednn::supports(dtype)) {
+        const ThreadLimit limit(threads_of(g, bfloat16_grain()));
+        return program_bytes(programs, g, dtype, bias, fused);
+      }
+      break;
+    default: break;
+  }
+  return wide_bytes(g, bias) + float_bytes(programs, g, bias, fused);
+}
 
 Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const float* a, const float* b,
             const float* bias, const FusedOps& fused, float* out) {
-  // Products of small batches are over before a second thread is awake.
-  const ThreadLimit limit(2 * g.m * g.n * g.k < 2 * kGrainFlops ? 1 : thread_budget());
-  const std::int64_t examples = g.k / g.per_example;
-  const bool sums = g.batch.sums(examples) && g.batch.global(examples) <= kMostSummed;
-  if (sums && g.transpose_a && !g.transpose_b) {
-    ARGOSY_RETURN_IF_ERROR(sum_batch(c, g, a, b, out));
-    finish_rows(g.m, g.n, bias, fused, out);
-    return ok_status();
-  }
-  const std::int64_t rows = g.global_rows > 0 ? g.global_rows : g.m;
-  const bool deterministic = g.batch.rows() && rows >= kMinChunkedExamples && rows <= kMostSummed;
-  if (g.transpose_b && !g.transpose_a && rows <= kDotRows && g.k >= 32) {
-    parallel_for(g.n, std::max<std::int64_t>(16, kGrainFlops / (2 * g.m * g.k)),
-                 [&](std::int64_t begin, std::int64_t end) { gemm_dot_rows(g.m, g.n, g.k, a, b, out, begin, end); });
-    finish_rows(g.m, g.n, bias, fused, out);
-    return ok_status();
-  }
-  if (tiles_pay(g, rows)) {
+  const ThreadLimit limit(threads_of(g, kGrainFlops));
+  Way way = way_of(g);
+  if (way == Way::kTiles) {
     ARGOSY_ASSIGN_OR_RETURN(const bool done, by_tiles(c, g, a, b, out));
-    if (done) {
-      finish_rows(g.m, g.n, bias, fused, out);
-      return ok_status();
-    }
+    if (!done) way = way_without_tiles(g);
   }
-  if (g.k >= kLongSum && !g.transpose_b && !deterministic) {  // its blocks depend on the number of rows
-    ARGOSY_RETURN_IF_ERROR(onednn::sgemm(g.transpose_a, g.transpose_b, g.m, g.n, g.k, a, b, false, out));
-    finish_rows(g.m, g.n, bias, fused, out);
-    return ok_status();
+  switch (way) {
+    case Way::kTiles: break;
+    case Way::kChunks: ARGOSY_RETURN_IF_ERROR(sum_batch(c, g, a, b, out)); break;
+    case Way::kDots:
+      parallel_for(g.n, std::max<std::int64_t>(16, kGrainFlops / (2 * g.m * g.k)),
+                   [&](std::int64_t begin, std::int64_t end) { gemm_dot_rows(g.m, g.n, g.k, a, b, out, begin, end); });
+      break;
+    case Way::kSgemm:
+      ARGOSY_RETURN_IF_ERROR(onednn::sgemm(g.transpose_a, g.transpose_b, g.m, g.n, g.k, a, b, false, out));
+      break;
+    case Way::kProgram: return run_program(c, programs, g, DType::kFloat32, a, b, bias, fused, out);
   }
-  return run_program(c, programs, g, DType::kFloat32, a, b, bias, fused, out);
+  finish_rows(g.m, g.n, bias, fused, out);
+  return ok_status();
 }
 
 Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const bfloat16* a, const bfloat16* b,
             const bfloat16* bias, const FusedOps& fused, bfloat16* out) {
-  const std::int64_t grain = onednn::has_tiles(DType::kBfloat16) ? kTileGrainFlops : kGrainFlops;
-  const ThreadLimit limit(2 * g.m * g.n * g.k < 2 * grain ? 1 : thread_budget());
+  const ThreadLimit limit(threads_of(g, bfloat16_grain()));
   if (!onednn::supports(DType::kBfloat16)) return by_float(c, programs, g, a, b, bias, fused, out);
   return run_program(c, programs, g, DType::kBfloat16, a, b, bias, fused, out);
 }

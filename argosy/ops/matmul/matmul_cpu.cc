@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/matmul/batch_matmul.h"
 #include "argosy/ops/matmul/gemm.h"
 
@@ -103,15 +104,14 @@ class PlainMatMul final : public Kernel {
 };
 
 template <typename T>
-class FastMatMul final : public Kernel {
+class FastMatMul final : public Kernel, public Workspace {
  public:
   FastMatMul(const Options& options, SharedProducts shared)
       : options_(options), programs_(onednn::make_matmul, std::move(shared)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(Call call,
                             prepare(c, options_.op, options_.transpose_a, options_.transpose_b, options_.fused.bias));
-    call.gemm.batch = options_.batch;
-    if (options_.batch.rows()) call.gemm.global_rows = options_.batch.global(call.gemm.m);
+    join_batch(call.gemm);
     if (call.out->elements() == 0) return ok_status();
     if (call.gemm.k == 0) {
       plain<T>(call, options_, c);
@@ -121,8 +121,22 @@ class FastMatMul final : public Kernel {
     return gemm(c, programs_, call.gemm, c.input(0).raw_as<T>(), c.input(1).raw_as<T>(), bias, options_.fused,
                 call.out->raw_as<T>());
   }
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    const PartialShape &a = init.input_shapes[0], &b = init.input_shapes[1];
+    if (!a.is_full() || !b.is_full() || a.rank() != 2 || b.rank() != 2) return std::nullopt;
+    const bool left = options_.transpose_a, right = options_.transpose_b;
+    Gemm g{left, right, a[left ? 1 : 0], b[right ? 0 : 1], a[left ? 0 : 1]};
+    if (g.m * g.n * g.k == 0) return 0;
+    join_batch(g);
+    return gemm_scratch_bytes(programs_, g, dtype_of<T>(), options_.fused.bias, options_.fused);
+  }
 
  private:
+  void join_batch(Gemm& g) const {
+    g.batch = options_.batch;
+    if (options_.batch.rows()) g.global_rows = options_.batch.global(g.m);
+  }
+
   Options options_;
   MatMulPrograms programs_;
 };

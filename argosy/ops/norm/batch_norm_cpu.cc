@@ -3,9 +3,10 @@
 #include <cstring>
 #include <limits>
 
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/norm/batch_norm_layout.h"
-#include "argosy/ops/norm/norm_registration.h"
 #include "argosy/ops/norm/batch_norm_loops.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 
@@ -130,7 +131,7 @@ void plain_moments(const Layout& l, const T* x, float* mean, float* squares) {
 }
 
 template <bool fast>
-class BatchNormKernel final : public Kernel {
+class BatchNormKernel final : public Kernel, public Workspace {
  public:
   explicit BatchNormKernel(Options options) : o_(std::move(options)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
@@ -170,6 +171,21 @@ class BatchNormKernel final : public Kernel {
     }
     ARGOSY_RETURN_IF_ERROR(find_statistics(c, l, stats));
     return normalise(c, l, stats[2], stats[3], *y);
+  }
+
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    const auto x = init.input_shapes[0].full();
+    if (!x.ok()) return std::nullopt;
+    const auto l = o_.layout(*x);
+    if (!l.ok() || x->elements() == 0) return 0;
+    const auto line = static_cast<std::uint64_t>(l->channels) * sizeof(float);
+    std::uint64_t moments = 0;
+    if (o_.training && fast) {
+      if (init.input_dtypes[0] == DType::kFloat16) moments += static_cast<std::uint64_t>(x->elements()) * sizeof(float);
+      const std::int64_t blocks = blocks_of(*l);
+      if (blocks > 1) moments += 2 * static_cast<std::uint64_t>(blocks) * line;
+    }
+    return std::max(moments, 2 * line);
   }
 
  private:

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/norm/batch_norm_layout.h"
-#include "argosy/ops/norm/norm_registration.h"
 #include "argosy/ops/norm/batch_norm_loops.h"
+#include "argosy/ops/norm/norm_registration.h"
 
 namespace argosy {
 
@@ -20,8 +21,23 @@ struct Sources {
 // The fast kernel's loops are there for them.
 bool has_loops(DType d) { return d == DType::kFloat32 || d == DType::kBfloat16; }
 
+std::optional<std::uint64_t> scratch_bytes(const Options& o, bool fast, const KernelInit& init) {
+  const auto x = init.input_shapes[1].full();
+  if (!x.ok()) return std::nullopt;
+  const auto l = o.layout(*x);
+  if (!l.ok() || x->elements() == 0) return 0;
+  const DType dtype = init.input_dtypes[1];
+  const auto n = static_cast<std::uint64_t>(x->elements()),
+             line = static_cast<std::uint64_t>(l->channels) * sizeof(float);
+  std::uint64_t held = 0;
+  if (o.sides == 0 && o.relu) held += fast && has_loops(dtype) ? 2 * line : n * element_bytes(dtype);
+  if (fast && !has_loops(dtype)) held += 2 * n * sizeof(float);
+  const std::uint64_t parts = fast ? 2 * static_cast<std::uint64_t>(blocks_of(*l)) * line : 0;
+  return held + std::max(parts, 3 * line);
+}
+
 template <bool fast>
-class BatchNormGradKernel final : public Kernel {
+class BatchNormGradKernel final : public Kernel, public Workspace {
  public:
   explicit BatchNormGradKernel(Options options) : o_(std::move(options)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
@@ -73,6 +89,10 @@ class BatchNormGradKernel final : public Kernel {
     }
     ARGOSY_RETURN_IF_ERROR(sums(c, l, s, gate, sum_dy, sum_dyx));
     return apply(c, l, s, gate, sum_dy, sum_dyx, *dx);
+  }
+
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    return scratch_bytes(o_, fast, init);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/elementwise/elementwise_kernels.h"
 #include "argosy/ops/norm/layer_norm_inputs.h"
 #include "argosy/ops/norm/layer_norm_loops.h"
@@ -126,7 +127,7 @@ class LayerNorm final : public Kernel {
 };
 
 template <bool fast>
-class LayerNormGrad final : public Kernel {
+class LayerNormGrad final : public Kernel, public Workspace {
  public:
   explicit LayerNormGrad(float epsilon) : epsilon_(epsilon) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
@@ -144,14 +145,29 @@ class LayerNormGrad final : public Kernel {
     });
   }
 
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    const auto x = init.input_shapes[1].full();
+    if (!x.ok()) return std::nullopt;
+    if (x->rank() == 0) return 0;
+    const std::int64_t n = x->back(), rows = n > 0 ? x->elements() / n : 0;
+    const std::size_t wide = init.input_dtypes[1] == DType::kFloat64 ? sizeof(double) : sizeof(float);
+    return scratch_elements(blocks_of(rows, n), n) * wide;
+  }
+
  private:
+  static std::int64_t blocks_of(std::int64_t rows, std::int64_t n) {
+    return std::clamp<std::int64_t>(rows * n / kGrain, 1, kBlocks);
+  }
+  // Per block: its share of dscale and doffset, and room for three widened rows.
+  static std::size_t scratch_elements(std::int64_t blocks, std::int64_t n) {
+    return static_cast<std::size_t>((blocks * 5 + 1) * n);
+  }
+
   template <typename T>
   Status run_typed(KernelContext& c, std::int64_t rows, std::int64_t n, T* dx, T* dscale, T* doffset) const {
     using Wide = wide_t<T>;
-    const std::int64_t blocks = std::clamp<std::int64_t>(rows * n / kGrain, 1, kBlocks);
-    // Per block: its share of dscale and doffset, and room for three widened rows.
-    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory,
-                            c.scratch(static_cast<std::size_t>((blocks * 5 + 1) * n) * sizeof(Wide)));
+    const std::int64_t blocks = blocks_of(rows, n);
+    ARGOSY_ASSIGN_OR_RETURN(const Buffer memory, c.scratch(scratch_elements(blocks, n) * sizeof(Wide)));
     auto* const parts = reinterpret_cast<Wide*>(memory.data());
     Wide* const scale = parts + blocks * 5 * n;
     widen_row(c.input(2).data<T>(), scale, n);

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/optimizer/distinct_slots.h"
 #include "argosy/ops/optimizer/update_loops.h"
@@ -53,7 +53,7 @@ std::string_view rule_of(std::string_view op) {
   return op;
 }
 
-class Apply final : public Kernel {
+class Apply final : public Kernel, public Workspace {
  public:
   Apply(const KernelInit& init, DType dtype, const LoopRow& row)
       : op_(init.op),
@@ -104,6 +104,11 @@ class Apply final : public Kernel {
         [&](std::span<Tensor* const> values) { return update(c, values, std::span(names.data(), count)); }));
     if (c.num_outputs() > 0) c.set_output(0, c.input(0));
     return ok_status();
+  }
+  // A sparse update notes where its rows begin.
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    return in_.indices < 0 ? 0
+                           : bytes_for(init.input_shapes[static_cast<std::size_t>(in_.indices)], sizeof(std::int64_t));
   }
 
  private:

@@ -1,7 +1,7 @@
 // Kernels: a default value in every empty row, and back.
 #include <algorithm>
 
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/ragged/ragged_rows.h"
 #include "argosy/ops/sparse/coo.h"
 
@@ -96,8 +96,8 @@ Status fill_rows_gradient(KernelContext& c) {
 }  // namespace
 
 void add_kernels_cpu_ragged_rows(KernelRegistry& kernels) {
-  kernels.add("RaggedFillEmptyRows", "cpu", fill_rows);
-  kernels.add("RaggedFillEmptyRowsGrad", "cpu", fill_rows_gradient);
+  kernels.add("RaggedFillEmptyRows", "cpu", with_workspace<fill_rows, known_when_run>);
+  kernels.add("RaggedFillEmptyRowsGrad", "cpu", with_workspace<fill_rows_gradient, for_elements_of_input<1, 1>>);
   add_kernels_cpu_ragged_cross(kernels);
 }
 

@@ -1,5 +1,5 @@
 // Random ops that keep a generator between runs.
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/sample.h"
@@ -124,8 +124,8 @@ void add_kernels_cpu_random(KernelRegistry& kernels) {
   kernels.add("TruncatedNormal", "cpu", Random<kTruncatedNormal, false>::make);
   kernels.add("TruncatedNormal", "cpu", Random<kTruncatedNormal, true>::make);
   kernels.add("RandomUniformInt", "cpu", RandomInts::make);
-  kernels.add("RandomShuffle", "cpu", RandomShuffle::make);
-  kernels.add("Multinomial", "cpu", Multinomial::make);
+  kernels.add("RandomShuffle", "cpu", with_workspace<RandomShuffle::make, shuffle_bytes>);
+  kernels.add("Multinomial", "cpu", with_workspace<Multinomial::make, classes_bytes>);
   add_stateless_random(kernels);
   add_random_shards(kernels);
   add_stream_places(kernels);

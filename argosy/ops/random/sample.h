@@ -1,6 +1,8 @@
 // What stateful and stateless random kernels share: reading arguments, and drawing once a stream is there.
 #pragma once
 
+#include <optional>
+
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/random/philox.h"
 
@@ -39,5 +41,9 @@ inline std::uint64_t blocks_for_classes(std::int64_t rows, std::int64_t samples)
 }
 // Output 0: `samples` class numbers per row of input 0, by inversion of the cumulative sums of exp(logits - max).
 Status draw_classes(KernelContext& c, std::int64_t samples, const Philox& from);
+
+// Their workspaces: the order of rows, the cumulative sums of a row.
+std::optional<std::uint64_t> shuffle_bytes(const KernelInit& init);
+std::optional<std::uint64_t> classes_bytes(const KernelInit& init);
 
 }  // namespace argosy

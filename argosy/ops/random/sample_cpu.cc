@@ -86,4 +86,16 @@ Status draw_classes(KernelContext& c, std::int64_t samples, const Philox& from) 
   });
 }
 
+std::optional<std::uint64_t> shuffle_bytes(const KernelInit& init) {
+  const PartialShape& x = init.input_shapes[0];
+  if (!x.is_full()) return std::nullopt;
+  return x.rank() == 0 || x[0] < 2 ? 0 : static_cast<std::uint64_t>(x[0]) * sizeof(std::uint32_t);
+}
+
+std::optional<std::uint64_t> classes_bytes(const KernelInit& init) {
+  const PartialShape& logits = init.input_shapes[0];
+  if (!logits.is_full()) return std::nullopt;
+  return logits.rank() == 2 ? static_cast<std::uint64_t>(logits[1]) * sizeof(double) : 0;
+}
+
 }  // namespace argosy

@@ -1,5 +1,5 @@
 // Random ops whose numbers follow from their inputs alone.
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/sample.h"
 
@@ -122,7 +122,7 @@ void add_stateless_random(KernelRegistry& kernels) {
   kernels.add("StatelessRandomUniformIntV2", "cpu", random_ints<From::kKey, false>);
   kernels.add("StatelessRandomUniformFullInt", "cpu", random_ints<From::kSeed, true>);
   kernels.add("StatelessRandomUniformFullIntV2", "cpu", random_ints<From::kKey, true>);
-  kernels.add("StatelessMultinomial", "cpu", multinomial);
+  kernels.add("StatelessMultinomial", "cpu", with_workspace<multinomial, classes_bytes>);
   kernels.add("StatelessRandomGetKeyCounter", "cpu", get_key_counter);
   kernels.add("StatelessRandomGetKeyCounterAlg", "cpu", get_key_counter);
   kernels.add("StatelessRandomGetAlg", "cpu", get_alg);

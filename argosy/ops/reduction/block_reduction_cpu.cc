@@ -15,6 +15,11 @@ constexpr std::int64_t kGrain = 32768;      // elements worth a thread
 
 std::int64_t blocks_of(std::int64_t n, std::int64_t block) { return (n + block - 1) / block; }
 
+bool is_narrow(std::int64_t rows, std::int64_t width) {
+  const std::int64_t side_by_side = kNarrow / width;
+  return side_by_side >= 2 && rows >= 4 * side_by_side;
+}
+
 class BlockReduction {
  public:
   BlockReduction(Fold fold, DType dtype, Allocator& allocator)
@@ -56,7 +61,7 @@ class BlockReduction {
   Status columns(const std::byte* x, std::int64_t outer, std::int64_t rows, std::int64_t width, std::byte* out) {
     // Narrow rows: several of them make one wide row, whose parts are folded at the end.
     const std::int64_t side_by_side = kNarrow / width;
-    if (side_by_side >= 2 && rows >= 4 * side_by_side) return fold_wide(x, outer, rows, side_by_side, width, out);
+    if (is_narrow(rows, width)) return fold_wide(x, outer, rows, side_by_side, width, out);
     const std::int64_t blocks = blocks_of(rows, kColumnBlock);
     if (blocks == 1) {
       // Cores share the outer axis, or the columns of one.
@@ -114,7 +119,27 @@ class BlockReduction {
   Allocator& allocator_;
 };
 
+// Elements that BlockReduction holds at once: partial results stay while they are folded.
+std::int64_t partial_elements(std::int64_t outer, std::int64_t count, std::int64_t inner) {
+  if (inner == 1) {
+    if (count <= kRowBlock) return 0;
+    const std::int64_t partial = outer * blocks_of(count, kRowBlock);
+    return partial + partial_elements(outer, blocks_of(count, kRowBlock), 1);
+  }
+  if (is_narrow(count, inner)) {
+    const std::int64_t side_by_side = kNarrow / inner, rest = count % side_by_side, parts = side_by_side + rest;
+    const std::int64_t wide = partial_elements(rest == 0 ? outer : 1, count / side_by_side, side_by_side * inner);
+    return outer * parts * inner + std::max(wide, partial_elements(outer, parts, inner));
+  }
+  const std::int64_t blocks = blocks_of(count, kColumnBlock);
+  return blocks == 1 ? 0 : outer * blocks * inner + partial_elements(outer, blocks, inner);
+}
+
 }  // namespace
+
+std::uint64_t fold_middle_bytes(std::size_t element_bytes, std::int64_t outer, std::int64_t count, std::int64_t inner) {
+  return static_cast<std::uint64_t>(partial_elements(outer, count, inner)) * element_bytes;
+}
 
 Status fold_middle(Fold fold, DType dtype, const void* x, std::int64_t outer, std::int64_t count, std::int64_t inner,
                    void* out, Allocator& allocator) {

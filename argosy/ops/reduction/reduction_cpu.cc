@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/elementwise/elementwise_kernels.h"
 #include "argosy/ops/reduction/reduction_loops.h"
 #include "argosy/ops/reduction/reduction_plan.h"
@@ -67,9 +67,9 @@ Status fill_empty(const Reduction& r, DType dtype, Tensor& y) {
   });
 }
 
-// Folds group after group, the innermost first; results between two groups lie in scratch memory.
-Status fold_groups(Fold fold, DType dtype, const void* x, std::vector<Group> groups, void* y, Allocator& allocator) {
-  Buffer held;
+// Goes group after group, the innermost first. fold(outer, size, inner, is it the last?) folds one.
+template <typename OneFold>
+Status for_each_fold(std::vector<Group> groups, const OneFold& fold) {
   std::int64_t inner = 1;
   while (!groups.empty()) {
     const Group last = groups.back();
@@ -84,20 +84,44 @@ Status fold_groups(Fold fold, DType dtype, const void* x, std::vector<Group> gro
       outer *= g.size;
       more = more || g.folded;
     }
-    Buffer next;
-    if (more) {
-      ARGOSY_ASSIGN_OR_RETURN(next, allocator.allocate(static_cast<std::size_t>(outer * inner) * element_bytes(dtype)));
-    }
-    void* const to = more ? next.data() : y;
-    ARGOSY_RETURN_IF_ERROR(reduction::fold_middle(fold, dtype, x, outer, last.size, inner, to, allocator));
-    fold = reduction::next(fold);
-    x = to;
-    held = std::move(next);
+    ARGOSY_RETURN_IF_ERROR(fold(outer, last.size, inner, !more));
   }
   return ok_status();
 }
 
-class ReductionKernel final : public Kernel {
+// Results between two groups lie in scratch memory.
+Status fold_groups(Fold fold, DType dtype, const void* x, std::vector<Group> groups, void* y, Allocator& allocator) {
+  Buffer held;
+  return for_each_fold(
+      std::move(groups), [&](std::int64_t outer, std::int64_t size, std::int64_t inner, bool last) -> Status {
+        Buffer next;
+        if (!last) {
+          ARGOSY_ASSIGN_OR_RETURN(next,
+                                  allocator.allocate(static_cast<std::size_t>(outer * inner) * element_bytes(dtype)));
+        }
+        void* const to = last ? y : next.data();
+        ARGOSY_RETURN_IF_ERROR(reduction::fold_middle(fold, dtype, x, outer, size, inner, to, allocator));
+        fold = reduction::next(fold);
+        x = to;
+        held = std::move(next);
+        return ok_status();
+      });
+}
+
+std::uint64_t fold_groups_bytes(const std::vector<Group>& groups, std::size_t bytes) {
+  std::uint64_t held = 0, most = 0;
+  const Status counted =
+      for_each_fold(groups, [&](std::int64_t outer, std::int64_t size, std::int64_t inner, bool last) {
+        const std::uint64_t next = last ? 0 : static_cast<std::uint64_t>(outer * inner) * bytes;
+        most = std::max(most, held + next + reduction::fold_middle_bytes(bytes, outer, size, inner));
+        held = next;
+        return ok_status();
+      });
+  static_cast<void>(counted);
+  return most;
+}
+
+class ReductionKernel final : public Kernel, public Workspace {
  public:
   ReductionKernel(std::string_view op, Reduction reduction, DType dtype, bool keep_dims)
       : op_(op),
@@ -115,6 +139,19 @@ class ReductionKernel final : public Kernel {
     if (half_ != DType::kInvalid) return through_float(c, plan, x, *y);
     if (plan.count == 0) return fill_empty(reduction_, dtype_, *y);
     return fold(c, plan, x.raw(), y->raw());
+  }
+  std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
+    const auto x = init.input_shapes[0].full();
+    const Tensor* const at = init.constant(1);
+    if (!x.ok() || at == nullptr) return std::nullopt;
+    const auto axes = reduction::axis_set(*at, x->rank(), op_);
+    if (!axes.ok()) return 0;
+    const ReductionPlan plan(*x, *axes, keep_dims_);
+    const std::int64_t n = plan.output.elements();
+    if (n == 0) return 0;
+    const auto wide = half_ == DType::kInvalid ? 0 : static_cast<std::uint64_t>(x->elements() + n) * sizeof(float);
+    if (plan.count == 0) return wide;
+    return wide + fold_groups_bytes(plan.groups, element_bytes(dtype_));
   }
 
  private:
@@ -206,11 +243,21 @@ Status l2_loss(KernelContext& c) {
   return ok_status();
 }
 
+std::optional<std::uint64_t> l2_loss_bytes(const KernelInit& init) {
+  const auto x = init.input_shapes[0].full();
+  if (!x.ok()) return std::nullopt;
+  const std::int64_t n = x->elements();
+  const bool half = is_half(init.input_dtypes[0]);
+  const std::size_t bytes = half ? sizeof(float) : element_bytes(init.input_dtypes[0]);
+  const std::uint64_t wide = half ? static_cast<std::uint64_t>(n) * bytes : 0;
+  return n == 0 ? 0 : wide + reduction::fold_middle_bytes(bytes, 1, n, 1);
+}
+
 }  // namespace
 
 void add_kernels_cpu_reduction(KernelRegistry& kernels) {
   for (const Named& n : kReductions) kernels.add(std::string(n.op), "cpu", make);
-  kernels.add("L2Loss", "cpu", l2_loss);
+  kernels.add("L2Loss", "cpu", with_workspace<l2_loss, l2_loss_bytes>);
   add_kernels_cpu_reduction_reference(kernels);
   add_kernels_cpu_arg(kernels);
 }

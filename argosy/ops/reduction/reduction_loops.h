@@ -29,5 +29,7 @@ constexpr Fold next(Fold fold) { return fold == Fold::kSumOfSquares ? Fold::kSum
 // Partial results come from `allocator`. REQUIRES: inner, outer, count >= 1.
 Status fold_middle(Fold fold, DType dtype, const void* x, std::int64_t outer, std::int64_t count, std::int64_t inner,
                    void* out, Allocator& allocator);
+// The most bytes of them at once, from an input of elements of so many bytes.
+std::uint64_t fold_middle_bytes(std::size_t element_bytes, std::int64_t outer, std::int64_t count, std::int64_t inner);
 
 }  // namespace argosy::reduction

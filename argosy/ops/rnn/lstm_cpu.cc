@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/rnn/rnn_cells.h"
 
 namespace argosy {
@@ -174,7 +175,7 @@ class LstmKernel final : public Kernel {
 void add_lstm(KernelRegistry& kernels) {
   for (const char* op :
        {"LSTMBlockCell", "LSTMBlockCellGrad", "BlockLSTM", "BlockLSTMV2", "BlockLSTMGrad", "BlockLSTMGradV2"}) {
-    kernels.add(op, "cpu", LstmKernel::make);
+    kernels.add(op, "cpu", with_workspace<LstmKernel::make, known_when_run>);
   }
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/rnn/rnn_cells.h"
 
 namespace argosy {
@@ -123,8 +124,8 @@ class Gru final : public Kernel {
 
 void add_kernels_cpu_rnn(KernelRegistry& kernels) {
   add_lstm(kernels);
-  kernels.add("GRUBlockCell", "cpu", Gru::make);
-  kernels.add("GRUBlockCellGrad", "cpu", Gru::make);
+  kernels.add("GRUBlockCell", "cpu", with_workspace<Gru::make, known_when_run>);
+  kernels.add("GRUBlockCellGrad", "cpu", with_workspace<Gru::make, known_when_run>);
 }
 
 }  // namespace argosy

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "argosy/base/threads/parallel.h"
-#include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/elementwise/functors.h"
 
 namespace argosy {
@@ -200,18 +200,28 @@ Status unsorted(KernelContext& c) {
   });
 }
 
+// 16-bit floats are folded in float32, small integers in 32 bits.
+std::optional<std::uint64_t> wide_bytes(const KernelInit& init) {
+  std::size_t bytes = 0;
+  const Status found = dispatch<NumberTypes>(init.input_dtypes[0], "segment op", [&]<typename T>() {
+    bytes = std::is_same_v<scalar::compute_t<T>, T> ? 0 : sizeof(scalar::compute_t<T>);
+    return ok_status();
+  });
+  return !found.ok() || bytes == 0 ? 0 : bytes_for(init.output_shapes[0], bytes);
+}
+
 }  // namespace
 
 void add_kernels_cpu_segment(KernelRegistry& kernels) {
-  kernels.add("SegmentSum", "cpu", sorted<Sum, NumberTypes>);
-  kernels.add("SegmentMean", "cpu", sorted<Mean, NumberTypes>);
-  kernels.add("SegmentProd", "cpu", sorted<Prod, NumberTypes>);
-  kernels.add("SegmentMax", "cpu", sorted<SortedExtreme<true>, RealTypes>);
-  kernels.add("SegmentMin", "cpu", sorted<SortedExtreme<false>, RealTypes>);
-  kernels.add("UnsortedSegmentSum", "cpu", unsorted<Sum, NumberTypes>);
-  kernels.add("UnsortedSegmentProd", "cpu", unsorted<Prod, NumberTypes>);
-  kernels.add("UnsortedSegmentMax", "cpu", unsorted<Extreme<true>, RealTypes>);
-  kernels.add("UnsortedSegmentMin", "cpu", unsorted<Extreme<false>, RealTypes>);
+  kernels.add("SegmentSum", "cpu", with_workspace<sorted<Sum, NumberTypes>, wide_bytes>);
+  kernels.add("SegmentMean", "cpu", with_workspace<sorted<Mean, NumberTypes>, wide_bytes>);
+  kernels.add("SegmentProd", "cpu", with_workspace<sorted<Prod, NumberTypes>, wide_bytes>);
+  kernels.add("SegmentMax", "cpu", with_workspace<sorted<SortedExtreme<true>, RealTypes>, wide_bytes>);
+  kernels.add("SegmentMin", "cpu", with_workspace<sorted<SortedExtreme<false>, RealTypes>, wide_bytes>);
+  kernels.add("UnsortedSegmentSum", "cpu", with_workspace<unsorted<Sum, NumberTypes>, wide_bytes>);
+  kernels.add("UnsortedSegmentProd", "cpu", with_workspace<unsorted<Prod, NumberTypes>, wide_bytes>);
+  kernels.add("UnsortedSegmentMax", "cpu", with_workspace<unsorted<Extreme<true>, RealTypes>, wide_bytes>);
+  kernels.add("UnsortedSegmentMin", "cpu", with_workspace<unsorted<Extreme<false>, RealTypes>, wide_bytes>);
   add_kernels_cpu_bincount(kernels);
 }
 

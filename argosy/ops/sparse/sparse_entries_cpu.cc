@@ -1,5 +1,6 @@
 // Kernels: which entries there are, and where.
 
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/sparse/coo.h"
 #include "argosy/ops/sparse/sparse_registration.h"
@@ -295,7 +296,7 @@ void add_kernels_cpu_form(KernelRegistry& kernels) {
   kernels.add("SparseSplit", "cpu", split);
   kernels.add("SparseSlice", "cpu", slice);
   kernels.add("SparseSliceGrad", "cpu", slice_grad);
-  kernels.add("SparseFillEmptyRows", "cpu", fill_rows);
+  kernels.add("SparseFillEmptyRows", "cpu", with_workspace<fill_rows, known_when_run>);
   kernels.add("SparseFillEmptyRowsGrad", "cpu", fill_rows_grad);
 }
 

@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "argosy/base/threads/interrupt.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/sparse/coo.h"
@@ -20,6 +21,16 @@ T conjugate(T v) {
   } else {
     return v;
   }
+}
+
+// Sums are kept in a wider type.
+std::optional<std::uint64_t> matmul_bytes(const KernelInit& init) {
+  std::size_t bytes = 0;
+  const Status found = dispatch<NumberTypes>(init.output_dtypes[0], "SparseTensorDenseMatMul", [&]<typename T>() {
+    bytes = sizeof(scalar::compute_t<T>);
+    return ok_status();
+  });
+  return found.ok() ? bytes_for(init.output_shapes[0], bytes) : 0;
 }
 
 // a [m, k] sparse times b [k, n]; indices are int32 or int64 here, and inside.
@@ -282,7 +293,7 @@ Status dense_matmul(KernelContext& c, const AttrMap& attrs) {
 }  // namespace
 
 void add_kernels_cpu_math(KernelRegistry& kernels) {
-  kernels.add("SparseTensorDenseMatMul", "cpu", AttrKernel<matmul>::make);
+  kernels.add("SparseTensorDenseMatMul", "cpu", with_workspace<AttrKernel<matmul>::make, matmul_bytes>);
   kernels.add("SparseTensorDenseAdd", "cpu", dense_add);
   kernels.add("SparseAdd", "cpu", add);
   kernels.add("SparseAddGrad", "cpu", add_grad);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/elementwise/functors.h"
 #include "argosy/ops/sparse/coo.h"
 #include "argosy/ops/sparse/sparse_registration.h"
@@ -160,8 +161,8 @@ template <How how>
 void add(KernelRegistry& kernels, const std::string& op) {
   kernels.add(op, "cpu", segment<how>);
   kernels.add(op + "WithNumSegments", "cpu", segment<how>);
-  kernels.add(op + "Grad", "cpu", segment_grad<how, false>);
-  kernels.add(op + "GradV2", "cpu", segment_grad<how, true>);
+  kernels.add(op + "Grad", "cpu", with_workspace<segment_grad<how, false>, for_elements_of_output<0, sizeof(double)>>);
+  kernels.add(op + "GradV2", "cpu", with_workspace<segment_grad<how, true>, for_elements_of_output<0, sizeof(double)>>);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/state/scatter_kernels.h"
 #include "argosy/ops/state/slices.h"
 
@@ -93,8 +94,8 @@ Status gather_nd(KernelContext& c) {
 }  // namespace
 
 void add_gather_kernels(KernelRegistry& kernels) {
-  kernels.add("ResourceGather", "cpu", Gather::make);
-  kernels.add("ResourceGatherNd", "cpu", gather_nd);
+  kernels.add("ResourceGather", "cpu", with_workspace<Gather::make, for_elements_of_input<1, 8>>);
+  kernels.add("ResourceGatherNd", "cpu", with_workspace<gather_nd, for_paths_of_input<1, 8>>);
 }
 
 }  // namespace argosy::state

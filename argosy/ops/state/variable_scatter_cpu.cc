@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/state/scatter_kernels.h"
 #include "argosy/ops/state/slices.h"
 
@@ -127,10 +128,11 @@ class ScatterNd final : public Kernel {
 
 template <typename Update>
 void add(KernelRegistry& kernels, const std::string& name) {
-  for (const char* prefix : {"Scatter", "ResourceScatter"}) kernels.add(prefix + name, "cpu", scatter_rows<Update>);
+  for (const char* prefix : {"Scatter", "ResourceScatter"})
+    kernels.add(prefix + name, "cpu", with_workspace<scatter_rows<Update>, for_elements_of_input<1, 8>>);
   if constexpr (std::is_same_v<Update, Mul> || std::is_same_v<Update, Div>) return;
   for (const char* prefix : {"ScatterNd", "ResourceScatterNd"}) {
-    kernels.add(prefix + name, "cpu", ScatterNd<Update>::make);
+    kernels.add(prefix + name, "cpu", with_workspace<ScatterNd<Update>::make, for_paths_of_input<1, 8>>);
   }
 }
 

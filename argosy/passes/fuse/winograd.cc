@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "argosy/op/definition/opcode.h"
-#include "argosy/op/kernel/scratch.h"
 #include "argosy/ops/collective/reduction_chunks.h"
+#include "argosy/ops/collective/turns.h"
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/onednn/onednn.h"
 #include "argosy/passes/has_op.h"
@@ -31,16 +31,20 @@ const Operands* operands_of(const OpDef& op) {
 // A guess that does not depend on the machine, so that equal steps compute equal bits anywhere.
 constexpr int kThreads = 4;
 
-// What all nodes give, as far as it is known. Where a batch is sharded over devices: what they would give if the device of
-// `conv` had all of it, so that the choice does not depend on the number of devices.
+// Does a step of one turn have this node, too? The other turns do the same again, and their sums are not there.
+bool together(const Turn& node, const Turn& conv) { return !node.sum && (node.number < 0 || node == conv); }
+
+// What all nodes give, as far as it is known. Where a batch is sharded: what they would give if the device of `conv` had
+// all of it in one turn, so that the choice does not depend on the numbers of devices and turns.
 double bytes_given(const Graph& graph, const Node& conv, const Operands& at) {
   const ReductionChunks batch = ReductionChunks::of(conv.attrs);
   const bool sharded = batch.count > 0;
+  const Turn turn = Turn::of(conv.attrs);
   const PartialShape& images = graph.shape(conv.inputs[at.image < 0 ? 2 : 0]);
   const std::int64_t examples = sharded && images.rank() > 0 ? images[0] : -1;
   double bytes = 0;
   for (const Node& n : graph.nodes()) {
-    if (sharded && (n.device != conv.device || n.op->collective)) continue;
+    if (sharded && (n.device != conv.device || n.op->collective || !together(Turn::of(n.attrs), turn))) continue;
     for (std::size_t i = 0; i < n.output_shapes.size(); ++i) {
       const PartialShape& shape = n.output_shapes[i];
       if (!shape.is_full()) continue;
@@ -51,15 +55,8 @@ double bytes_given(const Graph& graph, const Node& conv, const Operands& at) {
   return bytes;
 }
 
-// Of a product that takes so much with a number of threads.
-template <typename Bytes>
-std::vector<std::int64_t> scratch_of(const Bytes& bytes) {
-  const auto fixed = static_cast<std::int64_t>(bytes(0)), some = static_cast<std::int64_t>(bytes(kThreads));
-  return {fixed, (some - fixed + kThreads - 1) / kThreads};
-}
-
-// The scratch memory of a convolution that is to multiply this way, on its shard of the batch.
-std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
+// Is the convolution to multiply this way?
+bool pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
   const Node& n = graph.node(id);
   const auto shape = [&](int i) -> const PartialShape& {
     return i < 0 ? n.output_shapes[0] : graph.shape(n.inputs[static_cast<std::size_t>(i)]);
@@ -68,20 +65,16 @@ std::optional<std::vector<std::int64_t>> pays(const Graph& graph, NodeId id, con
   const DType dtype = n.output_dtypes[0];  // 16-bit floats may be computed in float32
   const bool narrow = dtype == DType::kFloat32 || dtype == DType::kBfloat16 || dtype == DType::kFloat16;
   // Tiles multiply six times as fast as float32's vectors: nothing that Winograd saves makes up for that.
-  if (!narrow || onednn::has_tiles(dtype) || !image.ok() || !filter.ok()) return std::nullopt;
+  if (!narrow || onednn::has_tiles(dtype) || !image.ok() || !filter.ok()) return false;
   const auto attrs = read_conv(n.op->name, n.attrs);
-  if (!attrs.ok()) return std::nullopt;
+  if (!attrs.ok()) return false;
   const auto shard = conv_geometry(*attrs, *image, *filter);
-  if (!shard.ok()) return std::nullopt;
+  if (!shard.ok()) return false;
   ConvGeometry global = *shard;  // the same choice for every shard of a batch
   const ReductionChunks batch = ReductionChunks::of(n.attrs);
   global.batch = batch.global(global.batch);
-  if (!winograd_pays(*attrs, global)) return std::nullopt;
-  if (static_cast<double>(winograd_scratch_bytes(global, kThreads)) > most_scratch) return std::nullopt;
-  if (batch.sums(shard->batch) && dtype == DType::kFloat32) {
-    return scratch_of([&](int threads) { return winograd_chunks_bytes(*shard, batch.count, threads); });
-  }
-  return scratch_of([&](int threads) { return winograd_scratch_bytes(*shard, threads); });
+  if (!winograd_pays(*attrs, global)) return false;
+  return static_cast<double>(winograd_scratch_bytes(global, kThreads)) <= most_scratch;
 }
 
 }  // namespace
@@ -94,10 +87,8 @@ Result<int> winograd(StepGraph& step, double scratch_share) {
     const Operands* const at = operands_of(*step.graph.node({i}).op);
     if (at == nullptr) continue;
     if (!most_scratch) most_scratch = scratch_share * bytes_given(step.graph, step.graph.node({i}), *at);
-    const auto scratch = pays(step.graph, {i}, *at, *most_scratch);
-    if (!scratch) continue;
+    if (!pays(step.graph, {i}, *at, *most_scratch)) continue;
     step.graph.set_attr({i}, kWinogradAttr, true);
-    step.graph.set_attr({i}, kScratchAttr, *scratch);
     ++marked;
   }
   return marked;

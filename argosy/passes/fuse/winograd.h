@@ -8,8 +8,8 @@
 
 namespace argosy {
 
-// The transformed tiles and filters are scratch memory, which forecasts know (argosy/op/kernel/scratch.h) and no memory
-// plan shares. It may be at most this part of the bytes that the step's nodes give.
+// The transformed tiles and filters are scratch memory, which forecasts know (argosy/op/kernel/workspace.h) and no
+// memory plan shares. It may be at most this part of the bytes that the step's nodes give.
 inline constexpr double kWinogradScratchShare = 0.06;
 
 // Returns how many nodes were marked.

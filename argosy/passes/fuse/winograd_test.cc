@@ -5,7 +5,8 @@
 
 #include <cmath>
 
-#include "argosy/op/kernel/scratch.h"
+#include "argosy/ops/collective/reduction_chunks.h"
+#include "argosy/ops/collective/turns.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/conv/winograd.h"
 #include "argosy/ops/evaluate.h"
@@ -114,6 +115,40 @@ TEST(Winograd, KnowsItsPlaceAndMayBeSwitchedOff) {
   EXPECT_THAT(notes(1 << 27, "winograd"), testing::Contains("winograd: off"));
 }
 
+// A device that takes turns has the same nodes several times, and their sums: the choice is that of one turn.
+TEST(Winograd, ChoosesForTurnsAsForAllOfTheBatch) {
+  const auto marked_with = [](int turns, double share) {
+    Graph graph;
+    std::vector<Endpoint> fetches;
+    const std::int64_t batch = 16 / turns;
+    for (std::int64_t turn = 0; turn < turns; ++turn) {
+      const auto fed = [&](const PartialShape& shape) {
+        return graph.add("Placeholder", {}, {{"dtype", DType::kFloat32}, {"shape", shape}, {kTurnAttr, turn}});
+      };
+      const Value x = fed(Shape{batch, 56, 56, 64}), filter = fed(Shape{3, 3, 64, 64});
+      const Value y = graph.add("Conv2D", {x, filter},
+                                {{"strides", std::vector<std::int64_t>{1, 1, 1, 1}},
+                                 {"padding", "SAME"},
+                                 {kTurnAttr, turn},
+                                 {kRowChunksAttr, std::int64_t{kReductionChunks / turns}}});
+      fetches.push_back(y.endpoint());
+      if (turn == 0) continue;
+      fetches.push_back(graph.add("AddV2", {x, x}, {{kTurnSumAttr, turn}}).endpoint());
+    }
+    auto step = prune_step(graph, {.fetches = fetches});
+    EXPECT_TRUE(step.ok()) << step.status().to_string();
+    return winograd(*step, share).value() / turns;
+  };
+  int chosen = 0, left = 0;
+  for (double share = 0.01; share < 3; share *= 1.1) {
+    const int one = marked_with(1, share);
+    (one > 0 ? chosen : left) += 1;
+    for (const int turns : {2, 4, 8}) EXPECT_EQ(marked_with(turns, share), one) << turns << " turns, share " << share;
+  }
+  EXPECT_GT(chosen, 0);
+  EXPECT_GT(left, 0);
+}
+
 // Against double: within 3e-6 of the result's root mean square for 3x3 windows, 6e-6 for 5x5.
 TEST(Winograd, RoundsAsItsHeaderSays) {
   for (const Sizes& sizes :
@@ -147,15 +182,8 @@ TEST(Winograd, RoundsAsItsHeaderSays) {
   }
 }
 
-// The pass without a limit, and without its numbers of bytes.
-Result<int> with_any_scratch(StepGraph& step) {
-  auto marked = winograd(step, kAnyScratch);
-  for (std::int32_t i = 0; i < step.graph.size(); ++i) {
-    if (step.graph.node({i}).attrs.find(kScratchAttr) == nullptr) continue;
-    step.graph.set_attr({i}, kScratchAttr, std::vector<std::string>{});  // as the text form reads []
-  }
-  return marked;
-}
+// The pass without a limit.
+Result<int> with_any_scratch(StepGraph& step) { return winograd(step, kAnyScratch); }
 
 TEST(Winograd, AConvolutionThatGainsIsMarked) {
   expect_rewrite(with_any_scratch, R"(
@@ -166,7 +194,7 @@ TEST(Winograd, AConvolutionThatGainsIsMarked) {
                  R"(
     x = Placeholder [dtype=float, shape=shape[8,56,56,64]]
     filter = Placeholder [dtype=float, shape=shape[3,3,64,64]]
-    y = Conv2D(x, filter) [strides=[1, 1, 1, 1], padding="SAME", _winograd=true, _scratch_bytes=[]]
+    y = Conv2D(x, filter) [strides=[1, 1, 1, 1], padding="SAME", _winograd=true]
     -> y)");
 }
 

@@ -145,7 +145,6 @@ class InstructionBuilder {
     step_.info.nodes.push_back({.name = n.name, .op = n.op->name});
     const std::int32_t index = table_.new_instruction(instruction, &n);
     instruction_of_[id.index] = index;
-    kernels_.take_scratch(id);
 
     // Inputs first: copies they need come before this instruction in the arrays, though order is decided later.
     std::vector<bool> refs;

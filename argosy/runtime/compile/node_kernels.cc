@@ -1,11 +1,30 @@
 #include "argosy/runtime/compile/node_kernels.h"
 
 #include "argosy/base/small_vector.h"
-#include "argosy/op/kernel/scratch.h"
+#include "argosy/base/threads/parallel.h"
 #include "argosy/runtime/machine/counted_strings.h"
 #include "argosy/runtime/session/function_calls.h"
 
 namespace argosy {
+
+namespace {
+
+// The calling thread has the threads of a device while it lives.
+class Team {
+ public:
+  explicit Team(int cores) : before_(thread_budget()) { set(cores); }
+  ~Team() { set(before_); }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+ private:
+  static void set(int threads) {
+    if (thread_budget() != threads) set_thread_budget(threads);
+  }
+  const int before_;
+};
+
+}  // namespace
 
 const std::shared_ptr<FunctionCalls>& NodeKernels::functions() {
   if (functions_ == nullptr && !graph_.functions().empty()) {
@@ -39,6 +58,7 @@ Result<Kernel*> NodeKernels::make(NodeId id) {
                         .session = step_.session,
                         .functions = functions()};
   ARGOSY_ASSIGN_OR_RETURN(auto kernel, kernels_.make(init, device.kernel_kind()));
+  if (auto* const says = dynamic_cast<Workspace*>(kernel.get())) take_workspace(*says, init, d);
   step_.kernels.push_back(count_strings(std::move(kernel), init));
   return step_.kernels.back().get();
 }
@@ -67,16 +87,16 @@ Result<Tensor> NodeKernels::handle(NodeId id) {
   return tensor;
 }
 
-void NodeKernels::take_scratch(NodeId id) {
-  const auto* const scratch = graph_.node(id).attrs.find_as<std::vector<std::int64_t>>(kScratchAttr);
-  if (scratch == nullptr) return;
-  const auto d = static_cast<std::size_t>(placement_.device[id.index]);
-  scratch_.resize(static_cast<std::size_t>(step_.device_set->size()));
-  const std::int64_t cores = step_.device_set->device(static_cast<int>(d)).spec().cores;
-  const auto bytes = static_cast<std::uint64_t>(scratch->at(0) + scratch->at(1) * cores);
-  if (bytes <= scratch_[d]) return;
-  step_.info.forecast[d].dynamic_bytes += bytes - scratch_[d];
-  scratch_[d] = bytes;
+void NodeKernels::take_workspace(Workspace& says, const KernelInit& init, int device) {
+  MemoryForecast& forecast = step_.info.forecast[device];
+  const Team team(init.device->spec().cores);
+  const auto bytes = says.workspace_bytes(init);
+  if (!bytes) forecast.exact = false;
+  workspace_.resize(static_cast<std::size_t>(step_.device_set->size()));
+  std::uint64_t& most = workspace_[static_cast<std::size_t>(device)];
+  if (bytes.value_or(0) <= most) return;
+  forecast.dynamic_bytes += *bytes - most;
+  most = *bytes;
 }
 
 }  // namespace argosy

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "argosy/op/kernel/function_call.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/runtime/step/step.h"
 
 namespace argosy {
@@ -20,17 +21,17 @@ class NodeKernels {
   Result<Kernel*> make(NodeId id);
   // What a node without inputs refers to: a handle. The forecast counts a variable of known shape.
   Result<Tensor> handle(NodeId id);
-  // Adds the node's workspace to the forecast. A device's kernels run one after the other: the largest counts.
-  void take_scratch(NodeId id);
 
  private:
+  // Adds the node's workspace to the forecast. A device's kernels run one after the other: the largest counts.
+  void take_workspace(Workspace& says, const KernelInit& init, int device);
   const std::shared_ptr<FunctionCalls>& functions();
 
   const Graph& graph_;
   const Placement& placement_;
   const KernelRegistry& kernels_;
   Step& step_;
-  std::vector<std::uint64_t> scratch_;  // by device: bytes
+  std::vector<std::uint64_t> workspace_;  // by device: the largest so far
   std::shared_ptr<FunctionCalls> functions_;
 };
 

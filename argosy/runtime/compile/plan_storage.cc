@@ -120,8 +120,12 @@ class StoragePlanner {
         if (!plannable) {
           release_after(slot, list[p], list);
           if (!spec.shape.is_full() && is_plain(spec.dtype)) forecast.exact = false;
-          if (!instructions_.forwarded[slot] && spec.space == home) {
-            forecast.dynamic_bytes += use.loop_carried ? 2 * spec.bytes : spec.bytes;
+          // What a GPU gives the host lies in the CPU's memory: copies, and host outputs of kernels. These come from the
+          // device's own allocator where its memory is the host's.
+          if (!instructions_.forwarded[slot] && is_plain(spec.dtype)) {
+            const bool given = instruction.kernel != nullptr && step_.device_set->device(d).launch_queue() == nullptr;
+            MemoryForecast& holder = spec.space == home || given ? forecast : step_.info.forecast[spec.space];
+            holder.dynamic_bytes += use.loop_carried ? 2 * spec.bytes : spec.bytes;
           }
           continue;
         }

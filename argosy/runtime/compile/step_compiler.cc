@@ -6,6 +6,7 @@
 
 #include "argosy/base/guard.h"
 #include "argosy/base/log.h"
+#include "argosy/base/threads/library_threads.h"
 #include "argosy/graph/signature.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"
@@ -28,6 +29,7 @@ bool StepCompiler::is_async(const std::string& device) const {
 }
 
 Result<CompiledStep> StepCompiler::make(const StepSignature& wanted, bool must_fit) {
+  const DeterministicScope as_it_runs(options_.reproducible);  // workspaces of libraries go by their threads
   return guarded([&] { return make_unguarded(wanted, must_fit); });
 }
 

@@ -36,6 +36,7 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
   state->tensors.resize(slots);
   state->outputs.resize(slots);
   state->arenas.resize(step.arena_bytes.size());
+  state->lent.resize(step.arena_bytes.size());
   state->arena_bases.assign(step.arena_bytes.size(), nullptr);
   for (const auto& [slot, value] : step.constants) state->tensors[slot] = value;
   for (std::size_t s = 0; s < slots; ++s) {
@@ -65,8 +66,10 @@ Status borrow_arenas(const Step& step, RunState& state) {
     const std::size_t bytes = step.arena_bytes[d];
     if (bytes == 0 || state.arenas[d].data() != nullptr) continue;
     const int device = static_cast<int>(d);
-    auto arena = bytes < kShareFrom ? step.device_set->device(device).allocator().allocate(bytes)
-                                    : step.device_set->arenas(device).lend(bytes, state.arena_bases[d]);
+    Arenas& arenas = step.device_set->arenas(device);
+    state.lent[d] = bytes >= kShareFrom || arenas.shares_small() ? 1 : 0;
+    auto arena = state.lent[d] != 0 ? arenas.lend(bytes, state.arena_bases[d])
+                                    : step.device_set->device(device).allocator().allocate(bytes);
     Status status = std::move(arena).status();
     if (status.ok()) {
       state.arenas[d] = *std::move(arena);
@@ -82,7 +85,7 @@ Status borrow_arenas(const Step& step, RunState& state) {
 
 void return_arenas(const Step& step, RunState& state) {
   for (std::size_t d = 0; d < step.arena_bytes.size(); ++d) {
-    if (step.arena_bytes[d] < kShareFrom || state.arenas[d].data() == nullptr) continue;
+    if (state.lent[d] == 0 || state.arenas[d].data() == nullptr) continue;
     step.device_set->arenas(static_cast<int>(d)).take_back(std::exchange(state.arenas[d], Buffer()));
   }
 }

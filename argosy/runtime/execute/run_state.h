@@ -27,6 +27,7 @@ struct RunState {
   std::vector<OutputSlot> outputs;                     // by slot
   std::vector<const Tensor*> inputs;                   // parallel to Step::input_slots
   std::vector<Buffer> arenas;                          // by device; empty while the state is idle, but for small ones
+  std::vector<char> lent;                              // by device: its arena is one of Arenas
   std::vector<const std::byte*> arena_bases;           // by device: where `tensors` point
   std::unique_ptr<std::atomic<std::uint32_t>[]> done;  // by instruction: the epoch in which it last ended
   std::uint32_t epoch = 0;

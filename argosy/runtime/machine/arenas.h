@@ -2,6 +2,7 @@
 // the same time share it, so a device holds the largest of them, not their sum. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <vector>
 
@@ -28,6 +29,11 @@ class Arenas {
   // REQUIRES: lend() gave it.
   void take_back(Buffer arena);
 
+  // Steps with small arenas share, too: for a device set whose steps run one at a time, as a trainer's do. Else each
+  // keeps its own. That costs less time, and the device holds all of them beside the largest.
+  void share_small() { shares_small_.store(true, std::memory_order_relaxed); }
+  bool shares_small() const { return shares_small_.load(std::memory_order_relaxed); }
+
   // Held, but in no run now.
   std::size_t idle_bytes() const;
   // Gives idle arenas back to the allocator.
@@ -35,6 +41,7 @@ class Arenas {
 
  private:
   Allocator& allocator_;
+  std::atomic<bool> shares_small_{false};
   mutable Mutex mutex_;
   std::vector<Buffer> idle_ ARGOSY_GUARDED_BY(mutex_);
 };

@@ -56,7 +56,10 @@ void mark_chunks(LowerState& s, NodeId id) {
   if (s.way(id).kind != Way::Kind::kFactor || n.output_dtypes.empty()) return;
   const Placement& p = s.layout({id, 0});
   const std::int64_t chunks = kReductionChunks / s.axis.size;
-  if (p.is_partial()) s.graph.set_attr(id, kReduceChunksAttr, chunks);
+  if (p.is_partial()) {
+    s.graph.set_attr(id, kReduceChunksAttr, chunks);
+    if (s.has_turns()) s.graph.set_attr(id, kReduceTurnsAttr, std::int64_t{s.axis.size / s.device_count()});
+  }
   if (p.is_shard()) s.graph.set_attr(id, kRowChunksAttr, chunks);
 }
 

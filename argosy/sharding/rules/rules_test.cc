@@ -186,20 +186,6 @@ void try_random(const OpDef& op, OpTrial& trial) {
   }
 }
 
-// None: a variable has no value, or the attributes are incomplete.
-std::optional<RandomCase> as_random_case(const OpDef& op, const RecordedCase& recorded) {
-  RandomCase c{&op, recorded.attrs, recorded.inputs};
-  std::vector<DType> dtypes;
-  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-    Tensor& t = c.inputs[i];
-    if (!t.valid()) return std::nullopt;
-    const bool variable = names_variable(op, i);
-    dtypes.push_back(variable && !op.has_ref_input() ? DType::kResource : t.dtype());
-    if (variable) t = variable_case(t);
-  }
-  return complete_attrs(op, dtypes, c.attrs).ok() ? std::optional(c) : std::nullopt;
-}
-
 // A rule that is not built yet: ARGOSY_RULE_TEXT for the op ARGOSY_RULE_OP.
 TEST(ShardingRules, HoldOfAnotherText) {
   const char *const only = std::getenv("ARGOSY_RULE_OP"), *const text = std::getenv("ARGOSY_RULE_TEXT");

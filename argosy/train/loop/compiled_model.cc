@@ -76,6 +76,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, con
     ARGOSY_ASSIGN_OR_RETURN(session.device_set, DeviceSet::make(session.devices));
   }
   program->device_set_ = session.device_set;
+  for (int d = 0; d < program->device_set_->size(); ++d) program->device_set_->arenas(d).share_small();
   program->session_ = std::make_unique<Session>(program->parallel_.graph(), session);
   ARGOSY_RETURN_IF_ERROR(program->session_->status());
   return program;
@@ -290,7 +291,9 @@ StepSignature CompiledModel::signature(std::int64_t batch) {
 Result<std::vector<MemoryForecast>> CompiledModel::forecast(std::int64_t batch) {
   std::vector<Value> targets;
   if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
-  const Parts parts = part_of(fed_inputs(), {loss_}, targets);
+  // A model that only evaluates gives its metrics, where it has some.
+  const bool evaluates = targets.empty() && !metrics_.empty();
+  const Parts parts = part_of(fed_inputs(), evaluates ? metrics_ : std::vector<Value>{loss_}, targets);
   ARGOSY_ASSIGN_OR_RETURN(auto step, session_->forecast(feed_shapes(batch), parts.fetches, parts.targets));
   if (targets.empty()) return step;
   if (!first_values_) {
@@ -310,6 +313,25 @@ std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, st
     } else if (f.total_bytes() > same->total_bytes()) {
       *same = f;
     }
+  }
+  return one;
+}
+
+std::vector<MemoryForecast> of_both_steps(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other) {
+  for (const MemoryForecast& f : other) {
+    const auto same =
+        std::find_if(one.begin(), one.end(), [&](const MemoryForecast& o) { return o.device == f.device; });
+    if (same == one.end()) {
+      one.push_back(f);
+      continue;
+    }
+    // A run may fold more than its forecast did: half a KiB in the perceptron's evaluation.
+    same->constant_bytes += std::max(f.constant_bytes, same->constant_bytes);
+    for (const auto bytes :
+         {&MemoryForecast::arena_bytes, &MemoryForecast::variable_bytes, &MemoryForecast::dynamic_bytes}) {
+      (*same).*bytes = std::max((*same).*bytes, f.*bytes);
+    }
+    same->exact = same->exact && f.exact;
   }
   return one;
 }

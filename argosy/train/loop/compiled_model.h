@@ -118,6 +118,8 @@ class CompiledModel {
 
 // By device: the larger of two forecasts.
 std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other);
+// By device: for two steps that stay compiled and run in turn. They share variables and arenas; constants are each one's.
+std::vector<MemoryForecast> of_both_steps(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other);
 
 // By input: the index of the dataset's component with that name. INVALID_ARGUMENT ARG-DATA-020, ARG-DATA-021: the data
 // have no such component, or it has another dtype or shape.

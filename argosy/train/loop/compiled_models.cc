@@ -84,6 +84,7 @@ Result<Evaluation> CompiledModels::evaluate(const data::Dataset& test) {
     if (tasks_ != nullptr) {
       ARGOSY_ASSIGN_OR_RETURN(evaluation_batch_, tasks_->smallest(evaluation_batch_));
     }
+    ARGOSY_ASSIGN_OR_RETURN(evaluation_forecast_, program->forecast(evaluation_batch_));
   }
   return evaluate_all(*program, test, evaluation_batch_);
 }

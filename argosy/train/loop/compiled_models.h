@@ -38,6 +38,8 @@ class CompiledModels {
 
   // The metrics over all examples, each used once.
   Result<Evaluation> evaluate(const data::Dataset& test);
+  // Of the evaluation step; empty before there was an evaluation.
+  const std::vector<MemoryForecast>& evaluation_forecast() const { return evaluation_forecast_; }
 
  private:
   enum class Purpose : char { kTraining, kEvaluation, kMeasurement, kAlone };
@@ -52,6 +54,7 @@ class CompiledModels {
   std::unique_ptr<CompiledModel> training_;
   std::unique_ptr<CompiledModel> evaluator_;
   std::int64_t evaluation_batch_ = 0;  // 0: not yet chosen
+  std::vector<MemoryForecast> evaluation_forecast_;
 };
 
 }  // namespace argosy

@@ -57,10 +57,8 @@ Status RunRecorder::start(std::int64_t batch) {
     ARGOSY_ASSIGN_OR_RETURN(const PlacementReport placement, program.placement(batch));
     report_.placement = placement.summary();
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, program.forecast(batch));
-  for (const MemoryForecast& f : forecasts) {
-    report_.planned_bytes.emplace_back(f.device.short_string(), f.total_bytes());
-  }
+  ARGOSY_ASSIGN_OR_RETURN(forecast_, program.forecast(batch));
+  note_plan();
   return ok_status();
 }
 
@@ -214,7 +212,16 @@ Result<Comparison> RunRecorder::measure(double ideal) {
   return measure_interleaved(*alone, *all, last_feeds_, last_examples_, ideal);
 }
 
+// Of the steps that are planned by now.
+void RunRecorder::note_plan() {
+  report_.planned_bytes.clear();
+  for (const MemoryForecast& f : of_both_steps(forecast_, models_.evaluation_forecast())) {
+    report_.planned_bytes.emplace_back(f.device.short_string(), f.total_bytes());
+  }
+}
+
 void RunRecorder::note_memory() {
+  note_plan();
   report_.peak_bytes.clear();
   const DeviceSet& device_set = models_.training().session().device_set();
   report_.state_bytes = state_bytes(device_set);

@@ -59,6 +59,7 @@ class RunRecorder {
   Status log_sample_images(std::int64_t step);
   bool writes() const;  // of several tasks the first alone
   void note_memory();
+  void note_plan();
   Result<Comparison> measure(double ideal);
   // Of every task; each calls it.
   Result<std::vector<double>> shares_on_network() const;
@@ -66,8 +67,9 @@ class RunRecorder {
   CompiledModels& models_;
   const TrainerOptions& options_;
   TrainReport& report_;
-  std::unique_ptr<RunLog> log_;  // null: none
-  Speed speed_, recent_;         // of all counted steps; of those since the last logged one
+  std::unique_ptr<RunLog> log_;           // null: none
+  std::vector<MemoryForecast> forecast_;  // of the training step
+  Speed speed_, recent_;                  // of all counted steps; of those since the last logged one
   TimeBreakdownMeter breakdown_;
   std::optional<CoreUseMeter> cores_;  // from the first counted step
   std::int64_t counted_from_ = 0;      // time of that step

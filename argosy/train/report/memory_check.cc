@@ -30,10 +30,10 @@ Result<std::optional<Shortage>> shortage(const DeviceSet& device_set, const Fore
   return worst;
 }
 
-// Beside the variables, which stay.
+// Beside variables and constants, which stay.
 std::uint64_t working_bytes(const std::vector<MemoryForecast>& forecasts) {
   std::uint64_t most = 0;
-  for (const MemoryForecast& f : forecasts) most = std::max(most, f.total_bytes() - f.variable_bytes);
+  for (const MemoryForecast& f : forecasts) most = std::max(most, f.arena_bytes + f.dynamic_bytes);
   return most;
 }
 
@@ -80,14 +80,15 @@ Status check_memory(CompiledModel& program, std::int64_t batch) {
 
 Result<std::int64_t> evaluation_batch(CompiledModel& evaluator, CompiledModel* training, std::int64_t training_batch) {
   std::uint64_t most = UINT64_MAX;
+  std::vector<MemoryForecast> of_training;
   if (training != nullptr) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, training->forecast(training_batch));
-    most = working_bytes(forecasts);
+    ARGOSY_ASSIGN_OR_RETURN(of_training, training->forecast(training_batch));
+    most = working_bytes(of_training);
   }
   std::int64_t batch = std::max(training_batch, kEvaluationBatch);
   for (; batch > training_batch; batch = std::max(batch / 2, training_batch)) {
     ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, evaluator.forecast(batch));
-    if (working_bytes(forecasts) <= most) break;
+    if (working_bytes(of_both_steps(of_training, forecasts)) <= most) break;
   }
   return batch;
 }
