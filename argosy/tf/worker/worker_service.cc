@@ -220,7 +220,7 @@ RpcReply WorkerService::register_graph(WireReader in, CallContext& context) {
   if (tensorflow::ConfigProto config;
       config.ParseFromArray(request.config.data(), static_cast<int>(request.config.size())) &&
       !config.experimental().collective_group_leader().empty()) {
-    ARGOSY_RETURN_IF_ERROR(collectives_->set_leader(config.experimental().collective_group_leader()));
+    ARGOSY_RETURN_IF_ERROR(collectives_->leader().ask_for(config.experimental().collective_group_leader()));
   }
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph));
   tensorflow::RegisterGraphResponse response;
