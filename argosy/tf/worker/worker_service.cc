@@ -88,7 +88,7 @@ Result<Tensor> take(TaskRendezvous& step, const RendezvousKey& key) {
 
 WorkerService::WorkerService(WorkerServiceOptions options)
     : options_(std::move(options)),
-      receives_(options_.peers),
+      receives_(options_.peers, options_.device_set),
       steps_(std::make_shared<StepRendezvous>(
           options_.peers->own().to_string(),
           [this](std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done) {
@@ -267,7 +267,7 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
     ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(send.key));
     ARGOSY_RETURN_IF_ERROR(check_sender(key));
     ARGOSY_ASSIGN_OR_RETURN(Tensor value,
-                            read_tensor(send.tensor, task_wire()));
+                            read_tensor(send.tensor, task_wire(&options_.device_set->device(0).allocator())));
     ARGOSY_RETURN_IF_ERROR(step->send(key, std::move(value), false));
   }
   std::vector<RendezvousKey> receives;
