@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "argosy/ops/collective/keyed_tasks.h"
+#include "argosy/base/str.h"
 
 namespace argosy::tf {
 
@@ -15,7 +15,7 @@ auto rank_key(const DeviceSpec& spec) {
   return std::tuple(task_of_member(spec).to_string(), d.type, d.id.value_or(0));
 }
 
-Status disagree(const auto&... what) { return internal_error(what...).with_id("ARG-CLUSTER-105"); }
+Status disagree(const auto&... what) { return members_disagree(str_cat(what...)); }
 
 Status check_kind(std::int64_t size, const std::string& type, const GroupMemberRequest& request) {
   if (request.device_type != type) {
@@ -27,12 +27,6 @@ Status check_kind(std::int64_t size, const std::string& type, const GroupMemberR
                     ", but that group has size ", size, " (group_key=", request.group, ")");
   }
   return ok_status();
-}
-
-Status too_many(std::size_t count, std::string_view what) {
-  return resource_exhausted(count, " ", what, " are open at their leader")
-      .with_id("ARG-CLUSTER-127")
-      .with_hint("use fewer keys, or start the leader again");
 }
 
 Status started_again() {
@@ -67,13 +61,6 @@ KeyedGroup keyed_group(const Group& group, int rank) {
   return keyed;
 }
 
-Status check_instance(int kind, DType dtype, const InstanceRequest& request) {
-  if (kind == request.kind && dtype == request.dtype) return ok_status();
-  return disagree("Collective instance ", request.instance, " expected type ", kind, " and data_type ",
-                  static_cast<int>(dtype), " but got type ", request.kind, " and data_type ",
-                  static_cast<int>(request.dtype));
-}
-
 Status check_member(const Group& group, const GroupMemberRequest& request) {
   const std::string device = request.device.name.to_string();
   Status agrees = check_kind(static_cast<std::int64_t>(group.members.size()), group.device_type, request);
@@ -88,9 +75,7 @@ Status GroupTable::check(const Record& record, const GroupMemberRequest& request
 
 void GroupTable::drop(Record record, const Status& why, Calls& calls) {
   for (auto& [number, joined] : record.waiting) calls.push_back([joined = std::move(joined), why] { joined(why); });
-  for (auto& [key, instance] : record.instances) {
-    for (Told& told : instance.waiting) calls.push_back([told = std::move(told), why] { told(why); });
-  }
+  record.instances.drop(why, calls);
 }
 
 void GroupTable::erase(Records::iterator at, const Status& why, Calls& calls) {
@@ -151,7 +136,7 @@ std::int64_t GroupTable::join(const GroupMemberRequest& request, Joined joined) 
     if (record.error.ok()) record.devices[device] = request.device;
     const bool all = record.devices.size() == static_cast<std::size_t>(record.size);
     if (record.error.ok() && all && record.group == nullptr && complete_ >= kComplete) {
-      record.error = too_many(complete_, "groups of collectives");
+      record.error = too_many_at_leader(complete_, "groups of collectives");
     }
     if (!record.error.ok()) {
       record.heard[device] = true;
@@ -200,45 +185,8 @@ void GroupTable::join_instance(const InstanceRequest& request, Told told) {
                  .with_id("ARG-CLUSTER-106")
                  .with_hint("run the step again"));
       });
-    } else if (at->second.instances.size() > 2 * kInstances && !at->second.instances.contains(request.instance)) {
-      calls.push_back([told, why = too_many(2 * kInstances, "instances of a group")] { told(why); });
     } else {
-      const auto [found, fresh] = at->second.instances.try_emplace(request.instance);
-      Instance& instance = found->second;
-      if (fresh) {
-        instance.kind = request.kind;
-        instance.dtype = request.dtype;
-      }
-      if (instance.error.ok()) instance.error = check_instance(instance.kind, instance.dtype, request);
-      const bool broadcast = instance.kind == KeyedMember::kBroadcast;
-      if (instance.error.ok() && broadcast && !std::exchange(instance.known[request.device], true)) {
-        if (request.source && instance.source >= 0) {
-          instance.error = disagree("Instance ", request.instance, " already has source ", instance.source,
-                                    ", received second claim from ", rank);
-        } else if (request.source) {
-          instance.source = rank;
-        }
-        if (static_cast<int>(instance.known.size()) == at->second.size && instance.source < 0) {
-          instance.error = disagree("Instance ", request.instance,
-                                    " found no source for broadcast.  This could mean that there were group_size=",
-                                    instance.known.size(), " BcastRecvs but no BcastSend.");
-        }
-      }
-      instance.waiting.push_back(std::move(told));
-      if (!instance.error.ok() || !broadcast || static_cast<int>(instance.known.size()) == at->second.size) {
-        for (Told& waiting : instance.waiting) {
-          calls.push_back([waiting = std::move(waiting), error = instance.error, source = instance.source] {
-            if (error.ok()) return waiting(source);
-            waiting(error);
-          });
-        }
-        instance.waiting.clear();
-        if (!std::exchange(instance.told, true)) at->second.told.push_back(request.instance);
-        if (at->second.told.size() > kInstances) {
-          at->second.instances.erase(at->second.told.front());
-          at->second.told.pop_front();
-        }
-      }
+      at->second.instances.join(request, rank, at->second.size, std::move(told), calls);
     }
   }
   call_all(calls);

@@ -8,7 +8,7 @@
 // life, and the others join anew: their steps fail on it, and then they forget the group.
 //
 // Its memory is bounded, whatever keys are told: a group is kept while somebody waits for it or it is complete. Of
-// groups that failed, and of instances that all were told of, the oldest go.
+// groups that failed the oldest go.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 #include "argosy/cluster/cluster_spec.h"
 #include "argosy/comm/keyed/piece_exchange.h"
 #include "argosy/device/device.h"
-#include "argosy/tensor/dtype.h"
+#include "argosy/tf/worker/collective/group_instances.h"
 
 namespace argosy::tf {
 
@@ -52,27 +52,15 @@ struct GroupMemberRequest {
   DeviceSpec device;
 };
 
-struct InstanceRequest {
-  std::int32_t group = 0, instance = 0;
-  int kind = 0;  // KeyedMember::Kind
-  DType dtype = DType::kInvalid;
-  std::string device;
-  bool source = false;
-  std::vector<int> ring_offsets;  // of a reduction
-};
-
-// INTERNAL "ARG-CLUSTER-105" in TensorFlow's words: the member does not go with the group, or its collective with an
-// earlier one of its key.
+// INTERNAL "ARG-CLUSTER-105" in TensorFlow's words: the member does not go with the group.
 Status check_member(const Group& group, const GroupMemberRequest& request);
-Status check_instance(int kind, DType dtype, const InstanceRequest& request);
 
 class GroupTable {
  public:
   using Joined = std::function<void(Result<std::shared_ptr<const Group>>)>;
-  using Told = std::function<void(Result<int>)>;    // the rank that sends; -1: none has to
-  static constexpr std::size_t kFailed = 1024;      // groups that failed before they were complete
-  static constexpr std::size_t kComplete = 16384;   // groups
-  static constexpr std::size_t kInstances = 65536;  // of a group
+  using Told = GroupInstances::Told;
+  static constexpr std::size_t kFailed = 1024;     // groups that failed before they were complete
+  static constexpr std::size_t kComplete = 16384;  // groups
 
   // INTERNAL "ARG-CLUSTER-105": members do not agree. All that wait, and those that come later, hear of it.
   // RESOURCE_EXHAUSTED "ARG-CLUSTER-127": there are too many complete groups. The number is for give_up().
@@ -87,15 +75,6 @@ class GroupTable {
   std::size_t size() const;
 
  private:
-  struct Instance {
-    int kind = 0;
-    DType dtype = DType::kInvalid;
-    int source = -1;
-    std::map<std::string, bool> known;  // devices that have come
-    Status error;
-    bool told = false;
-    std::vector<Told> waiting;
-  };
   struct Record {
     std::int32_t size = 0;
     std::string device_type;
@@ -104,12 +83,10 @@ class GroupTable {
     Status error;
     std::shared_ptr<const Group> group;  // null: not all are there
     std::map<std::int64_t, Joined> waiting;
-    std::map<std::int32_t, Instance> instances;
-    std::deque<std::int32_t> told;  // instances that nobody waits for, the oldest first
+    GroupInstances instances;
   };
   using Records = std::map<std::int32_t, Record>;
-  // What is to be told once no lock is held.
-  using Calls = std::vector<std::function<void()>>;
+  using Calls = GroupInstances::Calls;
   static Status check(const Record& record, const GroupMemberRequest& request);
   static void drop(Record record, const Status& why, Calls& calls);
   static void call_all(const Calls& calls);
