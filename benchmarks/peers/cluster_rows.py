@@ -1,12 +1,12 @@
-"""What is compared over processes, by the numbers C04 and C05: sums between processes of this machine, and a training on
-two processes of a core each. Peer: peer_ranks.py (PyTorch over gloo).
+"""What is compared over processes: C04, sums between processes of this machine; C05, a training on two processes of a core
+each; C07 to C09, the life of a job. Peers: peer_ranks.py (PyTorch over gloo), peer_jobs.py (torchrun).
 """
 from benchmark_rows import Row
 from server_rows import server_rows
 
-FULL = {"tasks": (2, 4, 8), "sizes": ("4KiB", "1MiB", "64MiB"), "mib": 64, "lenet": 128, "steps": 60}
+FULL = {"tasks": (2, 4, 8), "sizes": ("4KiB", "1MiB", "64MiB"), "mib": 64, "lenet": 128, "steps": 60, "jobs": (2, 16)}
 QUICK = FULL | {"tasks": (2, 4), "steps": 30}
-TINY = {"tasks": (2,), "sizes": ("4KiB", "1MiB"), "mib": 2, "lenet": 16, "steps": 6}
+TINY = {"tasks": (2,), "sizes": ("4KiB", "1MiB"), "mib": 2, "lenet": 16, "steps": 6, "jobs": (2,)}
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}
 BYTES = {"4KiB": 4096, "1MiB": 1 << 20, "64MiB": 64 << 20}
 NAMES = {"4KiB": "4.0 KiB", "1MiB": "1.0 MiB", "64MiB": "64.0 MiB"}
@@ -18,6 +18,30 @@ class ClusterRow(Row):
 
     def script(self, peer):
         return "peer_ranks.py"
+
+
+class JobRow(Row):
+    """A job that peer_jobs.py starts, ours or PyTorch's."""
+
+    def __init__(self, name, task, row, targets, **choices):
+        words = [f"{key}={value}" for key, value in choices.items()]
+        super().__init__(name, ([], row), targets=targets, peer_row=row, torch=[task, "torch", *words])
+        self.command = ["{python}", "peer_jobs.py", task, "argosy", "program={program}", *words]
+
+    def ours_by_name(self):
+        return {"argosy": self.command}
+
+    def script(self, peer):
+        return "peer_jobs.py"
+
+
+def job_rows(sizes):
+    for tasks in sizes["jobs"]:
+        yield JobRow(f"C07 start to first step, {tasks} processes", "begin", "begin",
+                     [("most", 0.5 if tasks == 2 else 1.5), ("peers", 1 / 0.3)], tasks=tasks)
+    yield JobRow("C08 kill -9 until all of 3 have ended", "killed", "all ended", [("most", 0.5), ("peers", 1)], tasks=3)
+    yield JobRow("C08 kill -9 until the next saved step", "killed", "next step saved", [("most", 5), ("peers", 1)], tasks=3)
+    yield JobRow("C09 cable out until both hosts end", "cable", "told", [("most", 3.5), ("peers", 1)])
 
 
 def cluster_rows(size):
@@ -37,3 +61,4 @@ def cluster_rows(size):
                      variants={"argosy": [*run, "2", "1"], "argosy towers": [*run, "1", "2"],
                                "argosy one core": [*run, "1", "1"]},
                      torch=["train", "lenet", str(batch), "sgd", "{seconds}", "ranks=2"])
+    yield from job_rows(sizes)

@@ -173,6 +173,31 @@ class Strategies(unittest.TestCase):
             self.assertIn("not set up", row["missing"]["argosy"], row["row"])
             self.assertIn("not set up", row["missing"]["tf"], row["row"])
 
+    def test_rows_of_jobs_run(self):
+        done = compare("C07", "C08", "C09", "--sizes", "tiny", "--quick", "--json")
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual([row["row"].split()[0] for row in rows], ["C07", "C08", "C08", "C09"])
+        for row in rows:
+            self.assertIn("not set up", row["missing"]["torch"], row["row"])
+            if row["row"].startswith("C09") and "root" in row["missing"].get("argosy", ""):
+                continue
+            self.assertGreater(row["figures"]["argosy"]["best"], 0, row)
+            self.assertNotIn("not within", json.dumps(row["details"]), row)
+        causes = [row["details"]["argosy"] for row in rows if "until all" in row["row"]]
+        self.assertIn("is gone", causes[0])
+        self.assertNotIn(";", causes[0], "one cause")
+
+    def test_a_job_is_known_and_ended_whole(self):
+        from job_processes import Job, state_of, wait_for
+
+        with Job(["sh", "-c", "sleep 100 & sleep 100 & wait"]) as job:
+            self.assertIsNotNone(wait_for(lambda: len(job.ranks(lambda words: words[:1] == ["sleep"])) == 2, 10))
+            sleeping = job.ranks(lambda words: words[:1] == ["sleep"])
+            os.kill(job.process.pid, signal.SIGKILL)
+            self.assertIsNone(wait_for(job.ended, 0.2), "its children still run")
+        for pid in sleeping:
+            self.assertIsNotNone(wait_for(lambda: not state_of(pid)[1], 10))
+
     def test_peers_are_not_other_builds_of_ours(self):
         compare_module = load()
         from benchmark_rows import Row

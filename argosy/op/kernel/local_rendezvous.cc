@@ -31,7 +31,7 @@ void LocalRendezvous::take(Items::iterator at) {
   if (at->first.frame != 0) {
     items_.erase(at);
   } else {
-    at->second = {.state = Item::State::kTaken, .value = {}, .waiting = nullptr};
+    at->second = {.state = Item::State::kTaken, .value = {}, .waiting = nullptr, .number = 0};
   }
 }
 
@@ -54,7 +54,7 @@ Status LocalRendezvous::send(const RendezvousKey& key, Tensor value, bool dead) 
   return ok_status();
 }
 
-void LocalRendezvous::receive(const RendezvousKey& key, Done done) {
+std::int64_t LocalRendezvous::receive_numbered(const RendezvousKey& key, Done done) {
   Result<Received> answer = Received();
   {
     MutexLock lock(mutex_);
@@ -62,8 +62,9 @@ void LocalRendezvous::receive(const RendezvousKey& key, Done done) {
     if (!cause_.ok()) {
       answer = Status(cause_);
     } else if (at == items_.end() && !ended_) {
-      items_[key] = {.state = Item::State::kWanted, .value = {}, .waiting = std::move(done)};
-      return;
+      const std::int64_t number = next_++;
+      items_[key] = {.state = Item::State::kWanted, .value = {}, .waiting = std::move(done), .number = number};
+      return number;
     } else if (at == items_.end()) {
       answer = never_sent(key);
     } else if (at->second.state != Item::State::kSent) {
@@ -74,6 +75,17 @@ void LocalRendezvous::receive(const RendezvousKey& key, Done done) {
     }
   }
   done(std::move(answer));
+  return 0;
+}
+
+bool LocalRendezvous::give_up(const RendezvousKey& key, std::int64_t number) {
+  Done dropped;  // goes with no lock held
+  MutexLock lock(mutex_);
+  const auto at = items_.find(key);
+  if (at == items_.end() || at->second.state != Item::State::kWanted || at->second.number != number) return false;
+  dropped = std::move(at->second.waiting);
+  items_.erase(at);
+  return true;
 }
 
 std::vector<std::pair<RendezvousKey, Rendezvous::Done>> LocalRendezvous::take_waiting() {

@@ -6,6 +6,7 @@
 // A value is dropped when it was received. Values and receives that are left go with the object.
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,8 +25,13 @@ class LocalRendezvous final : public Rendezvous {
   LocalRendezvous& operator=(const LocalRendezvous&) = delete;
 
   Status send(const RendezvousKey& key, Tensor value, bool dead) override;
-  void receive(const RendezvousKey& key, Done done) override;
+  void receive(const RendezvousKey& key, Done done) override { (void)receive_numbered(key, std::move(done)); }
   void abort(Status cause) override;
+
+  // As receive(). Returns a number for give_up(); 0: `done` was called.
+  std::int64_t receive_numbered(const RendezvousKey& key, Done done);
+  // Nobody waits for that value any more: it stays until somebody does. False: it was given already.
+  bool give_up(const RendezvousKey& key, std::int64_t number);
 
   // Its task has ended its part: nothing more is sent. Whoever waits for what is not there gets INTERNAL "ARG-SEND-003"
   // instead of waiting for ever; so do later ones.
@@ -37,8 +43,9 @@ class LocalRendezvous final : public Rendezvous {
   };
   struct Item {
     enum class State : char { kSent, kWanted, kTaken } state = State::kSent;
-    Received value;  // kSent
-    Done waiting;    // kWanted
+    Received value;           // kSent
+    Done waiting;             // kWanted
+    std::int64_t number = 0;  // kWanted
   };
   using Items = std::unordered_map<RendezvousKey, Item, Hash>;
   // Takes out every receive that waits.
@@ -48,6 +55,7 @@ class LocalRendezvous final : public Rendezvous {
   Mutex mutex_;
   Status cause_ ARGOSY_GUARDED_BY(mutex_);
   bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 1;
   Items items_ ARGOSY_GUARDED_BY(mutex_);
 };
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "argosy/comm/keyed/ring.h"
-#include "argosy/comm/keyed/ring_order.h"
 #include "argosy/comm/keyed/tree_broadcast.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/collective/collective_node.h"
@@ -23,8 +22,6 @@ struct KeyedRun : std::enable_shared_from_this<KeyedRun> {
   Tensor values, result;  // a gathering's result holds all parts
   Reduction reduction = Reduction::kSum;
   bool mean = false;
-  std::vector<int> offsets;
-  int most_rings = -1;
   std::shared_ptr<GroupTimers> timers;
   std::atomic<bool> met{false};
   Mutex mutex;
@@ -76,15 +73,7 @@ struct KeyedRun : std::enable_shared_from_this<KeyedRun> {
     }
     call.reduction = reduction;
     call.mean = mean;
-    call.offsets = offsets;
-    if (call.offsets.empty()) {
-      auto found = ring_offsets(call.group, static_cast<std::int64_t>(values.bytes()), most_rings);
-      if (!found.ok()) {
-        membership.exchange->abort(found.status());
-        return ended(found.status());
-      }
-      call.offsets = *std::move(found);
-    }
+    call.offsets = std::move(membership.ring_offsets);
     if (values.bytes() > 0) std::memcpy(result.raw(), values.raw(), values.bytes());
     start_ring_reduce(call, std::move(membership.exchange), ended);
   }
@@ -131,8 +120,6 @@ void CollectiveNode::start_keyed(KernelContext& c, const std::shared_ptr<KeyedTa
   run->key = str_cat(run->member.group, ":", run->member.instance, ":", at.frame, ":", at.iteration);
   run->reduction = call_.reduction == Reduction::kMean ? Reduction::kSum : call_.reduction;
   run->mean = keyed_.mean;
-  run->offsets = keyed_.ring_offsets;
-  run->most_rings = keyed_.most_rings;
   run->done = std::move(done);
   const std::int64_t step_id = run->member.step_id;
   // It is called as long as the step lasts, also when this node has ended: then it aborts the others.
@@ -190,6 +177,9 @@ Status CollectiveNode::fill_keyed(KernelContext& c, KeyedMember& to, Tensor& val
     to.kind = call_.kind == Collective::kAllGather ? KeyedMember::kGather : KeyedMember::kReduction;
     to.dtype = values.dtype();
     to.shape = values.shape();
+    to.bytes = static_cast<std::int64_t>(values.bytes());
+    to.ring_offsets = keyed_.ring_offsets;
+    to.most_rings = keyed_.most_rings;
   }
   if (to.kind == KeyedMember::kGather) {
     if (to.shape.rank() == 0) return invalid_argument("input should have rank > 0, received ", 0);

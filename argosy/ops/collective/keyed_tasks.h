@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "argosy/comm/keyed/piece_exchange.h"
 #include "argosy/device/device.h"
@@ -25,7 +26,10 @@ struct KeyedMember {
   std::string name;  // of its node
   Kind kind = kReduction;
   DType dtype = DType::kInvalid;
-  Shape shape;  // of its values
+  Shape shape;                    // of its values
+  std::int64_t bytes = 0;         // of a reduction's values
+  std::vector<int> ring_offsets;  // of a reduction, as its node says; empty: by `most_rings`
+  int most_rings = -1;            // ring_order.h
   std::int32_t size = 0, group = 0, instance = 0;
   const DeviceSpec* device = nullptr;  // where it is; lives as long as the step
   bool source = false;                 // of a broadcast: it has the values
@@ -37,7 +41,8 @@ class KeyedTasks : public Resource {
  public:
   struct Membership {
     KeyedGroup group;
-    int source = -1;  // of a broadcast: the rank that sends
+    int source = -1;                // of a broadcast: the rank that sends
+    std::vector<int> ring_offsets;  // of a reduction: one or more
     std::shared_ptr<PieceExchange> exchange;
   };
   using Met = std::function<void(Result<Membership>)>;

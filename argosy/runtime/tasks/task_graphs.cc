@@ -27,6 +27,12 @@ void run_all_sends(StepGraph& graph) {
   }
 }
 
+Status not_registered(const std::string& handle) {
+  return aborted("Graph handle is not found: ", handle, ". Possibly, this worker just restarted.")
+      .with_id("ARG-TASK-001")
+      .with_hint("register the graph again; variables of that task are to be restored");
+}
+
 Result<std::shared_ptr<ExecutableStep>> compile_graph(StepGraph graph, const TaskGraphOptions& options,
                                                       const std::shared_ptr<DeviceSet>& device_set,
                                                       const std::shared_ptr<ResourceManager>& op_state) {
@@ -58,6 +64,11 @@ Result<std::string> TaskGraphs::register_graph(StepGraph graph, const TaskGraphO
     graphs_.emplace(handle, Registered{std::move(step), options});
     return handle;
   });
+}
+
+Status TaskGraphs::check(const std::string& handle) {
+  MutexLock lock(mutex_);
+  return graphs_.contains(handle) ? ok_status() : not_registered(handle);
 }
 
 void TaskGraphs::deregister_graph(const std::string& handle) {
@@ -102,11 +113,7 @@ Result<std::vector<Tensor>> TaskGraphs::run_unguarded(const TaskRun& run) {
     const auto at = graphs_.find(run.handle);
     if (at != graphs_.end()) graph = at->second;
   }
-  if (graph.step == nullptr) {
-    return aborted("Graph handle is not found: ", run.handle, ". Possibly, this worker just restarted.")
-        .with_id("ARG-TASK-001")
-        .with_hint("register the graph again; variables of that task are to be restored");
-  }
+  if (graph.step == nullptr) return not_registered(run.handle);
   const Step& step = graph.step->step();
   if (run.feeds.size() != step.feed_slots.size()) {
     return invalid_argument("the graph takes ", step.feed_slots.size(), " feeds, was given ", run.feeds.size())

@@ -36,6 +36,8 @@ class TaskGraphs {
   // `_Send` nodes run whether they are targets or not. Errors name the node.
   Result<std::string> register_graph(StepGraph graph, const TaskGraphOptions& options);
   void deregister_graph(const std::string& handle);
+  // ABORTED "ARG-TASK-001" as run() says it.
+  Status check(const std::string& handle);
 
   // ABORTED "ARG-TASK-001" where the handle is not known: this task was started anew. Any other error of the run has
   // aborted the step's rendezvous with it, marked as derived. When it ends well, nothing more is sent by this task.

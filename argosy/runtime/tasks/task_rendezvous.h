@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel/local_rendezvous.h"
@@ -32,9 +33,14 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
     return local_.send(key, std::move(value), dead);
   }
   void receive(const RendezvousKey& key, Done done) override;
-  // What another task asks for.
-  void receive_local(const RendezvousKey& key, Done done) { local_.receive(key, std::move(done)); }
+  // What another task asks for. Returns a number for give_up(); 0: `done` was called.
+  std::int64_t receive_local(const RendezvousKey& key, Done done) {
+    return local_.receive_numbered(key, std::move(done));
+  }
+  // That task does not wait any more. False: it had its answer.
+  bool give_up(const RendezvousKey& key, std::int64_t number) { return local_.give_up(key, number); }
   void abort(Status cause) override;
+  std::int64_t step_id() const { return step_id_; }
   // The cause of abort(); OK before.
   Status cause();
   // As LocalRendezvous::end_sends().
@@ -52,27 +58,57 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
 };
 
 // The steps under way on one task. Thread-safe.
+//
+// Its memory is bounded, whatever numbers others ask for: of receives that come before their step, and of steps that
+// have ended here and that nobody forgets, the oldest go.
 class StepRendezvous {
  public:
+  static constexpr std::int64_t kEarlyReceives = 32768;  // that wait for steps that have not begun here
+  static constexpr std::size_t kBegunSteps = 8192;       // that are kept where none of their runs goes on
+
   StepRendezvous(std::string task, TaskRendezvous::Remote remote)
       : task_(std::move(task)), remote_(std::move(remote)) {}
 
-  // Made where there is none: a value may be asked for before the step starts here. Of a step that was forgotten: one
-  // that is aborted, CANCELLED.
+  // The step begins here, or has begun. Of a step that was forgotten: one that is aborted, CANCELLED.
   std::shared_ptr<TaskRendezvous> find(std::int64_t step_id);
+  // What another task asks for, perhaps before the step begins here. Returns a number for give_up(); 0: `done` was
+  // called. RESOURCE_EXHAUSTED "ARG-SEND-008": too many later ones wait for steps that have not begun.
+  std::int64_t receive(std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done);
+  // That task does not wait any more. A step that has not begun, and of which nobody waits for a value, is gone.
+  void give_up(std::int64_t step_id, const RendezvousKey& key, std::int64_t number);
   // Where there is one.
   void abort(std::int64_t step_id, const Status& cause);
   // Aborts it, CANCELLED, and drops its values. The number is remembered for a while, so that a late receive fails.
   void forget(std::int64_t step_id);
   // Ends all steps with this cause.
   void abort_all(const Status& cause);
-  std::size_t size();  // steps under way
+  std::size_t size();  // steps that have begun, or that are waited for
 
  private:
+  struct Entry {
+    std::shared_ptr<TaskRendezvous> step;
+    bool begun = false;
+    std::int64_t early = 0;  // receives, before it has begun
+    std::int64_t place = 0;  // in begun_ or early_
+  };
+  using Entries = std::map<std::int64_t, Entry>;
+  using Steps = std::vector<std::shared_ptr<TaskRendezvous>>;
+  Entry& find_or_make(std::int64_t step_id) ARGOSY_REQUIRES(mutex_);
+  std::shared_ptr<TaskRendezvous> erase(Entries::iterator at) ARGOSY_REQUIRES(mutex_);
+  // One receive less of a step that has not begun.
+  void uncount(std::int64_t step_id, const std::shared_ptr<TaskRendezvous>& step);
+  // What is too much, for the caller to abort.
+  Steps drop_early() ARGOSY_REQUIRES(mutex_);
+  Steps drop_begun() ARGOSY_REQUIRES(mutex_);
+
   const std::string task_;
   const TaskRendezvous::Remote remote_;
   Mutex mutex_;
-  std::map<std::int64_t, std::shared_ptr<TaskRendezvous>> steps_ ARGOSY_GUARDED_BY(mutex_);
+  Entries steps_ ARGOSY_GUARDED_BY(mutex_);
+  std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 1;
+  std::map<std::int64_t, std::int64_t> begun_ ARGOSY_GUARDED_BY(mutex_);  // place -> step, the oldest first
+  std::map<std::int64_t, std::int64_t> early_ ARGOSY_GUARDED_BY(mutex_);  // the same of those that have not begun
+  std::int64_t early_receives_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::set<std::int64_t> forgotten_ ARGOSY_GUARDED_BY(mutex_);
   std::deque<std::int64_t> forgotten_order_ ARGOSY_GUARDED_BY(mutex_);  // the oldest first
 };

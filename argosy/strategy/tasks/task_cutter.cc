@@ -19,12 +19,19 @@ bool only_waits(const Node& n) { return n.op->input_args.empty() && n.op->output
 
 }  // namespace
 
+// Scopes of devices leave several constraints on a node, of which the last one holds.
+int TaskCutter::device_of(const Node& n) const {
+  if (n.device.empty()) return -1;
+  const DeviceName asked = asked_device(n.device);
+  const auto named = std::ranges::find_if(names_, [&](const DeviceName& name) { return name.matches(asked); });
+  return named == names_.end() ? -1 : static_cast<int>(named - names_.begin());
+}
+
 // By its device, else by what it reads. What keeps state and belongs nowhere is task 0's.
 int TaskCutter::owner_of(NodeId id) const {
   const Node& n = graph_.node(id);
   if (only_waits(n) || std::find(fed_.begin(), fed_.end(), id) != fed_.end()) return kEveryTask;
-  const auto named = std::find(devices_.names.begin(), devices_.names.end(), std::string_view(n.device));
-  if (named != devices_.names.end()) return devices_.task[static_cast<std::size_t>(named - devices_.names.begin())];
+  if (const int named = device_of(n); named >= 0) return devices_.task[static_cast<std::size_t>(named)];
   // The one whose variable it changes.
   for (const Endpoint e : n.inputs) {
     const Node& from = graph_.node(e.node);
@@ -199,9 +206,8 @@ Status TaskCutter::keep_own() {
                       std::vector<std::int64_t>{number_of_group_.at(group), devices_.first(devices_.own),
                                                 devices_.count(devices_.own)});
     }
-    const auto named = std::find(devices_.names.begin(), devices_.names.end(), std::string_view(n.device));
-    if (named == devices_.names.end()) continue;
-    const auto position = named - devices_.names.begin();
+    const int position = device_of(n);
+    if (position < 0) continue;
     const bool here = devices_.task[static_cast<std::size_t>(position)] == devices_.own;
     // What every task has may be anywhere.
     const auto own = static_cast<std::size_t>(position - (here ? devices_.first(devices_.own) : 0));
@@ -224,6 +230,9 @@ std::string TaskCutter::describe_program() const {
 }
 
 Result<TaskPart> TaskCutter::run(const std::vector<Endpoint>& fetched) {
+  for (const std::string& name : devices_.names) {
+    ARGOSY_ASSIGN_OR_RETURN(names_.emplace_back(), DeviceName::parse(name));
+  }
   part_.own_ = devices_.own;
   part_.global_ = std::make_shared<Graph>(graph_.clone());
   part_.program_ = describe_program();

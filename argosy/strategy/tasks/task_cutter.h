@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "argosy/device/name.h"
 #include "argosy/strategy/tasks/task_part.h"
 
 namespace argosy {
@@ -37,6 +38,8 @@ class TaskCutter {
   Status keep_own();
   std::string describe_program() const;
 
+  // The position of the device that a node asks for; -1: none of any task.
+  int device_of(const Node& n) const;
   int owner(NodeId id) const { return owners_[static_cast<std::size_t>(id.index)]; }
   // The group of a collective whose ranks are on several tasks; "": it is none.
   std::string spanning_group(const Node& n) const;
@@ -44,6 +47,7 @@ class TaskCutter {
   Graph& graph_;
   const TaskDevices& devices_;
   const std::vector<NodeId>& fed_;
+  std::vector<DeviceName> names_;  // of the devices
   TaskPart part_;
   std::vector<int> owners_;
   std::vector<char> in_flow_;  // by node: its value belongs to an iteration of a loop, or to a branch

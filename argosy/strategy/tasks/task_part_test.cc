@@ -76,6 +76,30 @@ TEST(TaskPart, EveryTaskTakesPartInWhatAnotherFetches) {
   }
 }
 
+// A slot's shards are read so: the host joins what each device holds.
+TEST(TaskPart, TheInnermostScopeOfDevicesHolds) {
+  for (const int own : {0, 1}) {
+    Graph graph;
+    Value parts[2], total;
+    {
+      const auto host = graph.device("/device:CPU:0");
+      for (int d = 0; d < 2; ++d) {
+        const auto on = graph.device(d == 0 ? kFirst : kSecond);
+        parts[d] = graph.add("RandomUniform", {constant(graph, Tensor::zeros(DType::kInt32, {0}))},
+                             {{"dtype", DType::kFloat32}, {"T", DType::kInt32}});
+      }
+      total = graph.add("AddN", {parts[0], parts[1]}, {}, "total");
+    }
+    ASSERT_NE(std::string_view(graph.node(parts[1].node()).device), kSecond) << "what the test is about";
+    auto part = TaskPart::make(graph, two_tasks(own), {}, {total.endpoint()});
+    ASSERT_TRUE(part.ok()) << part.status().to_string();
+    EXPECT_EQ(std::string_view(graph.node(parts[own].node()).device), "/device:GPU:0");
+    const Node& sum = graph.node(total.node());
+    EXPECT_EQ(sum.inputs[own], parts[own].endpoint());
+    EXPECT_EQ(graph.node(sum.inputs[1 - own].node).op->name, "_TaskValues") << "it is the other task's";
+  }
+}
+
 TEST(TaskPart, ReadsTheRowsOfItsShards) {
   for (const int own : {0, 1}) {
     TwoShards g;

@@ -62,7 +62,7 @@ bool ClusterTasks::is_used(const TaskName& task) const {
 Result<std::shared_ptr<ClusterTasks>> ClusterTasks::connect(WorkerService& worker, ClusterTasksOptions options,
                                                             Cancellation& cancellation) {
   if (!options.collective_leader.empty()) {
-    ARGOSY_RETURN_IF_ERROR(worker.collectives().set_leader(options.collective_leader));
+    ARGOSY_RETURN_IF_ERROR(worker.collectives().leader().ask_for(options.collective_leader));
   }
   std::shared_ptr<Peers> peers = worker.peers();
   if (!options.cluster_def.empty()) {
@@ -147,7 +147,7 @@ Status ClusterTasks::find_tasks(Cancellation& cancellation) {
                           .session = options_.session,
                           .session_called = opens_sessions(),
                           .ours = found.status.argosy_protocol() > 0,
-                          .collective_leader = worker_.collectives().asked_leader(),
+                          .collective_leader = worker_.collectives().leader().asked_for(),
                           .incarnation = [this](const std::string& device) { return incarnation(device); }});
   }
   return ok_status();

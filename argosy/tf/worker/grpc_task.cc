@@ -45,8 +45,10 @@ void make_transfer(tensorflow::NodeDef& node, const char* op, const char* type_a
   set(node, "tensor_name", key.edge);
   set(node, "send_device", key.send_device);
   set(node, "recv_device", key.receive_device);
-  (*node.mutable_attr())["send_device_incarnation"].set_i(static_cast<std::int64_t>(key.send_incarnation));
-  (*node.mutable_attr())["client_terminated"].set_b(true);
+  // Keys as strings: g++ 12 takes a literal here for one that is too short, and warns.
+  const std::string incarnation = "send_device_incarnation", terminated = "client_terminated";
+  (*node.mutable_attr())[incarnation].set_i(static_cast<std::int64_t>(key.send_incarnation));
+  (*node.mutable_attr())[terminated].set_b(true);
 }
 
 // Of a value that RunGraph brings or takes: it is said to come from the device itself, where it waits.

@@ -10,8 +10,9 @@ Status damaged(std::string_view what) { return invalid_argument(what, " is damag
 
 }  // namespace
 
-TensorWire task_wire() {
+TensorWire task_wire(Allocator* memory) {
   TensorWire wire;
+  wire.memory = memory;
   wire.limit_bytes = (std::int64_t{1} << 31) - 1;
   return wire;
 }
@@ -54,7 +55,7 @@ Result<std::vector<WirePiece>> write_recv_response(const Rendezvous::Received& v
   return out.take();
 }
 
-Result<Rendezvous::Received> read_recv_response(WireReader in) {
+Result<Rendezvous::Received> read_recv_response(WireReader in, Allocator* memory) {
   Rendezvous::Received value;
   WireReader tensor;
   bool has_tensor = false;
@@ -70,7 +71,7 @@ Result<Rendezvous::Received> read_recv_response(WireReader in) {
   if (!in.ok()) return damaged("RecvTensor: the response");
   if (value.dead) return value;
   if (!has_tensor) return damaged("RecvTensor: a response without a tensor");
-  ARGOSY_ASSIGN_OR_RETURN(value.value, read_tensor(tensor, task_wire()));
+  ARGOSY_ASSIGN_OR_RETURN(value.value, read_tensor(tensor, task_wire(memory)));
   return value;
 }
 

@@ -23,9 +23,10 @@ std::vector<WirePiece> write_recv_request(const RecvTensorRequest& request);
 
 // RESOURCE_EXHAUSTED from 2 GiB on; UNIMPLEMENTED for a dtype that no message can hold.
 Result<std::vector<WirePiece>> write_recv_response(const Rendezvous::Received& value);
-Result<Rendezvous::Received> read_recv_response(WireReader in);
+// `memory`: of the value; null: the host's.
+Result<Rendezvous::Received> read_recv_response(WireReader in, Allocator* memory = nullptr);
 
-// How tensors travel between tasks: in the host's memory, without resources.
-TensorWire task_wire();
+// How tensors travel between tasks: without resources. `memory` of what is read, which is the host's; null: any.
+TensorWire task_wire(Allocator* memory = nullptr);
 
 }  // namespace argosy::tf

@@ -36,20 +36,20 @@ void RemoteReceives::receive(std::int64_t step_id, const RendezvousKey& key, Ren
   const RecvTensorRequest request{.step_id = step_id,
                                   .key = key.to_string(),
                                   .request_id = static_cast<std::int64_t>(system_random_source().next() >> 1 | 1)};
-  const auto call =
-      (*channel)->start(kRecvTensor, write_recv_request(request),
-                        [state = state_, step_id, number, done = std::move(done)](Result<RpcResponse> response) {
-                          {
-                            MutexLock lock(state->mutex);
-                            const auto step = state->steps.find(step_id);
-                            if (step != state->steps.end()) {
-                              step->second.calls.erase(number);
-                              if (step->second.calls.empty() && step->second.peers == nullptr) state->steps.erase(step);
-                            }
-                          }
-                          if (!response.ok()) return done(std::move(response).status());
-                          done(guarded([&] { return read_recv_response(response->reader()); }));
-                        });
+  const auto call = (*channel)->start(
+      kRecvTensor, write_recv_request(request),
+      [state = state_, devices = device_set_, step_id, number, done = std::move(done)](Result<RpcResponse> response) {
+        {
+          MutexLock lock(state->mutex);
+          const auto step = state->steps.find(step_id);
+          if (step != state->steps.end()) {
+            step->second.calls.erase(number);
+            if (step->second.calls.empty() && step->second.peers == nullptr) state->steps.erase(step);
+          }
+        }
+        if (!response.ok()) return done(std::move(response).status());
+        done(guarded([&] { return read_recv_response(response->reader(), &devices->device(0).allocator()); }));
+      });
   MutexLock lock(state_->mutex);
   const auto step = state_->steps.find(step_id);
   if (step == state_->steps.end()) return call->cancel();  // over already, or the step has ended

@@ -7,14 +7,17 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel/rendezvous.h"
+#include "argosy/runtime/machine/device_set.h"
 #include "argosy/tf/worker/peers.h"
 
 namespace argosy::tf {
 
 class RemoteReceives {
  public:
-  // `peers`: those of steps that name none of their own.
-  explicit RemoteReceives(std::shared_ptr<Peers> peers) : peers_(std::move(peers)) {}
+  // `peers`: those of steps that name none of their own. Values lie in memory of the first of the devices, a CPU, which
+  // keeps it for the next step.
+  RemoteReceives(std::shared_ptr<Peers> peers, std::shared_ptr<DeviceSet> device_set)
+      : peers_(std::move(peers)), device_set_(std::move(device_set)) {}
 
   // The tasks of this step are these, until end().
   void begin(std::int64_t step_id, std::shared_ptr<Peers> peers);
@@ -35,6 +38,7 @@ class RemoteReceives {
     std::map<std::int64_t, Step> steps ARGOSY_GUARDED_BY(mutex);
   };
   const std::shared_ptr<Peers> peers_;
+  const std::shared_ptr<DeviceSet> device_set_;
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 

@@ -88,11 +88,12 @@ Result<Tensor> take(TaskRendezvous& step, const RendezvousKey& key) {
 
 WorkerService::WorkerService(WorkerServiceOptions options)
     : options_(std::move(options)),
-      receives_(options_.peers),
-      steps_(options_.peers->own().to_string(),
-             [this](std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done) {
-               receives_.receive(step_id, key, std::move(done));
-             }),
+      receives_(options_.peers, options_.device_set),
+      steps_(std::make_shared<StepRendezvous>(
+          options_.peers->own().to_string(),
+          [this](std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done) {
+            receives_.receive(step_id, key, std::move(done));
+          })),
       collectives_(std::make_shared<TaskCollectives>(options_.peers)) {
   meet_by_key(*options_.device_set);
 }
@@ -100,21 +101,15 @@ WorkerService::WorkerService(WorkerServiceOptions options)
 WorkerService::~WorkerService() { stop(); }
 
 void WorkerService::stop() {
-  steps_.abort_all(derived_status(unavailable("the server of ", options_.peers->own(), " stops")));
+  steps_->abort_all(derived_status(unavailable("the server of ", options_.peers->own(), " stops")));
   collectives_->stop();
   receives_.end_all();
   sessions_.remove_all();
-  std::map<std::string, std::shared_ptr<WorkerSession>> shared;
-  {
-    MutexLock lock(mutex_);
-    shared.swap(shared_);
-    shared_graphs_.clear();
-  }
-  for (const auto& [handle, session] : shared) session->graphs().abort_all(derived_status(unavailable("stopping")));
+  for (const auto& session : shared_.remove_all()) session->graphs().abort_all(derived_status(unavailable("stopping")));
 }
 
 void WorkerService::forget(std::int64_t step_id) {
-  steps_.forget(step_id);
+  steps_->forget(step_id);
   receives_.end(step_id);
   collectives_->forget(step_id);
 }
@@ -192,7 +187,7 @@ RpcReply WorkerService::create_session(WireReader in) {
     meet_by_key(*devices);
   }
   ARGOSY_RETURN_IF_ERROR(sessions_.add(request.session_handle(), {request.master_task(), request.master_incarnation()},
-                                       std::make_shared<WorkerSession>(devices, peers, steps_)));
+                                       std::make_shared<WorkerSession>(devices, peers, *steps_)));
   return std::vector<WirePiece>();
 }
 
@@ -206,9 +201,8 @@ RpcReply WorkerService::delete_session(WireReader in) {
 Result<std::shared_ptr<WorkerSession>> WorkerService::session_of(std::string_view handle, bool called) {
   const std::string key(handle);
   if (called) return sessions_.find(key, options_.peers->own());
-  MutexLock lock(mutex_);
-  std::shared_ptr<WorkerSession>& session = shared_[key];
-  if (session == nullptr) session = std::make_shared<WorkerSession>(options_.device_set, options_.peers, steps_);
+  std::shared_ptr<WorkerSession> session = shared_.find(key);
+  if (session == nullptr) return session_not_found(key, options_.peers->own());
   return session;
 }
 
@@ -216,21 +210,24 @@ RpcReply WorkerService::register_graph(WireReader in, CallContext& context) {
   context.expect_duration(-1);
   RegisterGraphRequest request;
   ARGOSY_RETURN_IF_ERROR(scan(in, request));
-  ARGOSY_ASSIGN_OR_RETURN(const auto session, session_of(request.session, request.session_called));
+  std::shared_ptr<WorkerSession> session;
+  if (request.session_called) {
+    ARGOSY_ASSIGN_OR_RETURN(session, session_of(request.session, true));
+  }
   if (tensorflow::ConfigProto config;
       config.ParseFromArray(request.config.data(), static_cast<int>(request.config.size())) &&
       !config.experimental().collective_group_leader().empty()) {
-    ARGOSY_RETURN_IF_ERROR(collectives_->set_leader(config.experimental().collective_group_leader()));
+    ARGOSY_RETURN_IF_ERROR(collectives_->leader().ask_for(config.experimental().collective_group_leader()));
   }
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph));
+  const auto add = [&](WorkerSession& to) {
+    return to.graphs().register_graph(std::move(step), {.prepare = wants_passes(request.options)});
+  };
+  const auto make = [&] { return std::make_shared<WorkerSession>(options_.device_set, options_.peers, *steps_); };
   tensorflow::RegisterGraphResponse response;
   ARGOSY_ASSIGN_OR_RETURN(
       *response.mutable_graph_handle(),
-      session->graphs().register_graph(std::move(step), {.prepare = wants_passes(request.options)}));
-  if (!request.session_called) {
-    MutexLock lock(mutex_);
-    shared_graphs_[response.graph_handle()] = request.session;
-  }
+      session != nullptr ? add(*session) : shared_.add_graph(std::string(request.session), make, add));
   return message_reply(response);
 }
 
@@ -240,13 +237,7 @@ RpcReply WorkerService::deregister_graph(WireReader in) {
   ARGOSY_ASSIGN_OR_RETURN(const auto session,
                           session_of(request.session_handle(), request.create_worker_session_called()));
   session->graphs().deregister_graph(request.graph_handle());
-  if (request.create_worker_session_called()) return std::vector<WirePiece>();
-  // With its last graph goes what the session's ops kept.
-  MutexLock lock(mutex_);
-  shared_graphs_.erase(request.graph_handle());
-  const bool used =
-      std::ranges::any_of(shared_graphs_, [&](const auto& graph) { return graph.second == request.session_handle(); });
-  if (!used) shared_.erase(request.session_handle());
+  if (!request.create_worker_session_called()) shared_.remove_graph(request.session_handle(), request.graph_handle());
   return std::vector<WirePiece>();
 }
 
@@ -268,13 +259,15 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
   }
   const std::int64_t id = request.step_id;
   ARGOSY_ASSIGN_OR_RETURN(const auto session, session_of(request.session, request.session_called));
+  ARGOSY_RETURN_IF_ERROR(session->graphs().check(std::string(request.graph)));  // before anything is kept of the step
   receives_.begin(id, session->peers());
   collectives_->begin(id);
-  const std::shared_ptr<TaskRendezvous> step = steps_.find(id);
+  const std::shared_ptr<TaskRendezvous> step = steps_->find(id);
   for (const RunGraphRequest::Send& send : request.sends) {
     ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(send.key));
     ARGOSY_RETURN_IF_ERROR(check_sender(key));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor value, read_tensor(send.tensor, task_wire()));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor value,
+                            read_tensor(send.tensor, task_wire(&options_.device_set->device(0).allocator())));
     ARGOSY_RETURN_IF_ERROR(step->send(key, std::move(value), false));
   }
   std::vector<RendezvousKey> receives;
@@ -369,10 +362,16 @@ RpcReply WorkerService::recv_tensor(WireReader in, CallContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(request.key));
   ARGOSY_RETURN_IF_ERROR(check_sender(key));
   ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
-  steps_.find(request.step_id)->receive_local(key, [call](Result<Rendezvous::Received> value) {
+  const std::int64_t number = steps_->receive(request.step_id, key, [call](Result<Rendezvous::Received> value) {
     if (!value.ok()) return call->answer(std::move(value).status());
     call->answer(guarded([&] { return write_recv_response(*value); }));
   });
+  if (number == 0) return std::vector<WirePiece>();
+  const auto give_up = [weak = std::weak_ptr<StepRendezvous>(steps_), step = request.step_id, key, number] {
+    if (const auto steps = weak.lock()) steps->give_up(step, key, number);
+  };
+  Cancellation::Token token = 0;
+  if (!call->cancellation().add(give_up, &token)) give_up();
   return std::vector<WirePiece>();
 }
 

@@ -19,6 +19,7 @@
 #include "argosy/tf/worker/recent_ids.h"
 #include "argosy/tf/worker/remote_receives.h"
 #include "argosy/tf/worker/run_graph_message.h"
+#include "argosy/tf/worker/shared_sessions.h"
 #include "argosy/tf/worker/worker_session.h"
 
 namespace argosy::tf {
@@ -39,9 +40,10 @@ class WorkerService {
   void stop();
 
   // This task's side of steps, for the master in this process, too.
-  StepRendezvous& steps() { return steps_; }
+  StepRendezvous& steps() { return *steps_; }
   RemoteReceives& receives() { return receives_; }
   WorkerSessions& sessions() { return sessions_; }
+  SharedSessions& shared_sessions() { return shared_; }
   TaskCollectives& collectives() { return *collectives_; }
   // Collectives of graphs on these devices, which are a view of the task's, meet those of other tasks' steps.
   void meet_by_key(DeviceSet& devices);
@@ -62,21 +64,21 @@ class WorkerService {
   RpcReply recv_tensor(WireReader request, CallContext& context);
 
   Result<std::vector<WirePiece>> run(const RunGraphRequest& request, CallContext& context);
-  // The session of a request. Masters that make no sessions share one per handle.
+  // The session of a request. Masters that make no sessions share one per handle, while it has graphs. ABORTED
+  // "ARG-CLUSTER-012": there is none.
   Result<std::shared_ptr<WorkerSession>> session_of(std::string_view handle, bool called);
   Status check_sender(const RendezvousKey& key) const;
   Status check_device(std::string_view method, const std::string& device, std::uint64_t incarnation) const;
 
   const WorkerServiceOptions options_;
   RemoteReceives receives_;
-  StepRendezvous steps_;
+  const std::shared_ptr<StepRendezvous> steps_;  // calls that are kept open refer to it
   const std::shared_ptr<TaskCollectives> collectives_;
   WorkerSessions sessions_;
+  SharedSessions shared_;
   PartialStepRuns partial_;
   Mutex mutex_;
   RecentIds runs_ ARGOSY_GUARDED_BY(mutex_);
-  std::map<std::string, std::shared_ptr<WorkerSession>> shared_ ARGOSY_GUARDED_BY(mutex_);
-  std::map<std::string, std::string> shared_graphs_ ARGOSY_GUARDED_BY(mutex_);  // graph -> the session that has it
 };
 
 }  // namespace argosy::tf

@@ -36,17 +36,20 @@ class WorkerSession {
 // Thread-safe.
 class WorkerSessions {
  public:
+  static constexpr std::size_t kUnused = 1024;  // sessions that were made and never asked for: the oldest go
+  static constexpr std::size_t kMost = 16384;
+
   // Who made a session: another life of the same master's task ends what the earlier one left behind.
   struct Master {
     std::string task;  // "": not told
     std::int64_t incarnation = 0;
   };
 
-  // ALREADY_EXISTS "ARG-CLUSTER-011": there is one of this handle.
+  // ALREADY_EXISTS "ARG-CLUSTER-011": there is one of this handle. RESOURCE_EXHAUSTED "ARG-CLUSTER-126": there are too
+  // many that are used.
   Status add(const std::string& handle, Master master, std::shared_ptr<WorkerSession> session) ARGOSY_EXCLUDES(mutex_);
   // ABORTED "ARG-CLUSTER-012" in TensorFlow's words: there is none, so this task was probably started anew.
-  Result<std::shared_ptr<WorkerSession>> find(const std::string& handle, const TaskName& own) const
-      ARGOSY_EXCLUDES(mutex_);
+  Result<std::shared_ptr<WorkerSession>> find(const std::string& handle, const TaskName& own) ARGOSY_EXCLUDES(mutex_);
   // Ends its runs. False: there was none.
   bool remove(const std::string& handle) ARGOSY_EXCLUDES(mutex_);
   void remove_all() ARGOSY_EXCLUDES(mutex_);
@@ -56,11 +59,19 @@ class WorkerSessions {
   struct Entry {
     Master master;
     std::shared_ptr<WorkerSession> session;
+    std::int64_t place = 0;  // in unused_; 0: it was asked for
   };
+  using Sessions = std::map<std::string, Entry>;
+  std::shared_ptr<WorkerSession> erase(Sessions::iterator at) ARGOSY_REQUIRES(mutex_);
   static void end(const std::shared_ptr<WorkerSession>& session);
 
   mutable Mutex mutex_;
-  std::map<std::string, Entry> sessions_ ARGOSY_GUARDED_BY(mutex_);
+  Sessions sessions_ ARGOSY_GUARDED_BY(mutex_);
+  std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 1;
+  std::map<std::int64_t, std::string> unused_ ARGOSY_GUARDED_BY(mutex_);  // place -> handle, the oldest first
 };
+
+// ABORTED "ARG-CLUSTER-012".
+Status session_not_found(const std::string& handle, const TaskName& own);
 
 }  // namespace argosy::tf

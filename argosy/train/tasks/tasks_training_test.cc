@@ -112,7 +112,9 @@ void expect_one_process(const Work& work, const std::vector<std::pair<int, int>>
   for (const auto& [tasks, devices] : shapes) {
     SCOPED_TRACE(str_cat(work.model, " ", work.strategy, " on ", tasks, " tasks of ", devices));
     Folder many;
+    testing::internal::CaptureStderr();
     const auto reports = train_over(work, tasks, devices, many.path());
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::Not(HasSubstr("there is no gpu:")));
     EXPECT_EQ(one.bytes() == many.bytes(), true) << "other bits in the checkpoint";
     for (const TrainReport& report : reports) {
       EXPECT_EQ(report.losses, expected->losses);

@@ -16,7 +16,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import tensorflow as tf
 config = tf.compat.v1.ConfigProto()
 config.experimental.collective_group_leader = sys.argv[4]
-server = tf.compat.v1.train.Server(json.loads(sys.argv[1]), job_name=sys.argv[2], task_index=int(sys.argv[3]), config=config)
+spec = {job: t if isinstance(t, list) else {int(i): a for i, a in t.items()} for job, t in json.loads(sys.argv[1]).items()}
+server = tf.compat.v1.train.Server(spec, job_name=sys.argv[2], task_index=int(sys.argv[3]), config=config)
 print("serving", flush=True)
 server.join()
 """
@@ -42,7 +43,10 @@ class Cluster:
         ports = iter(free_ports(len(self.roles)))
         self.spec = {}
         for job, task in sorted(self.roles):
-            self.spec.setdefault(job, []).append("127.0.0.1:%d" % next(ports))
+            self.spec.setdefault(job, {})[task] = "127.0.0.1:%d" % next(ports)
+        for job, tasks in self.spec.items():  # as a list where the numbers have no gap
+            if sorted(tasks) == list(range(len(tasks))):
+                self.spec[job] = [tasks[task] for task in sorted(tasks)]
         for name in self.roles:
             self.start(name)
         for name in self.roles:

@@ -1,15 +1,17 @@
 """MultiWorkerMirroredStrategy and Estimators' train_and_evaluate, unchanged, under `argosy run` and by TensorFlow alone:
-number by number.
+number by number; and what is told where a worker is lost in the middle of it.
 
-  cluster_strategies.py PROGRAM
+  cluster_strategies.py PROGRAM [--only numbers,lost]
 """
 import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from cluster_harness import free_ports
 
@@ -99,6 +101,54 @@ def mirrored(program, label, python):
         check("%s, %s: no world of one: %s" % (label, how, replicas), replicas == {"replicas 3"})
 
 
+def lost(program, python, victim):
+    """kill -9 of a worker, with all that it started, while all three are in steps."""
+    ports = iter(free_ports(3))
+    spec = {"worker": ["127.0.0.1:%d" % next(ports) for _ in range(3)]}
+    command = [program, "run", "--", python, os.path.join(HERE, "mirrored_script.py"), "1000000"]
+    processes, logs = [], []
+    for task in range(3):
+        environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", TF_CONFIG=json.dumps({"cluster": spec, "task": {"type": "worker", "index": task}}))
+        environment.pop("PYTHONPATH", None)
+        logs.append(tempfile.NamedTemporaryFile())
+        processes.append(subprocess.Popen(command, stdout=logs[task], stderr=subprocess.STDOUT, env=environment, start_new_session=True))
+
+    def told(task):
+        with open(logs[task].name, errors="replace") as log:
+            return log.read()
+
+    label = "kill -9 of worker %d in MultiWorkerMirroredStrategy's steps" % victim
+    try:
+        end = time.time() + 120
+        while time.time() < end and not all("loss 20 " in told(task) for task in range(3)):
+            time.sleep(0.2)
+        check("%s: all are in their steps" % label, all("loss 20 " in told(task) for task in range(3)))
+        os.killpg(processes[victim].pid, signal.SIGKILL)
+        begin, rest = time.time(), [task for task in range(3) if task != victim]
+        while time.time() < begin + 60 and not all(" is lost" in told(task) for task in rest):
+            time.sleep(0.05)
+        took = time.time() - begin
+        check("%s: told to the others after %.1f s" % (label, took), took < 6)
+        for task in rest:  # TensorFlow's Python takes some 10 s for its own end
+            try:
+                processes[task].wait(60)
+            except subprocess.TimeoutExpired:
+                check("%s: worker %d ends" % (label, task), False)
+        check("%s: exit codes %s" % (label, [processes[t].returncode for t in rest]), all(processes[t].returncode not in (0, None) for t in rest))
+        causes = [set(re.findall(r"/job:worker/replica:0/task:\d+ at [\d.:]+ is lost", told(task))) for task in rest]
+        holds = all(len(c) == 1 and "task:%d at" % victim in next(iter(c)) for c in causes)
+        check("%s: one cause: %s" % (label, causes), holds)
+        if not holds:
+            print("\n".join(told(task)[-1500:] for task in rest), flush=True)
+    finally:
+        for process in processes:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+
+
 def estimators(program, python):
     script = os.path.join(HERE, "estimator_script.py")
     front = [program, "run", "--"]
@@ -121,15 +171,24 @@ def estimators(program, python):
     compare("train_and_evaluate under MultiWorkerMirroredStrategy", run([], command, {"worker": 2}), run(front, command, {"worker": 2}), 20)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    options = parser.parse_args()
+def numbers(options):
     mirrored(options.program, "2.x", sys.executable)
     old = os.environ.get("ARGOSY_TF1_PYTHON")
     if old:
         mirrored(options.program, "1.15", old)
         estimators(options.program, old)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--only", default="numbers,lost")
+    options = parser.parse_args()
+    if "lost" in options.only:
+        for victim in (1, 0):
+            lost(options.program, sys.executable, victim)
+    if "numbers" in options.only:
+        numbers(options)
     sys.exit(1 if failures else 0)
 
 

@@ -18,9 +18,13 @@ def device(task):
     return "/job:worker/replica:0/task:%d/device:CPU:0" % task
 
 
-def config(**options):
+def leader(task):
+    return "/job:worker/replica:0/task:%d" % task
+
+
+def config(leading=0, **options):
     made = tf.ConfigProto(operation_timeout_in_ms=60000, **options)
-    made.experimental.collective_group_leader = "/job:worker/replica:0/task:0"
+    made.experimental.collective_group_leader = leader(leading)
     return made
 
 
@@ -53,6 +57,21 @@ def reductions(task, workers):
                 ops.append(reduce1(tf.constant(x), workers, instance, merge, final))
     instance += 1
     ops.append(reduce1(tf.constant(values(task, 24, np.float32, (2, 3, 4))), workers, instance))
+    return ops
+
+
+def rings(task, workers):
+    """One ring and two, of sums whose bits tell the order of the members; the second versions decide by the size."""
+    ops, instance = [], 900
+    for size in (17, 1000, 100003):
+        for offsets in ((0,), (0, -1), ()):
+            instance += 1
+            ops.append(reduce1(tf.constant(values(task, size, np.float32)), workers, instance, offsets=offsets))
+    if hasattr(raw, "CollectiveReduceV2"):
+        large = tf.constant(values(task, 4 << 20, np.float32))
+        ops.append(raw.CollectiveReduceV2(input=large, instance_key=tf.constant(950), group_size=tf.constant(workers),
+                                          group_key=tf.constant(7), ordering_token=[], merge_op="Add", final_op="Id",
+                                          max_subdivs_per_device=2)[:1000])
     return ops
 
 

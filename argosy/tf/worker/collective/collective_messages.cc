@@ -47,11 +47,8 @@ Result<GroupMemberRequest> read_complete_group(const WireReader& in) {
   if (message.group_size() < 1) {
     return invalid_argument("group_size must be positive integer but got ", message.group_size());
   }
-  GroupMemberRequest request{.name = "",
-                             .group = message.group_key(),
-                             .size = message.group_size(),
-                             .device_type = message.device_type(),
-                             .device = {}};
+  GroupMemberRequest request{
+      .group = message.group_key(), .size = message.group_size(), .device_type = message.device_type(), .device = {}};
   ARGOSY_ASSIGN_OR_RETURN(request.device, read_device(message.device_attributes()));
   return request;
 }
@@ -97,6 +94,8 @@ std::vector<WirePiece> write_complete_instance(const InstanceRequest& request, c
   const auto device = DeviceName::parse(request.device);
   if (device.ok()) message.set_device_type(device->type);
   message.set_is_source(request.source);
+  // A leader of TensorFlow's cuts its own values by those of the member that comes first.
+  for (const int offset : request.ring_offsets) message.add_subdiv_offset(offset);
   return message_pieces(message);
 }
 
@@ -107,7 +106,8 @@ Result<InstanceRequest> read_complete_instance(const WireReader& in) {
                          .kind = message.type(),
                          .dtype = static_cast<DType>(message.data_type()),
                          .device = message.device(),
-                         .source = message.is_source()};
+                         .source = message.is_source(),
+                         .ring_offsets = {message.subdiv_offset().begin(), message.subdiv_offset().end()}};
 }
 
 std::vector<WirePiece> write_instance(std::int32_t instance, int source) {

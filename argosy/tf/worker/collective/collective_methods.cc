@@ -18,12 +18,23 @@ const RpcReply& dropped() {
   return reply;
 }
 
-RpcReply complete_group(TaskCollectives& collectives, const WireReader& in, CallContext& context) {
+// Runs `give_up` when the caller does not wait any more.
+void on_cancelled(OpenCall& call, const std::function<void()>& give_up) {
+  Cancellation::Token token = 0;
+  if (!call.cancellation().add(give_up, &token)) give_up();
+}
+
+RpcReply complete_group(const std::shared_ptr<TaskCollectives>& collectives, const WireReader& in,
+                        CallContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(const GroupMemberRequest request, read_complete_group(in));
   ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
-  collectives.groups().join(request, [call](const Result<std::shared_ptr<const Group>>& group) {
-    if (!group.ok()) return call->answer(group.status());
-    call->answer(write_group(**group));
+  const std::int64_t number =
+      collectives->groups().join(request, [call](const Result<std::shared_ptr<const Group>>& group) {
+        if (!group.ok()) return call->answer(group.status());
+        call->answer(write_group(**group));
+      });
+  on_cancelled(*call, [weak = std::weak_ptr<TaskCollectives>(collectives), key = request.group, number] {
+    if (const auto open = weak.lock()) open->groups().give_up(key, number);
   });
   return dropped();
 }
@@ -69,13 +80,9 @@ RpcReply recv_buf(const std::shared_ptr<TaskCollectives>& collectives, const std
         if (!bytes.ok()) return call->answer(told_to_others(bytes.status(), task));
         call->answer(guarded([&]() -> RpcReply { return write_recv_buf_response(*bytes); }));
       });
-  Cancellation::Token token = 0;
-  const std::weak_ptr<TaskCollectives> weak = collectives;
-  (void)call->cancellation().add(
-      [weak, step = request.step_id, number] {
-        if (const auto open = weak.lock()) open->pieces().give_up(step, number);
-      },
-      &token);
+  on_cancelled(*call, [weak = std::weak_ptr<TaskCollectives>(collectives), step = request.step_id, number] {
+    if (const auto open = weak.lock()) open->pieces().give_up(step, number);
+  });
   return dropped();
 }
 
@@ -93,7 +100,7 @@ std::vector<RpcMethod> collective_methods(
                        kWaitingCalls});
   };
   add("CompleteGroup",
-      [collectives](const WireReader& in, CallContext& c) { return complete_group(*collectives, in, c); });
+      [collectives](const WireReader& in, CallContext& c) { return complete_group(collectives, in, c); });
   add("CompleteInstance",
       [collectives](const WireReader& in, CallContext& c) { return complete_instance(*collectives, in, c); });
   add("GetStepSequence", [collectives](const WireReader& in, CallContext&) { return step_sequence(*collectives, in); });

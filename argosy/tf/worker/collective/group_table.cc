@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "argosy/ops/collective/keyed_tasks.h"
+#include "argosy/base/str.h"
 
 namespace argosy::tf {
 
@@ -12,20 +12,19 @@ namespace {
 
 auto rank_key(const DeviceSpec& spec) {
   const DeviceName& d = spec.name;
-  return std::tuple(d.job, d.replica.value_or(0), d.task.value_or(0), d.type, d.id.value_or(0));
+  return std::tuple(task_of_member(spec).to_string(), d.type, d.id.value_or(0));
 }
 
-Status disagree(const auto&... what) { return internal_error(what...).with_id("ARG-CLUSTER-105"); }
+Status disagree(const auto&... what) { return members_disagree(str_cat(what...)); }
 
 Status check_kind(std::int64_t size, const std::string& type, const GroupMemberRequest& request) {
   if (request.device_type != type) {
-    return disagree("Collective Op ", request.name, " is assigned to device ", request.device.name.to_string(),
-                    " with type ", request.device_type, " and group_key ", request.group, " but that group has type ",
-                    type);
+    return disagree("Device ", request.device.name.to_string(), " is joining a group with incompatible device type",
+                    type, " (group_key=", request.group, ")");
   }
   if (request.size != size) {
-    return disagree("Collective Op ", request.name, " has group_size ", request.size, " and group_key ", request.group,
-                    " but that group has size ", size);
+    return disagree("Device ", request.device.name.to_string(), " is joining a group with size", request.size,
+                    ", but that group has size ", size, " (group_key=", request.group, ")");
   }
   return ok_status();
 }
@@ -43,28 +42,30 @@ int Group::rank_of(const std::string& device) const {
   return -1;
 }
 
+TaskName task_of_member(const DeviceSpec& member) { return {member.name.job, member.name.task.value_or(0)}; }
+
 void rank_members(Group& group) {
   std::ranges::sort(group.members, {}, rank_key);
-  std::set<std::tuple<std::string, int, int>> tasks;
-  for (const DeviceSpec& member : group.members) {
-    tasks.emplace(member.name.job, member.name.replica.value_or(0), member.name.task.value_or(0));
-  }
+  std::set<TaskName> tasks;
+  for (const DeviceSpec& member : group.members) tasks.insert(task_of_member(member));
   group.tasks = static_cast<int>(tasks.size());
 }
 
-Status check_instance(int kind, DType dtype, const InstanceRequest& request) {
-  if (kind == request.kind && dtype == request.dtype) return ok_status();
-  return disagree("Collective instance ", request.instance, " expected type ", kind, " and data_type ",
-                  static_cast<int>(dtype), " but got type ", request.kind, " and data_type ",
-                  static_cast<int>(request.dtype));
+KeyedGroup keyed_group(const Group& group, int rank) {
+  KeyedGroup keyed{.task_of = {}, .rank = rank};
+  std::map<TaskName, int> tasks;
+  for (const DeviceSpec& member : group.members) {
+    const auto next = static_cast<int>(tasks.size());
+    keyed.task_of.push_back(tasks.try_emplace(task_of_member(member), next).first->second);
+  }
+  return keyed;
 }
 
 Status check_member(const Group& group, const GroupMemberRequest& request) {
   const std::string device = request.device.name.to_string();
   Status agrees = check_kind(static_cast<std::int64_t>(group.members.size()), group.device_type, request);
   if (!agrees.ok() || group.rank_of(device) >= 0) return agrees;
-  return disagree("Collective Op ", request.name, " is assigned to device ", device, " and group_key ", request.group,
-                  " but that group doesn't contain that device.");
+  return disagree("Device ", device, " is joining a group that is already full (group_key=", request.group, ")");
 }
 
 Status GroupTable::check(const Record& record, const GroupMemberRequest& request) {
@@ -73,17 +74,45 @@ Status GroupTable::check(const Record& record, const GroupMemberRequest& request
 }
 
 void GroupTable::drop(Record record, const Status& why, Calls& calls) {
-  for (Joined& joined : record.waiting) calls.push_back([joined = std::move(joined), why] { joined(why); });
-  for (auto& [key, instance] : record.instances) {
-    for (Told& told : instance.waiting) calls.push_back([told = std::move(told), why] { told(why); });
-  }
+  for (auto& [number, joined] : record.waiting) calls.push_back([joined = std::move(joined), why] { joined(why); });
+  record.instances.drop(why, calls);
 }
 
-void GroupTable::join(const GroupMemberRequest& request, Joined joined) {
+void GroupTable::erase(Records::iterator at, const Status& why, Calls& calls) {
+  if (at->second.group != nullptr) --complete_;
+  if (failed_.erase(at->first) > 0) std::erase(failed_order_, at->first);
+  drop(std::move(at->second), why, calls);
+  groups_.erase(at);
+}
+
+void GroupTable::tell_error(Records::iterator at, Calls& calls) {
+  Record& record = at->second;
+  for (const auto& [name, spec] : record.devices) record.heard[name] = true;
+  for (auto& [number, waiting] : record.waiting) {
+    calls.push_back([waiting = std::move(waiting), why = record.error] { waiting(why); });
+  }
+  record.waiting.clear();
+  if (record.group != nullptr || !failed_.insert(at->first).second) return;
+  failed_order_.push_back(at->first);
+  if (failed_order_.size() > kFailed) erase(groups_.find(failed_order_.front()), record.error, calls);
+}
+
+void GroupTable::complete(std::int32_t key, Record& record) {
+  auto group = std::make_shared<Group>();
+  group->key = key;
+  group->device_type = record.device_type;
+  for (const auto& [name, spec] : record.devices) group->members.push_back(spec);
+  rank_members(*group);
+  record.group = std::move(group);
+}
+
+std::int64_t GroupTable::join(const GroupMemberRequest& request, Joined joined) {
   const std::string device = request.device.name.to_string();
   Calls calls;
+  std::int64_t number = 0;
   {
     MutexLock lock(mutex_);
+    number = next_++;
     if (const auto old = groups_.find(request.group); old != groups_.end()) {
       const auto member = old->second.devices.find(device);
       const bool other_life =
@@ -93,8 +122,7 @@ void GroupTable::join(const GroupMemberRequest& request, Joined joined) {
       if (other_life && old->second.group == nullptr) {
         member->second = request.device;
       } else if (other_life || again) {
-        drop(std::move(old->second), started_again(), calls);
-        groups_.erase(old);
+        erase(old, started_again(), calls);
       }
     }
     const auto [at, fresh] = groups_.try_emplace(request.group);
@@ -103,35 +131,44 @@ void GroupTable::join(const GroupMemberRequest& request, Joined joined) {
       record.size = request.size;
       record.device_type = request.device_type;
     }
+    record.waiting.emplace(number, std::move(joined));
     if (record.error.ok()) record.error = check(record, request);
+    if (record.error.ok()) record.devices[device] = request.device;
+    const bool all = record.devices.size() == static_cast<std::size_t>(record.size);
+    if (record.error.ok() && all && record.group == nullptr && complete_ >= kComplete) {
+      record.error = too_many_at_leader(complete_, "groups of collectives");
+    }
     if (!record.error.ok()) {
       record.heard[device] = true;
-      for (const auto& [name, spec] : record.devices) record.heard[name] = true;
-      const Status why = record.error;
-      record.waiting.push_back(std::move(joined));
-      for (Joined& waiting : record.waiting) {
-        calls.push_back([waiting = std::move(waiting), why] { waiting(why); });
+      tell_error(at, calls);
+    } else if (all) {
+      if (record.group == nullptr) {
+        complete(request.group, record);
+        ++complete_;
+      }
+      for (auto& [waiting_number, waiting] : record.waiting) {
+        calls.push_back([waiting = std::move(waiting), group = record.group] { waiting(group); });
       }
       record.waiting.clear();
-    } else {
-      record.devices[device] = request.device;
-      record.waiting.push_back(std::move(joined));
-      if (record.devices.size() == static_cast<std::size_t>(record.size)) {
-        if (record.group == nullptr) {
-          auto group = std::make_shared<Group>();
-          group->key = request.group;
-          group->device_type = record.device_type;
-          for (const auto& [name, spec] : record.devices) group->members.push_back(spec);
-          rank_members(*group);
-          record.group = std::move(group);
-        }
-        for (Joined& waiting : record.waiting) {
-          calls.push_back([waiting = std::move(waiting), group = record.group] { waiting(group); });
-        }
-        record.waiting.clear();
-      }
     }
   }
+  call_all(calls);
+  return number;
+}
+
+void GroupTable::give_up(std::int32_t group, std::int64_t number) {
+  Calls calls;
+  {
+    MutexLock lock(mutex_);
+    const auto at = groups_.find(group);
+    if (at == groups_.end() || !at->second.waiting.contains(number)) return;
+    at->second.error = cancelled("group is cancelled").with_id("ARG-CLUSTER-128").with_hint("run the step again");
+    tell_error(at, calls);
+  }
+  call_all(calls);
+}
+
+void GroupTable::call_all(const Calls& calls) {
   for (const auto& call : calls) call();
 }
 
@@ -149,40 +186,10 @@ void GroupTable::join_instance(const InstanceRequest& request, Told told) {
                  .with_hint("run the step again"));
       });
     } else {
-      const auto [found, fresh] = at->second.instances.try_emplace(request.instance);
-      Instance& instance = found->second;
-      if (fresh) {
-        instance.kind = request.kind;
-        instance.dtype = request.dtype;
-      }
-      if (instance.error.ok()) instance.error = check_instance(instance.kind, instance.dtype, request);
-      const bool broadcast = instance.kind == KeyedMember::kBroadcast;
-      if (instance.error.ok() && broadcast && !std::exchange(instance.known[request.device], true)) {
-        if (request.source && instance.source >= 0) {
-          instance.error = disagree("Instance ", request.instance, " already has source ", instance.source,
-                                    ", received second claim from ", rank);
-        } else if (request.source) {
-          instance.source = rank;
-        }
-        if (static_cast<int>(instance.known.size()) == at->second.size && instance.source < 0) {
-          instance.error = disagree("Instance ", request.instance,
-                                    " found no source for broadcast.  This could mean that there were group_size=",
-                                    instance.known.size(), " BcastRecvs but no BcastSend.");
-        }
-      }
-      instance.waiting.push_back(std::move(told));
-      if (!instance.error.ok() || !broadcast || static_cast<int>(instance.known.size()) == at->second.size) {
-        for (Told& waiting : instance.waiting) {
-          calls.push_back([waiting = std::move(waiting), error = instance.error, source = instance.source] {
-            if (error.ok()) return waiting(source);
-            waiting(error);
-          });
-        }
-        instance.waiting.clear();
-      }
+      at->second.instances.join(request, rank, at->second.size, std::move(told), calls);
     }
   }
-  for (const auto& call : calls) call();
+  call_all(calls);
 }
 
 void GroupTable::forget(std::int32_t group, const Status& why) {
@@ -191,10 +198,9 @@ void GroupTable::forget(std::int32_t group, const Status& why) {
     MutexLock lock(mutex_);
     const auto at = groups_.find(group);
     if (at == groups_.end() || at->second.group == nullptr) return;
-    drop(std::move(at->second), why, calls);
-    groups_.erase(at);
+    erase(at, why, calls);
   }
-  for (const auto& call : calls) call();
+  call_all(calls);
 }
 
 void GroupTable::forget_all(const Status& why) {
@@ -203,8 +209,16 @@ void GroupTable::forget_all(const Status& why) {
     MutexLock lock(mutex_);
     for (auto& [key, record] : groups_) drop(std::move(record), why, calls);
     groups_.clear();
+    failed_.clear();
+    failed_order_.clear();
+    complete_ = 0;
   }
-  for (const auto& call : calls) call();
+  call_all(calls);
+}
+
+std::size_t GroupTable::size() const {
+  MutexLock lock(mutex_);
+  return groups_.size();
 }
 
 }  // namespace argosy::tf

@@ -6,19 +6,26 @@
 //
 // Thread-safe; callbacks are called with no lock held. A member that was started again takes the place of its earlier
 // life, and the others join anew: their steps fail on it, and then they forget the group.
+//
+// Its memory is bounded, whatever keys are told: a group is kept while somebody waits for it or it is complete. Of
+// groups that failed the oldest go.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "argosy/base/mutex.h"
+#include "argosy/cluster/cluster_spec.h"
+#include "argosy/comm/keyed/piece_exchange.h"
 #include "argosy/device/device.h"
-#include "argosy/tensor/dtype.h"
+#include "argosy/tf/worker/collective/group_instances.h"
 
 namespace argosy::tf {
 
@@ -33,51 +40,41 @@ struct Group {
   int rank_of(const std::string& device) const;  // -1: it is no member
 };
 
-// Sorts the members as TensorFlow ranks them, and counts their tasks.
+// Sorts the members as TensorFlow ranks them, and counts their tasks. Tasks go by their names as text: 10 before 2.
 void rank_members(Group& group);
+TaskName task_of_member(const DeviceSpec& member);
+// The group as rings and trees see it, for the member of that rank.
+KeyedGroup keyed_group(const Group& group, int rank);
 
 struct GroupMemberRequest {
-  std::string name;  // of the member's node; "": not told
   std::int32_t group = 0, size = 0;
   std::string device_type;
   DeviceSpec device;
 };
 
-struct InstanceRequest {
-  std::int32_t group = 0, instance = 0;
-  int kind = 0;  // KeyedMember::Kind
-  DType dtype = DType::kInvalid;
-  std::string device;
-  bool source = false;
-};
-
-// INTERNAL "ARG-CLUSTER-105" in TensorFlow's words: the member does not go with the group, or its collective with an
-// earlier one of its key.
+// INTERNAL "ARG-CLUSTER-105" in TensorFlow's words: the member does not go with the group.
 Status check_member(const Group& group, const GroupMemberRequest& request);
-Status check_instance(int kind, DType dtype, const InstanceRequest& request);
 
 class GroupTable {
  public:
   using Joined = std::function<void(Result<std::shared_ptr<const Group>>)>;
-  using Told = std::function<void(Result<int>)>;  // the rank that sends; -1: none has to
+  using Told = GroupInstances::Told;
+  static constexpr std::size_t kFailed = 1024;     // groups that failed before they were complete
+  static constexpr std::size_t kComplete = 16384;  // groups
 
   // INTERNAL "ARG-CLUSTER-105": members do not agree. All that wait, and those that come later, hear of it.
-  void join(const GroupMemberRequest& request, Joined joined);
-  // FAILED_PRECONDITION "ARG-CLUSTER-106": the group is not there.
+  // RESOURCE_EXHAUSTED "ARG-CLUSTER-127": there are too many complete groups. The number is for give_up().
+  std::int64_t join(const GroupMemberRequest& request, Joined joined);
+  // That member does not wait any more. A group that is not complete has failed then, as TensorFlow has it: CANCELLED.
+  void give_up(std::int32_t group, std::int64_t number);
+  // FAILED_PRECONDITION "ARG-CLUSTER-106": the group is not there. "ARG-CLUSTER-127": it has too many instances.
   void join_instance(const InstanceRequest& request, Told told);
   // A complete group is forgotten: its members join anew. Who waits for one of its broadcasts gets `why`.
   void forget(std::int32_t group, const Status& why);
   void forget_all(const Status& why);
+  std::size_t size() const;
 
  private:
-  struct Instance {
-    int kind = 0;
-    DType dtype = DType::kInvalid;
-    int source = -1;
-    std::map<std::string, bool> known;  // devices that have come
-    Status error;
-    std::vector<Told> waiting;
-  };
   struct Record {
     std::int32_t size = 0;
     std::string device_type;
@@ -85,16 +82,25 @@ class GroupTable {
     std::map<std::string, bool> heard;  // of `error`
     Status error;
     std::shared_ptr<const Group> group;  // null: not all are there
-    std::vector<Joined> waiting;
-    std::map<std::int32_t, Instance> instances;
+    std::map<std::int64_t, Joined> waiting;
+    GroupInstances instances;
   };
-  // What is to be told once no lock is held.
-  using Calls = std::vector<std::function<void()>>;
+  using Records = std::map<std::int32_t, Record>;
+  using Calls = GroupInstances::Calls;
   static Status check(const Record& record, const GroupMemberRequest& request);
   static void drop(Record record, const Status& why, Calls& calls);
+  static void call_all(const Calls& calls);
+  // The group's first error is told to all that wait.
+  void tell_error(Records::iterator at, Calls& calls) ARGOSY_REQUIRES(mutex_);
+  static void complete(std::int32_t key, Record& record);
+  void erase(Records::iterator at, const Status& why, Calls& calls) ARGOSY_REQUIRES(mutex_);
 
-  Mutex mutex_;
-  std::map<std::int32_t, Record> groups_ ARGOSY_GUARDED_BY(mutex_);
+  mutable Mutex mutex_;
+  std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 1;
+  Records groups_ ARGOSY_GUARDED_BY(mutex_);
+  std::size_t complete_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  std::set<std::int32_t> failed_ ARGOSY_GUARDED_BY(mutex_);
+  std::deque<std::int32_t> failed_order_ ARGOSY_GUARDED_BY(mutex_);  // the oldest first; some may be gone
 };
 
 }  // namespace argosy::tf

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/tf/worker/collective/collective_messages.h"
+#include "argosy/tf/worker/collective/step_numbers.h"
 
 namespace argosy::tf {
 namespace {
@@ -21,16 +22,17 @@ class GroupTableTest : public testing::Test {
     Status status;
     std::shared_ptr<const Group> group;
     bool told = false;
+    std::int64_t number = 0;  // for give_up()
   };
   std::shared_ptr<Member> join(const DeviceSpec& spec, int size, int group = 1, const std::string& type = "CPU") {
     auto member = std::make_shared<Member>();
-    table_.join({.name = "r", .group = group, .size = size, .device_type = type, .device = spec},
-                [member](Result<std::shared_ptr<const Group>> joined) {
-                  EXPECT_FALSE(member->told);
-                  member->told = true;
-                  member->status = joined.status();
-                  if (joined.ok()) member->group = *joined;
-                });
+    member->number = table_.join({.group = group, .size = size, .device_type = type, .device = spec},
+                                 [member](Result<std::shared_ptr<const Group>> joined) {
+                                   EXPECT_FALSE(member->told);
+                                   member->told = true;
+                                   member->status = joined.status();
+                                   if (joined.ok()) member->group = *joined;
+                                 });
     return member;
   }
   std::shared_ptr<std::pair<Status, int>> instance(int task, bool source, int kind = KeyedMember::kBroadcast,
@@ -50,15 +52,15 @@ class GroupTableTest : public testing::Test {
   GroupTable table_;
 };
 
-TEST_F(GroupTableTest, MembersWaitForAllAndAreRankedByTheirNumbers) {
+TEST_F(GroupTableTest, MembersWaitForAllAndAreRankedByTheirNames) {
   const auto a = join(device(10), 3);
   const auto b = join(device(2), 3);
   EXPECT_FALSE(a->told || b->told);
   const auto c = join(device(2, 7, 1), 3);
   ASSERT_TRUE(a->told && b->told && c->told);
-  EXPECT_EQ(a->group->rank_of(device(2).name.to_string()), 0);
-  EXPECT_EQ(a->group->rank_of(device(2, 7, 1).name.to_string()), 1);
-  EXPECT_EQ(a->group->rank_of(device(10).name.to_string()), 2);
+  EXPECT_EQ(a->group->rank_of(device(10).name.to_string()), 0) << "as text";
+  EXPECT_EQ(a->group->rank_of(device(2).name.to_string()), 1);
+  EXPECT_EQ(a->group->rank_of(device(2, 7, 1).name.to_string()), 2);
   EXPECT_EQ(a->group->tasks, 2);
   EXPECT_TRUE(join(device(2), 3)->told) << "a member that comes again is told at once";
 }
@@ -66,7 +68,9 @@ TEST_F(GroupTableTest, MembersWaitForAllAndAreRankedByTheirNumbers) {
 TEST_F(GroupTableTest, ADisagreementIsToldToAllInTensorFlowsWords) {
   const auto a = join(device(0), 2);
   const auto b = join(device(1), 3);
-  const std::string words = "Collective Op r has group_size 3 and group_key 1 but that group has size 2";
+  const std::string words =
+      "Device /job:worker/replica:0/task:1/device:CPU:0 is joining a group with size3, but that group has size 2 "
+      "(group_key=1)";
   EXPECT_EQ(a->status.message(), words);
   EXPECT_EQ(b->status.message(), words);
   EXPECT_EQ(join(device(2), 2)->status.message(), words) << "who comes late hears of it, too";
@@ -74,16 +78,15 @@ TEST_F(GroupTableTest, ADisagreementIsToldToAllInTensorFlowsWords) {
 
   (void)join(device(0), 2, 9);
   EXPECT_EQ(join(device(1), 2, 9, "GPU")->status.message(),
-            "Collective Op r is assigned to device /job:worker/replica:0/task:1/device:CPU:0 with type GPU and "
-            "group_key 9 but that group has type CPU");
+            "Device /job:worker/replica:0/task:1/device:CPU:0 is joining a group with incompatible device typeCPU "
+            "(group_key=9)");
 }
 
 TEST_F(GroupTableTest, AFullGroupTakesNoOther) {
   (void)join(device(0), 2);
   (void)join(device(1), 2);
   EXPECT_EQ(join(device(2), 2)->status.message(),
-            "Collective Op r is assigned to device /job:worker/replica:0/task:2/device:CPU:0 and group_key 1 but that "
-            "group doesn't contain that device.");
+            "Device /job:worker/replica:0/task:2/device:CPU:0 is joining a group that is already full (group_key=1)");
 }
 
 TEST_F(GroupTableTest, AMemberThatWasStartedAgainMakesTheGroupAnew) {
@@ -139,10 +142,91 @@ TEST_F(GroupTableTest, AGroupThatIsBeingMadeIsNotForgotten) {
   EXPECT_EQ(a->status.message(), "the server stops");
 }
 
+TEST_F(GroupTableTest, AGroupFailsWithAMemberThatGivesUp) {
+  const auto a = join(device(0), 3);
+  const auto b = join(device(1), 3);
+  table_.give_up(1, b->number);
+  EXPECT_EQ(a->status.code(), Code::kCancelled);
+  EXPECT_EQ(a->status.message(), "group is cancelled");
+  EXPECT_EQ(join(device(2), 3)->status.message(), "group is cancelled") << "who comes late hears of it, too";
+  (void)join(device(0), 3);
+  (void)join(device(1), 3);
+  table_.give_up(1, b->number);  // of its earlier call
+  const auto again = join(device(2), 3);
+  ASSERT_NE(again->group, nullptr) << "the next step makes the group anew";
+  table_.give_up(1, again->number);
+  EXPECT_TRUE(join(device(0), 3)->told) << "a complete group stays";
+}
+
+TEST_F(GroupTableTest, ItsMemoryIsBounded) {
+  (void)join(device(0), 2, -1);
+  (void)join(device(1), 2, -1);
+  const auto waits = join(device(0), 2, -2);
+  for (int key = 0; key < 100'000; ++key) {
+    const auto member = join(device(0), 2, key);
+    table_.give_up(key, member->number);
+    ASSERT_LE(table_.size(), GroupTable::kFailed + 2);
+  }
+  EXPECT_FALSE(waits->told) << "it is neither old nor failed";
+  (void)join(device(1), 2, -2);
+  EXPECT_TRUE(waits->group != nullptr && join(device(0), 2, -1)->group != nullptr);
+  std::shared_ptr<Member> last;
+  for (int key = 0; key < 100'000; ++key) {
+    last = join(device(0), 1, 200'000 + key);
+    ASSERT_LE(table_.size(), GroupTable::kFailed + GroupTable::kComplete);
+  }
+  EXPECT_EQ(last->status.id(), "ARG-CLUSTER-127");
+  EXPECT_NE(join(device(0), 2, -1)->group, nullptr) << "what is complete goes on";
+}
+
+TEST_F(GroupTableTest, SoAreItsInstances) {
+  (void)join(device(0), 2);
+  (void)join(device(1), 2);
+  int told = 0, refused = 0;
+  const auto ask = [&](int key, int kind) {
+    table_.join_instance({.group = 1,
+                          .instance = key,
+                          .kind = kind,
+                          .dtype = DType::kFloat32,
+                          .device = device(0).name.to_string(),
+                          .source = false},
+                         [&](Result<int> source) { ++(source.ok() ? told : refused); });
+  };
+  for (int key = 0; key < 300'000; ++key) ask(key, KeyedMember::kReduction);
+  EXPECT_EQ(told, 300'000);
+  EXPECT_EQ(refused, 0);
+  // Of broadcasts that wait for the others only so many are taken.
+  for (int key = 0; key < 300'000; ++key) ask(1'000'000 + key, KeyedMember::kBroadcast);
+  EXPECT_GT(refused, 100'000);
+  EXPECT_EQ(told, 300'000);
+  table_.forget_all(unavailable("over"));
+}
+
+TEST(StepNumbers, OfGraphsOfOthersTheOldestAreForgotten) {
+  StepNumbers numbers;
+  Cancellation never;
+  ASSERT_TRUE(numbers.enter(-5, never).ok());
+  const std::int64_t own = numbers.known_or_new(-5);
+  const std::int64_t other = numbers.known_or_new(-6);
+  EXPECT_EQ(numbers.known_or_new(-6), other);
+  for (int graph = 0; graph < 200'000; ++graph) (void)numbers.known_or_new(graph);
+  EXPECT_LT(numbers.size(), 70'000u);
+  EXPECT_EQ(numbers.known_or_new(-5), own) << "one that this task runs";
+}
+
+TEST(CollectiveMessages, AnInstanceTellsItsRings) {
+  const InstanceRequest request{.group = 1, .instance = 2, .device = "d", .ring_offsets = {0, -1}};
+  const std::string text = joined(write_complete_instance(request, KeyedMember{}));
+  const std::string_view views[] = {text};
+  const auto got = read_complete_instance(WireReader(views));
+  ASSERT_TRUE(got.ok());
+  EXPECT_EQ(got->ring_offsets, request.ring_offsets);
+}
+
 TEST(CollectiveMessages, GroupsAndMembersCross) {
   const auto read = [](const std::vector<WirePiece>& pieces) { return joined(pieces); };
-  const std::string text = read(write_complete_group(
-      {.name = "", .group = -5, .size = 2, .device_type = "CPU", .device = device(3, 0xffffffffffffffff)}, 0));
+  const std::string text = read(
+      write_complete_group({.group = -5, .size = 2, .device_type = "CPU", .device = device(3, 0xffffffffffffffff)}, 0));
   const std::string_view views[] = {text};
   const auto request = read_complete_group(WireReader(views));
   ASSERT_TRUE(request.ok());

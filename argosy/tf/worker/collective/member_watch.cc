@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "argosy/formats/proto/worker.pb.h"
+#include "argosy/op/kernel/derived_status.h"
 #include "argosy/tf/worker/device_attributes.h"
 
 namespace argosy::tf {
@@ -27,6 +28,12 @@ Status lost_member(const TaskName& task, const std::string& address) {
   return unavailable(task, " at ", address, " is lost, and with it a collective")
       .with_id("ARG-CLUSTER-110")
       .with_hint("start that task again; sessions recover as TensorFlow's do");
+}
+
+Status error_of_call(const Peers& peers, const Status& status, const TaskName& task) {
+  if (is_derived(status) || status.code() != Code::kUnavailable) return status;
+  const std::string* const address = peers.cluster().address(task);
+  return lost_member(task, address == nullptr ? "?" : *address);
 }
 
 MemberWatch::~MemberWatch() {
@@ -55,7 +62,7 @@ void MemberWatch::add(std::int64_t step_id, const Group& group, bool in_loop, Lo
   step.lost = std::move(lost);
   step.in_loop = step.in_loop || in_loop;
   for (const DeviceSpec& member : group.members) {
-    const TaskName task{member.name.job, member.name.task.value_or(0)};
+    const TaskName task = task_of_member(member);
     if (task != peers_->own()) step.tasks[task][member.name.to_string()] = member.incarnation;
   }
 }

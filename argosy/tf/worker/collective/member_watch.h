@@ -57,5 +57,7 @@ class MemberWatch {
 
 // A task that does not answer: the same words, whoever notices.
 Status lost_member(const TaskName& task, const std::string& address);
+// The error of a call to a member, as this task tells it.
+Status error_of_call(const Peers& peers, const Status& status, const TaskName& task);
 
 }  // namespace argosy::tf

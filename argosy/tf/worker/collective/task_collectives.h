@@ -22,8 +22,10 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/ops/collective/keyed_tasks.h"
+#include "argosy/tf/worker/collective/group_leader.h"
 #include "argosy/tf/worker/collective/group_table.h"
 #include "argosy/tf/worker/collective/member_watch.h"
+#include "argosy/tf/worker/collective/step_calls.h"
 #include "argosy/tf/worker/collective/step_numbers.h"
 #include "argosy/tf/worker/collective/step_pieces.h"
 #include "argosy/tf/worker/peers.h"
@@ -35,14 +37,8 @@ class TaskCollectives final : public KeyedTasks, public std::enable_shared_from_
   explicit TaskCollectives(std::shared_ptr<Peers> peers);
   ~TaskCollectives() override;
 
-  // "/job:worker/replica:0/task:0". At first chief 0, else worker 0, else the first task of the cluster. INVALID_ARGUMENT
-  // "ARG-CLUSTER-109": another one was asked for before; or it is no task of the cluster.
-  Status set_leader(const std::string& task) ARGOSY_EXCLUDES(mutex_);
-  std::string leader() const ARGOSY_EXCLUDES(mutex_);
-  std::string asked_leader() const ARGOSY_EXCLUDES(mutex_);  // "": none was asked for
-
   void meet(const KeyedMember& member, Met met) override ARGOSY_EXCLUDES(mutex_);
-  void abort(std::int64_t step_id, const Status& cause) override ARGOSY_EXCLUDES(mutex_);
+  void abort(std::int64_t step_id, const Status& cause) override;
 
   // RemoteTasks::begin_keyed(), end_keyed().
   Result<std::int64_t> begin_step(std::int64_t graph, Cancellation& cancellation);
@@ -50,62 +46,48 @@ class TaskCollectives final : public KeyedTasks, public std::enable_shared_from_
   // A step that another task numbers starts here, and has ended.
   void begin(std::int64_t step_id) { pieces_.begin(step_id); }
   void forget(std::int64_t step_id) ARGOSY_EXCLUDES(mutex_);
-  void stop() ARGOSY_EXCLUDES(mutex_);
+  void stop();
 
   // What WorkerService's methods take.
+  GroupLeader& leader() { return leader_; }
   GroupTable& groups() { return groups_; }
   StepNumbers& numbers() { return numbers_; }
   StepPieces& pieces() { return pieces_; }
+  // What a StepExchange takes.
+  StepCalls& calls() { return calls_; }
+  Peers& peers() { return *peers_; }
 
  private:
-  class Exchange;
-  friend class Exchange;
-  // A member that waits for the others, or calls of RecvBuf: what abort() ends.
-  struct Pending {
-    std::int64_t step_id = 0;
-    Met met;  // null: a call of RecvBuf
-    std::shared_ptr<RpcClientCall> call;
-  };
   struct KnownInstance {
     int kind = 0;
     DType dtype = DType::kInvalid;
     int source = -1;
   };
-  using Token = std::int64_t;
-  Token add(Pending pending) ARGOSY_EXCLUDES(mutex_);
-  void set_call(Token token, const std::shared_ptr<RpcClientCall>& call) ARGOSY_EXCLUDES(mutex_);
-  // True: it was there, and is no more.
-  bool take(Token token, Pending* pending) ARGOSY_EXCLUDES(mutex_);
-  void finish(Token token, Result<Membership> membership);
 
   struct Joining {  // a member on its way
     KeyedMember member;
     DeviceSpec device;
-    Token token = 0;
+    StepCalls::Token token = 0;
     std::shared_ptr<const Group> group;
-    int rank = -1;
+    KeyedGroup places;  // of the group
+    std::vector<int> ring_offsets;
   };
   void find_group(const std::shared_ptr<Joining>& joining);
   void find_source(const std::shared_ptr<Joining>& joining);
   void start(const Joining& joining, int source);
   // A call to the leader about a member that waits.
-  void ask_leader(Token token, const char* method, std::vector<WirePiece> request,
+  void ask_leader(StepCalls::Token token, const char* method, std::vector<WirePiece> request,
                   const std::function<void(const RpcResponse&)>& done);
   Result<std::int64_t> ask_number(std::int64_t graph, Cancellation& cancellation);
-  bool leads() const { return leader() == peers_->own().to_string(); }
-  // The error of a call to another task, as it is told here.
-  Status from_peer(Status status, const TaskName& task) const;
 
   const std::shared_ptr<Peers> peers_;
+  GroupLeader leader_;
   GroupTable groups_;
   StepNumbers numbers_;
   StepPieces pieces_;
+  StepCalls calls_;
   MemberWatch watch_;
   mutable Mutex mutex_;
-  std::string leader_ ARGOSY_GUARDED_BY(mutex_);
-  bool asked_for_ ARGOSY_GUARDED_BY(mutex_) = false;
-  Token next_ ARGOSY_GUARDED_BY(mutex_) = 1;
-  std::map<Token, Pending> pending_ ARGOSY_GUARDED_BY(mutex_);
   // What the leader has said: groups, and by group and instance who sends.
   std::map<std::int32_t, std::shared_ptr<const Group>> known_groups_ ARGOSY_GUARDED_BY(mutex_);
   std::map<std::pair<std::int32_t, std::int32_t>, KnownInstance> known_instances_ ARGOSY_GUARDED_BY(mutex_);
