@@ -36,7 +36,7 @@ class CountingAllocator final : public Allocator {
 
 // Of one allocation: a larger case may have the square of its elements as output.
 constexpr std::size_t kMostBytes = std::size_t{32} << 20;
-constexpr double kMostWork = 1 << 24;  // of a larger case: the product of the sizes of its factors
+constexpr double kMostWork = 1 << 21;  // of a larger case: the product of the sizes of its factors
 
 std::int64_t elements_of(const Tensor& t) { return t.valid() ? t.elements() : 0; }
 
