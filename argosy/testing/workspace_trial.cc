@@ -36,7 +36,7 @@ class CountingAllocator final : public Allocator {
 
 // Of one allocation: a larger case may have the square of its elements as output.
 constexpr std::size_t kMostBytes = std::size_t{32} << 20;
-constexpr double kMostWork = 1 << 24;  // of a larger case: the product of the sizes of its factors
+constexpr double kMostWork = 1 << 21;  // of a larger case: the product of the sizes of its factors
 
 std::int64_t elements_of(const Tensor& t) { return t.valid() ? t.elements() : 0; }
 
@@ -70,6 +70,8 @@ std::optional<RandomCase> enlarged(const RandomCase& c, const ShardingRule& rule
       if (operand.kind == OperandRule::Kind::kSizes) {
         larger.inputs[i] = scaled_size(larger.inputs[i], d, times);
       } else if (operand.kind == OperandRule::Kind::kDims) {
+        // A factor that comes twice in one tensor makes it larger by the square.
+        if (larger.inputs[i].elements() > (std::int64_t{1} << 20) / times) return std::nullopt;
         auto wide = repeated(larger.inputs[i], static_cast<int>(d), times);
         if (!wide.ok()) return std::nullopt;
         larger.inputs[i] = *std::move(wide);
