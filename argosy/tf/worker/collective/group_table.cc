@@ -162,8 +162,8 @@ void GroupTable::give_up(std::int32_t group, std::int64_t number) {
     MutexLock lock(mutex_);
     const auto at = groups_.find(group);
     if (at == groups_.end() || !at->second.waiting.contains(number)) return;
-    at->second.error = cancelled("group is cancelled").with_id("ARG-CLUSTER-128").with_hint("run the step again");
-    tell_error(at, calls);
+    // Not kept as TensorFlow keeps it: the members' next steps make the group anew.
+    erase(at, cancelled("group is cancelled").with_id("ARG-CLUSTER-128").with_hint("run the step again"), calls);
   }
   call_all(calls);
 }

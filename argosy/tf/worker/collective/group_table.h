@@ -65,7 +65,7 @@ class GroupTable {
   // INTERNAL "ARG-CLUSTER-105": members do not agree. All that wait, and those that come later, hear of it.
   // RESOURCE_EXHAUSTED "ARG-CLUSTER-127": there are too many complete groups. The number is for give_up().
   std::int64_t join(const GroupMemberRequest& request, Joined joined);
-  // That member does not wait any more. A group that is not complete has failed then, as TensorFlow has it: CANCELLED.
+  // That member does not wait any more. Who waits with it is told so, CANCELLED; a complete group stays.
   void give_up(std::int32_t group, std::int64_t number);
   // FAILED_PRECONDITION "ARG-CLUSTER-106": the group is not there. "ARG-CLUSTER-127": it has too many instances.
   void join_instance(const InstanceRequest& request, Told told);

@@ -148,7 +148,7 @@ TEST_F(GroupTableTest, AGroupFailsWithAMemberThatGivesUp) {
   table_.give_up(1, b->number);
   EXPECT_EQ(a->status.code(), Code::kCancelled);
   EXPECT_EQ(a->status.message(), "group is cancelled");
-  EXPECT_EQ(join(device(2), 3)->status.message(), "group is cancelled") << "who comes late hears of it, too";
+  EXPECT_EQ(table_.size(), 0u);
   (void)join(device(0), 3);
   (void)join(device(1), 3);
   table_.give_up(1, b->number);  // of its earlier call
