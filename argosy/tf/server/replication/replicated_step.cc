@@ -258,6 +258,9 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
   return made;
 }
 
+// With examples along the first axis.
+static Shape as_fed(const Shape& given, int axis) { return axis > 0 ? transposed_shape(given, axis) : given; }
+
 // For the summary: micro-batches that do not run one after another, where the graph did not show that they cannot.
 static std::string overlap_of(const PlacementReport& report, const std::string& summary) {
   if (summary.find("side by side") != std::string::npos) return "";
@@ -269,10 +272,7 @@ static std::string overlap_of(const PlacementReport& report, const std::string& 
 
 Status ReplicatedStep::compile_for(std::span<const Tensor> feeds) {
   std::vector<std::pair<Value, Shape>> shapes;
-  for (std::size_t i = 0; i < fed_.size(); ++i) {
-    const Shape& given = feeds[i].shape();
-    shapes.emplace_back(fed_[i], axes_[i] > 0 ? transposed_shape(given, axes_[i]) : given);
-  }
+  for (std::size_t i = 0; i < fed_.size(); ++i) shapes.emplace_back(fed_[i], as_fed(feeds[i].shape(), axes_[i]));
   ARGOSY_ASSIGN_OR_RETURN(const PlacementReport report, session_->placement(shapes, fetched_, targets_));
   overlap_ = overlap_of(report, parallel_.summary());
   return ok_status();
@@ -342,8 +342,7 @@ bool ReplicatedStep::can_shard(std::span<const Tensor> feeds) const {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const Shape& given = feeds[i].shape();
     if (axes_[i] > 0 && axes_[i] >= given.rank()) return false;
-    const Shape shape = axes_[i] > 0 ? transposed_shape(given, axes_[i]) : given;
-    if (!parallel_.can_feed(fed_[i], shape)) return false;
+    if (!parallel_.can_feed(fed_[i], as_fed(given, axes_[i]))) return false;
   }
   return parallel_.can_shard(examples.value_or(0));
 }
