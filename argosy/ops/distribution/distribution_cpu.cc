@@ -1,4 +1,5 @@
 #include "argosy/op/kernel/kernel.h"
+#include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/distribution/draws.h"
 #include "argosy/ops/random/op_stream.h"
 #include "argosy/ops/random/sample.h"
@@ -101,7 +102,7 @@ void add_kernels_cpu_distribution(KernelRegistry& kernels) {
   kernels.add("StatelessRandomGammaV3", "cpu", keyed_gamma);
   kernels.add("StatelessRandomPoisson", "cpu", seeded<draw_poisson>);
   kernels.add("ParameterizedTruncatedNormal", "cpu", TruncatedNormalBetween::make);
-  kernels.add("StatelessShuffle", "cpu", shuffle);
+  kernels.add("StatelessShuffle", "cpu", with_workspace<shuffle, shuffle_bytes>);
   add_random_generators(kernels);
   add_broadcast_samples(kernels);
   add_index_shuffle(kernels);
