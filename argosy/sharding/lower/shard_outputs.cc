@@ -179,7 +179,7 @@ Result<NodeId> block_of_draws(LowerState& s, NodeId id, int device) {
                 .device = std::string(n.device)};
   spec.inputs.push_back(s.near(s.graph.value(Endpoint{s.request.batch[0], 0}), id, device).endpoint());
   spec.attrs.set("B", s.graph.dtype(spec.inputs.back()));
-  spec.attrs.set("rows", p.unit);
+  spec.attrs.set("rows", p.rounds * p.unit);
   spec.attrs.set("axis", std::int64_t{p.dim});
   spec.attrs.set("repeats", p.rounds);
   spec.attrs.set("weights", s.weights);

@@ -244,5 +244,36 @@ TEST(DataParallelAuxiliary, AQueueGivesForAllExamplesAtOnce) {
   });
 }
 
+// Heads of attention lie one after another along the batch's axis: a shard's numbers are a part of each.
+TEST(DataParallelAuxiliary, StackedRowsDrawWhatOneDeviceDraws) {
+  Graph g;
+  const VariableNode w = variable(g, random_tensor(DType::kFloat64, {kWidth}, 3), "w");
+  const Value x = placeholder(g, DType::kFloat64, {-1, kWidth}, "x");
+  const Value rows = x * w.read, heads = concat({rows, rows * 2.0, rows * 3.0}, 0);
+  const Value noise = g.add("RandomUniform", {shape(heads)}, {{"dtype", DType::kFloat64}, {"seed", 3}, {"seed2", 4}});
+  const Value loss = reduce_mean(square(heads * noise));
+  const Value step =
+      g.add("ApplyGradientDescent", {w.ref, constant(g, 0.5), gradients(g, {loss}, {w.read})[0]}, {}, "step");
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const Tensor fed = random_tensor(DType::kFloat64, {kBatch, kWidth});
+  Session one(g, {.devices = {.devices = "cpu:0"}});
+  ASSERT_TRUE(one.run_targets({w.initializer}).ok());
+  const auto expected = one.run({{x, fed}}, {loss});
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+  for (const int devices : {2, 3}) {
+    DataParallelOptions options{.losses = {loss}, .train = {step}};
+    for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
+    auto dp = DataParallel::make(g, options);
+    ASSERT_TRUE(dp.ok()) << dp.status().to_string();
+    const auto fetched = dp->fetch(loss);
+    ASSERT_TRUE(fetched.ok()) << fetched.status().to_string();
+    Session many(dp->graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    ASSERT_TRUE(many.run_targets({dp->target(w.initializer)}).ok());
+    const auto got = many.run({{dp->input(x), fed}}, {*fetched});
+    ASSERT_TRUE(got.ok()) << got.status().to_string();
+    EXPECT_EQ(difference((*got)[0], (*expected)[0], 1e-12), "") << devices;
+  }
+}
+
 }  // namespace
 }  // namespace argosy
