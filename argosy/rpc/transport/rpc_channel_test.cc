@@ -56,6 +56,18 @@ TEST_F(RpcChannelTest, ErrorNamesThePeer) {
   EXPECT_EQ(call("/a/None", "").status().code(), Code::kUnimplemented);
 }
 
+TEST(CallContext, ATransportThatCannotAnswerLaterSaysSo) {
+  class Plain final : public CallContext {
+   public:
+    Cancellation& cancellation() override { return cancellation_; }
+    void expect_duration(std::int64_t) override {}
+
+   private:
+    Cancellation cancellation_;
+  } context;
+  EXPECT_EQ(keep_until_cancelled(context).status().id(), "ARG-RPC-009");
+}
+
 TEST_F(RpcChannelTest, AnswersComeAfterTheHandlerReturned) {
   std::promise<std::shared_ptr<OpenCall>> kept;
   start({{"/a/Later", [&](WireReader, CallContext& context) -> RpcReply {
