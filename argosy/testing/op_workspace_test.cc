@@ -1,11 +1,9 @@
-// Every kernel takes the device memory that it says it takes, and no more: on the cases that the op tests of this build
-// write down, and on those cases made larger. ctest `op_workspaces` runs after the op tests. ARGOSY_WORKSPACE_CASES
+// Every kernel takes the device memory that it says it takes, and no more. Tried are the cases that the op tests of this
+// build write down, and those cases made larger. ctest `op_workspaces` runs after the op tests. ARGOSY_WORKSPACE_CASES
 // names the folder of cases, ARGOSY_WORKSPACE_OP one op, ARGOSY_WORKSPACE_LIST=1 prints what each op takes.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "argosy/ops/ops.h"
@@ -49,24 +47,19 @@ TEST(OpWorkspaces, AreWhatKernelsSay) {
   const char* const only = std::getenv("ARGOSY_WORKSPACE_OP");
   const bool all = std::getenv("ARGOSY_LONG") != nullptr;
   std::map<std::string, OfOp> ops;
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    if (file.path().extension() != ".jsonl") continue;
-    std::ifstream lines(file.path());
-    for (std::string line; std::getline(lines, line);) {
-      const auto recorded = read_case(line);
-      ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
-      if (!*recorded || (*recorded)->error != Code::kOk || (only != nullptr && (*recorded)->op != only)) continue;
-      const OpDef* const op = builtin_ops().find((*recorded)->op);
-      if (op == nullptr || op->async || op->calls != Calls::kNothing || op->flow != Flow::kNone) continue;
-      const auto c = as_random_case(*op, **recorded);
-      if (!c) continue;
-      OfOp& of = ops[op->name];
-      if (++of.cases > kCases && !all) continue;
-      try_case(of, *c, (*recorded)->test);
-      if (of.cases > kEnlarged && !all) continue;
-      for (const RandomCase& larger : enlarged_cases(*c, kElements)) try_case(of, larger, (*recorded)->test);
-    }
-  }
+  const auto read = read_cases(folder, [&](const RecordedCase& recorded) {
+    if (recorded.error != Code::kOk || (only != nullptr && recorded.op != only)) return;
+    const OpDef* const op = builtin_ops().find(recorded.op);
+    if (op == nullptr || op->async || op->calls != Calls::kNothing || op->flow != Flow::kNone) return;
+    const auto c = as_random_case(*op, recorded);
+    if (!c) return;
+    OfOp& of = ops[op->name];
+    if (++of.cases > kCases && !all) return;
+    try_case(of, *c, recorded.test);
+    if (of.cases > kEnlarged && !all) return;
+    for (const RandomCase& larger : enlarged_cases(*c, kElements)) try_case(of, larger, recorded.test);
+  });
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
   int runs = 0, take = 0, unknown = 0;
   for (const auto& [name, op] : ops) {
     EXPECT_TRUE(op.wrong.empty()) << name << ": " << str_join(op.wrong, "\n");

@@ -1,7 +1,10 @@
 #include "argosy/testing/recorded_case.h"
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace argosy {
 
@@ -101,6 +104,26 @@ Result<std::optional<RecordedCase>> read_case(std::string_view line) {
   } catch (const std::exception& problem) {  // what the reader of JSON throws ends here
     return invalid_argument("no op case: ", problem.what(), ": ", line.substr(0, 100));
   }
+}
+
+Result<int> read_cases(const std::string& folder, const std::function<void(const RecordedCase&)>& take) {
+  std::set<std::filesystem::path> files;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+    if (entry.path().extension() == ".jsonl") files.insert(entry.path());
+  }
+  int read = 0;
+  for (const auto& file : files) {
+    std::ifstream lines(file);
+    for (std::string line; std::getline(lines, line);) {
+      auto c = read_case(line);
+      if (!c.ok()) return std::move(c).status().with_where(file.string());
+      if (!*c) continue;
+      ++read;
+      take(**c);
+    }
+  }
+  return read;
 }
 
 }  // namespace argosy

@@ -1,6 +1,7 @@
 // Reads op cases that op_dump.h wrote: for programs that run every case of every test elsewhere.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,5 +25,9 @@ struct RecordedCase {
 
 // Parses one line. Empty: the line is no case (the record of a gradient). INVALID_ARGUMENT: it cannot be parsed.
 Result<std::optional<RecordedCase>> read_case(std::string_view line);
+
+// Calls `take` with every case of a folder, file after file by name. How many there were; a folder that is not there has
+// none. INVALID_ARGUMENT: a line of the file that it names cannot be parsed.
+Result<int> read_cases(const std::string& folder, const std::function<void(const RecordedCase&)>& take);
 
 }  // namespace argosy

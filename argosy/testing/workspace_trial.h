@@ -19,8 +19,8 @@ struct WorkspaceTrial {
 // plan, so that everything it takes is workspace. The kernel's error, if it has one.
 Result<WorkspaceTrial> try_workspace(const RandomCase& c);
 
-// The case with larger tensors: one for each factor of its sharding rule, which repeats `most_elements` / (elements of
-// the largest tensor) times, in all inputs that have it. Empty: nothing can be enlarged.
+// The case with larger tensors, one for each factor of its sharding rule. The factor repeats in all inputs that have it,
+// until the largest tensor has some `most_elements`. Empty: nothing can be enlarged.
 std::vector<RandomCase> enlarged_cases(const RandomCase& c, std::int64_t most_elements);
 
 }  // namespace argosy

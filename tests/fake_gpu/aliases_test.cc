@@ -9,8 +9,6 @@
 // number overrides it. Exit code: 0; 1 a difference; 77 no cases.
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -124,26 +122,12 @@ int compare_all(const Flags& flags) {
   const auto backend = std::make_shared<cuda::CudaBackend>(fake_driver.driver(), std::move(options));
   Comparison comparison({.emulate = "gpu:1GiB", .cpu_threads = 2},
                         {.devices = "gpu:0", .cpu_threads = 2, .gpus = backend}, flags);
-  std::set<std::filesystem::path> files;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(flags.cases, missing)) {
-    if (entry.path().extension() == ".jsonl") files.insert(entry.path());
+  const auto read = read_cases(flags.cases, [&](const RecordedCase& c) { comparison.run(c); });
+  if (!read.ok()) {
+    std::printf("%s\n", read.status().to_string().c_str());
+    return 1;
   }
-  int read = 0;
-  for (const auto& file : files) {
-    std::ifstream lines(file);
-    for (std::string line; std::getline(lines, line);) {
-      const auto c = read_case(line);
-      if (!c.ok()) {
-        std::printf("%s: %s\n", file.c_str(), c.status().to_string().c_str());
-        return 1;
-      }
-      if (!*c) continue;
-      ++read;
-      comparison.run(**c);
-    }
-  }
-  if (read == 0) {
+  if (*read == 0) {
     std::printf("no op cases in \"%s\": the op tests of a build write them (ctest -R op_cases)\n", flags.cases.c_str());
     return 77;
   }

@@ -16,8 +16,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
@@ -301,28 +299,14 @@ int compare(const Flags& flags, const std::shared_ptr<GpuBackend>& backend, cuda
     std::printf("%s\n", device_set.status().to_string().c_str());
     return 1;
   }
-  std::set<std::filesystem::path> files;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(flags.cases, missing)) {
-    if (entry.path().extension() == ".jsonl") files.insert(entry.path());
-  }
   *device_set = nullptr;
   Comparison comparison([&] { return DeviceSet::make(request).value(); }, flags, fake);
-  int read = 0;
-  for (const auto& file : files) {
-    std::ifstream lines(file);
-    for (std::string line; std::getline(lines, line);) {
-      const auto c = read_case(line);
-      if (!c.ok()) {
-        std::printf("%s: %s\n", file.c_str(), c.status().to_string().c_str());
-        return 1;
-      }
-      if (!*c) continue;
-      ++read;
-      comparison.run(**c);
-    }
+  const auto read = read_cases(flags.cases, [&](const RecordedCase& c) { comparison.run(c); });
+  if (!read.ok()) {
+    std::printf("%s\n", read.status().to_string().c_str());
+    return 1;
   }
-  if (read == 0) {
+  if (*read == 0) {
     std::printf("no op cases in \"%s\": the op tests of a build write them (ctest -R op_cases)\n", flags.cases.c_str());
     return 77;
   }

@@ -10,8 +10,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -247,22 +245,17 @@ TEST(ShardingRules, HoldOnRecordedCases) {
   if (folder == nullptr) GTEST_SKIP() << "ARGOSY_RULE_CASES names no folder of recorded cases";
   const char* const only = std::getenv("ARGOSY_RULE_OP");
   std::map<std::string, OpTrial> trials;
-  int read = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    if (file.path().extension() != ".jsonl") continue;
-    std::ifstream lines(file.path());
-    for (std::string line; std::getline(lines, line);) {
-      const auto recorded = read_case(line);
-      ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
-      if (!*recorded || (*recorded)->error != Code::kOk || (only != nullptr && (*recorded)->op != only)) continue;
-      const OpDef* const op = builtin_ops().find((*recorded)->op);
-      if (op == nullptr || !has_sharding_rule(*op) || says_nothing_to_try(*op) || !why_not_tried(*op).empty()) continue;
-      const auto c = as_random_case(*op, **recorded);
-      if (!c) continue;
-      ++read;
-      trials.try_emplace(op->name, *op).first->second.try_case(*c, (*recorded)->test);
-    }
-  }
+  int tried = 0;
+  const auto read = read_cases(folder, [&](const RecordedCase& recorded) {
+    if (recorded.error != Code::kOk || (only != nullptr && recorded.op != only)) return;
+    const OpDef* const op = builtin_ops().find(recorded.op);
+    if (op == nullptr || !has_sharding_rule(*op) || says_nothing_to_try(*op) || !why_not_tried(*op).empty()) return;
+    const auto c = as_random_case(*op, recorded);
+    if (!c) return;
+    ++tried;
+    trials.try_emplace(op->name, *op).first->second.try_case(*c, recorded.test);
+  });
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
   int cases = 0, claims = 0;
   for (const auto& [name, trial] : trials) {
     EXPECT_TRUE(trial.failures.empty()) << str_join(trial.failures, "\n");
@@ -270,7 +263,7 @@ TEST(ShardingRules, HoldOnRecordedCases) {
     cases += trial.tries;
     claims += trial.claims;
   }
-  std::printf("%d cases read, of %zu ops; %d claims of %d of them held\n", read, trials.size(), claims, cases);
+  std::printf("%d cases read, of %zu ops; %d claims of %d of them held\n", tried, trials.size(), claims, cases);
   EXPECT_GT(cases, 0) << "no cases in " << folder;
 }
 
