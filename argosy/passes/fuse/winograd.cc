@@ -34,8 +34,8 @@ constexpr int kThreads = 4;
 // Does a step of one turn have this node, too? The other turns do the same again, and their sums are not there.
 bool together(const Turn& node, const Turn& conv) { return !node.sum && (node.number < 0 || node == conv); }
 
-// What all nodes give, as far as it is known. Where a batch is sharded: what they would give if the device of `conv` had
-// all of it in one turn, so that the choice does not depend on the numbers of devices and turns.
+// What all nodes give, as far as it is known. The choice must not depend on the numbers of devices and turns. So where a
+// batch is sharded, it is what they would give if the device of `conv` had all of it in one turn.
 double bytes_given(const Graph& graph, const Node& conv, const Operands& at) {
   const ReductionChunks batch = ReductionChunks::of(conv.attrs);
   const bool sharded = batch.count > 0;

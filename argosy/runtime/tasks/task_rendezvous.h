@@ -59,8 +59,9 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
 
 // The steps under way on one task. Thread-safe.
 //
-// Its memory is bounded, whatever numbers others ask for: of receives that come before their step, and of steps that
-// have ended here and that nobody forgets, the oldest go.
+// Its memory is bounded, whatever numbers others ask for. The oldest go of
+// - receives that come before their step;
+// - steps that have ended here and that nobody forgets.
 class StepRendezvous {
  public:
   static constexpr std::int64_t kEarlyReceives = 32768;  // that wait for steps that have not begun here

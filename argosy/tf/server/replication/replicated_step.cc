@@ -265,7 +265,8 @@ static Shape as_fed(const Shape& given, int axis) { return axis > 0 ? transposed
 static std::string overlap_of(const PlacementReport& report, const std::string& summary) {
   if (summary.find("side by side") != std::string::npos) return "";
   for (const std::string& line : report.passes) {
-    if (line.find("turns") != std::string::npos) return str_cat(", micro-batches overlap (", line, ")");
+    const bool mixed = line.starts_with("turns:") || line.find("; turns run side by side") != std::string::npos;
+    if (mixed) return str_cat(", micro-batches overlap (", line, ")");
   }
   return "";
 }
