@@ -19,8 +19,6 @@ namespace argosy {
 
 namespace {
 
-constexpr double kAlike = 0.02;  // of two steps no further apart, the simpler strategy is taken
-
 // A candidate that was compiled.
 struct Evaluated {
   Candidate candidate;
@@ -153,16 +151,9 @@ class Planner {
 
   // Position of the one to take; none fits: nothing.
   std::optional<std::size_t> fastest() const {
-    double least = -1;
-    for (const Evaluated& e : all_) {
-      const double seconds = e.tried.predicted.step_seconds;
-      if (e.tried.impossible.empty() && (least < 0 || seconds < least)) least = seconds;
-    }
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      const bool fits = all_[i].tried.impossible.empty();
-      if (fits && all_[i].tried.predicted.step_seconds <= least * (1 + kAlike)) return i;
-    }
-    return std::nullopt;
+    std::vector<Tried> tried;
+    for (const Evaluated& e : all_) tried.push_back(e.tried);
+    return fastest_that_fits(tried);
   }
 
   // Plain data parallelism over all devices.

@@ -46,6 +46,23 @@ std::string format_seconds(double seconds) {
   return text;
 }
 
+std::optional<std::size_t> fastest_that_fits(const std::vector<Tried>& tried) {
+  // True: among those in one piece. False: among all.
+  for (const bool plain : {true, false}) {
+    const auto allowed = [plain](const Tried& t) {
+      return t.impossible.empty() && !(plain && t.strategy.accumulate > 1);
+    };
+    double least = -1;
+    for (const Tried& t : tried) {
+      if (allowed(t) && (least < 0 || t.predicted.step_seconds < least)) least = t.predicted.step_seconds;
+    }
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+      if (allowed(tried[i]) && tried[i].predicted.step_seconds <= least * (1 + kAlike)) return i;
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<Alternative> runners_up(const std::vector<Tried>& tried, const Tried& chosen) {
   std::vector<Alternative> alternatives;
   for (const Tried& t : tried) {
@@ -62,6 +79,8 @@ std::vector<Alternative> runners_up(const std::vector<Tried>& tried, const Tried
       a.why = str_cat("as fast, and ", memory_text(t, chosen));
     } else if (more > 0) {
       a.why = str_cat(format_seconds(more), " slower: ", reason(t, chosen));
+    } else if (t.strategy.accumulate > 1 && chosen.strategy.accumulate == 1) {
+      a.why = str_cat(format_seconds(-more), " faster; micro-batches are chosen only where nothing else fits");
     } else {
       a.why = str_cat(format_seconds(-more), " faster; it was not asked for");
     }

@@ -1,6 +1,7 @@
-// Says why the strategies that were not chosen lose. Internal to planner/.
+// Chooses among strategies that were tried, and says why the others lose. Internal to planner/.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "argosy/planner/plan.h"
@@ -15,6 +16,11 @@ struct Tried {
   std::uint64_t bytes = 0;  // on the fullest device
   std::string impossible;   // "does not fit: gpu:0 needs 3.2 GiB …", "is refused: …"; "": it can be run
 };
+
+// Position of the fastest that fits; of equally fast ones the first. Nothing where none fits.
+// Micro-batches change what batch normalisation sees, and predictions err by more than they gain. So a strategy with
+// micro-batches is taken only where no other fits.
+std::optional<std::size_t> fastest_that_fits(const std::vector<Tried>& tried);
 
 // `chosen`: among `tried`. Fastest first, then what does not fit.
 std::vector<Alternative> runners_up(const std::vector<Tried>& tried, const Tried& chosen);

@@ -23,12 +23,36 @@ TEST(RunnersUp, SayWhereTheTimeGoesAndWhatDoesNotFit) {
       chosen);
   ASSERT_EQ(told.size(), 5u);
   EXPECT_EQ(told[0].strategy.to_string(), "dp=2,accumulate=2");
-  EXPECT_EQ(told[0].why, "4.0 ms faster; it was not asked for");
+  EXPECT_EQ(told[0].why, "4.0 ms faster; micro-batches are chosen only where nothing else fits");
   EXPECT_EQ(told[1].why, "as fast, and saves 600 B a device that nobody needs");
   EXPECT_EQ(told[2].why, "3.0 ms slower: 6.0 ms of collectives and 0 us of copies are not hidden");
   EXPECT_EQ(told[3].why, "8.0 ms slower: one device computes 17.0 ms (each device computes 8.0 ms)");
   EXPECT_EQ(told[4].why, "does not fit: gpu:0 needs 2.0 GiB and may take 1.0 GiB");
   EXPECT_FALSE(told[4].fits);
+}
+
+TEST(RunnersUp, WhatIsAskedForMayBeSlower) {
+  const Tried chosen = tried({.dp = 1}, 0.018, 0.017, 0);
+  const auto told = runners_up({chosen, tried({.dp = 2}, 0.010, 0.008, 0.001)}, chosen);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].why, "8.0 ms faster; it was not asked for");
+}
+
+TEST(FastestThatFits, TakesMicroBatchesForMemoryNeverForTime) {
+  Tried one = tried({.dp = 1}, 0.010, 0.010, 0), two = tried({.dp = 2}, 0.020, 0.010, 0.010);
+  const Tried turns = tried({.dp = 1, .accumulate = 2}, 0.005, 0.005, 0);
+  EXPECT_EQ(fastest_that_fits({one, two, turns}), 0u);
+  one.impossible = "does not fit: gpu:0 needs 2.0 GiB and may take 1.0 GiB";
+  EXPECT_EQ(fastest_that_fits({one, two, turns}), 1u);
+  two.impossible = one.impossible;
+  EXPECT_EQ(fastest_that_fits({one, two, turns}), 2u);
+  EXPECT_EQ(fastest_that_fits({one, two}), std::nullopt);
+}
+
+TEST(FastestThatFits, TakesTheFirstOfEquallyFastOnes) {
+  const Tried one = tried({.dp = 1}, 0.0101, 0.0101, 0), two = tried({.dp = 2}, 0.010, 0.005, 0.005);
+  EXPECT_EQ(fastest_that_fits({one, two}), 0u);
+  EXPECT_EQ(fastest_that_fits({tried({.dp = 1}, 0.0103, 0.0103, 0), two}), 1u);
 }
 
 TEST(RunnersUp, SecondsHaveTheUnitOfTheirSize) {
