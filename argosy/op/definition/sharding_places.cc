@@ -9,7 +9,7 @@ namespace {
 using Kind = OperandRule::Kind;
 
 // A handle has the dimensions of what it names: a variable, an element of a list.
-bool is_handle(DType d) { return d == DType::kResource; }
+bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
 
 }  // namespace
 

@@ -5,8 +5,9 @@
 namespace argosy {
 
 std::optional<StoredElement> stored_element(const OpDef& op) {
-  const bool handle = op.stateful && op.input_args.size() > 1 && op.input_args[0].dtype == DType::kResource;
-  if (!handle || op.sharding.empty()) return std::nullopt;
+  if (op.input_args.size() < 2 || op.sharding.empty()) return std::nullopt;
+  const DType first = op.input_args[0].dtype;
+  if (op.stateful ? first != DType::kResource : first != DType::kVariant) return std::nullopt;
   const auto text = parse_sharding_text(op.sharding);
   if (!text.ok() || text->kind != ShardingRule::Kind::kFactors || !text->updates.empty()) return std::nullopt;
   const auto& element = text->inputs[0].dims;

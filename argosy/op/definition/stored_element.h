@@ -1,4 +1,4 @@
-// What an op puts into a container (a stack, an array), as its sharding rule says: "e.., t, t e.., - -> -; …" puts input 2,
+// What an op puts into a container (a stack, an array, a list), as its sharding rule says: "e.., t, t e.., - -> -; …" puts input 2,
 // of which the dimensions after the first are an element's.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace argosy {
 
 struct StoredElement {
-  int input = 0;    // input 0 is the container's handle
+  int input = 0;    // input 0 is the container's handle, or the list
   int leading = 0;  // dimensions before those of an element
 };
 

@@ -4,6 +4,7 @@
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/list/list_gradient.h"
 #include "argosy/ops/op_rows.h"
+#include "argosy/ops/sharding_parts.h"
 
 namespace argosy {
 
@@ -278,8 +279,26 @@ std::vector<OpRow> rows() {
 
 }  // namespace
 
+static void add_list_ops(OpRegistry& ops) { add_rows(ops, rows(), {.cost = free_cost}); }
+
 void define_list(OpRegistry& ops) {
-  add_rows(ops, rows(), {.cost = free_cost, .sharding = "whole: a list is one value"});
+  // A list stands for an element. What makes one has the layout of what is put in. element_shape is opened for shards.
+  with_sharding(ops, add_list_ops,
+                {{"TensorListPushBack", "e.., e.. -> e.."},
+                 {"TensorListPopBack", "e.., . -> e.., e.."},
+                 {"TensorListSetItem", "e.., ., e.. -> e.."},
+                 {"TensorListGetItem", "e.., ., . -> e.."},
+                 {"TensorListStack", "e.., . -> 1 e.."},
+                 {"TensorListFromTensor", "1 e.., . -> e.."},
+                 {"TensorListLength", "e.. -> -; equal e.."},
+                 {"TensorListResize", "e.., . -> e.."},
+                 {"TensorListElementShape", "e.. -> ="},
+                 {"TensorListGather", "e.., t, . -> t e..; whole t"},
+                 {"TensorListScatterV2", "t e.., t, ., . -> e..; whole t"},
+                 {"TensorListScatterIntoExistingList", "e.., t e.., t -> e..; whole t"},
+                 {"TensorListConcatV2", "c e.., ., . -> k e.., =; whole c k"},
+                 {"TensorListSplit", "k e.., ., . -> c e..; whole c k"}},
+                "whole: what is in a list has one layout");
 }
 
 }  // namespace argosy

@@ -48,13 +48,16 @@ class TlsGate::Impl {
   void look_at(int socket) {
     // Edge-triggered: epoll reports new bytes once. Level-triggered, a message in pieces would wake the thread forever.
     epoll_event event{.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data = {.fd = socket}};
-    MutexLock lock(mutex_);
     const Status noted = guarded([&] {
+      MutexLock lock(mutex_);
       waiting_[socket] = now_nanos();
       return ok_status();
     });
     if (noted.ok() && ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, socket, &event) == 0) return;
-    waiting_.erase(socket);
+    {
+      MutexLock lock(mutex_);
+      waiting_.erase(socket);
+    }
     drop(socket);
   }
 

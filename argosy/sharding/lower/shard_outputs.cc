@@ -158,11 +158,11 @@ bool draws_blocks(const LowerState& s, NodeId id) {
   if (s.size() == 1 || !s.rule(id).draws || s.way(id).kind != Way::Kind::kFactor || n.output_dtypes.size() != 1) {
     return false;
   }
-  const auto *seed = n.attrs.find_as<std::int64_t>("seed"), *seed2 = n.attrs.find_as<std::int64_t>("seed2");
-  if (seed != nullptr && *seed == 0 && (seed2 == nullptr || *seed2 == 0)) return false;  // left to chance
   const Placement& p = s.layout({id, 0});
   const auto size = p.is_shard() ? s.sizes.dim({id, 0}, p.dim) : std::nullopt;
-  return size && *size == BatchSize{p.rounds * p.unit, 0} && s.base.ops().find(kShardPrefix + n.op->name) != nullptr;
+  if (!size || s.base.ops().find(kShardPrefix + n.op->name) == nullptr) return false;
+  const std::int64_t rows = p.rounds * p.unit;
+  return *size == (s.sizes.is_exact() ? BatchSize{0, rows * s.sizes.nominal()} : BatchSize{rows, 0});
 }
 
 bool draws_whole(const LowerState& s, NodeId id) {

@@ -68,7 +68,7 @@ class Copied {
     if (s_.way(id).kind == Way::Kind::kMakes) return true;
     bool of_variable = false, of_single = false, of_state = false;
     for (const Endpoint e : n.inputs) {
-      if (!refers(s_.base, e)) continue;
+      if (!refers(s_.base, e) || s_.base.node(e.node).op->closes_loop) continue;  // a list that a loop carries
       of_state = true;
       if (s_.variable_behind(e)) of_variable = true;
       if (!s_.variable_behind(e) && !s_.is_copied(e.node)) of_single = true;

@@ -33,6 +33,7 @@ class PerShard {
     while (spread_over_loops() || spread_over_containers()) {
     }
     take_joins();
+    take_waiting();
     return check();
   }
 
@@ -124,6 +125,41 @@ class PerShard {
     for (const NodeId id : order) {
       if (sides[at(id)] == (kAfter | kBefore)) take(id);
     }
+  }
+
+  // Constants that wait for a shard's nodes (TensorFlow's gradient of a square has one), and values passed on that wait
+  // for them (the outputs of its functions). One for all shards would let every turn wait for the last one.
+  void take_waiting() {
+    std::vector<char> waits(static_cast<std::size_t>(s_.base.size()), 0), run = waits;
+    for (const NodeId id : s_.request.run) run[at(id)] = 1;
+    const std::vector<NodeId>& order = s_.sizes.order();
+    for (const NodeId id : order) {
+      const Node& n = s_.base.node(id);
+      if (!passes_value(id) || run[at(id)] != 0) continue;
+      const auto own = [&](NodeId c) { return s_.per_shard[at(c)] != 0; };
+      const auto from = [&](Endpoint e) { return waits[at(e.node)] != 0; };
+      waits[at(id)] = std::any_of(n.controls.begin(), n.controls.end(), own) ||
+                      std::any_of(n.inputs.begin(), n.inputs.end(), from);
+    }
+    for (auto id = order.rbegin(); id != order.rend(); ++id) {
+      if (waits[at(*id)] == 0) continue;
+      bool any = false, all = true;
+      for (const Graph::Use& use : s_.uses[id->index]) {
+        if (use.input < 0) continue;
+        any = true;
+        all = all && s_.per_shard[at(use.node)] != 0;
+      }
+      if (any && all) take(*id);
+    }
+  }
+
+  // Gives what it got, or a constant, and costs nothing.
+  bool passes_value(NodeId id) const {
+    const Node& n = s_.base.node(id);
+    if (!s_.is_copied(id) || s_.is_variable(id) || s_.in_loop(id) || s_.per_shard[at(id)] != 0) return false;
+    if (n.op->stateful || n.op->flow != Flow::kNone || n.output_dtypes.size() != 1 || n.op->has_ref_input()) return false;
+    if (holds_state(s_.base, {id, 0}) || n.output_is_ref(0)) return false;
+    return n.inputs.empty() || n.op->forwards;
   }
 
   Status check() const {

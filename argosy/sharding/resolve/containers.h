@@ -1,8 +1,10 @@
-// Stacks and arrays that live for one step. The placement of a handle is that of the container's elements. Internal to
-// resolve/.
+// Stacks and arrays that live for one step, and lists. The placement of a handle, or of a list, is that of its elements.
+// Internal to resolve/.
 //
-//   StackV2 ──► handle: S(0) ──► Push(x: S(0)) … Pop ──► x: S(0)
+//   StackV2         ──► handle: S(0) ──► Push(x: S(0)) … Pop ──► x: S(0)
+//   EmptyTensorList ──► list: S(0)   ──► PushBack(x: S(0)) ──► list: S(0) ──► PopBack ──► list: S(0), x: S(0)
 //
+// Lists are values. Those that are made of each other, or meet in one node, count as one container: a loop carries it.
 // The first shard that is put in decides, for all that is put in and read. Where none is, or some user cannot take it,
 // elements are replicated.
 #pragma once
@@ -21,7 +23,7 @@ class Containers {
   // Of containers whose every user has a rule that says what an element is.
   Containers(const Graph& graph, const Sizes& sizes, const RuleTable& rules);
 
-  // The container behind a handle; -1: none.
+  // The container behind a handle or list; -1: none.
   int behind(Endpoint e) const { return of_[index_(e)]; }
   bool makes(NodeId id) const { return makers_[static_cast<std::size_t>(id.index)] != 0; }
   // False: a shard may be put in yet.
@@ -43,6 +45,16 @@ class Containers {
     Placement elements = {};
     bool whole = false;
   };
+  // While they are found: of which container this one is a part, and whether all its users know what an element is.
+  struct Found {
+    std::vector<int> part_of;
+    std::vector<char> known, list;
+    int of(int container) const;
+    void unite(int a, int b);
+  };
+  // Numbers the containers of a node's outputs, and unites those of its inputs.
+  void visit(const Graph& graph, const Sizes& sizes, const RuleTable& rules, NodeId id, Found& found);
+
   const OutputIndex& index_;
   std::vector<int> of_;       // by output
   std::vector<char> makers_;  // by node

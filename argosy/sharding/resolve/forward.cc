@@ -129,6 +129,8 @@ class Sweep {
       bytes += change(id, static_cast<int>(i), c.inputs[i]);
     }
     for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+      const int list = list_of({id, static_cast<std::int32_t>(k)});
+      if (list >= 0 && s_.containers.is_decided(list) && c.outputs[k] != s_.containers.elements(list)) bytes = kNever;
       if (wishes_[k].is_shard() && c.outputs[k] != wishes_[k]) ++unmet;
       // Sums of maxima are not maxima of sums: a value is partial in one way.
       const Placement& other = s_.elsewhere[s_.at(Endpoint{id, static_cast<std::int32_t>(k)})];
@@ -168,8 +170,15 @@ class Sweep {
       }
       if (known_[i] != 0 && in_[i] != c.inputs[i]) had_[s_.at(n.inputs[i])].push_back(c.inputs[i]);
     }
-    for (std::size_t k = 0; k < c.outputs.size(); ++k) set_output({id, static_cast<std::int32_t>(k)}, c.outputs[k]);
+    for (std::size_t k = 0; k < c.outputs.size(); ++k) {
+      const Endpoint e{id, static_cast<std::int32_t>(k)};
+      if (const int list = list_of(e); list >= 0) s_.containers.put(list, c.outputs[k]);
+      set_output(e, c.outputs[k]);
+    }
   }
+
+  // The container that a list is; -1: it is no list.
+  int list_of(Endpoint e) const { return s_.graph.dtype(e) == DType::kVariant ? s_.containers.behind(e) : -1; }
 
   void set_output(Endpoint e, const Placement& made) {
     const std::size_t at = s_.at(e);

@@ -32,12 +32,19 @@ class Spread {
       const ShardingRule& rule = s_.rules.rule(use.node);
       const bool shape_only = rule.kind == ShardingRule::Kind::kFactors &&
                               rule.inputs[static_cast<std::size_t>(use.input)].kind == OperandRule::Kind::kShapeOnly;
-      if (shape_only) continue;
+      if (shape_only || goes_anywhere(use)) continue;
       const Placement& p = need_[s_.at(use)];
       if (!p.is_shard() || (all.is_shard() && p != all)) return std::nullopt;
       all = p;
     }
     return fetched_[s_.at(e)] != 0 ? std::nullopt : std::optional(all);
+  }
+
+  // Put into a container that takes any layout yet.
+  bool goes_anywhere(Graph::Use use) const {
+    const Endpoint first = s_.graph.node(use.node).inputs[0];
+    const int container = s_.containers.behind(first);
+    return use.input > 0 && container >= 0 && !s_.containers.is_decided(container);
   }
 
   // A wish that is no longer what all users need is none, for good.

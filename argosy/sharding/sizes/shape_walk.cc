@@ -1,56 +1,24 @@
 #include "argosy/sharding/sizes/shape_walk.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/op/definition/stored_element.h"
+#include "argosy/sharding/sizes/container_contents.h"
 
 namespace argosy {
 
 namespace {
 
-constexpr int kMostRounds = 8;               // of learning what containers hold
+constexpr int kMostSteps = 16;               // back from what a loop carries
 constexpr std::size_t kMaxKnownInts = 1024;  // as Graph has it: longer integer tensors are data, not shapes
 
 bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
-
-// Sizes that both have; the others are unknown.
-PartialShape common(const PartialShape& a, const PartialShape& b) {
-  if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return PartialShape::unknown();
-  PartialShape::Sizes sizes = a.sizes();
-  for (int i = 0; i < a.rank(); ++i) {
-    if (a[i] != b[i]) sizes[static_cast<std::size_t>(i)] = PartialShape::kUnknown;
-  }
-  return PartialShape(std::move(sizes));
-}
-
-// What all elements of a container have in common: their sizes; of integers what is known of them.
-struct Elements {
-  PartialShape shape;
-  std::optional<PartialInts> ints;
-
-  bool operator==(const Elements&) const = default;
-};
-
-// Integers that both have; the others are unknown.
-std::optional<PartialInts> common(const std::optional<PartialInts>& a, const std::optional<PartialInts>& b) {
-  if (!a || !b || a->size() != b->size()) return std::nullopt;
-  PartialInts both = *a;
-  for (std::size_t i = 0; i < both.size(); ++i) {
-    if (both[i] != (*b)[i]) both[i] = std::nullopt;
-  }
-  return both;
-}
-
-// A stack gives what was put there, and nothing else: there are no gaps in it, unlike in an array.
-bool gives_element(const Node& n) { return n.inputs.size() == 1 && n.output_dtypes.size() == 1 && n.op->step_state; }
 
 class Walk {
  public:
   Walk(const Graph& graph, const OutputIndex& index, const std::vector<NodeId>& order,
        const std::map<NodeId, PartialShape>& given, std::int64_t batch)
-      : graph_(graph), index_(index), order_(order), given_(given) {
+      : graph_(graph), index_(index), order_(order), given_(given), contents_(graph, index) {
     out_.batch = batch;
   }
 
@@ -59,15 +27,14 @@ class Walk {
       out_.shapes.assign(index_.size(), PartialShape::unknown());
       out_.ints.assign(index_.size(), std::nullopt);
       out_.handles.clear();
-      made_by_.clear();
-      stored_.clear();
+      contents_.begin();
       seen_.assign(static_cast<std::size_t>(graph_.size()), 0);
       for (const NodeId id : order_) {
         Status done = infer(id);
         if (!done.ok()) return std::move(done).with_where(str_cat("node '", graph_.node(id).name, "'"));
         seen_[static_cast<std::size_t>(id.index)] = 1;
       }
-    } while (learn_stored() || learn_carried());
+    } while (contents_.learn() || learn_carried());
     return std::move(out_);
   }
 
@@ -103,46 +70,34 @@ class Walk {
       bool first = true;
       for (const Endpoint e : n.inputs) {
         if (seen_[static_cast<std::size_t>(e.node.index)] == 0) continue;  // comes round the loop
-        shape({id, 0}) = first ? shape(e) : common(shape({id, 0}), shape(e));
+        shape({id, 0}) = first ? shape(e) : common_sizes(shape({id, 0}), shape(e));
         first = false;
       }
     }
     if (n.output_dtypes.size() > 1) shape({id, 1}) = PartialShape::scalar();
+    if (!n.inputs.empty() && is_carried_unchanged(id)) out_.ints[index_({id, 0})] = out_.ints[index_(n.inputs[0])];
     if (!is_handle(n.output_dtypes[0]) || n.inputs.empty()) return;
     if (const auto known = out_.handles.find(n.inputs[0]); known != out_.handles.end()) {
       out_.handles.emplace(Endpoint{id, 0}, known->second);
-      follow(id, {id, 0});
+      contents_.follow(id, {id, 0});
     }
   }
 
-  // The container behind a handle is the one behind the handle that it is made of.
-  void follow(NodeId id, Endpoint handle) {
-    const auto& inputs = graph_.node(id).inputs;
-    const auto from = inputs.empty() ? made_by_.end() : made_by_.find(inputs[0]);
-    made_by_[handle] = from != made_by_.end() ? from->second : handle;
-  }
-
-  // Elements of a container have the sizes and integers that all have which are put in.
-  void store(NodeId id) {
-    const Node& n = graph_.node(id);
-    auto [known, fresh] = stores_.try_emplace(n.op);
-    if (fresh) known->second = stored_element(*n.op);
-    if (!known->second) return;
-    const auto container = made_by_.find(n.inputs[0]);
-    const PartialShape& value = shape(n.inputs[static_cast<std::size_t>(known->second->input)]);
-    const int leading = known->second->leading;
-    if (container == made_by_.end() || value.rank() < leading) return;
-    Elements element{PartialShape(PartialShape::Sizes(value.sizes().begin() + leading, value.sizes().end())), {}};
-    if (leading == 0) element.ints = out_.ints[index_(n.inputs[static_cast<std::size_t>(known->second->input)])];
-    const auto [at, first] = stored_.try_emplace(container->second, element);
-    if (!first) at->second = {common(at->second.shape, element.shape), common(at->second.ints, element.ints)};
-  }
-
-  // True if containers hold other shapes than they were taken to. After some rounds they hold what is not known.
-  bool learn_stored() {
-    if (stored_ == contents_ || rounds_ > kMostRounds) return false;
-    contents_ = ++rounds_ > kMostRounds ? std::map<Endpoint, Elements>() : stored_;
-    return true;
+  // A loop carries the value and never changes it: what a body takes from outside, as functions have it.
+  bool is_carried_unchanged(NodeId merge) const {
+    bool round = false;
+    for (const Endpoint e : graph_.node(merge).inputs) {
+      if (!graph_.node(e.node).op->closes_loop) continue;
+      round = true;
+      Endpoint from = graph_.node(e.node).inputs[0];
+      for (int steps = 0; from != Endpoint{merge, 0}; ++steps) {
+        const Node& n = graph_.node(from.node);
+        const bool same = n.op->flow == Flow::kSwitch || (n.op->forwards && n.inputs.size() == 1 && from.index == 0);
+        if (!same || steps == kMostSteps) return false;
+        from = n.inputs[0];
+      }
+    }
+    return round;
   }
 
   // As Graph::infer() does it, on arrays of this walk.
@@ -173,14 +128,10 @@ class Walk {
       if (fact.dtype == DType::kInvalid && same && !handles.empty() && handles[0] != nullptr) fact = *handles[0];
       if (fact.dtype == DType::kInvalid) continue;
       const Endpoint handle{id, static_cast<std::int32_t>(k)};
-      if (same) follow(id, handle);
-      made_by_.try_emplace(handle, handle);  // an array of gradients is none of its source's
-      if (const auto held = contents_.find(handle); held != contents_.end()) {
-        if (auto both = fact.shape.merge(held->second.shape); both.ok()) fact.shape = *std::move(both);
-      }
+      contents_.add(id, handle, same, fact.shape);
       out_.handles[handle] = std::move(fact);
     }
-    store(id);
+    contents_.store(id, out_);
     for (std::size_t k = 0; n.op->known_ints != nullptr && k < outputs; ++k) {
       if (n.output_dtypes[k] != DType::kInt32 && n.output_dtypes[k] != DType::kInt64) continue;
       auto known = n.op->known_ints(c, static_cast<int>(k));
@@ -189,16 +140,15 @@ class Walk {
       }
     }
     for (std::size_t k = 0; k < outputs; ++k) shape({id, static_cast<std::int32_t>(k)}) = std::move(found[k]);
-    if (gives_element(n)) take(id);
+    if (n.op->flow == Flow::kEnter || n.op->flow == Flow::kSwitch) pass_ints(id);
+    contents_.take(id, out_);
     return ok_status();
   }
 
-  void take(NodeId id) {
-    const auto container = made_by_.find(graph_.node(id).inputs[0]);
-    if (container == made_by_.end()) return;
-    if (const auto held = contents_.find(container->second); held != contents_.end()) {
-      out_.ints[index_({id, 0})] = held->second.ints;
-    }
+  // What enters a loop, or goes one of two ways, is still the same.
+  void pass_ints(NodeId id) {
+    const Node& n = graph_.node(id);
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) out_.ints[index_({id, k})] = out_.ints[index_(n.inputs[0])];
   }
 
   // Sizes that change on the way round a loop become unknown. True if there are new ones.
@@ -209,7 +159,7 @@ class Walk {
       if (n.op->flow != Flow::kMerge) continue;
       for (const Endpoint e : n.inputs) {
         if (!graph_.node(e.node).op->closes_loop) continue;
-        PartialShape both = common(shape({id, 0}), shape(e));
+        PartialShape both = common_sizes(shape({id, 0}), shape(e));
         if (both == shape({id, 0})) continue;
         carried_[id] = std::move(both);
         learned = true;
@@ -223,10 +173,7 @@ class Walk {
   const std::vector<NodeId>& order_;
   const std::map<NodeId, PartialShape>& given_;
   std::map<NodeId, PartialShape> carried_;
-  std::map<Endpoint, Endpoint> made_by_;                                   // by handle: that of the container's maker
-  std::map<Endpoint, Elements> contents_, stored_;                         // by container: last round, this one
-  std::unordered_map<const OpDef*, std::optional<StoredElement>> stores_;  // by op
-  int rounds_ = 0;
+  ContainerContents contents_;
   std::vector<char> seen_;
   InferredShapes out_;
 };

@@ -50,6 +50,8 @@ class Sizes {
 
   // The batch size that shape() and ints() are for. It is large: sizes that follow the batch cannot be taken for others.
   std::int64_t nominal() const { return at_.batch; }
+  // True if one batch size alone matters: nominal(). No size is a function of the batch then.
+  bool is_exact() const { return only_.has_value(); }
   // True if what is found holds for this batch size.
   bool covers(std::int64_t batch) const { return only_ ? batch == *only_ : batch >= smallest_; }
   // False if a fed node has other sizes than its example, and they were taken for the only ones.

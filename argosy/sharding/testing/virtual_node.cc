@@ -6,6 +6,7 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/sharding/reshard/cut.h"
+#include "argosy/sharding/sizes/element_shape.h"
 #include "argosy/sharding/testing/virtual_step.h"
 
 namespace argosy {
@@ -106,11 +107,33 @@ Result<std::vector<Shards>> VirtualStep::compute(NodeId id, std::vector<Shards> 
   return outputs;
 }
 
+void VirtualStep::open_element_shapes(NodeId id, std::vector<Tensor>& own) const {
+  const Node& n = d_.graph_.node(id);
+  std::vector<Placement> in, out;
+  for (const Endpoint e : n.inputs) in.push_back(d_.a_.layout(e)[0]);
+  for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) out.push_back(d_.a_.layout({id, k})[0]);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const auto dim = open_dim(d_.graph_, {id, static_cast<int>(i)}, in, out);
+    if (!dim || own[i].shape().rank() != 1) continue;
+    Tensor sizes = Tensor::zeros(own[i].dtype(), own[i].shape());
+    for (std::int64_t k = 0; k < sizes.elements(); ++k) {
+      const std::int64_t size = k == *dim ? -1 : element(own[i], k);
+      if (sizes.dtype() == DType::kInt32) {
+        set_element<std::int32_t>(sizes, k, size);
+      } else {
+        set_element<std::int64_t>(sizes, k, size);
+      }
+    }
+    own[i] = std::move(sizes);
+  }
+}
+
 // Sizes of sharded outputs are the shard's own; what only looks at a shape sees the global one.
 Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& in, std::vector<Tensor>& own) const {
   const Node& n = d_.graph_.node(id);
   const ShardingRule& rule = d_.rules_.rule(id);
   const Way& way = d_.a_.ways[static_cast<std::size_t>(id.index)][0];
+  open_element_shapes(id, own);
   if (rule.kind != ShardingRule::Kind::kFactors || n.op->flow != Flow::kNone) return ok_status();
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     const OperandRule& o = rule.inputs[i];

@@ -136,7 +136,9 @@ class Check {
   }
 
   // --- values
-  bool is_handle(Endpoint e) const { return graph_.dtype(e) == DType::kResource; }
+  bool is_handle(Endpoint e) const {
+    return graph_.dtype(e) == DType::kResource || graph_.dtype(e) == DType::kVariant;
+  }
 
   Status legal(Endpoint e) const {
     const PartialShape& shape = sizes_.shape(e);

@@ -30,15 +30,17 @@ Result<Sizes> find_sizes(const Graph& graph, SizesRequest request) {
       .with_hint("sizes of their own for placeholders that bring no examples: [10], not [None]");
 }
 
-Status losses_see_batch(const Graph& graph, const std::vector<NodeId>& batch, const std::vector<Endpoint>& losses) {
-  if (losses.empty()) return ok_status();
+// Those that depend on the batch. Others are terms whose gradients start where the loss's do, such as a weight decay:
+// devices compute them alike. ARG-DP-004: no loss depends on the batch.
+Result<std::vector<Endpoint>> losses_of_batch(const Graph& graph, const std::vector<NodeId>& batch,
+                                              std::vector<Endpoint> losses) {
+  if (losses.empty()) return losses;
   const std::vector<char> seen = descendants(graph, batch);
-  for (const Endpoint loss : losses) {
-    if (seen[static_cast<std::size_t>(loss.node.index)] != 0) continue;
-    return invalid_argument("the loss '", graph.node(loss.node).name, "' does not depend on the batch")
-        .with_id("ARG-DP-004");
-  }
-  return ok_status();
+  const Endpoint first = losses.front();
+  std::erase_if(losses, [&](Endpoint loss) { return seen[static_cast<std::size_t>(loss.node.index)] == 0; });
+  if (!losses.empty()) return losses;
+  return invalid_argument("the loss '", graph.node(first.node).name, "' does not depend on the batch")
+      .with_id("ARG-DP-004");
 }
 
 Result<NodeId> find_original(const Graph& graph, std::int32_t original, std::string_view name) {
@@ -92,7 +94,7 @@ Status ReplicatedGraph::build(const DataParallelOptions& options) {
         .with_id("ARG-DP-001")
         .with_hint("make the first size of the batch's placeholders -1, or name them in batch_inputs");
   }
-  ARGOSY_RETURN_IF_ERROR(losses_see_batch(base_, batch, losses_));
+  ARGOSY_ASSIGN_OR_RETURN(losses_, losses_of_batch(base_, batch, std::move(losses_)));
   SizesRequest request{.batch = batch};
   for (const auto& [value, shape] : options.examples) request.examples.emplace(value.node(), shape);
   ARGOSY_ASSIGN_OR_RETURN(Sizes sizes, find_sizes(base_, std::move(request)));

@@ -45,11 +45,18 @@ std::string losses_text(const std::vector<PlacementKind>& losses) {
 }
 
 std::string named(const std::vector<ReplicationNote>& notes, ReplicationNote::Kind kind) {
+  constexpr std::size_t kMostNamed = 3;
   std::vector<std::string> nodes;
+  std::size_t more = 0;
   for (const ReplicationNote& note : notes) {
-    if (note.kind == kind) nodes.push_back(str_cat("'", note.node, "' (", note.op, ")"));
+    if (note.kind != kind) continue;
+    if (nodes.size() == kMostNamed) {
+      ++more;
+    } else {
+      nodes.push_back(str_cat("'", note.node, "' (", note.op, ")"));
+    }
   }
-  return str_join(nodes);
+  return more == 0 ? str_join(nodes) : str_cat(str_join(nodes), " and ", more, " more");
 }
 
 }  // namespace

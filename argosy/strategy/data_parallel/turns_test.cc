@@ -144,6 +144,16 @@ TEST(Turns, AValueOfAllMicroBatchesInTheForwardPassIsNoted) {
   const auto ahead = weighted.replicated({.devices = gpus(1), .accumulate = 2});
   ASSERT_TRUE(ahead.ok()) << ahead.status().to_string();
   EXPECT_TRUE(ahead->notes().empty()) << ahead->notes()[0].text;
+  // TensorFlow's gradient of a square multiplies by a constant that waits for the gradient before it.
+  Line waits([](Value h) {
+    Graph& g = h.graph();
+    const Value squares = h * h;
+    const auto after = g.control_dependencies({squares});
+    return reduce_mean(squares * constant(g, 2.0F));
+  });
+  const auto free = waits.replicated({.devices = gpus(1), .accumulate = 2});
+  ASSERT_TRUE(free.ok()) << free.status().to_string();
+  EXPECT_TRUE(free->notes().empty()) << free->notes()[0].text;
   Line plain;
   const auto apart = plain.replicated({.devices = gpus(1), .accumulate = 2});
   ASSERT_TRUE(apart.ok());

@@ -17,6 +17,7 @@ from late_reads import LATE_READS
 from replicated_attention import ATTENTION, OPEN_LENGTHS
 from replicated_batches import FIXED_SIZE, IN_COLUMNS, SIZE_FED
 from replicated_decoders import CTC, DRAWN_INSIDE, FUNCTIONS, OPEN_LSTM, SEQ2SEQ
+from replicated_functional import BY_CHANCE, FINITE, HIDDEN, functional
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
 from replicated_norms import NORMALISED, SYNCED
@@ -162,8 +163,9 @@ class RunTest(unittest.TestCase):
 
     def assert_replicated(self, text, gpus, told, tolerance=2e-5, flags=()):
         ours = self.run_argosy(text, flags=("--emulate", str(gpus), "--replicate", "--strategy", "dp", *flags))
+        self.told = ours.stderr
         self.assert_same_numbers(ours, self.in_tensorflow(text), tolerance)
-        # What is gathered on the way is not of interest here.
+        # What is gathered on the way is not of interest here; who asks finds it in `told`.
         self.assertRegex(ours.stderr, told.replace(" devices, ", " devices, (?:by sharding rules, )?"))
         self.assertNotIn("not replicated", ours.stderr)
 
@@ -187,7 +189,7 @@ class RunTest(unittest.TestCase):
                           "MomentumOptimizer(0.2, 0.9)", "RMSPropOptimizer(0.1)"):
             with self.subTest(optimizer):
                 self.assert_replicated(EMBEDDING.replace("OPTIMIZER", optimizer), 3,
-                                       r"replicated  [56] steps: .* rows of \d tensors? joined", 1e-4)
+                                       r"replicated  5 steps: .* 2 sums in .*, 1 value gathered", 1e-4)
 
     def test_moving_averages_of_conditional_branches_are_replicated(self):
         # The variance of 16 samples is scaled by 1024 / 1023, that of 32 by 2048 / 2047.
@@ -248,8 +250,7 @@ class RunTest(unittest.TestCase):
 
     def test_gradients_come_out_of_loops(self):
         for gpus in (2, 3):
-            # A batch of two has no example for a third GPU: sizes in loops are those of shards.
-            told = rf"replicated  {5 if gpus == 2 else 4} steps: {gpus} devices, loss: a mean over the batch"
+            told = rf"replicated  5 steps: {gpus} devices, loss: a mean over the batch"
             self.assert_replicated(LOOP, gpus, told + ", [45] sums")
             self.assert_replicated(DYNAMIC_RNN, gpus, told)
             self.assert_replicated(SLICED, gpus, told)
@@ -271,6 +272,24 @@ class RunTest(unittest.TestCase):
             for gpus in (2, 3, 4):
                 self.assert_replicated(SEQ2SEQ.replace("KIND", kind), gpus, rf"replicated  5 steps: {gpus} devices, by sharding rules")
 
+    def test_branches_loops_and_layers_that_are_functions_are_sharded(self):
+        for name, (body, gathered) in HIDDEN.items():
+            with self.subTest(name):
+                self.assert_replicated(functional(body), 3, r"replicated  4 steps: 3 devices, loss: (a mean|made of sums) over the")
+                if gathered == 0:
+                    self.assertNotIn("gathered", self.told)
+        for name in ("dropout in a layer", "a recurrent loop", "arrays of steps"):
+            with self.subTest(name + ", a batch of one size"):
+                text = functional(HIDDEN[name][0], rows=12, batches=(12, 12, 12))
+                self.assert_replicated(text, 3, r"replicated  3 steps: 3 devices, loss: a mean over the batch")
+        self.assert_replicated(FINITE, 3, r"replicated  4 steps: 3 devices, loss: a mean over the batch")
+
+    def test_draws_left_to_chance_are_sharded(self):
+        ours = self.run_argosy(BY_CHANCE, flags=("--emulate", "3", "--replicate", "--strategy", "dp", "--check"))
+        self.assertEqual(ours.returncode, 0, ours.stderr)
+        self.assertRegex(ours.stderr, r"replicated  3 steps: 3 devices, loss: a mean over the batch")
+        self.assertRegex(ours.stderr, r"checked  3 steps: as on one device")
+
     def test_feeds_of_other_rows_and_functions_are_sharded(self):
         for gpus in (2, 3, 4):
             for script in (CTC, FUNCTIONS):
@@ -282,7 +301,7 @@ class RunTest(unittest.TestCase):
         for loss in ("tf.losses.compute_weighted_loss(each, tf.cast(lengths, tf.float32))",
                      "tf.losses.sparse_softmax_cross_entropy(targets, tf.matmul(last, out))"):
             for gpus in (2, 4):
-                told = rf"replicated  {5 if gpus == 2 else 4} steps: {gpus} devices, loss: a weighted mean over the batch"
+                told = rf"replicated  5 steps: {gpus} devices, loss: a weighted mean over the batch"
                 self.assert_replicated(head + "loss = " + loss + rest, gpus, told, 1e-4)
 
     def test_what_is_drawn_for_all_goes_on_in_every_step(self):

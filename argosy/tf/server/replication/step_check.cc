@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/functions/lower_functions.h"
 #include "argosy/strategy/data_parallel/batch_statistics.h"
 #include "argosy/strategy/data_parallel/step_equivalence.h"
 #include "argosy/strategy/facts/variable_nodes.h"
@@ -32,12 +32,6 @@ std::string resource_name(const Node& maker) {
 }
 
 bool prints(const Node& n) { return n.op->name == "Print" || n.op->name == "PrintV2"; }
-
-// Seeds left to chance: every device has another stream.
-bool draws_by_chance(const Node& n) {
-  return n.op->stateful && n.attrs.find("seed") != nullptr && n.attrs.find("seed2") != nullptr &&
-         n.attrs.get_int("seed") == 0 && n.attrs.get_int("seed2") == 0;
-}
 
 OneDeviceReason about(const std::string& node, const std::string& op, const std::string& why) {
   return {.why = str_cat("'", node, "' (", op, ") ", why), .node = node};
@@ -77,9 +71,12 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
   }
   for (const Value& v : values.targets) signature.targets.push_back(v.node());
   for (const Value& v : sources) sources_.insert(graph.node(v.node()).name);
-  const auto step = prune_step(graph, signature);
-  if (!step.ok()) {
-    unrepeatable_ = reason_of(step.status());
+  auto step = prune_step(graph, signature);
+  Status known = step.status();
+  if (known.ok()) known = lower_functions(*step).status();
+  if (known.ok()) known = drop_dead_nodes(*step);
+  if (!known.ok()) {
+    unrepeatable_ = reason_of(known);
     return;
   }
   const Graph& part = step->graph;
@@ -96,9 +93,6 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
     if (prints(n)) {
       if (unrepeatable_.why.empty()) unrepeatable_ = about(n.name, n.op->name, "would print its line again");
       continue;
-    }
-    if (draws_by_chance(n) && unrepeatable_.why.empty()) {
-      unrepeatable_ = about(n.name, n.op->name, "draws random numbers without a seed: other ones in every run");
     }
     Stateful one{.node = n.name, .op = n.op->name};
     for (const Endpoint e : n.inputs) {

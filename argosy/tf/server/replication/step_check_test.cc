@@ -14,6 +14,7 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/state/state.h"
+#include "argosy/testing/loop.h"
 #include "argosy/testing/op_case.h"
 #include "argosy/tf/graph/graph_export.h"
 #include "argosy/tf/server/session/session_state.h"
@@ -26,10 +27,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 // A line with weights that is fitted with momentum, so that variables are written beside the trained one. `noise`: what
-// is added to every example.
-std::string line(const std::function<Value(Graph&, Value)>& noise = nullptr) {
+// is added to every example. `rows`: of the batch, -1: any.
+std::string line(const std::function<Value(Graph&, Value)>& noise = nullptr, std::int64_t rows = -1) {
   Graph g;
-  const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");
+  const Value x = placeholder(g, DType::kFloat32, {rows, 4}, "x"), t = placeholder(g, DType::kFloat32, {rows, 1}, "t");
   const VariableNode w = variable(g, random_tensor(DType::kFloat32, {4, 1}, 5), "w");
   const VariableNode speed = variable(g, Tensor::zeros(DType::kFloat32, {4, 1}), "speed");
   const VariableNode count = variable(g, Tensor::scalar(std::int64_t{0}), "count");
@@ -46,6 +47,7 @@ std::string line(const std::function<Value(Graph&, Value)>& noise = nullptr) {
   g.add("Identity", {w.read}, {}, "value");
   g.add("Identity", {count.read}, {}, "counted");
   const auto text = export_graph(g);
+  EXPECT_TRUE(g.status().ok()) << g.status().to_string();
   EXPECT_TRUE(text.ok()) << text.status().to_string();
   return text.ok() ? *text : "";
 }
@@ -134,17 +136,43 @@ TEST_F(StepCheckTest, SeededNoiseIsDrawnAsWithoutACheck) {
   for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(difference(checked[i], alone[i], 1e-5), "") << i;
 }
 
-TEST_F(StepCheckTest, WhatCannotBeComparedSaysWhy) {
-  const auto by_chance = [](Graph& g, Value like) {
-    return g.add("RandomStandardNormal", {shape(like)}, {{"dtype", DType::kFloat32}}, "noise");
+// Dropout in a recurrent net. Without a seed, too: the devices of a session draw from one stream, and it is put back.
+TEST_F(StepCheckTest, DrawsAreThoseOfOneDeviceInLoopsAndLeftToChance) {
+  const auto draw = [](Graph& g, Value size, std::int64_t seed) {
+    return g.add("RandomStandardNormal", {size}, {{"dtype", DType::kFloat32}, {"seed", seed}, {"seed2", seed}}, "noise");
   };
-  start_with(3);
-  (void)train(line(by_chance));
-  const WorkTotals work = server_->work();
-  EXPECT_EQ(work.checked_steps, 0);
-  ASSERT_EQ(work.not_checked.size(), 1U);
-  EXPECT_EQ(work.not_checked[0].node, "noise");
-  EXPECT_THAT(work.not_checked[0].why, HasSubstr("'noise' (RandomStandardNormal) draws random numbers without a seed"));
+  for (const std::int64_t rows : {-1, 7}) {
+    for (const std::int64_t seed : {0, 3}) {
+      const auto fixed = [](Graph& g) { return constant(g, Tensor::vector<std::int32_t>({7, 1})); };
+      const auto plain = [&](Graph& g, Value like) { return draw(g, rows < 0 ? shape(like) : fixed(g), seed); };
+      const auto in_loop = [&](Graph& g, Value like) {
+        const Value size = rows < 0 ? Value() : DataflowLoop::enter(g, fixed(g));
+        const auto turn = [&](Value v) { return tanh(v + draw(g, rows < 0 ? shape(v) : size, seed)); };
+        return g.add("StopGradient", {DataflowLoop(g, like, turn).out});
+      };
+      // Who waits for the draw, waits for those of the shards, and does not draw itself.
+      const auto waited = [&](Graph& g, Value like) {
+        const Value noise = plain(g, like);
+        const auto after = g.control_dependencies({group(g, {noise}, "drawn")});
+        return identity(noise);
+      };
+      for (const std::string& graph : {line(plain, rows), line(in_loop, rows), line(waited, rows)}) {
+        start_with(0, "", false);
+        const std::vector<Tensor> alone = train(graph);
+        start_with(2);
+        const std::vector<Tensor> checked = train(graph);
+        const WorkTotals work = server_->work();
+        EXPECT_EQ(work.replicated_steps, 5) << rows << " rows, seed " << seed;
+        EXPECT_EQ(work.checked_steps, 2) << (work.not_checked.empty() ? "" : work.not_checked[0].why);
+        EXPECT_EQ(work.differing_steps, 0);
+        for (std::size_t i = 0; seed != 0 && i < alone.size(); ++i)
+          EXPECT_EQ(difference(checked[i], alone[i], 1e-5), "") << i;
+      }
+    }
+  }
+}
+
+TEST_F(StepCheckTest, WhatCannotBeComparedSaysWhy) {
   const auto printed = [](Graph& g, Value like) {
     return g.add("Print", {like * like, like}, {{"message", std::string("said")}, {"first_n", std::int64_t{1}}}, "say");
   };

@@ -5,6 +5,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
+#include "argosy/passes/functions/lower_functions.h"
 #include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
 
@@ -136,6 +137,9 @@ Result<StepRewrite> rewrite_step(const Graph& graph, const StepValues& values, c
   }
   signature.fetches.insert(signature.fetches.end(), losses.begin(), losses.end());
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, prune_step(graph, signature));
+  // Rules speak of what functions compute, not of calls.
+  ARGOSY_ASSIGN_OR_RETURN(const int lowered, lower_functions(step));
+  if (lowered > 0) ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step));
 
   DataParallelOptions options{
       .sync_batch_norm = how.sync_batch_norm, .accumulate = how.strategy.accumulate, .zero = how.strategy.zero};

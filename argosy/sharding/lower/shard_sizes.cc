@@ -1,0 +1,165 @@
+#include "argosy/sharding/lower/shard_sizes.h"
+
+#include <algorithm>
+
+#include "argosy/ops/constant/constant.h"
+#include "argosy/sharding/sizes/element_shape.h"
+
+namespace argosy {
+
+namespace {
+
+class LocalSizes {
+ public:
+  explicit LocalSizes(LowerState& s) : s_(s) {}
+
+  Result<Endpoint> local(int d, Graph::Use use, Endpoint from) {
+    const Node& n = s_.base.node(use.node);
+    const Way& way = s_.way(use.node);
+    const OperandRule& o = s_.rule(use.node).inputs[static_cast<std::size_t>(use.input)];
+    if (way.kind != Way::Kind::kFactor || s_.size() == 1) return from;
+    const Endpoint sized{use.node, o.of}, given = n.inputs[static_cast<std::size_t>(use.input)];
+    const PartialShape& shape = s_.sizes.shape(given);
+    const PartialInts* const ints = s_.sizes.ints(given);
+    std::int64_t count = std::ssize(o.dims);
+    if (ints != nullptr) count = std::ssize(*ints);
+    if (ints == nullptr && shape.rank() == 1 && shape[0] >= 0) count = shape[0];
+    const bool of_dim = s_.sizes.shape(sized).has_rank() && s_.sizes.shape(sized).rank() == count;
+    const bool sharded = s_.layout(sized).is_shard();
+    std::vector<Value> sizes;
+    std::vector<int> kept;  // in a loop: elements that only an iteration knows
+    bool changed = false;
+    for (int k = 0; k < count; ++k) {
+      const auto part = k < std::ssize(o.dims) ? part_of(use.node, o.dims[static_cast<std::size_t>(k)]) : std::nullopt;
+      auto f = s_.sizes.element(given, k);
+      // -1 beside a shard without rows says nothing.
+      if (f && f->times == 0 && f->plus < 0 && of_dim && (part || sharded)) f = s_.sizes.dim(sized, k).value_or(*f);
+      changed = changed || part || (f && sharded);
+      if (f && f->times == 0 && f->plus < 0) {
+        if (part) return cannot_lower(n, str_cat("size ", k, " of its output is left open, and is a shard's"));
+        sizes.push_back(s_.host->number(f->plus));
+      } else if (f) {
+        sizes.push_back(part ? s_.host->local(*f, *part, d) : s_.host->global(*f));
+      } else if (s_.in_loop(use.node)) {
+        if (part) return cannot_lower(n, str_cat("size ", k, " of its output is not known, in a loop"));
+        kept.push_back(k);
+        sizes.push_back(s_.host->number(0));
+      } else {
+        const Value size = element(from, k, shape.rank() == 0);
+        sizes.push_back(part ? local_or_open(size, *part, d) : size);
+      }
+    }
+    if (!changed) return from;
+    Value all = s_.host->pack(sizes, s_.base.dtype(given));
+    if (shape.rank() == 0) {
+      const auto on = s_.graph.device(kHost);
+      all = s_.graph.add("Reshape", {all, constant(s_.graph, Tensor::vector<std::int32_t>({}))}, {}, "sharding/size");
+    }
+    Value near = s_.near(all, use.node, d);
+    near = kept.empty() ? s_.dead_with(near, from.node, use.node) : with_kept(near, from, kept, count, {use.node, d});
+    return near.valid() ? Result<Endpoint>(near.endpoint()) : s_.graph.status();
+  }
+
+ private:
+  // `sizes`, but for some of its elements those of `from`.
+  Value with_kept(Value sizes, Endpoint from, const std::vector<int>& kept, std::int64_t count,
+                  std::pair<NodeId, int> at) {
+    Tensor known = Tensor::zeros(DType::kBool, {count});
+    for (std::int64_t k = 0; k < count; ++k) known.data<bool>()[k] = std::find(kept.begin(), kept.end(), k) == kept.end();
+    const auto on = s_.graph.device(kHost);
+    const Value mask = s_.near(constant(s_.graph, known, "sharding/known"), at.first, at.second);
+    return s_.graph.add("Select", {mask, sizes, s_.graph.value(from)}, {}, "sharding/sizes");
+  }
+
+  // How an element that is a multiple of these factors is cut, if the node is sharded along one of them.
+  std::optional<Placement> part_of(NodeId id, const FactorsOfDim& dim) const {
+    const Way& way = s_.way(id);
+    std::int64_t outer = 1, inner = 1;
+    bool found = false;
+    for (const std::int8_t f : dim) {
+      if (f == way.index) {
+        found = true;
+        continue;
+      }
+      (found ? inner : outer) *= s_.rule(id).factors[static_cast<std::size_t>(f)].size;
+    }
+    if (!found) return std::nullopt;
+    return Placement::shard(0, outer * way.rounds, inner * way.unit);
+  }
+
+  // Element k of a vector that only the step knows.
+  Value element(Endpoint from, int k, bool scalar) {
+    const auto on = s_.graph.device(kHost);
+    const auto at = [&](std::int64_t i) {
+      return constant(s_.graph, Tensor::vector<std::int64_t>({i}), "sharding/at");
+    };
+    Value size = s_.graph.value(from);
+    if (!scalar) size = s_.graph.add("Slice", {size, at(k), at(1)}, {}, "sharding/element");
+    size = s_.graph.add("Cast", {size}, {{"DstT", DType::kInt64}}, "sharding/element");
+    return s_.graph.add("Reshape", {size, constant(s_.graph, Tensor::vector<std::int32_t>({}))}, {},
+                        "sharding/element");
+  }
+
+  // -1 stays -1: what is left of the shard.
+  Value local_or_open(Value size, const Placement& part, int d) {
+    const Value local = s_.host->local(size, part, d);
+    const auto on = s_.graph.device(kHost);
+    const Value open = s_.graph.add("Less", {size, s_.host->number(0)}, {}, "sharding/open");
+    return s_.graph.add("Select", {open, size, local}, {}, "sharding/element");
+  }
+
+  LowerState& s_;
+};
+
+class ElementShapes {
+ public:
+  explicit ElementShapes(LowerState& s) : s_(s) {}
+
+  std::vector<Placement> arriving(NodeId id) const {
+    std::vector<Placement> in;
+    for (int i = 0; i < std::ssize(s_.base.node(id).inputs); ++i) in.push_back(s_.arrives({id, i}));
+    return in;
+  }
+  std::vector<Placement> leaving(NodeId id) const {
+    std::vector<Placement> out;
+    for (std::int32_t k = 0; k < std::ssize(s_.base.node(id).output_dtypes); ++k) out.push_back(s_.layout({id, k}));
+    return out;
+  }
+
+  Result<Endpoint> opened(int d, Graph::Use use, Endpoint from, int dim) {
+    const Endpoint given = s_.base.node(use.node).inputs[static_cast<std::size_t>(use.input)];
+    const PartialShape& shape = s_.sizes.shape(given);
+    if (shape.has_rank() && shape.rank() == 0) return from;
+    const PartialInts* const ints = s_.sizes.ints(given);
+    if (ints != nullptr && dim < std::ssize(*ints) && (*ints)[static_cast<std::size_t>(dim)] == -1) return from;
+    if (shape.rank() != 1 || shape[0] <= dim) {
+      return cannot_lower(s_.base.node(use.node), "the rank of its elements is not known, and they are sharded");
+    }
+    Tensor mask = Tensor::zeros(DType::kBool, {shape[0]});
+    mask.data<bool>()[dim] = true;
+    const auto on = s_.graph.device(kHost);
+    const Value open = s_.graph.add("Cast", {constant(s_.graph, Tensor::vector(std::vector<std::int64_t>(shape[0], -1)))},
+                                    {{"DstT", s_.base.dtype(given)}}, "sharding/open");
+    const Value all = s_.near(open, use.node, d), where = s_.near(constant(s_.graph, mask, "sharding/open"), use.node, d);
+    const Value opened = s_.graph.add("Select", {where, all, s_.graph.value(from)}, {}, "sharding/open");
+    return opened.valid() ? Result<Endpoint>(opened.endpoint()) : s_.graph.status();
+  }
+
+ private:
+  LowerState& s_;
+};
+
+}  // namespace
+
+Result<Endpoint> local_sizes(LowerState& s, int d, Graph::Use use, Endpoint from) {
+  return LocalSizes(s).local(d, use, from);
+}
+
+std::optional<Result<Endpoint>> open_element_shape(LowerState& s, int d, Graph::Use use, Endpoint from) {
+  ElementShapes shapes(s);
+  const auto dim = open_dim(s.base, use, shapes.arriving(use.node), shapes.leaving(use.node));
+  if (!dim) return std::nullopt;
+  return shapes.opened(d, use, from, *dim);
+}
+
+}  // namespace argosy
