@@ -17,7 +17,7 @@ bool is_sum(const Reshard& r) { return r.from == Placement::partial(Combine::kSu
 // it has waited for that, too.
 class Depths {
  public:
-  explicit Depths(const LowerState& s) : s_(s), depth_(static_cast<std::size_t>(s.base.size()), 0) {
+  explicit Depths(const LowerState& s) : depth_(static_cast<std::size_t>(s.base.size()), 0) {
     for (std::size_t i = 0; i < s.assignment.reshards.size(); ++i) {
       if (!is_sum(s.assignment.reshards[i])) continue;
       for (const Graph::Use& use : s.assignment.reshards[i].users) sums_.insert({use.node, use.input});
@@ -57,7 +57,6 @@ class Depths {
   int of(NodeId id) const { return depth_[static_cast<std::size_t>(id.index)]; }
 
  private:
-  const LowerState& s_;
   std::vector<int> depth_;
   std::set<std::pair<NodeId, int>> sums_;
   Status status_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "argosy/sharding/reshard/redistribution.h"
 #include "argosy/sharding/resolve/ways.h"
@@ -220,13 +221,13 @@ Status sweep_forward(AxisState& s) {
   }
   std::vector<int> changes(carries.size(), 0);
   std::vector<Placement> before;
+  bool first = !carries.empty();  // what loops bring is not known yet
   for (bool again = true; again;) {
     before.clear();
     for (const NodeId id : carries) before.push_back(s.made[s.at(Endpoint{id, 0})]);
-    const bool first = !carries.empty() && known[s.at(Endpoint{carries[0], 0})] == 0;
     Sweep sweep(s);
     ARGOSY_RETURN_IF_ERROR(sweep.run(known));
-    again = s.containers.take_news() || first || sweep.again();
+    again = s.containers.take_news() || std::exchange(first, false) || sweep.again();
     for (std::size_t i = 0; i < carries.size(); ++i) {
       if (s.made[s.at(Endpoint{carries[i], 0})] == before[i]) continue;
       again = true;

@@ -5,6 +5,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/layout/layout.h"
+#include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/tensor_array/tensor_array.h"
 #include "argosy/sharding/resolve/resolve.h"
@@ -205,6 +206,16 @@ TEST_F(ShardingLists, AreCarriedByLoops) {
       g_, start, [&](Value list) { return push(list, DataflowLoop::enter(g_, tanh(x_), "up")); }, "up");
   const Value all = stack(up.out);
   EXPECT_EQ(layouts({start, up.inside, up.out, all}, {all, get(up.out, 2)}), "S(0) S(0) S(0) S(1)");
+}
+
+// No shard is ever put in, and the loop carries the list before anything else.
+TEST_F(ShardingLists, OfWholeValuesAreCarriedByLoops) {
+  const Value start = empty(ints({}));
+  const DataflowLoop up(
+      g_, start, [&](Value list) { return push(list, DataflowLoop::enter(g_, reduce_mean(x_), "up")); }, "up");
+  const Value all = g_.add("TensorListStack", {up.out, ints({})},
+                           {{"element_dtype", DType::kFloat64}, {"num_elements", std::int64_t{-1}}});
+  EXPECT_EQ(layouts({start, up.out, all}, {all}), "R R R");
 }
 
 // What is known of elements holds of all of them.

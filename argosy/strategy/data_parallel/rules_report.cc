@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <optional>
 
 #include "argosy/strategy/data_parallel/step_summary.h"
 #include "argosy/strategy/facts/reachability.h"
@@ -95,41 +97,59 @@ std::vector<char> find_made_of_sums(const RulesStep& step) {
   return made;
 }
 
-}  // namespace
+// How partial values combine, from what they are made of. A loop adds to what it carries: that is asked about once.
+class Combination {
+ public:
+  explicit Combination(const RulesStep& step) : step_(step), made_of_sums_(find_made_of_sums(step)) {}
 
-PlacementKind combines_as(const RulesStep& step, Endpoint value) {
-  const std::vector<char> made_of_sums = find_made_of_sums(step);
-  for (std::int32_t steps = 0; steps < step.base.size(); ++steps) {
-    const Placement& p = step.assignment.layout(value)[0];
+  // Nothing: the value is being asked about.
+  std::optional<PlacementKind> of(Endpoint value) {
+    const auto [known, fresh] = known_.try_emplace(value);
+    if (!fresh) return known->second;
+    const PlacementKind found = find(value);
+    known_[value] = found;
+    return found;
+  }
+
+ private:
+  PlacementKind find(Endpoint value) {
+    const Placement& p = step_.assignment.layout(value)[0];
     if (p.is_shard()) return PlacementKind::kShard;
-    const Node& n = step.base.node(value.node);
-    const Way& way = step.assignment.ways[static_cast<std::size_t>(value.node.index)][0];
-    const ShardingRule& rule = step.rules.rule(value.node);
+    const Node& n = step_.base.node(value.node);
+    const Way& way = step_.assignment.ways[static_cast<std::size_t>(value.node.index)][0];
     if (!p.is_partial() || n.inputs.empty()) return PlacementKind::kReplicate;
     if (way.kind == Way::Kind::kFactor) {
-      const FactorRole role = rule.factors[static_cast<std::size_t>(way.index)].role;
+      const FactorRole role = step_.rules.rule(value.node).factors[static_cast<std::size_t>(way.index)].role;
       if (role == FactorRole::kMean) return PlacementKind::kPartialMean;
       return role == FactorRole::kSum ? PlacementKind::kPartialSum : PlacementKind::kReplicate;
     }
     if (way.kind != Way::Kind::kLinear && way.kind != Way::Kind::kPass) return PlacementKind::kReplicate;
-    std::vector<Endpoint> parts;
+    std::vector<PlacementKind> kinds;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Endpoint e = n.inputs[i];
       const Graph::Use use{value.node, static_cast<int>(i)};
       // Divided by a sum, or added to what is made of sums.
-      if (arrives_combined(step, use)) return PlacementKind::kPartialWeighted;
-      if (made_of_sums[static_cast<std::size_t>(e.node.index)] != 0) {
-        return becomes_partial(step, use) ? PlacementKind::kReplicate : PlacementKind::kPartialWeighted;
+      if (arrives_combined(step_, use)) return PlacementKind::kPartialWeighted;
+      if (made_of_sums_[static_cast<std::size_t>(e.node.index)] != 0) {
+        return becomes_partial(step_, use) ? PlacementKind::kReplicate : PlacementKind::kPartialWeighted;
       }
-      if (step.assignment.layout(e)[0].is_partial()) parts.push_back(e);
+      if (!step_.assignment.layout(e)[0].is_partial()) continue;
+      if (const auto part = of(e)) kinds.push_back(*part);
     }
-    if (parts.empty()) return PlacementKind::kReplicate;
-    std::vector<PlacementKind> kinds;
-    for (const Endpoint e : parts) kinds.push_back(combines_as(step, e));
+    if (kinds.empty()) return PlacementKind::kReplicate;
     const bool alike = std::all_of(kinds.begin(), kinds.end(), [&](PlacementKind k) { return k == kinds[0]; });
     return alike ? kinds[0] : PlacementKind::kPartialSum;
   }
-  return PlacementKind::kReplicate;
+
+  const RulesStep& step_;
+  const std::vector<char> made_of_sums_;
+  std::map<Endpoint, std::optional<PlacementKind>> known_;
+};
+
+}  // namespace
+
+PlacementKind combines_as(const RulesStep& step, Endpoint value) {
+  return Combination(step).of(value).value_or(PlacementKind::kReplicate);
 }
 
 bool gathers_whole(const RulesStep& step) {

@@ -51,6 +51,15 @@ std::vector<std::string> names_in_taker(std::string_view seed, std::string_view 
   return names;
 }
 
+// The first output that may be a loss: a loop gives its counters first.
+std::optional<Endpoint> loss_of(const Graph& graph, NodeId id) {
+  const Node& n = graph.node(id);
+  for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
+    if (is_floating(n.output_dtypes[static_cast<std::size_t>(k)])) return Endpoint{id, k};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Endpoint> find_losses(const Graph& graph, const std::vector<NodeId>& train, const FindNode& find_node) {
@@ -74,8 +83,9 @@ std::vector<Endpoint> find_losses(const Graph& graph, const std::vector<NodeId>&
   for (const auto& names : named) {
     for (const std::string& name : names) {
       const auto id = find_node(name);
-      if (!id || graph.node(*id).output_dtypes.empty() || !is_floating(graph.node(*id).output_dtypes[0])) continue;
-      add({*id, 0});
+      const auto loss = id ? loss_of(graph, *id) : std::nullopt;
+      if (!loss) continue;
+      add(*loss);
       break;
     }
   }

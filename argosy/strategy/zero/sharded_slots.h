@@ -14,8 +14,8 @@ namespace argosy {
 class SlotSharder {
  public:
   // All outlive this. `weights`: of the devices' shards.
-  SlotSharder(const Graph& original, Graph& graph, const Replicas& replicas, const std::vector<std::int64_t>& weights)
-      : original_(original), graph_(graph), replicas_(replicas), weights_(weights) {}
+  SlotSharder(Graph& graph, const Replicas& replicas, const std::vector<std::int64_t>& weights)
+      : graph_(graph), replicas_(replicas), weights_(weights) {}
 
   // The shards' variables, by device: vectors. What initialises, asks or reads the slot uses them from now on; the
   // slot's own variables, one a device, have no user but updates. REQUIRES: the plan allows it (zero_plan.h).
@@ -28,7 +28,6 @@ class SlotSharder {
   Value whole(NodeId slot, const std::vector<Endpoint>& shards);
   Status read_whole(NodeId reader, int input, Value whole);
 
-  const Graph& original_;
   Graph& graph_;
   const Replicas& replicas_;
   const std::vector<std::int64_t>& weights_;

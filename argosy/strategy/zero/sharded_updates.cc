@@ -30,7 +30,7 @@ class UpdateSharder {
     ShardedUpdates done{.is_sharded = std::vector<char>(step_.kinds.size(), 0), .kept = zero_.kept};
     if (zero_.updates.empty()) return done;
     scatter_sums(done);
-    SlotSharder slots(original_, graph_, replicas_, weights_);
+    SlotSharder slots(graph_, replicas_, weights_);
     for (const ShardedUpdate& update : zero_.updates) {
       ++done.variables;
       for (const NodeId slot : update.slots) {

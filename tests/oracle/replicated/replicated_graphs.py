@@ -1,10 +1,11 @@
 """Small training graphs, hundreds of them, by a server that shards the batch between two GPUs and in TensorFlow.
 
-    replicated_graphs.py ARGOSY [--only TEXT] [--devices 2] [--strategy dp] [--show] [--least N]
+    replicated_graphs.py ARGOSY [--only TEXT] [--devices 2] [--strategy dp] [--inside FORM] [--every K] [--show] [--least N]
 
 A graph is a loss of the rows of a batch: the patterns of replicated_patterns.py, and every op of TensorFlow that can be asked
 so, once on [batch, d] and once on its transpose. Each must give TensorFlow's losses and variables, replicated or on one device
-by name. Prints how many were replicated and equal, on one device by name, wrong; any that is wrong is a failure, and so are
+by name. --inside: the loss is computed in a function that is called, in a branch or in a loop, as TensorFlow 2 writes
+them; what TensorFlow cannot build so is left out. Prints how many were replicated and equal, on one device by name, wrong; any that is wrong is a failure, and so are
 fewer replicated ones than --least.
 """
 import argparse
@@ -142,6 +143,14 @@ def loss_of_op(op, cast, turned):
     return build
 
 
+FORMS = {
+    "call": lambda make: lambda g: tf.function(lambda: make(g))(),
+    "branch": lambda make: lambda g: tf.cond(g.n > 0, lambda: make(g), lambda: tf.constant(0.)),
+    "loop": lambda make: lambda g: tf.while_loop(lambda i, t: i < 2, lambda i, t: (i + 1, t + make(g)), [0, 0.],
+                                                 parallel_iterations=1)[1],
+}
+
+
 def op_graphs(only):
     """Those that TensorFlow builds and runs, tried with rows of several dtypes until one is taken."""
     for op in dir(tf.raw_ops):
@@ -272,11 +281,23 @@ def main():
     parser.add_argument("--strategy", default="dp", help="of argosy serve")
     parser.add_argument("--show", action="store_true", help="a line for every graph")
     parser.add_argument("--least", type=int, default=0, metavar="N", help="of graphs that are replicated")
+    parser.add_argument("--inside", default="", choices=("", *FORMS), help="the function that computes the loss")
+    parser.add_argument("--every", type=int, default=1, metavar="K", help="of the graphs")
     options = parser.parse_args()
+    if options.inside:
+        tf.enable_control_flow_v2()
     server, start = Server(options.argosy, options.devices, strategy=options.strategy), time.time()
     count, wrong = collections.Counter(), []
     try:
-        for name, make, wanted, kind in graphs(options.only):
+        for number, (name, make, wanted, kind) in enumerate(graphs(options.only)):
+            if number % options.every:
+                continue
+            if options.inside:
+                make = FORMS[options.inside](make)
+                wanted = try_in_tensorflow(make) if kind == "loss" else None
+                if wanted is None:
+                    count["left out"] += 1
+                    continue
             try:
                 found = difference(wanted, run(make, server.target, kind), ILL_CONDITIONED.get(name, TOLERANCE))
             except Exception as error:
@@ -294,7 +315,8 @@ def main():
                 print(f"{how}: {name}{': ' + why[:200] if why else ''}{' (overlap)' if 'micro-batches overlap' in told else ''}", flush=True)
     finally:
         server.close()
-    print(f"{sum(n for how, n in count.items() if how != 'of them overlapping')} graphs, {options.devices} devices, {options.strategy}, {time.time() - start:.0f} s: " +
+    counted = sum(n for how, n in count.items() if how not in ("of them overlapping", "left out"))
+    print(f"{counted} graphs, {options.devices} devices, {options.strategy}{options.inside and ', in a ' + options.inside}, {time.time() - start:.0f} s: " +
           ", ".join(f"{n} {how}" for how, n in sorted(count.items())))
     if count["replicated"] < options.least:
         print(f"fewer than {options.least} replicated")
