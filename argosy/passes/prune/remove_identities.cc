@@ -30,6 +30,9 @@ bool changes_nothing(const Graph& graph, const Node& n) {
 bool may_go(const Graph& graph, const Node& n) {
   if (!n.controls.empty()) return false;
   const Node& from = graph.node(n.inputs[0].node);
+  // A constant is in no loop and never dead. Sizes beside it may be all that ties what reads it to a loop or branch.
+  const auto computed = [&](Endpoint e) { return graph.constant(e) == nullptr; };
+  if (!computed(n.inputs[0]) && std::any_of(n.inputs.begin(), n.inputs.end(), computed)) return false;
   return !from.output_is_ref(n.inputs[0].index) && (n.device.empty() || n.device == from.device);
 }
 

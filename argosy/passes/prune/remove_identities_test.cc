@@ -35,6 +35,20 @@ TEST(RemoveIdentities, WhatWaitsOrIsWaitedForIsLeftAlone) {
     -> y)");
 }
 
+// Without the node nothing would say that the constant is the value of one side alone.
+TEST(RemoveIdentities, ConstantsOfBranchesStayTiedByTheirSizes) {
+  expect_left_alone(remove_identities, R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    sizes = Placeholder [dtype=int32, shape=shape[0]]
+    sides = Switch(sizes, p)
+    two = Const [dtype=float, value=float[] {2}]
+    yes = BroadcastTo(two, sides:1)
+    one = Const [dtype=float, value=float[] {1}]
+    no = BroadcastTo(one, sides)
+    y = Merge(no, yes)
+    -> y)");
+}
+
 TEST(RemoveIdentities, TargetsAndOtherDevicesAreLeftAlone) {
   expect_left_alone(remove_identities, R"(
     x = Placeholder [dtype=float, shape=shape[2,3]]

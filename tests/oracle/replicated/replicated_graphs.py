@@ -262,10 +262,10 @@ class Server:
         self.process.wait(timeout=30)
 
 
-def graphs(only):
+def graphs(only, kinds=("program", "loss", "beside")):
     for group, kind in (("PROGRAMS", "program"), ("FOUND", "loss"), ("DOCUMENTED", "loss"), ("BESIDE", "beside")):
         for name, make in getattr(patterns, group).items():
-            if only in name:
+            if only in name and kind in kinds:
                 yield name, make, run(make, "", kind), kind
     if only in "op " or only.startswith("op "):
         for name, make, wanted in op_graphs(only):
@@ -289,19 +289,22 @@ def main():
     server, start = Server(options.argosy, options.devices, strategy=options.strategy), time.time()
     count, wrong = collections.Counter(), []
     try:
-        for number, (name, make, wanted, kind) in enumerate(graphs(options.only)):
+        kinds = ("loss",) if options.inside else ("program", "loss", "beside")
+        for number, (name, make, wanted, kind) in enumerate(graphs(options.only, kinds)):
             if number % options.every:
                 continue
             if options.inside:
                 make = FORMS[options.inside](make)
-                wanted = try_in_tensorflow(make) if kind == "loss" else None
+                wanted = try_in_tensorflow(make)
                 if wanted is None:
                     count["left out"] += 1
                     continue
             try:
                 found = difference(wanted, run(make, server.target, kind), ILL_CONDITIONED.get(name, TOLERANCE))
             except Exception as error:
-                found = f"{type(error).__name__}: {str(error).splitlines()[0][:300]}"
+                lines = str(error).splitlines()
+                line = next((one for one in lines if "ARG-" in one or "{{node" in one), lines[0])
+                found = f"{type(error).__name__}: {line[:300]}"
             told = server.told()
             why = server.why()
             how = "wrong" if found else "on one device" if why else "replicated" if "replicated: " in told else "not told"
