@@ -21,7 +21,7 @@ TEST(JobToken, DiffersFromOthers) {
 }
 
 TEST(JobToken, RefusesOtherTextWithoutRepeatingIt) {
-  for (const std::string text : {std::string("secret"), std::string("0x12"), std::string(63, 'a'), std::string(64, 'g')}) {
+  for (const std::string& text : {std::string("secret"), std::string("0x12"), std::string(63, 'a'), std::string(64, 'g')}) {
     const Status refused = JobToken::parse(text).status();
     EXPECT_EQ(refused.id(), "ARG-CLUSTER-034") << text;
     EXPECT_EQ(refused.to_string().find(text), std::string::npos);

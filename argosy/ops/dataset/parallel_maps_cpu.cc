@@ -139,8 +139,8 @@ class ParallelMap final : public UnaryDataset {
         --active_;
         return finish();
       }
-      auto& slots = slots_;
-      once_there_is_memory([&] { slots.push_back(slot); });  // else its element would be lost
+      auto* const slots = &slots_;
+      once_there_is_memory([&] { slots->push_back(slot); });  // else its element would be lost
       if (idle_ > 0 && may_take()) room_.notify_one();
       if (some.ok()) {
         mutex_.unlock();

@@ -30,8 +30,8 @@ Status PrefetchIterator::start_opening(Open open) {
     {
       MutexLock inner_lock(mutex_);
       Slot failed{std::move(input).status(), {}};
-      auto& buffer = buffer_;
-      once_there_is_memory([&] { buffer.push_back(std::move(failed)); });
+      auto* const buffer = &buffer_;
+      once_there_is_memory([&] { buffer->push_back(std::move(failed)); });
       ended_ = true;
       changed_.notify_all();
     }
@@ -92,8 +92,8 @@ void PrefetchIterator::run_prefetch() {
         more = false;
       } else {
         if (!some.ok()) slot.status = std::move(some).status();  // a copy may find no memory, which would end all
-        auto& buffer = buffer_;
-        once_there_is_memory([&] { buffer.push_back(std::move(slot)); });
+        auto* const buffer = &buffer_;
+        once_there_is_memory([&] { buffer->push_back(std::move(slot)); });
         if (waiting_) changed_.notify_all();
       }
     }

@@ -146,6 +146,7 @@ def loss_of_op(op, cast, turned):
 FORMS = {
     "call": lambda make: lambda g: tf.function(lambda: make(g))(),
     "branch": lambda make: lambda g: tf.cond(g.n > 0, lambda: make(g), lambda: tf.constant(0.)),
+    "untaken branch": lambda make: lambda g: tf.cond(g.n < 0, lambda: make(g), lambda: patterns.mean_square(g.h)),
     "loop": lambda make: lambda g: tf.while_loop(lambda i, t: i < 2, lambda i, t: (i + 1, t + make(g)), [0, 0.],
                                                  parallel_iterations=1)[1],
 }
