@@ -45,13 +45,16 @@ void Containers::Found::unite(int a, int b) {
 
 void Containers::visit(const Graph& graph, const Sizes& sizes, const RuleTable& rules, NodeId id, Found& found) {
   const Node& n = graph.node(id);
-  const bool fills = rules.rule(id).kind != ShardingRule::Kind::kWhole;  // with elements of its own
-  if (may_make(graph, sizes, id) && (!fills || is_list(graph.dtype({id, 0}))) && !passes_on(*n.op)) {
+  const auto kind = rules.rule(id).kind;
+  const bool fills = kind == ShardingRule::Kind::kFactors;  // with elements of its own
+  const bool list = !n.output_dtypes.empty() && is_list(n.output_dtypes[0]);
+  const bool ruled = kind == ShardingRule::Kind::kWhole || (fills && list);
+  if (ruled && may_make(graph, sizes, id) && !passes_on(*n.op)) {
     const int made = static_cast<int>(found.part_of.size());
     of_[index_(Endpoint{id, 0})] = made;
     found.part_of.push_back(made);
-    found.known.push_back(rules.rule(id).kind == ShardingRule::Kind::kOnce ? 0 : 1);
-    found.list.push_back(is_list(graph.dtype({id, 0})) ? 1 : 0);
+    found.known.push_back(1);
+    found.list.push_back(list ? 1 : 0);
     makers_[static_cast<std::size_t>(id.index)] = fills ? 0 : 1;
   }
   int first = -1;

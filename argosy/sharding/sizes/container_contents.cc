@@ -50,7 +50,6 @@ ContainerContents::Elements ContainerContents::common(const Elements& a, const E
 
 void ContainerContents::begin() {
   made_by_.clear();
-  gaps_.clear();
   stored_.clear();
 }
 
@@ -97,7 +96,44 @@ void ContainerContents::take(NodeId id, InferredShapes& known) const {
   if (held != contents_.end()) known.ints[index_({id, output})] = held->second.ints;
 }
 
+// Lists of several makers that meet in a node hold what any of them does.
+void ContainerContents::unite() {
+  std::vector<std::pair<Endpoint, Endpoint>> meet;
+  for (const Node& n : graph_.nodes()) {
+    const Endpoint* first = nullptr;
+    for (const Endpoint e : n.inputs) {
+      const auto made = made_by_.find(e);
+      if (made == made_by_.end()) continue;
+      if (first != nullptr && *first != made->second) meet.emplace_back(*first, made->second);
+      first = &made->second;
+    }
+  }
+  for (bool again = !meet.empty(); again;) {
+    again = false;
+    for (const auto& [a, b] : meet) {
+      const auto one = stored_.find(a), other = stored_.find(b);
+      if (one == stored_.end() && other == stored_.end()) continue;
+      const Elements both = one == stored_.end()     ? other->second
+                            : other == stored_.end() ? one->second
+                                                     : common(one->second, other->second);
+      for (const Endpoint e : {a, b}) {
+        const auto [at, fresh] = stored_.try_emplace(e, both);
+        again = again || fresh || at->second != both;
+        at->second = both;
+      }
+    }
+  }
+  for (std::size_t round = 0; round < meet.size(); ++round) {
+    const std::size_t before = gaps_.size();
+    for (const auto& [a, b] : meet) {
+      if (gaps_.contains(a) || gaps_.contains(b)) gaps_.insert({a, b});
+    }
+    if (gaps_.size() == before) break;
+  }
+}
+
 bool ContainerContents::learn() {
+  unite();
   if (stored_ == contents_ || rounds_ > kMostRounds) return false;
   contents_ = ++rounds_ > kMostRounds ? std::map<Endpoint, Elements>() : stored_;
   return true;

@@ -38,12 +38,13 @@ class ContainerContents {
   };
   static Elements common(const Elements& a, const Elements& b);
   bool is_filled(const OpDef& op);
+  void unite();
   void put(Endpoint container, const Elements& element);
 
   const Graph& graph_;
   const OutputIndex& index_;
   std::map<Endpoint, Endpoint> made_by_;                                   // by handle: that of the container's maker
-  std::set<Endpoint> gaps_;                                                // containers that may have gaps
+  std::set<Endpoint> gaps_;                                                // containers that may have gaps, in any round
   std::map<Endpoint, Elements> contents_, stored_;                         // by container: last round, this one
   std::unordered_map<const OpDef*, std::optional<StoredElement>> stores_;  // by op
   std::unordered_map<const OpDef*, bool> filled_;                          // by op

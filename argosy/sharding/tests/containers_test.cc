@@ -233,12 +233,18 @@ TEST_F(ShardingLists, SizesFollowTheBatch) {
   };
   const Value grown = pop_ints(push_ints(g_.add("EmptyTensorList", {constant(g_, -1), constant(g_, -1)}, of_ints)));
   const Value gaps = pop_ints(push_ints(g_.add("TensorListReserve", {ints({2}), constant(g_, 1)}, of_ints)));
+  // One of two lists, of which the other one holds longer elements.
+  const Value sides = g_.add("Switch", {x_, greater(reduce_sum(x_), 0.0)});
+  const Value merged = g_.add("Merge", {push(empty(), sides.output(0)), push(empty(), concat({sides.output(1), x_}, 0))});
+  const Value either = g_.add("TensorListPopBack", {merged, constant(g_, -1)}, dtype()).output(1);
   ASSERT_TRUE(g_.status().ok()) << g_.status().to_string();
   const auto sizes = Sizes::find(g_, {.batch = {x_.node()}});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
   EXPECT_EQ(sizes->dim(popped.endpoint(), 0), (BatchSize{1, 0}));
   EXPECT_EQ(sizes->dim(any.endpoint(), 0), std::nullopt);
   EXPECT_EQ(sizes->dim(any.endpoint(), 1), (BatchSize{0, 4}));
+  EXPECT_EQ(sizes->dim(either.endpoint(), 0), std::nullopt);
+  EXPECT_EQ(sizes->dim(either.endpoint(), 1), (BatchSize{0, 4}));
   EXPECT_EQ(sizes->element(grown.endpoint(), 0), (BatchSize{1, 0}));
   EXPECT_EQ(sizes->element(gaps.endpoint(), 0), std::nullopt);
 }

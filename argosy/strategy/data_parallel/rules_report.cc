@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "argosy/strategy/data_parallel/step_summary.h"
 #include "argosy/strategy/facts/reachability.h"
@@ -23,12 +24,38 @@ bool is_gradient(const RulesStep& step, const Reshard& r) {
   });
 }
 
+// True if updates of variables are all that these nodes end in: rows are scaled, or equal ones added up, on the way.
+bool ends_in_updates(const RulesStep& step, const std::vector<Graph::Use>& users) {
+  const Graph::Uses uses = step.base.consumers();
+  std::vector<char> seen(static_cast<std::size_t>(step.base.size()), 0);
+  for (const Endpoint loss : step.losses) seen[static_cast<std::size_t>(loss.node.index)] = 2;
+  std::vector<NodeId> open;
+  for (const Graph::Use& use : users) {
+    if (use.node == kFetch) return false;
+    if (!updates_variable(step, use)) open.push_back(use.node);
+  }
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    char& own = seen[static_cast<std::size_t>(id.index)];
+    if (own == 2) return false;
+    if (std::exchange(own, 1) == 1) continue;
+    bool read = false;
+    for (const Graph::Use& use : uses[id.index]) {
+      if (use.input < 0) continue;
+      read = true;
+      if (!updates_variable(step, use)) open.push_back(use.node);
+    }
+    if (!read) return false;
+  }
+  return true;
+}
+
 // True if the value is gathered for updates of variables: rows of a sparse gradient.
 bool joins_rows(const RulesStep& step, const LoweredCollective& c) {
   if (c.op != "all-gather") return false;
   for (const Reshard& r : step.assignment.reshards) {
-    if (r.value != c.value || !r.to.is_replicate()) continue;
-    return std::all_of(r.users.begin(), r.users.end(), [&](const Graph::Use& u) { return updates_variable(step, u); });
+    if (r.value == c.value && r.to.is_replicate()) return ends_in_updates(step, r.users);
   }
   return false;
 }
