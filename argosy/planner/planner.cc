@@ -60,13 +60,14 @@ class Planner {
   }
 
  private:
-  // The given one, then the plain ones, then others while there is time or nothing fits.
+  // The given one, then the plain ones, then others while there is time. Micro-batches only where nothing else fits.
   Status try_all(const std::optional<Candidate>& given) {
     const std::int64_t began = now_nanos();
     if (given) ARGOSY_RETURN_IF_ERROR(try_one(*given));
     for (const Candidate& c : others()) {
       if (given && c.strategy == given->strategy) continue;
       const bool plain = c.strategy.accumulate == 1 && c.strategy.zero == 0;
+      if (c.strategy.accumulate > 1 && fastest()) continue;
       if (!plain && fastest() && seconds_since(began) > how_.search_seconds) {
         ++not_tried_;
         continue;

@@ -11,6 +11,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/base/threads/parallel.h"
+#include "argosy/ops/matmul/load_first-inl.h"
 
 #ifndef ARGOSY_OPS_MATMUL_CHUNKED_SUM_ONCE
 #define ARGOSY_OPS_MATMUL_CHUNKED_SUM_ONCE
@@ -64,7 +65,7 @@ struct Lines {
   std::int64_t row, last;
   HWY_INLINE Vector load(int v) const {
     const Floats d;
-    if constexpr (masked) return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(last)), d, at);
+    if constexpr (masked) return load_first(d, at, static_cast<std::size_t>(last));
     return hn::LoadU(d, at + v * lanes());
   }
 };

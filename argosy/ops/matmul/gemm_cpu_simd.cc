@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include "argosy/base/threads/interrupt.h"
+#include "argosy/ops/matmul/load_first-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy {
@@ -66,10 +67,10 @@ HWY_INLINE void dot_block(std::int64_t k, const float* HWY_RESTRICT a, const flo
     }
   }
   if (p < k) {
-    const auto rest = hn::FirstN(d, static_cast<std::size_t>(k - p));
+    const auto rest = static_cast<std::size_t>(k - p);
     for (int r = 0; r < kRows; ++r) {
-      const auto x = hn::MaskedLoad(rest, d, a + r * k + p);
-      for (int j = 0; j < 4; ++j) sums[r][j] = hn::MulAdd(x, hn::MaskedLoad(rest, d, b + j * k + p), sums[r][j]);
+      const auto x = load_first(d, a + r * k + p, rest);
+      for (int j = 0; j < 4; ++j) sums[r][j] = hn::MulAdd(x, load_first(d, b + j * k + p, rest), sums[r][j]);
     }
   }
   for (int r = 0; r < kRows; ++r) store_sums(sums[r][0], sums[r][1], sums[r][2], sums[r][3], c + r * n);
@@ -113,11 +114,11 @@ HWY_INLINE void f64_block(std::int64_t n, std::int64_t k, const double* a, std::
   for (auto& row : sums) {
     for (auto& v : row) v = hn::Zero(d);
   }
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(columns - (kVectors - 1) * lanes));
+  const auto left = static_cast<std::size_t>(columns - (kVectors - 1) * lanes);
   for (std::int64_t p = 0; p < k; ++p) {
     hn::Vec<Doubles> row[kVectors];
     for (int v = 0; v + 1 < kVectors; ++v) row[v] = hn::LoadU(d, b + p * n + v * lanes);
-    row[kVectors - 1] = hn::MaskedLoad(mask, d, b + p * n + (kVectors - 1) * lanes);
+    row[kVectors - 1] = load_first(d, b + p * n + (kVectors - 1) * lanes, left);
     for (int r = 0; r < kRows; ++r) {
       const auto x = hn::Set(d, a[r * a_row + p * a_column]);
       for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(x, row[v], sums[r][v]);
@@ -125,7 +126,7 @@ HWY_INLINE void f64_block(std::int64_t n, std::int64_t k, const double* a, std::
   }
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v + 1 < kVectors; ++v) hn::StoreU(sums[r][v], d, c + r * n + v * lanes);
-    hn::BlendedStore(sums[r][kVectors - 1], mask, d, c + r * n + (kVectors - 1) * lanes);
+    hn::BlendedStore(sums[r][kVectors - 1], hn::FirstN(d, left), d, c + r * n + (kVectors - 1) * lanes);
   }
 }
 

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
+#include <span>
 #include <thread>
 
 #include "argosy/tf/worker/collective/recv_buf.h"
@@ -86,7 +87,7 @@ TEST(RecvBuf, PiecesCross) {
     const std::string_view views[] = {wire};
     std::vector<std::byte> to(text.size());
     ASSERT_TRUE(read_recv_buf_response(WireReader(views), to).ok());
-    EXPECT_EQ(std::memcmp(to.data(), text.data(), text.size()), 0);
+    EXPECT_TRUE(std::ranges::equal(to, std::as_bytes(std::span(text))));
     std::vector<std::byte> small(text.size() + 1);
     EXPECT_EQ(read_recv_buf_response(WireReader(views), small).id(), "ARG-CLUSTER-108");
     if (text.empty()) continue;
