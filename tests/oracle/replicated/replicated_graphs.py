@@ -320,7 +320,7 @@ def main():
     finally:
         server.close()
     counted = sum(n for how, n in count.items() if how not in ("of them overlapping", "left out"))
-    print(f"{counted} graphs, {options.devices} devices, {options.strategy}{options.inside and ', in a ' + options.inside}, {time.time() - start:.0f} s: " +
+    print(f"{counted} graphs, {options.devices} devices, {options.strategy}{options.inside and ', inside: ' + options.inside}, {time.time() - start:.0f} s: " +
           ", ".join(f"{n} {how}" for how, n in sorted(count.items())))
     if count["replicated"] < options.least:
         print(f"fewer than {options.least} replicated")
