@@ -28,6 +28,10 @@ class MaybeDead {
       dead_[static_cast<std::size_t>(id.index)] = dead ? 1 : 0;
     }
   }
+  // It became a constant.
+  void forget(NodeId id) {
+    if (contains(id)) dead_[static_cast<std::size_t>(id.index)] = 0;
+  }
   bool contains(NodeId id) const {
     return static_cast<std::size_t>(id.index) < dead_.size() && dead_[static_cast<std::size_t>(id.index)] != 0;
   }
@@ -51,6 +55,7 @@ class ConstantFolder {
       if (!values || outlives_turn(id, *values)) continue;
       ARGOSY_RETURN_IF_ERROR(replace(id, *values));
       known.set_constant(id);
+      maybe_dead_.forget(id);  // else two constants would each rely on the other one to be dead
       ++folded;
     }
     return folded;
@@ -143,7 +148,7 @@ class ConstantFolder {
   StepGraph& step_;
   const std::vector<NodeId>& order_;
   const PreservedNodes preserved_;
-  const MaybeDead maybe_dead_;
+  MaybeDead maybe_dead_;
   std::optional<Graph::Uses> uses_;
 };
 

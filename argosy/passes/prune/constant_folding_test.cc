@@ -47,6 +47,32 @@ TEST(ConstantFolding, TheResultWaitsForWhatConstantsWaitFor) {
     -> y)");
 }
 
+// One of them may become a constant. The other one then is all that is dead with the branch.
+TEST(ConstantFolding, OfTwoSizesInABranchOneStaysDead) {
+  expect_rewrite(fold_constants, R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    sides = Switch(x, p)
+    size = Size(sides:1)
+    rank = Rank(sides:1)
+    sum = Add(size, rank)
+    else = Placeholder [dtype=int32, shape=shape[]]
+    no = Neg(else)
+    y = Merge(sum, no)
+    -> y)",
+                 R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    sides = Switch(x, p)
+    size = Const [dtype=int32, value=int32[] {6}]
+    rank = Rank(sides:1)
+    sum = Add(size, rank)
+    else = Placeholder [dtype=int32, shape=shape[]]
+    no = Neg(else)
+    y = Merge(sum, no)
+    -> y)");
+}
+
 TEST(ConstantFolding, NodesThatWaitAreLeftAlone) {
   expect_left_alone(fold_constants, R"(
     effect = NoOp
