@@ -16,17 +16,18 @@
 namespace argosy {
 namespace {
 
+// On three devices. Layouts that verify().
+Result<Assignment> solve_for(const Graph& g, const Value& batch) {
+  ARGOSY_ASSIGN_OR_RETURN(const Sizes sizes, Sizes::find(g, {.batch = {batch.node()}}));
+  ARGOSY_ASSIGN_OR_RETURN(const RuleTable rules, RuleTable::make(g, sizes));
+  const Mesh mesh{.axes = {{.name = "data", .size = 3}}, .devices = {"a", "b", "c"}};
+  ARGOSY_ASSIGN_OR_RETURN(Assignment a, resolve(g, sizes, rules, mesh, {.seeds = shard_feeds({batch.node()}, 0)}));
+  ARGOSY_RETURN_IF_ERROR(verify(g, sizes, rules, mesh, a));
+  return a;
+}
+
 class ShardingContainers : public testing::Test {
  protected:
-  // On three devices. Layouts that verify().
-  Result<Assignment> solve() {
-    ARGOSY_ASSIGN_OR_RETURN(const Sizes sizes, Sizes::find(g_, {.batch = {x_.node()}}));
-    ARGOSY_ASSIGN_OR_RETURN(const RuleTable rules, RuleTable::make(g_, sizes));
-    const Mesh mesh{.axes = {{.name = "data", .size = 3}}, .devices = {"a", "b", "c"}};
-    ARGOSY_ASSIGN_OR_RETURN(Assignment a, resolve(g_, sizes, rules, mesh, {.seeds = shard_feeds({x_.node()}, 0)}));
-    ARGOSY_RETURN_IF_ERROR(verify(g_, sizes, rules, mesh, a));
-    return a;
-  }
   Value number(int n) { return constant(g_, std::int32_t{n}); }
 
   Graph g_;
@@ -40,7 +41,7 @@ TEST_F(ShardingContainers, ArraysHoldShards) {
   const TensorArrayValue both = tensor_array_write(zeros, number(1), tanh(x_));
   const Value read = tensor_array_read(both, number(1));
   const Value all = tensor_array_gather(both, constant(g_, Tensor::vector<std::int32_t>({0, 1})));
-  const auto a = solve();
+  const auto a = solve_for(g_, x_);
   ASSERT_TRUE(a.ok()) << a.status().to_string();
   EXPECT_EQ(to_string(a->layout(made.handle.endpoint())), "S(0)");
   EXPECT_EQ(to_string(a->layout(both.flow.endpoint())), "R");
@@ -58,7 +59,7 @@ TEST_F(ShardingContainers, StacksGiveBackWhatWasPushed) {
     const auto after = g_.control_dependencies({pushed});
     popped = g_.add("StackPopV2", {stack}, {{"elem_type", DType::kFloat32}});
   }
-  const auto a = solve();
+  const auto a = solve_for(g_, x_);
   ASSERT_TRUE(a.ok()) << a.status().to_string();
   EXPECT_EQ(to_string(a->layout(pushed.endpoint())), "S(0)");
   EXPECT_EQ(to_string(a->layout(popped.endpoint())), "S(0)");
@@ -71,7 +72,7 @@ TEST_F(ShardingContainers, WhatAUserCannotTakeInShardsIsHeldWhole) {
   const TensorArrayValue full = tensor_array_write(made, number(0), tanh(x_));
   const Value joined = g_.add("TensorArrayConcatV3", {full.handle, full.flow},
                               {{"dtype", DType::kFloat32}, {"element_shape_except0", PartialShape{4}}});
-  const auto a = solve();
+  const auto a = solve_for(g_, x_);
   ASSERT_TRUE(a.ok()) << a.status().to_string();
   EXPECT_EQ(to_string(a->layout(made.handle.endpoint())), "R");
   EXPECT_EQ(to_string(a->layout(joined.endpoint())), "R");
@@ -116,19 +117,11 @@ class ShardingLists : public testing::Test {
       EXPECT_GT(virtually.compared, 0);
       EXPECT_EQ(run_lowered(t_, options), "") << devices << " devices";
     }
-    const auto a = solve();
+    const auto a = solve_for(g_, x_);
     EXPECT_TRUE(a.ok()) << a.status().to_string();
     std::string text;
     for (const Value& v : of) text += (text.empty() ? "" : " ") + (a.ok() ? to_string(a->layout(v.endpoint())) : "?");
     return text;
-  }
-  Result<Assignment> solve() {
-    ARGOSY_ASSIGN_OR_RETURN(const Sizes sizes, Sizes::find(g_, {.batch = {x_.node()}}));
-    ARGOSY_ASSIGN_OR_RETURN(const RuleTable rules, RuleTable::make(g_, sizes));
-    const Mesh mesh{.axes = {{.name = "data", .size = 3}}, .devices = {"a", "b", "c"}};
-    ARGOSY_ASSIGN_OR_RETURN(Assignment a, resolve(g_, sizes, rules, mesh, {.seeds = shard_feeds({x_.node()}, 0)}));
-    ARGOSY_RETURN_IF_ERROR(verify(g_, sizes, rules, mesh, a));
-    return a;
   }
 
   TrainingTrial t_;
