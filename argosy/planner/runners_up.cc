@@ -79,8 +79,6 @@ std::vector<Alternative> runners_up(const std::vector<Tried>& tried, const Tried
       a.why = str_cat("as fast, and ", memory_text(t, chosen));
     } else if (more > 0) {
       a.why = str_cat(format_seconds(more), " slower: ", reason(t, chosen));
-    } else if (t.strategy.accumulate > 1 && chosen.strategy.accumulate == 1) {
-      a.why = str_cat(format_seconds(-more), " faster; micro-batches are chosen only where nothing else fits");
     } else {
       a.why = str_cat(format_seconds(-more), " faster; it was not asked for");
     }

@@ -1,4 +1,4 @@
-// What an op puts into a container (a stack, an array, a list), as its sharding rule says: "e.., t, t e.., - -> -; …" puts input 2,
+// What an op puts into a container: a stack, an array, a list. Its sharding rule says so: "e.., t, t e.., - -> -; …" puts input 2,
 // of which the dimensions after the first are an element's.
 #pragma once
 

@@ -111,43 +111,25 @@ class LocalSizes {
   LowerState& s_;
 };
 
-class ElementShapes {
- public:
-  explicit ElementShapes(LowerState& s) : s_(s) {}
-
-  std::vector<Placement> arriving(NodeId id) const {
-    std::vector<Placement> in;
-    for (int i = 0; i < std::ssize(s_.base.node(id).inputs); ++i) in.push_back(s_.arrives({id, i}));
-    return in;
+// `from`, with this dimension open. A scalar tells nothing.
+Result<Endpoint> opened(LowerState& s, int d, Graph::Use use, Endpoint from, int dim) {
+  const Endpoint given = s.base.node(use.node).inputs[static_cast<std::size_t>(use.input)];
+  const PartialShape& shape = s.sizes.shape(given);
+  if (shape.has_rank() && shape.rank() == 0) return from;
+  const PartialInts* const ints = s.sizes.ints(given);
+  if (ints != nullptr && dim < std::ssize(*ints) && (*ints)[static_cast<std::size_t>(dim)] == -1) return from;
+  if (shape.rank() != 1 || shape[0] <= dim) {
+    return cannot_lower(s.base.node(use.node), "the rank of its elements is not known, and they are sharded");
   }
-  std::vector<Placement> leaving(NodeId id) const {
-    std::vector<Placement> out;
-    for (std::int32_t k = 0; k < std::ssize(s_.base.node(id).output_dtypes); ++k) out.push_back(s_.layout({id, k}));
-    return out;
-  }
-
-  Result<Endpoint> opened(int d, Graph::Use use, Endpoint from, int dim) {
-    const Endpoint given = s_.base.node(use.node).inputs[static_cast<std::size_t>(use.input)];
-    const PartialShape& shape = s_.sizes.shape(given);
-    if (shape.has_rank() && shape.rank() == 0) return from;
-    const PartialInts* const ints = s_.sizes.ints(given);
-    if (ints != nullptr && dim < std::ssize(*ints) && (*ints)[static_cast<std::size_t>(dim)] == -1) return from;
-    if (shape.rank() != 1 || shape[0] <= dim) {
-      return cannot_lower(s_.base.node(use.node), "the rank of its elements is not known, and they are sharded");
-    }
-    Tensor mask = Tensor::zeros(DType::kBool, {shape[0]});
-    mask.data<bool>()[dim] = true;
-    const auto on = s_.graph.device(kHost);
-    const Value open = s_.graph.add("Cast", {constant(s_.graph, Tensor::vector(std::vector<std::int64_t>(shape[0], -1)))},
-                                    {{"DstT", s_.base.dtype(given)}}, "sharding/open");
-    const Value all = s_.near(open, use.node, d), where = s_.near(constant(s_.graph, mask, "sharding/open"), use.node, d);
-    const Value opened = s_.graph.add("Select", {where, all, s_.graph.value(from)}, {}, "sharding/open");
-    return opened.valid() ? Result<Endpoint>(opened.endpoint()) : s_.graph.status();
-  }
-
- private:
-  LowerState& s_;
-};
+  Tensor mask = Tensor::zeros(DType::kBool, {shape[0]});
+  mask.data<bool>()[dim] = true;
+  const auto on = s.graph.device(kHost);
+  const Value open = s.graph.add("Cast", {constant(s.graph, Tensor::vector(std::vector<std::int64_t>(shape[0], -1)))},
+                                  {{"DstT", s.base.dtype(given)}}, "sharding/open");
+  const Value all = s.near(open, use.node, d), where = s.near(constant(s.graph, mask, "sharding/open"), use.node, d);
+  const Value opened = s.graph.add("Select", {where, all, s.graph.value(from)}, {}, "sharding/open");
+  return opened.valid() ? Result<Endpoint>(opened.endpoint()) : s.graph.status();
+}
 
 }  // namespace
 
@@ -156,10 +138,14 @@ Result<Endpoint> local_sizes(LowerState& s, int d, Graph::Use use, Endpoint from
 }
 
 std::optional<Result<Endpoint>> open_element_shape(LowerState& s, int d, Graph::Use use, Endpoint from) {
-  ElementShapes shapes(s);
-  const auto dim = open_dim(s.base, use, shapes.arriving(use.node), shapes.leaving(use.node));
+  if (!is_element_shape(s.base, use)) return std::nullopt;
+  const Node& n = s.base.node(use.node);
+  std::vector<Placement> in, out;
+  for (int i = 0; i < std::ssize(n.inputs); ++i) in.push_back(s.arrives({use.node, i}));
+  for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) out.push_back(s.layout({use.node, k}));
+  const auto dim = open_dim(s.base, use.node, in, out);
   if (!dim) return std::nullopt;
-  return shapes.opened(d, use, from, *dim);
+  return opened(s, d, use, from, *dim);
 }
 
 }  // namespace argosy

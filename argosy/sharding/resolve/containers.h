@@ -1,5 +1,5 @@
 // Stacks and arrays that live for one step, and lists. The placement of a handle, or of a list, is that of its elements.
-// Internal to resolve/.
+// Internal to resolve/:
 //
 //   StackV2         ──► handle: S(0) ──► Push(x: S(0)) … Pop ──► x: S(0)
 //   EmptyTensorList ──► list: S(0)   ──► PushBack(x: S(0)) ──► list: S(0) ──► PopBack ──► list: S(0), x: S(0)

@@ -2,11 +2,15 @@
 
 namespace argosy {
 
-std::optional<int> open_dim(const Graph& graph, Graph::Use use, const std::vector<Placement>& in,
-                            const std::vector<Placement>& out) {
-  const Node& n = graph.node(use.node);
+bool is_element_shape(const Graph& graph, Graph::Use use) {
+  const auto& args = graph.node(use.node).op->input_args;
   const auto at = static_cast<std::size_t>(use.input);
-  if (at >= n.op->input_args.size() || n.op->input_args[at].name != "element_shape") return std::nullopt;
+  return at < args.size() && args[at].name == "element_shape";
+}
+
+std::optional<int> open_dim(const Graph& graph, NodeId id, const std::vector<Placement>& in,
+                            const std::vector<Placement>& out) {
+  const Node& n = graph.node(id);
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (graph.dtype(n.inputs[i]) == DType::kVariant && in[i].is_shard()) return in[i].dim;
   }

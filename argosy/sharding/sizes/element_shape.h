@@ -9,9 +9,12 @@
 
 namespace argosy {
 
-// The dimension to leave open, where this input is a list op's "element_shape" and elements are sharded. `in`, `out`: how
+// True if this input tells a list op the shape of its elements.
+bool is_element_shape(const Graph& graph, Graph::Use use);
+
+// The dimension to leave open in such an input; nothing: elements are not sharded. `in`, `out`: how
 // the node's inputs arrive, and how its outputs are; a list has the placement of its elements.
-std::optional<int> open_dim(const Graph& graph, Graph::Use use, const std::vector<Placement>& in,
+std::optional<int> open_dim(const Graph& graph, NodeId id, const std::vector<Placement>& in,
                             const std::vector<Placement>& out);
 
 }  // namespace argosy

@@ -42,9 +42,12 @@ Result<Tensor> scaled(const Tensor& t, double by) {
   return product[0];
 }
 
-template <typename T>
 void set_element(Tensor& t, std::int64_t at, std::int64_t value) {
-  t.data<T>()[at] = static_cast<T>(value);
+  if (t.dtype() == DType::kInt32) {
+    t.data<std::int32_t>()[at] = static_cast<std::int32_t>(value);
+  } else {
+    t.data<std::int64_t>()[at] = value;
+  }
 }
 
 std::int64_t element(const Tensor& t, std::int64_t at) {
@@ -112,17 +115,12 @@ void VirtualStep::open_element_shapes(NodeId id, std::vector<Tensor>& own) const
   std::vector<Placement> in, out;
   for (const Endpoint e : n.inputs) in.push_back(d_.a_.layout(e)[0]);
   for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) out.push_back(d_.a_.layout({id, k})[0]);
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    const auto dim = open_dim(d_.graph_, {id, static_cast<int>(i)}, in, out);
-    if (!dim || own[i].shape().rank() != 1) continue;
+  const auto dim = open_dim(d_.graph_, id, in, out);
+  for (std::size_t i = 0; dim && i < own.size(); ++i) {
+    if (!is_element_shape(d_.graph_, {id, static_cast<int>(i)}) || own[i].shape().rank() != 1) continue;
     Tensor sizes = Tensor::zeros(own[i].dtype(), own[i].shape());
     for (std::int64_t k = 0; k < sizes.elements(); ++k) {
-      const std::int64_t size = k == *dim ? -1 : element(own[i], k);
-      if (sizes.dtype() == DType::kInt32) {
-        set_element<std::int32_t>(sizes, k, size);
-      } else {
-        set_element<std::int64_t>(sizes, k, size);
-      }
+      set_element(sizes, k, k == *dim ? -1 : element(own[i], k));
     }
     own[i] = std::move(sizes);
   }
@@ -163,11 +161,7 @@ Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& i
         ARGOSY_ASSIGN_OR_RETURN(const Cut cut, cut_dim(d_.axis_, *part, size, device));
         size = cut.size();
       }
-      if (sizes.dtype() == DType::kInt32) {
-        set_element<std::int32_t>(sizes, k, size);
-      } else {
-        set_element<std::int64_t>(sizes, k, size);
-      }
+      set_element(sizes, k, size);
     }
     own[i] = std::move(sizes);
   }
