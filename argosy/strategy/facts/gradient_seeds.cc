@@ -62,6 +62,10 @@ std::optional<Endpoint> loss_of(const Graph& graph, NodeId id) {
 
 }  // namespace
 
+bool belongs_to_gradient(const Node& n) {
+  return named_grad_ys(n) || std::string_view(n.name).find("gradient_tape/") != std::string_view::npos;
+}
+
 std::vector<Endpoint> find_losses(const Graph& graph, const std::vector<NodeId>& train, const FindNode& find_node) {
   const std::vector<char> used = ancestors(graph, train, true);
   const auto uses = graph.consumers();

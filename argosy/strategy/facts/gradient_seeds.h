@@ -19,4 +19,8 @@ namespace argosy {
 using FindNode = std::function<std::optional<NodeId>(std::string_view)>;
 std::vector<Endpoint> find_losses(const Graph& graph, const std::vector<NodeId>& train, const FindNode& find_node);
 
+// True if the node is a seed of tf.gradients, or what tf.GradientTape computes in a function. For functions that were
+// lowered: their losses have no name in the client's graph.
+bool belongs_to_gradient(const Node& n);
+
 }  // namespace argosy

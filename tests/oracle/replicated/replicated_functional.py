@@ -110,6 +110,74 @@ with tf.Session() as sess:
     print(sess.run(skipped), ' '.join('%.5f' % n for n in sess.run(w).ravel()))
 """
 
+# Gradients that functions compute: of their losses the graph around them has no name.
+TRAINED_IN_FUNCTIONS = """
+import numpy as np
+import tensorflow as tf
+if not tf.__version__.startswith('1.'):
+    import tensorflow.compat.v1 as tf
+    tf.disable_eager_execution()
+tf.enable_resource_variables()
+from tensorflow.python.framework.function import Defun
+
+x, y = tf.placeholder(tf.float32, [None, 6]), tf.placeholder(tf.int32, [None])
+w = tf.get_variable('w', [6, 8], initializer=tf.random_uniform_initializer(-.5, .5, seed=1))
+b = tf.get_variable('b', [8], initializer=tf.zeros_initializer())
+optimizer = OPTIMIZER
+loss_of = lambda x, y, w, b: tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.matmul(x, w) + b))
+
+def taped(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(x, y, w, b)
+    return loss, tape.gradient(loss, [w, b])
+
+BODY
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for rows in (16, 7, 3, 16):
+        print('%.6f' % sess.run([loss, train], {x: data.randn(rows, 6), y: data.randint(0, 8, rows)})[0])
+    for v in sess.run([w, b]):
+        print(' '.join('%.5f' % n for n in v.ravel()))
+"""
+FUNCTION_BODIES = {
+    "gradients come out of a function": """
+loss, grads = tf.function(taped)(x, y)
+train = optimizer.apply_gradients(zip(grads, [w, b]))
+""",
+    "the whole step is a function": """
+@tf.function
+def step(x, y):
+    loss, grads = taped(x, y)
+    with tf.control_dependencies([optimizer.apply_gradients(zip(grads, [w, b]))]):
+        return tf.identity(loss)
+loss = train = step(x, y)
+""",
+    "two updates in a function": """
+@tf.function
+def step(x, y):
+    for _ in range(2):
+        loss, grads = taped(x, y)
+        w.assign_sub(.1 * grads[0])
+        b.assign_sub(.1 * grads[1])
+    return loss
+loss = train = step(x, y)
+""",
+    "tf.gradients in a function of 1.x": """
+@Defun(tf.float32, tf.int32, tf.float32, tf.float32)
+def losses(x, y, w, b):
+    loss = loss_of(x, y, w, b)
+    return [loss] + tf.gradients(loss, [w, b])
+loss, *grads = losses(x, y, w, b)
+train = optimizer.apply_gradients(zip(grads, [w, b]))
+""",
+}
+
+
+def trained_in_functions(body, optimizer="tf.train.GradientDescentOptimizer(.3)"):
+    return TRAINED_IN_FUNCTIONS.replace("BODY", body).replace("OPTIMIZER", optimizer)
+
+
 # Dropout as nearly everybody writes it: without a seed. No two runs are alike; --check compares them in one.
 BY_CHANCE = """
 import numpy as np

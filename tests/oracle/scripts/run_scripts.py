@@ -17,7 +17,7 @@ from late_reads import LATE_READS
 from replicated_attention import ATTENTION, OPEN_LENGTHS
 from replicated_batches import FIXED_SIZE, IN_COLUMNS, SIZE_FED
 from replicated_decoders import CTC, DRAWN_INSIDE, FUNCTIONS, OPEN_LSTM, SEQ2SEQ
-from replicated_functional import BY_CHANCE, FINITE, HIDDEN, functional
+from replicated_functional import BY_CHANCE, FINITE, FUNCTION_BODIES, HIDDEN, functional, trained_in_functions
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
 from replicated_norms import NORMALISED, SYNCED
@@ -283,6 +283,15 @@ class RunTest(unittest.TestCase):
                 text = functional(HIDDEN[name][0], rows=12, batches=(12, 12, 12))
                 self.assert_replicated(text, 3, r"replicated  3 steps: 3 devices, loss: a mean over the batch")
         self.assert_replicated(FINITE, 3, r"replicated  4 steps: 3 devices, loss: a mean over the batch")
+
+    def test_gradients_come_out_of_functions(self):
+        for name, body in FUNCTION_BODIES.items():
+            for gpus in (2, 3):
+                with self.subTest(name):
+                    self.assert_replicated(trained_in_functions(body), gpus, rf"replicated  4 steps: {gpus} devices, 2 sums")
+                    self.assertNotIn("gathered", self.told)
+        adam = trained_in_functions(FUNCTION_BODIES["gradients come out of a function"], "tf.train.AdamOptimizer(.05)")
+        self.assert_replicated(adam, 4, r"replicated  4 steps: 4 devices, 2 sums")
 
     def test_draws_left_to_chance_are_sharded(self):
         ours = self.run_argosy(BY_CHANCE, flags=("--emulate", "3", "--replicate", "--strategy", "dp", "--check"))

@@ -82,7 +82,7 @@ Result<std::vector<std::string>> GraphStep::training_ends() {
       const auto node = imported_.value(str_cat("^", node_of(name)));
       if (!node.ok()) continue;  // not converted: it could not be run
       const TrainingStep step = analyze_training_step(imported_, {.feeds = {}, .fetches = {}, .targets = {*node}});
-      if (!step.losses.empty()) found.emplace_back(node_of(name));
+      if (!step.trains.empty()) found.emplace_back(node_of(name));
     }
     if (!found.empty()) break;
   }
@@ -126,7 +126,7 @@ Status GraphStep::find_targets(const GraphStepRequest& request) {
   }
   TrainingStep step = analyze_training_step(imported_, values);
   if (!step.why.empty()) return invalid_argument("the step is not replicated: ", step.why).with_id("ARG-PLAN-050");
-  if (step.losses.empty()) {
+  if (step.trains.empty()) {
     return invalid_argument(quoted(targets_), targets_.size() == 1 ? " does" : " do",
                             " not train: no gradient leads from a loss to a variable that ",
                             targets_.size() == 1 ? "it writes" : "they write")

@@ -8,6 +8,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
+#include "argosy/passes/functions/lower_functions.h"
 #include "argosy/passes/prune/prune.h"
 #include "argosy/strategy/facts/gradient_seeds.h"
 #include "argosy/strategy/facts/variable_nodes.h"
@@ -33,6 +34,24 @@ std::vector<Endpoint> losses_of(ImportedGraph& graph, const StepValues& values) 
     const auto found = graph.value(str_cat("^", name));
     return found.ok() ? std::optional(found->node()) : std::nullopt;
   });
+}
+
+// The call of a function that computes gradients: of its losses the client's graph knows nothing. "": none.
+std::string call_with_gradients(const Graph& graph, const StepSignature& signature) {
+  auto part = prune_step(graph, signature);
+  if (!part.ok()) return "";
+  std::vector<std::string> calls;
+  for (const Node& n : part->graph.nodes()) {
+    if (n.op->calls != Calls::kNothing) calls.push_back(str_cat(n.name, "/"));
+  }
+  if (calls.empty() || !lower_functions(*part).ok()) return "";
+  for (const Node& n : part->graph.nodes()) {
+    if (!belongs_to_gradient(n)) continue;
+    for (const std::string& call : calls) {
+      if (std::string_view(n.name).starts_with(call)) return call.substr(0, call.size() - 1);
+    }
+  }
+  return "";
 }
 
 bool brings_batches(std::string_view op) {
@@ -158,12 +177,14 @@ Result<std::vector<std::vector<int>>> feeds_of_batch(const Graph& graph, const s
 }
 
 TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& values) {
-  TrainingStep step{.losses = losses_of(graph, values)};
+  TrainingStep step;
+  step.losses = losses_of(graph, values);
   // The step's own part of the graph: what lies before a feed is not.
   const auto part = prune_step(graph.graph(), signature_of(values));
   if (!part.ok()) {
     step.why = part.status().message();
     step.writes = true;  // for all that is known
+    if (!step.losses.empty()) step.trains = graph.graph().node(step.losses[0].node).name;
     return step;
   }
   std::vector<NodeId> all;
@@ -172,7 +193,12 @@ TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& value
   if (!step.writes) {  // gradients that are looked at
     step.losses.clear();
   }
-  if (step.losses.empty()) return step;
+  if (!step.losses.empty()) {
+    step.trains = graph.graph().node(step.losses[0].node).name;
+  } else if (step.writes) {
+    step.trains = call_with_gradients(graph.graph(), signature_of(values));
+  }
+  if (step.trains.empty()) return step;
   const auto uses = part->graph.consumers();
   std::set<Endpoint> sources;
   for (const NodeId id : sources_of(*part, all)) {

@@ -74,7 +74,6 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
   known->values = step.values();
   ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&] {
     known->step = analyze_training_step(graph_, known->values);
-    if (!known->step.losses.empty()) known->loss = graph_.graph().node(known->step.losses[0].node).name;
     return ok_status();
   }));
   if (how_.strategy.zero > 0) {
@@ -89,20 +88,17 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
   }
   if (!known->step.why.empty()) {
     known->why_not = reason_of(invalid_argument(known->step.why));
-  } else if (!known->loss.empty()) {
-    known->why_not = {.why = devices_why_not(), .node = known->loss};
+  } else if (!known->step.trains.empty()) {
+    known->why_not = {.why = devices_why_not(), .node = known->step.trains};
   }
-  if (!known->why_not.why.empty()) {
-    refuse(known->why_not);
-    known->step.losses.clear();
-  }
-  if (!known->step.losses.empty() && !known->step.sources.empty()) {
+  if (!known->why_not.why.empty()) refuse(known->why_not);
+  if (known->may_replicate() && !known->step.sources.empty()) {
     ARGOSY_ASSIGN_OR_RETURN(known->bring, session_.prepare(known->values.feeds, known->step.sources));
     auto& feeds = known->values.feeds;
     feeds.insert(feeds.end(), known->step.sources.begin(), known->step.sources.end());
     ARGOSY_ASSIGN_OR_RETURN(known->rest, session_.prepare(feeds, known->values.fetches, known->values.targets));
   }
-  if (!known->step.losses.empty() && how_.check > 0) {
+  if (known->may_replicate() && how_.check > 0) {
     std::vector<Value> with_losses = known->values.fetches;
     ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&] {
       Graph& graph = graph_.graph();
@@ -182,7 +178,7 @@ void Replication::ask(const StepReplicas& known, StepReplicas::Variant& variant,
   if (!advice.one_device) return;
   variant.stays = {.why = str_cat("one device is faster: predicted ", advice.times->to_string(),
                                   " (try: --strategy dp, which always replicates)"),
-                   .node = known.loss,
+                   .node = known.step.trains,
                    .times = advice.times};
   refuse(variant.stays);
 }
@@ -233,7 +229,7 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
     return leave_out(why);
   }
   if (!exclusion_.try_exclusive(known.check->uses_containers())) {
-    return leave_out({.why = "other steps of the session were under way", .node = known.loss});
+    return leave_out({.why = "other steps of the session were under way", .node = known.step.trains});
   }
   const RunOptions plain{.cancellation = options.cancellation};
   const auto alone = [&](std::span<Tensor> values, StepStats*) { return known.alone->run(feeds, values, plain); };
@@ -273,7 +269,7 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
 Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                         const RunOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(const auto known, look_up(step));
-  if (known->step.losses.empty()) {
+  if (!known->may_replicate()) {
     ARGOSY_RETURN_IF_ERROR(run_alone(*known, step.callable(), feeds, fetches, options));
     if (!known->why_not.why.empty()) counter_.on_one_device(known->why_not);
     return ok_status();
@@ -308,7 +304,7 @@ Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::
     why = kind->why_not;
   } else {
     why = {.why = str_cat("its feeds come in more than ", kMaxVariants, " kinds (ranks, and which have equal sizes)"),
-           .node = known->loss};
+           .node = known->step.trains};
   }
   refuse(why);
   counter_.on_one_device(why);
@@ -319,7 +315,7 @@ void Replication::runs_partially(const StepValues& values) {
   OneDeviceReason why{.why = "a partial run (Session.partial_run) is not replicated"};
   (void)session_.mutate_graph([&] {
     const TrainingStep step = analyze_training_step(graph_, values);
-    if (!step.losses.empty()) why.node = graph_.graph().node(step.losses[0].node).name;
+    why.node = step.trains;
     return ok_status();
   });
   if (why.node.empty()) return;

@@ -38,7 +38,6 @@ struct StepReplicas {
     std::optional<StepTimes> times;
   };
   TrainingStep step;
-  std::string loss;                          // name of the first loss; "": none
   OneDeviceReason why_not;                   // of a step that trains and is never replicated
   StepValues values;                         // with the sources among the feeds
   std::unique_ptr<Session::Callable> bring;  // computes the sources; null: there are none
@@ -48,6 +47,8 @@ struct StepReplicas {
   std::int64_t runs = 0;                     // replicated runs so far
   std::set<std::string> variables;           // that the step uses, by name; with ZeRO-1 alone
   std::map<std::string, Variant> by_feeds;   // by the kind of the feeds: ranks, equal numbers of rows
+
+  bool may_replicate() const { return !step.trains.empty() && why_not.why.empty(); }
 };
 
 class Replication {

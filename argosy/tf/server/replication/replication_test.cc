@@ -4,6 +4,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/functional.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
@@ -44,6 +45,33 @@ std::string descent(Graph& g, Value loss, const VariableNode& w) {
   group(g, {g.add("ApplyGradientDescent", {w.ref, constant(g, 0.05f), slope})}, "train");
   group(g, {w.initializer}, "init");
   g.add("Identity", {loss}, {}, "loss");
+  const auto text = export_graph(g);
+  EXPECT_TRUE(text.ok()) << text.status().to_string();
+  return text.ok() ? *text : "";
+}
+
+// The same whose gradient a function computes. `updates`: the function writes the variable, too.
+std::string descent_in_function(bool updates) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 4}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");
+  const Tensor start = random_tensor(DType::kFloat32, {4, 1}, 5);
+  const Value w = g.add("VarHandleOp", {},
+                        {{"dtype", DType::kFloat32}, {"shape", PartialShape(start.shape())}, {"shared_name", "w"}});
+  const auto update = [&](const Value& slope) {
+    return g.add("ResourceApplyGradientDescent", {w, constant(g, 0.05f), slope});
+  };
+  const FunctionValue f = define_function(g, "step", {}, [&](const std::vector<Value>&) -> std::vector<Value> {
+    const Value read = g.add("ReadVariableOp", {w}, {{"dtype", DType::kFloat32}});
+    const Value loss = reduce_mean(square(matmul(x, read) - t));
+    const Value slope = gradients(g, {loss}, {read})[0];
+    if (!updates) return {loss, slope};
+    const auto after = g.control_dependencies({update(slope)});
+    return {g.add("Identity", {loss}), slope};
+  });
+  const std::vector<Value> given = call(g, f, {}, "call");
+  group(g, {updates ? given[0].control() : update(given[1])}, "train");
+  group(g, {g.add("AssignVariableOp", {w, constant(g, start)})}, "init");
+  g.add("Identity", {given[0]}, {}, "loss");
   const auto text = export_graph(g);
   EXPECT_TRUE(text.ok()) << text.status().to_string();
   return text.ok() ? *text : "";
@@ -107,6 +135,23 @@ TEST_F(ReplicationTest, GivesWhatOneDeviceGives) {
   EXPECT_EQ(server_->work().not_replicated, "");
   ASSERT_EQ(alone.size(), replicated.size());
   for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(difference(replicated[i], alone[i], 1e-5), "") << i;
+}
+
+TEST_F(ReplicationTest, GradientsThatAFunctionComputesAreSummed) {
+  for (const bool updates : {false, true}) {
+    check_alike(descent_in_function(updates), {step(7, 7), step(2, 2), step(12, 12)}, 3);
+    EXPECT_THAT(server_->work().replicas, HasSubstr("3 devices, 1 sum in 1 all-reduce"));
+  }
+}
+
+TEST_F(ReplicationTest, ASessionOfOneGpuNamesTheFunctionThatTrains) {
+  start({.devices = {.emulate = "1"}, .replicate = true});
+  const std::string session = client_->create(descent_in_function(true));
+  EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  EXPECT_EQ(run(session, step(6, 6)).code, 0);
+  ASSERT_EQ(server_->work().reasons.size(), 1U);
+  EXPECT_EQ(server_->work().reasons[0].why, "its session has 1 GPU");
+  EXPECT_EQ(server_->work().reasons[0].node, "call");
 }
 
 TEST_F(ReplicationTest, AVariableWithoutAValueIsToldAsEver) {
@@ -211,9 +256,7 @@ TEST_F(ReplicationTest, ASessionOfOneGpuSaysSo) {
 TEST_F(ReplicationTest, MicroBatchesNeedOneGpuOnly) {
   std::vector<std::vector<Tensor>> losses;
   for (const int accumulate : {1, 3}) {
-    start({.devices = {.emulate = "1"},
-           .replicate = true,
-           .strategy = {.accumulate = accumulate}});
+    start({.devices = {.emulate = "1"}, .replicate = true, .strategy = {.accumulate = accumulate}});
     const std::string session = client_->create(line_graph(-1));
     EXPECT_EQ(run(session, {.targets = {"init"}}).code, 0);
     auto& seen = losses.emplace_back();
