@@ -183,6 +183,36 @@ TEST(Iterators, RefusePositionsOfOthers) {
   }
 }
 
+// What a gradient of Case adds up and fills with zeros: values that a branch kept, or none.
+TEST(Iterators, OptionalsHaveZerosAndSums) {
+  Graph graph;
+  const AttrMap attrs{{"output_types", std::vector<DType>{DType::kInt64, DType::kString}},
+                      {"output_shapes", std::vector<PartialShape>{PartialShape::scalar(), PartialShape::scalar()}}};
+  const auto some = [&](std::int64_t n) {
+    return graph.add("OptionalFromValue", {constant(graph, n), constant(graph, Tensor::scalar(std::string("word")))});
+  };
+  const auto of_number = [&](std::int64_t n) { return graph.add("OptionalFromValue", {constant(graph, n)}); };
+  const Value zeros = graph.add("OptionalGetValue", {graph.add("ZerosLike", {some(3)})}, attrs);
+  const AttrMap number{{"output_types", std::vector<DType>{DType::kInt64}},
+                       {"output_shapes", std::vector<PartialShape>{PartialShape::scalar()}}};
+  const Value sum =
+      graph.add("OptionalGetValue", {graph.add("AddN", {of_number(3), of_number(4), of_number(5)})}, number);
+  const Value nothing = graph.add("OptionalNone", {});
+  const Value none = graph.add("OptionalHasValue", {graph.add("ZerosLike", {nothing})});
+  const Value no_sum = graph.add("OptionalHasValue", {graph.add("AddN", {nothing, of_number(1)})});
+  const Value other = graph.add("OptionalHasValue", {graph.add("AddN", {some(1), of_number(1)})});
+  ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+  Session session(graph);
+  const auto out = session.run({zeros, zeros.output(1), sum, none});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(values_of((*out)[0]), "0");
+  EXPECT_EQ(*(*out)[1].data<std::string>(), "");
+  EXPECT_EQ(values_of((*out)[2]), "12");
+  EXPECT_EQ(values_of((*out)[3]), "false");
+  EXPECT_THAT(session.run({no_sum}).status().message(), testing::HasSubstr("one has a value and the other doesn't"));
+  EXPECT_THAT(session.run({other}).status().message(), testing::HasSubstr("different numbers of components (2 vs. 1)"));
+}
+
 TEST(Iterators, GiveOptionals) {
   Graph graph;
   const IteratorValue iterator = initializable_iterator(range_dataset(graph, 5, 6));

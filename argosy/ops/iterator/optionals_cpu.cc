@@ -1,4 +1,5 @@
 #include "argosy/ops/iterator/iterator_kernels.h"
+#include "argosy/ops/list/element_memory.h"
 
 namespace argosy::datasets {
 
@@ -9,10 +10,68 @@ class OptionalValue final : public VariantValue {
   explicit OptionalValue(std::optional<Element> value) : value_(std::move(value)) {}
   std::string describe() const override { return value_ ? "optional with a value" : "optional without a value"; }
   const std::optional<Element>& value() const { return value_; }
+  Result<Variant> zeros_like(Allocator& memory) const override;
+  Result<Variant> plus(const VariantValue& other, Allocator& memory) const override;
 
  private:
   const std::optional<Element> value_;
 };
+
+Result<Tensor> zeros_of(const Tensor& t, Allocator& memory) {
+  Tensor zeros = Tensor::zeros(t.dtype(), t.shape());
+  for (std::int64_t i = 0; t.dtype() == DType::kVariant && i < t.elements(); ++i) {
+    const auto& value = t.data<Variant>()[i].value();
+    if (!value) continue;
+    ARGOSY_ASSIGN_OR_RETURN(zeros.data<Variant>()[i], value->zeros_like(memory));
+  }
+  return zeros;
+}
+
+Result<Tensor> sum(const Tensor& a, const Tensor& b, Allocator& memory) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) {
+    return invalid_argument("components of optionals differ: ", dtype_name(a.dtype()), a.shape(), " and ",
+                            dtype_name(b.dtype()), b.shape());
+  }
+  if (a.dtype() != DType::kVariant) {
+    Allocator& host = written_by_host(memory);
+    ARGOSY_ASSIGN_OR_RETURN(auto added, sum_of({a, &host}, {b, &host}, host, nullptr));
+    return std::move(added.value);
+  }
+  Tensor added = a.clone();
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    const auto &own = a.data<Variant>()[i].value(), &other = b.data<Variant>()[i].value();
+    if (!own || !other) return invalid_argument("an empty variant cannot be added");
+    ARGOSY_ASSIGN_OR_RETURN(added.data<Variant>()[i], own->plus(*other, memory));
+  }
+  return added;
+}
+
+Result<Variant> OptionalValue::zeros_like(Allocator& memory) const {
+  if (!value_) return Variant(std::make_shared<OptionalValue>(std::nullopt));
+  Element zeros;
+  for (const Tensor& t : *value_) {
+    ARGOSY_ASSIGN_OR_RETURN(zeros.emplace_back(), zeros_of(t, memory));
+  }
+  return Variant(std::make_shared<OptionalValue>(std::move(zeros)));
+}
+
+Result<Variant> OptionalValue::plus(const VariantValue& other, Allocator& memory) const {
+  const auto* const more = dynamic_cast<const OptionalValue*>(&other);
+  if (more == nullptr) return invalid_argument("an ", describe(), " and a ", other.describe(), " cannot be added");
+  if (value_.has_value() != more->value_.has_value()) {
+    return invalid_argument("Cannot add optionals because one has a value and the other doesn't.");
+  }
+  if (!value_) return Variant(std::make_shared<OptionalValue>(std::nullopt));
+  if (value_->size() != more->value_->size()) {
+    return invalid_argument("Cannot add optionals because they have different numbers of components (", value_->size(),
+                            " vs. ", more->value_->size(), ").");
+  }
+  Element added;
+  for (std::size_t i = 0; i < value_->size(); ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(added.emplace_back(), sum((*value_)[i], (*more->value_)[i], memory));
+  }
+  return Variant(std::make_shared<OptionalValue>(std::move(added)));
+}
 
 Result<std::shared_ptr<const OptionalValue>> optional_in(const Tensor& handle) {
   if (handle.dtype() == DType::kVariant && handle.elements() == 1) {

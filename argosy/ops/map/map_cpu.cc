@@ -48,12 +48,9 @@ Result<Variant> TensorMap::plus(const VariantValue& other, Allocator& memory) co
       return invalid_argument("values of one key differ: ", dtype_name(a.dtype()), a.shape(), " and ",
                               dtype_name(b.dtype()), b.shape());
     }
-    ARGOSY_ASSIGN_OR_RETURN(Tensor added, Tensor::allocate(a.dtype(), a.shape(), written_by_host(memory)));
-    ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(a.dtype(), "AddN", [&]<typename T>() {
-      for (std::int64_t i = 0; i < a.elements(); ++i) added.data<T>()[i] = T(a.data<T>()[i] + b.data<T>()[i]);
-      return ok_status();
-    }));
-    sum->entries[at].value = std::move(added);
+    Allocator& host = written_by_host(memory);
+    ARGOSY_ASSIGN_OR_RETURN(Element added, sum_of({a, &host}, {b, &host}, host, nullptr));
+    sum->entries[at].value = std::move(added.value);
   }
   return Variant(std::move(sum));
 }
