@@ -80,7 +80,15 @@ PartialShape::PartialShape(const Shape& shape)
     : known_rank_(true), sizes_(shape.sizes().begin(), shape.sizes().end()) {}
 
 bool PartialShape::is_full() const {
-  return known_rank_ && std::all_of(sizes_.begin(), sizes_.end(), [](std::int64_t s) { return s >= 0; });
+  if (!known_rank_ || sizes_.size() > Shape::kMaxRank) return false;
+  std::int64_t product = 1;  // as Shape::make() counts it
+  for (const std::int64_t size : sizes_) {
+    if (size < 0) return false;
+    const auto next = checked_mul(product, std::max<std::int64_t>(size, 1));
+    if (!next) return false;
+    product = *next;
+  }
+  return true;
 }
 
 Result<Shape> PartialShape::full() const {

@@ -88,7 +88,7 @@ class PartialShape {
   int rank() const { return known_rank_ ? static_cast<int>(sizes_.size()) : -1; }  // -1 where it is not known
   std::int64_t operator[](int axis) const { return sizes_[axis]; }  // REQUIRES: has_rank(); kUnknown where unknown
   const Sizes& sizes() const { return sizes_; }                     // REQUIRES: has_rank()
-  bool is_full() const;                                             // rank and every size known
+  bool is_full() const;                                             // rank and sizes known, and a Shape may have them
   Result<Shape> full() const;                                       // REQUIRES is_full() for OK
   std::int64_t elements() const;                                    // kUnknown unless is_full()
 

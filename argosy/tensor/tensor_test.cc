@@ -32,6 +32,18 @@ TEST(Shape, RefusesOverflowAndNegativeSizes) {
   EXPECT_FALSE(Shape::make(negative).ok());
 }
 
+// What no tensor can have is not fully known: whoever asks is_full() may then take full().
+TEST(Shape, PartialShapesThatOverflowAreNotFull) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  EXPECT_TRUE(PartialShape({kHuge, 4}).is_full());
+  for (const PartialShape& shape : {PartialShape({kHuge, kHuge}), PartialShape({0, kHuge, kHuge})}) {
+    EXPECT_FALSE(shape.is_full()) << shape.to_string();
+    EXPECT_FALSE(shape.full().ok()) << shape.to_string();
+    EXPECT_EQ(shape.elements(), PartialShape::kUnknown) << shape.to_string();
+  }
+  EXPECT_FALSE(PartialShape(PartialShape::Sizes(Shape::kMaxRank + 1, 1)).is_full());
+}
+
 TEST(Shape, CopiesDeepShapes) {
   const Shape deep = {1, 2, 3, 4, 5, 6, 7, 8};
   Shape copy = deep;
