@@ -22,6 +22,7 @@ void FusedProgram::write(AttrMap& attrs) const {
   attrs.set("dtypes", std::move(dtypes));
   attrs.set("results", std::move(outputs));
   attrs.set("shape", shape);
+  attrs.set("input_shapes", inputs);
 }
 
 Result<FusedProgram> FusedProgram::read(const AttrMap& attrs, int inputs) {
@@ -30,11 +31,16 @@ Result<FusedProgram> FusedProgram::read(const AttrMap& attrs, int inputs) {
   const auto& dtypes = attrs.get<std::vector<DType>>("dtypes");
   FusedProgram program;
   program.shape = attrs.get<PartialShape>("shape");
+  program.inputs = attrs.get<std::vector<PartialShape>>("input_shapes");
   const auto broken = [](const auto&... what) { return invalid_argument("_FusedElementwise: ", what...); };
   if (ops.empty() || operands.size() != 3 * ops.size() || dtypes.size() != ops.size()) {
     return broken(ops.size(), " steps, ", operands.size(), " operands and ", dtypes.size(), " dtypes do not fit");
   }
   if (!program.shape.is_full()) return broken("the shape ", program.shape, " is not fully known");
+  if (std::ssize(program.inputs) != inputs) return broken(program.inputs.size(), " shapes for ", inputs, " inputs");
+  for (std::size_t i = 0; i < program.inputs.size(); ++i) {
+    if (!program.inputs[i].is_full()) return broken("the shape of input ", i, " is not fully known");
+  }
   for (std::size_t i = 0; i < ops.size(); ++i) {
     FusedStep step{.op = ops[i], .dtype = dtypes[i]};
     for (std::size_t k = 0; k < 3; ++k) {
@@ -77,6 +83,16 @@ std::optional<FusedOperand> fused_operand(const PartialShape& operand, const Par
   return std::nullopt;
 }
 
+Status check_fused_inputs(const KernelContext& c, const std::vector<PartialShape>& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::int64_t elements = c.input(static_cast<int>(i)).elements();
+    if (elements != expected[i].elements()) {
+      return internal_error("input ", i, " has ", elements, " elements, not ", expected[i].elements());
+    }
+  }
+  return ok_status();
+}
+
 namespace {
 
 Status fused_shape(ShapeContext& c) {
@@ -98,7 +114,7 @@ void elementwise::define_fused(OpRegistry& ops) {
               .inputs = {"inputs: Tin"},
               .outputs = {"outputs: Tout"},
               .attrs = {"Tin: list(type)", "Tout: list(type)", "ops: list(string)", "operands: list(int)",
-                        "dtypes: list(type)", "results: list(int)", "shape: shape"},
+                        "dtypes: list(type)", "results: list(int)", "shape: shape", "input_shapes: list(shape)"},
               .shape = fused_shape,
               .gradient = kNotDifferentiable,
               .cost = fused_cost,

@@ -25,6 +25,8 @@ struct FusedProgram {
   std::vector<FusedStep> steps;
   std::vector<int> results;  // steps whose results are the op's outputs, ascending
   PartialShape shape;        // of every step's result; fully known
+  // Of the op's inputs; fully known. A task that gets its part of a step may know less of them than who cut the step.
+  std::vector<PartialShape> inputs;
 
   void write(AttrMap& attrs) const;
   // INVALID_ARGUMENT when the attributes are no such program over `inputs` inputs.
@@ -39,6 +41,8 @@ struct FusedOperand {
 };
 // Nothing when it broadcasts in another way, or a shape is not fully known.
 std::optional<FusedOperand> fused_operand(const PartialShape& operand, const PartialShape& result);
+// INTERNAL: an input has more or fewer elements than these shapes.
+Status check_fused_inputs(const KernelContext& c, const std::vector<PartialShape>& expected);
 
 // What carries a step out. 16-bit floats may go through float32 (`as_float`), rounded after every step.
 struct FusedFunction {

@@ -62,12 +62,12 @@ class FusedKernel final : public Kernel {
     if (program.steps.size() + static_cast<std::size_t>(inputs) > kMostValues) {
       return invalid_argument("_FusedElementwise: more than ", kMostValues, " values");
     }
-    auto kernel = std::make_unique<FusedKernel>(shape);
+    auto kernel = std::make_unique<FusedKernel>(shape, program.inputs);
     for (int i = 0; i < inputs; ++i) {
-      const auto operand = fused_operand(init.input_shapes[i], program.shape);
+      const PartialShape& from = program.inputs[static_cast<std::size_t>(i)];
+      const auto operand = fused_operand(from, program.shape);
       if (!operand) {
-        return invalid_argument("_FusedElementwise: input ", i, " of shape ", init.input_shapes[i],
-                                " does not broadcast to ", shape);
+        return invalid_argument("_FusedElementwise: input ", i, " of shape ", from, " does not broadcast to ", shape);
       }
       kernel->values_.push_back({.bytes = bytes_of(init.input_dtypes[i]), .operand = *operand});
     }
@@ -87,21 +87,13 @@ class FusedKernel final : public Kernel {
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
-  explicit FusedKernel(Shape shape) : shape_(std::move(shape)) {}
+  FusedKernel(Shape shape, std::vector<PartialShape> inputs) : shape_(std::move(shape)), inputs_(std::move(inputs)) {}
 
   Status run(KernelContext& c) override {
+    ARGOSY_RETURN_IF_ERROR(check_fused_inputs(c, inputs_));
     Run r;
     const int inputs = c.num_inputs();
-    for (int i = 0; i < inputs; ++i) {
-      const FusedOperand& operand = values_[i].operand;
-      const std::int64_t wanted = operand.kind == FusedOperand::Kind::kFull   ? shape_.elements()
-                                  : operand.kind == FusedOperand::Kind::kRuns ? shape_.elements() / operand.size
-                                                                              : operand.size;
-      if (c.input(i).elements() != wanted) {
-        return internal_error("input ", i, " has ", c.input(i).elements(), " elements, not ", wanted);
-      }
-      r.memory[i] = static_cast<const std::byte*>(c.input(i).raw());
-    }
+    for (int i = 0; i < inputs; ++i) r.memory[i] = static_cast<const std::byte*>(c.input(i).raw());
     for (std::size_t v = static_cast<std::size_t>(inputs); v < values_.size(); ++v) {
       if (values_[v].output < 0) continue;
       ARGOSY_ASSIGN_OR_RETURN(Tensor* const out, c.output(values_[v].output, shape_));
@@ -304,6 +296,7 @@ class FusedKernel final : public Kernel {
   }
 
   const Shape shape_;
+  const std::vector<PartialShape> inputs_;  // shapes of
   std::vector<ValueInfo> values_;
   std::vector<StepInfo> steps_;
   std::int64_t work_ = 0;         // of an element, in arithmetic steps

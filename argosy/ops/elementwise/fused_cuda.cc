@@ -154,25 +154,28 @@ class Fused final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(const FusedProgram program, FusedProgram::read(init.attrs, inputs));
     std::vector<FusedOperand> operands;
     for (int i = 0; i < inputs; ++i) {
-      const auto operand = fused_operand(init.input_shapes[static_cast<std::size_t>(i)], program.shape);
+      const auto operand = fused_operand(program.inputs[static_cast<std::size_t>(i)], program.shape);
       if (!operand) return steps;
       operands.push_back(*operand);
     }
     auto source = fused_source(program, init.input_dtypes, operands);
     ARGOSY_ASSIGN_OR_RETURN(Shape shape, program.shape.full());
     if (!source) return steps;
+    const std::size_t widest = fused_widest(program, init.input_dtypes);
     return std::unique_ptr<Kernel>(std::make_unique<Fused>(std::move(steps), *std::move(source), std::move(operands),
-                                                           std::move(shape), fused_widest(program, init.input_dtypes)));
+                                                           std::move(shape), program.inputs, widest));
   }
   Fused(std::unique_ptr<Kernel> steps, std::string source, std::vector<FusedOperand> operands, Shape shape,
-        std::size_t widest)
+        std::vector<PartialShape> inputs, std::size_t widest)
       : steps_(std::move(steps)),
         source_(std::move(source)),
         operands_(std::move(operands)),
         shape_(std::move(shape)),
+        inputs_(std::move(inputs)),
         widest_(widest) {}
 
   Status run(KernelContext& c) override {
+    ARGOSY_RETURN_IF_ERROR(check_fused_inputs(c, inputs_));
     cuda::CudaDevice& device = cuda::device_of(*c.device());
     const cuda::CuFunction function = compiled(device);
     if (function == nullptr) return steps_->run(c);
@@ -220,6 +223,7 @@ class Fused final : public Kernel {
   const std::string source_;
   const std::vector<FusedOperand> operands_;
   const Shape shape_;
+  const std::vector<PartialShape> inputs_;  // shapes of
   const std::size_t widest_;
   Mutex mutex_;
   bool tried_ ARGOSY_GUARDED_BY(mutex_) = false;

@@ -144,7 +144,9 @@ TEST(FusedSource, TheKernelComputesWhatTheCpuDoes) {
     std::vector<DType> outputs;
     for (const int r : c.program.results) outputs.push_back(c.program.steps[static_cast<std::size_t>(r)].dtype);
     AttrMap attrs{{"Tin", c.inputs}, {"Tout", outputs}};
-    c.program.write(attrs);
+    FusedProgram program = c.program;
+    program.inputs.assign(c.shapes.begin(), c.shapes.end());
+    program.write(attrs);
     const auto expected = evaluate_op(*op, attrs, inputs);
     ASSERT_TRUE(expected.ok()) << expected.status().to_string();
     const auto found = run_on_gpu(*op, attrs, inputs);

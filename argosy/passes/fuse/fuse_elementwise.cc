@@ -45,7 +45,10 @@ class ElementwiseFuser {
     std::map<Endpoint, int> value_of;
     for (const Endpoint e : inputs) value_of.emplace(e, static_cast<int>(value_of.size()));
     std::vector<DType> in_dtypes, out_dtypes;
-    for (const Endpoint e : inputs) in_dtypes.push_back(graph_.dtype(e));
+    for (const Endpoint e : inputs) {
+      in_dtypes.push_back(graph_.dtype(e));
+      program.inputs.push_back(graph_.shape(e));
+    }
     const auto is_member = [&](Endpoint e) { return groups_.is_in_group(e.node, members.front()); };
     for (const NodeId m : members) {
       const Node& n = graph_.node(m);
