@@ -288,20 +288,29 @@ StepSignature CompiledModel::signature(std::int64_t batch) {
   return signature;
 }
 
-Result<std::vector<MemoryForecast>> CompiledModel::forecast(std::int64_t batch) {
+Result<std::vector<MemoryForecast>> CompiledModel::step_forecast(std::int64_t batch) {
   std::vector<Value> targets;
   if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
   // A model that only evaluates gives its metrics, where it has some.
   const bool evaluates = targets.empty() && !metrics_.empty();
   const Parts parts = part_of(fed_inputs(), evaluates ? metrics_ : std::vector<Value>{loss_}, targets);
-  ARGOSY_ASSIGN_OR_RETURN(auto step, session_->forecast(feed_shapes(batch), parts.fetches, parts.targets));
-  if (targets.empty()) return step;
+  return session_->forecast(feed_shapes(batch), parts.fetches, parts.targets);
+}
+
+Result<std::vector<MemoryForecast>> CompiledModel::first_values_forecast() {
+  if (!built_.train.run.valid()) return std::vector<MemoryForecast>();
   if (!first_values_) {
     Session once(parallel_.graph(), {.device_set = device_set_, .trace_path = ""});
     const Parts first = part_of({}, {}, {parallel_.target(built_.initializer)});
     ARGOSY_ASSIGN_OR_RETURN(first_values_, once.forecast({}, {}, first.targets));
   }
-  return larger_by_device(std::move(step), *first_values_);
+  return *first_values_;
+}
+
+Result<std::vector<MemoryForecast>> CompiledModel::forecast(std::int64_t batch) {
+  ARGOSY_ASSIGN_OR_RETURN(auto step, step_forecast(batch));
+  ARGOSY_ASSIGN_OR_RETURN(const auto first, first_values_forecast());
+  return larger_by_device(std::move(step), first);
 }
 
 std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other) {

@@ -73,8 +73,11 @@ class CompiledModel {
   // The model's sample images for these examples, in the model's order.
   Result<std::vector<Tensor>> sample_images(std::span<const Tensor> feeds);
 
-  // The memory that a step of `batch` examples needs on each device. Drawing the initial values counts where it needs
-  // more.
+  // The memory that a step of `batch` examples needs on each device.
+  Result<std::vector<MemoryForecast>> step_forecast(std::int64_t batch);
+  // The memory of the run that gives variables their first values; nothing without an optimizer.
+  Result<std::vector<MemoryForecast>> first_values_forecast();
+  // By device: the larger of both.
   Result<std::vector<MemoryForecast>> forecast(std::int64_t batch);
   Result<PlacementReport> placement(std::int64_t batch);
 

@@ -57,7 +57,8 @@ Status RunRecorder::start(std::int64_t batch) {
     ARGOSY_ASSIGN_OR_RETURN(const PlacementReport placement, program.placement(batch));
     report_.placement = placement.summary();
   }
-  ARGOSY_ASSIGN_OR_RETURN(forecast_, program.forecast(batch));
+  ARGOSY_ASSIGN_OR_RETURN(forecast_, program.step_forecast(batch));
+  ARGOSY_ASSIGN_OR_RETURN(first_values_, program.first_values_forecast());
   note_plan();
   return ok_status();
 }
@@ -215,7 +216,8 @@ Result<Comparison> RunRecorder::measure(double ideal) {
 // Of the steps that are planned by now.
 void RunRecorder::note_plan() {
   report_.planned_bytes.clear();
-  for (const MemoryForecast& f : of_both_steps(forecast_, models_.evaluation_forecast())) {
+  const auto steps = of_both_steps(forecast_, models_.evaluation_forecast());
+  for (const MemoryForecast& f : larger_by_device(steps, first_values_)) {
     report_.planned_bytes.emplace_back(f.device.short_string(), f.total_bytes());
   }
 }

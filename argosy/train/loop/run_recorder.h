@@ -67,9 +67,10 @@ class RunRecorder {
   CompiledModels& models_;
   const TrainerOptions& options_;
   TrainReport& report_;
-  std::unique_ptr<RunLog> log_;           // null: none
-  std::vector<MemoryForecast> forecast_;  // of the training step
-  Speed speed_, recent_;                  // of all counted steps; of those since the last logged one
+  std::unique_ptr<RunLog> log_;               // null: none
+  std::vector<MemoryForecast> forecast_;      // of the training step
+  std::vector<MemoryForecast> first_values_;  // of the run before it, which gives variables their first values
+  Speed speed_, recent_;                      // of all counted steps; of those since the last logged one
   TimeBreakdownMeter breakdown_;
   std::optional<CoreUseMeter> cores_;  // from the first counted step
   std::int64_t counted_from_ = 0;      // time of that step

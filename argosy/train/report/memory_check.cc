@@ -82,7 +82,7 @@ Result<std::int64_t> evaluation_batch(CompiledModel& evaluator, CompiledModel* t
   std::uint64_t most = UINT64_MAX;
   std::vector<MemoryForecast> of_training;
   if (training != nullptr) {
-    ARGOSY_ASSIGN_OR_RETURN(of_training, training->forecast(training_batch));
+    ARGOSY_ASSIGN_OR_RETURN(of_training, training->step_forecast(training_batch));
     most = working_bytes(of_training);
   }
   std::int64_t batch = std::max(training_batch, kEvaluationBatch);
