@@ -5,6 +5,7 @@
 Graph number SEED is the same wherever it is made. Values are kept in bounds as they are made (tanh, clipping), so that what
 differs is an op and not an overflow; what jumps (comparisons, floor, sign, the gradient of a maximum) is shifted by APART, lest
 it tell which of two values that are equal but for their last bit is the larger one. Sums are compared relative to their size.
+The last of three runs feeds values that the graph computes otherwise.
 A graph that differs is written to FOLDER.
 """
 import argparse
@@ -173,7 +174,9 @@ class GraphGenerator:
         fetches = [v for v in self.floats[-10:] + self.ints[-5:]]
         with tf.control_dependencies([tf.identity(v) for v in fetches if isinstance(v, tf.Tensor)]):
             updates = [v.assign_add(tf.ones_like(v)) for v in self.variables]
-        return fetches, updates
+        computed = [v for v in self.floats if isinstance(v, tf.Tensor) and v.op.type != "Placeholder" and v.graph.is_feedable(v)]
+        given = [self.choose(computed) for _ in range(self.random.randint(1, 4))]
+        return fetches, updates, list(dict.fromkeys(given))
 
 
 def make(seed, devices):
@@ -187,14 +190,14 @@ def make(seed, devices):
         wanted = int(generator.random.randint(5, 201))
         while len(graph.get_operations()) < wanted:
             generator.add()
-        fetches, updates = generator.finish()
+        fetches, updates, given = generator.finish()
         initial = tf.global_variables_initializer()
-    return graph, generator.feeds, fetches, updates, initial
+    return graph, generator.feeds, fetches, updates, given, initial
 
 
 def run(target, made):
-    """Two steps with an update of the variables between; or the class of the error."""
-    graph, feeds, fetches, updates, initial = made
+    """Two steps with an update of the variables between, one that feeds `given`; or the class of the error."""
+    graph, feeds, fetches, updates, given, initial = made
     config = tf.ConfigProto(allow_soft_placement=True, isolate_session_state=bool(target))
     if not target:  # the plain graph is the definition, and far sooner run than rewritten
         config.graph_options.optimizer_options.opt_level = -1
@@ -205,7 +208,9 @@ def run(target, made):
             first = session.run(fetches, feeds)
             if updates:
                 session.run(updates, feeds)
-            return [*first, *session.run(fetches, feeds)]
+            second, computed = session.run(fetches, feeds), session.run(given, feeds)
+            fed = {v: np.asarray(x * .5 + .1, "float32") for v, x in zip(given, computed)}
+            return [*first, *second, *session.run(fetches, {**feeds, **fed})]
     except tf.errors.OpError as error:
         return f"{type(error).__name__}: {error.message[:1500]}"
 
@@ -217,7 +222,7 @@ def disagreement(wanted, found):
     for n, (a, b) in enumerate(zip(wanted, found)):
         d = difference(a, b, 1e-4)
         if d:
-            return f"fetch {n % (len(wanted) // 2)} of step {n // (len(wanted) // 2)}: {d}"
+            return f"fetch {n % (len(wanted) // 3)} of step {n // (len(wanted) // 3)}: {d}"
     return ""
 
 

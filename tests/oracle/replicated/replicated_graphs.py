@@ -234,7 +234,8 @@ class Server:
 
     def __init__(self, argosy, devices, *flags, strategy="dp"):
         self.log = tempfile.TemporaryFile()
-        command = [argosy, "serve", "--port", "0", "--http-port", "0", "--json", "--emulate", str(devices), "--strategy", strategy, *flags]
+        port = [] if "--cluster" in flags else ["--port", "0"]  # in a cluster it is the task's
+        command = [argosy, "serve", *port, "--http-port", "0", "--json", "--emulate", str(devices), "--strategy", strategy, *flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=dict(os.environ, ARGOSY_LOG_LEVEL="0"))
         line = self.process.stdout.readline()
         if not line.startswith("{"):
