@@ -24,7 +24,7 @@ void add_row(OpRegistry& ops, OpRow row, const OpFacts& shared) {
            .blocks_gradient = own.blocks_gradient || shared.blocks_gradient,
            .async = own.async || shared.async,
            .collective = own.collective || shared.collective,
-           .batch_rule = own.batch_rule != BatchRule{} ? own.batch_rule : shared.batch_rule,
+           .random = own.random || shared.random,
            .sharding = own.sharding.empty() && own.sharding_rule == nullptr ? shared.sharding : std::move(own.sharding),
            .sharding_rule = own.sharding_rule != nullptr ? own.sharding_rule
                             : own_text                   ? nullptr

@@ -28,7 +28,7 @@ struct OpFacts {
   bool blocks_gradient = false;
   bool async = false;
   bool collective = false;
-  BatchRule batch_rule{};
+  bool random = false;
   std::string sharding = {};
   ShardingRuleFn sharding_rule = nullptr;
   bool opens_files = false;

@@ -109,9 +109,6 @@ enum class Broadcasts : char {
   kSecond,  // Fill
 };
 
-// How an op treats the examples of a batch: argosy/op/definition/batch_rule.h. The default, zero, is "unknown".
-enum class BatchRule : char;
-
 // What an op computes, for rewrites that look for patterns: argosy/op/definition/opcode.h. The default, zero, is "none".
 enum class Opcode : char;
 
@@ -225,7 +222,8 @@ struct OpSpec {
   std::string fused_as = {};           // the op that does the same, then adds a bias and applies an activation
   std::vector<InPlace> in_place = {};  // pairs that may share memory
   std::optional<ElementwiseUpdate> update = std::nullopt;  // an optimizer's dense update
-  BatchRule batch_rule{};  // what replicating a step over shards of a batch may take for granted
+  bool random = false;            // draws numbers from a stream that its seeds name, and has no other effect
+  bool batch_statistics = false;  // where `is_training`, it normalises by statistics over its first input's rows
   // How a sharded or partial input makes a sharded or partial output, for any mesh: argosy/op/definition/sharding_rule.h.
   // Text in its notation, or a function. Neither, and not elementwise: nobody has said it yet, which counts as "whole".
   std::string sharding = {};

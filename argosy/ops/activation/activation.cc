@@ -3,7 +3,6 @@
 #include <numbers>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
@@ -122,7 +121,6 @@ static void add_activation_ops(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = leaky_gradient,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "LeakyReluGrad",
            .doc = "gradients, times alpha where features <= 0",
@@ -133,7 +131,6 @@ static void add_activation_ops(OpRegistry& ops) {
            .gradient = leaky_grad_gradient,
            .linear = Linear::kFirst,
            .in_place = {{0, 0, true}, {1, 0, true}},
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., i.. -> i..; linear 0"});
   define_bias(ops);
 }

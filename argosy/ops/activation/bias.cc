@@ -1,7 +1,6 @@
 #include "argosy/ops/activation/bias.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/activation/activation.h"
@@ -72,7 +71,6 @@ void define_bias(OpRegistry& ops) {
            .linear = Linear::kJointly,
            .opcode = Opcode::kBiasAdd,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "n i.. c, c -> n i.. c; layout data_format"});
   ops.add({.name = "BiasAddV1",
            .doc = "value + bias, one number a column.",
@@ -83,7 +81,6 @@ void define_bias(OpRegistry& ops) {
            .gradient = bias_gradient,
            .linear = Linear::kJointly,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. c, c -> i.. c"});
   ops.add({.name = "BiasAddGrad",
            .doc = "The sum over all but the channels.",
@@ -93,7 +90,6 @@ void define_bias(OpRegistry& ops) {
            .shape = bias_grad_shape,
            .gradient = bias_grad_gradient,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kSum,
            .sharding = "n i.. c -> c; sum n i..; linear 0; layout data_format"});
 }
 

@@ -1,6 +1,5 @@
 // One tensor of several: cross products, sums, rows one below the other.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/array/array.h"
 #include "argosy/ops/array/array_registration.h"
@@ -60,7 +59,6 @@ void define_array_combinations(OpRegistry& ops) {
            .attrs = {"T: real"},
            .shape = cross_shape,
            .gradient = cross_gradient,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c, i.. c -> i.. c; whole c; linear 0 | 1"});
   ops.add({.name = "AccumulateNV2",
            .doc = "The sum of all inputs.",
@@ -71,7 +69,6 @@ void define_array_combinations(OpRegistry& ops) {
            .gradient = accumulate_gradient,
            .commutative = true,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. * -> i..; linear 0"});
   ops.add({.name = "ParallelConcat",
            .doc = "Rows one below the other.",

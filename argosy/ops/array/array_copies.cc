@@ -1,6 +1,5 @@
 // The input itself under a promise, copied, or only its shape.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/array/array_registration.h"
 #include "argosy/ops/shape/shape_sharding.h"
@@ -45,7 +44,6 @@ void define_array_copies(OpRegistry& ops) {
            .gradient = pass_gradient,
            .cost = free_cost,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = ensure_shape_sharding});
   ops.add({.name = "DeepCopy",
            .doc = "A copy in memory of its own.",
@@ -55,7 +53,6 @@ void define_array_copies(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .stateful = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i..; linear 0"});
   ops.add({.name = "GuaranteeConst",
            .doc = "The input, which the user says never changes.",
@@ -67,7 +64,6 @@ void define_array_copies(OpRegistry& ops) {
            .cost = free_cost,
            .stateful = true,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i..; linear 0"});
   ops.add({.name = "Empty",
            .doc = "A tensor of this shape whose elements nobody has set.",

@@ -1,5 +1,4 @@
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/array/array.h"
 #include "argosy/ops/array/array_registration.h"
@@ -78,8 +77,7 @@ void define_array_searches(OpRegistry& ops) {
              .attrs = {"T: type", "out_type: index = int32"},
              .shape = bounds_shape,
              .gradient = kNotDifferentiable,
-             .blocks_gradient = true,
-             .batch_rule = BatchRule::kFirstAxis});
+             .blocks_gradient = true});
   }
   ops.add({.name = "UnravelIndex",
            .doc = "Flat indices as coordinates in an array of sizes dims.",
@@ -109,7 +107,6 @@ void define_array_searches(OpRegistry& ops) {
            .shape = nth_shape,
            .gradient = nth_gradient,
            .cpu_only = true,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c, . -> i..; whole c",
            .host_inputs = {1}});
 }

@@ -1,7 +1,6 @@
 #include "argosy/ops/broadcast/broadcast.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/broadcast/broadcast_rules.h"
@@ -91,7 +90,6 @@ void define_broadcast(OpRegistry& ops) {
            .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .broadcasts = Broadcasts::kFirst,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., size(0) -> i..; linear 0; broadcasts",
            .host_inputs = {1}});
   ops.add({.name = "BroadcastGradientArgs",
@@ -104,7 +102,6 @@ void define_broadcast(OpRegistry& ops) {
            .cost = free_cost,
            .known_ints = gradient_args_ints,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kShapeMath,
            .sharding = "whole: it compares sizes",
            .host_inputs = {0, 1},
            .host_outputs = {0, 1}});
@@ -118,7 +115,6 @@ void define_broadcast(OpRegistry& ops) {
            .cost = free_cost,
            .known_ints = args_ints,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kShapeMath,
            .sharding = "whole: it compares sizes",
            .host_inputs = {0, 1},
            .host_outputs = {0}});

@@ -1,6 +1,5 @@
 #include "argosy/ops/candidate/candidate.h"
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/random/random.h"
@@ -60,7 +59,7 @@ static void add_candidate_ops(OpRegistry& ops) {
              .stateful = true,
              .cpu_only = true,
              .blocks_gradient = true,
-             .batch_rule = learns ? BatchRule::kUnknown : BatchRule::kRandom,
+             .random = !learns,
              .opens_files = std::string_view(name) == "FixedUnigramCandidateSampler",
              .draws_whole_stream = true});
   };
@@ -81,8 +80,7 @@ static void add_candidate_ops(OpRegistry& ops) {
            .shape = hits_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .blocks_gradient = true,
-           .batch_rule = BatchRule::kRowNumbers});
+           .blocks_gradient = true});
 }
 
 void define_candidate(OpRegistry& ops) {

@@ -1,7 +1,6 @@
 #include "argosy/ops/cast/cast.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast_sharding.h"
@@ -107,7 +106,6 @@ static void add_cast_ops(OpRegistry& ops) {
            .cost = free_cost,
            .forwards = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "Complex",
            .doc = "real + i imag",

@@ -1,7 +1,6 @@
 #include "argosy/ops/collective/collective.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/collective/named_groups.h"
@@ -105,7 +104,6 @@ static void add_collective_ops(OpRegistry& ops) {
            .cost = free_cost,
            .blocks_gradient = true,
            .reads = Reads::kRows,
-           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0},  // it counts rows: no batch has to travel for that
            .host_outputs = {0}});
   ops.add({.name = "_ScaleNonempty",
@@ -117,7 +115,6 @@ static void add_collective_ops(OpRegistry& ops) {
            .gradient = scale_gradient,
            .linear = Linear::kEach,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {1}});
   ops.add({.name = "_AllReduce",
            .doc = "Elementwise sums over the nodes of a group, one on each rank.",

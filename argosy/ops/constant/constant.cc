@@ -1,7 +1,6 @@
 #include "argosy/ops/constant/constant.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
@@ -116,7 +115,6 @@ static void add_constant_ops(OpRegistry& ops) {
            .gradient = pass_on,
            .cost = free_cost,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "once: it is fed"});
   ops.add({.name = "_Arg",
            .doc = "Parameter `index` of a function.",
@@ -153,8 +151,7 @@ static void add_constant_ops(OpRegistry& ops) {
              .linear = Linear::kJointly,
              .forwards = true,
              .blocks_gradient = blocks,
-             .opcode = opcode,
-             .batch_rule = BatchRule::kPerExample});
+             .opcode = opcode});
   };
   handed_through("Identity", "x", pass_on, false, Opcode::kIdentity);
   handed_through("Snapshot", "x", pass_on, false);
@@ -169,7 +166,6 @@ static void add_constant_ops(OpRegistry& ops) {
            .cost = free_cost,
            .linear = Linear::kJointly,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i..; linear 0; monotone 0"});
   ops.add({.name = "IdentityN",
            .doc = "Each input, once all are there.",
@@ -179,7 +175,6 @@ static void add_constant_ops(OpRegistry& ops) {
            .shape = identities_shape,
            .gradient = pass_on,
            .cost = free_cost,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = identity_n_sharding});
   ops.add({.name = "NoOp",
            .doc = "Nothing; a place to wait.",
@@ -200,8 +195,7 @@ static void add_constant_ops(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .elementwise = true,
              .blocks_gradient = true,
-             .reads = Reads::kShape,
-             .batch_rule = BatchRule::kShapeOnly});
+             .reads = Reads::kShape});
   }
   ops.add({.name = "Fill",
            .doc = "A tensor of shape dims, every element value.",
@@ -212,7 +206,6 @@ static void add_constant_ops(OpRegistry& ops) {
            .gradient = fill_gradient,
            .known_ints = fill_ints,
            .broadcasts = Broadcasts::kSecond,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "size(0), - -> i..; linear 1; monotone 1",
            .host_inputs = {0}});
 }

@@ -1,6 +1,5 @@
 #include "argosy/ops/control_flow/functional.h"
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/control_flow/function_differentiation.h"
@@ -156,7 +155,6 @@ void define_functional(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "whole: one truth value",
            .host_inputs = {0},
            .host_outputs = {0}});

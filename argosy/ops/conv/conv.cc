@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/ops/constant/constant.h"
@@ -174,8 +173,7 @@ static void add_conv_ops(OpRegistry& ops) {
              .cost = conv_cost<-1, 1>,
              .linear = Linear::kEach,
              .opcode = cudnn ? Opcode::kConv2D : Opcode::kNone,
-             .fused_as = cudnn ? "_FusedConv2D" : "",
-             .batch_rule = BatchRule::kFirstAxis});
+             .fused_as = cudnn ? "_FusedConv2D" : ""});
     ops.add({.name = stem + "BackpropInput",
              .doc = "The gradient of a " + kind + " with respect to its images.",
              .inputs = {"input_sizes: int32", "filter: T", "out_backprop: T"},
@@ -186,7 +184,6 @@ static void add_conv_ops(OpRegistry& ops) {
              .cost = conv_cost<2, 1>,
              .linear = Linear::kEach,
              .opcode = cudnn ? Opcode::kConv2DInputGrad : Opcode::kNone,
-             .batch_rule = BatchRule::kFirstAxis,
              .host_inputs = {0}});
     ops.add({.name = stem + "BackpropFilter",
              .doc = "The gradient of a " + kind + " with respect to its filter.",
@@ -198,7 +195,6 @@ static void add_conv_ops(OpRegistry& ops) {
              .cost = conv_cost<2, -1>,
              .linear = Linear::kEach,
              .opcode = cudnn ? Opcode::kConv2DFilterGrad : Opcode::kNone,
-             .batch_rule = BatchRule::kSumFirstAxis,
              .host_inputs = {1}});
   };
   three("Conv2D", true);

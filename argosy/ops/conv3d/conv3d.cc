@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/conv/conv_sharding.h"
@@ -161,7 +160,6 @@ void define_conv3d(OpRegistry& ops) {
            .gradient = conv_gradient,
            .cost = conv_cost,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = conv_sharding});
   std::vector<std::string> with_sizes = conv;
   with_sizes.push_back("Tshape: index = int32");
@@ -173,7 +171,6 @@ void define_conv3d(OpRegistry& ops) {
            .shape = sized_shape<0>,
            .gradient = conv_input_gradient,
            .cost = conv_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = conv_backprop_input_sharding,
            .host_inputs = {0}});
   ops.add({.name = "Conv3DBackpropFilterV2",
@@ -184,7 +181,6 @@ void define_conv3d(OpRegistry& ops) {
            .shape = sized_shape<1>,
            .gradient = conv_filter_gradient,
            .cost = conv_cost,
-           .batch_rule = BatchRule::kSumFirstAxis,
            .sharding_rule = conv_backprop_filter_sharding,
            .host_inputs = {1}});
   const std::vector<std::string> pool = {"ksize: list(int) >= 5", "strides: list(int) >= 5", padding, format};
@@ -200,7 +196,6 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = with(pool, {"T: " + narrow}),
            .shape = pool_shape,
            .gradient = max_pool_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_sharding});
   ops.add({.name = "MaxPool3DGrad",
            .doc = "The gradient of MaxPool3D.",
@@ -209,7 +204,6 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = with(pool, {"T: " + narrow + " = float", "TInput: " + narrow + " = float"}),
            .shape = like_shape<0, 5>,
            .gradient = max_pool_grad_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_grad_sharding});
   ops.add({.name = "MaxPool3DGradGrad",
            .doc = "grad, read where the greatest of each window lies.",
@@ -218,7 +212,6 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = with(pool, {"T: real"}),
            .shape = like_shape<1, 5>,
            .gradient = max_pool_grad_grad_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_grad_grad_sharding});
   ops.add({.name = "AvgPool3D",
            .doc = "The mean of each window of volumes.",
@@ -228,7 +221,6 @@ void define_conv3d(OpRegistry& ops) {
            .shape = pool_shape,
            .gradient = avg_pool_gradient,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = avg_pool_sharding});
   ops.add({.name = "AvgPool3DGrad",
            .doc = "The gradient of AvgPool3D.",
@@ -238,7 +230,6 @@ void define_conv3d(OpRegistry& ops) {
            .shape = sized_shape<0>,
            .gradient = avg_pool_grad_gradient,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = avg_pool_grad_sharding,
            .host_inputs = {0}});
   const std::vector<std::string> dilation = {"T: real", "strides: list(int) >= 4", "rates: list(int) >= 4", padding};
@@ -249,7 +240,6 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = dilation,
            .shape = dilation_shape,
            .gradient = dilation_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, k l c -> n t u c; halo h w; whole k l t u"});
   ops.add({.name = "Dilation2DBackpropInput",
            .doc = "The gradient of Dilation2D in its input.",
@@ -258,7 +248,6 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = dilation,
            .shape = like_shape<0, 4>,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, k l c, n t u c -> n h w c; whole h w k l t u; linear 2"});
   ops.add({.name = "Dilation2DBackpropFilter",
            .doc = "The gradient of Dilation2D in its filter.",
@@ -267,7 +256,6 @@ void define_conv3d(OpRegistry& ops) {
            .attrs = dilation,
            .shape = like_shape<1, 3>,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kSumFirstAxis,
            .sharding = "n h w c, k l c, n t u c -> k l c; sum n; whole h w k l t u; linear 2"});
 }
 

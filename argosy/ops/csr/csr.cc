@@ -1,6 +1,5 @@
 #include "argosy/ops/csr/csr.h"
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/csr/csr_gradients.h"

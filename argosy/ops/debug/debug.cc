@@ -1,7 +1,6 @@
 #include "argosy/ops/debug/debug.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/sharding_parts.h"
@@ -37,7 +36,6 @@ static void add_debug_ops(OpRegistry& ops) {
            .cost = free_cost,
            .stateful = true,
            .in_host_memory = true,
-           .batch_rule = BatchRule::kPerExample,
            .host_inputs = {0, 1}});
   ops.add(
       {.name = "Print",
@@ -51,8 +49,7 @@ static void add_debug_ops(OpRegistry& ops) {
        .stateful = true,
        .linear = Linear::kJointly,
        .cpu_only = true,
-       .forwards = true,
-       .batch_rule = BatchRule::kPerExample});
+       .forwards = true});
   ops.add({.name = "PrintV2",
            .doc = "Prints a text.",
            .inputs = {"input: string"},
@@ -61,8 +58,7 @@ static void add_debug_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
-           .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample});
+           .cpu_only = true});
   ops.add({.name = "Timestamp",
            .doc = "Seconds since 1970.",
            .outputs = {"ts: double"},

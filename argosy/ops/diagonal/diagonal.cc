@@ -1,7 +1,6 @@
 #include "argosy/ops/diagonal/diagonal.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -136,7 +135,6 @@ static void add_diagonal_ops(OpRegistry& ops) {
              .attrs = attrs,
              .shape = diag_shape,
              .gradient = diag_gradient,
-             .batch_rule = BatchRule::kNotLast,
              .host_inputs = {1, 2, 3, 4}});
     ops.add({.name = "MatrixDiagPart" + version,
              .doc = "Some diagonals of a batch of matrices.",
@@ -145,7 +143,6 @@ static void add_diagonal_ops(OpRegistry& ops) {
              .attrs = attrs,
              .shape = part_shape,
              .gradient = part_gradient,
-             .batch_rule = BatchRule::kNotLastTwo,
              .host_inputs = {1, 2}});
     ops.add({.name = "MatrixSetDiag" + version,
              .doc = "A batch of matrices with some diagonals replaced.",
@@ -155,7 +152,6 @@ static void add_diagonal_ops(OpRegistry& ops) {
              .shape = set_shape,
              .gradient = set_gradient,
              .in_place = {{0, 0}},
-             .batch_rule = BatchRule::kNotLastTwo,
              .host_inputs = {2}});
   }
 }

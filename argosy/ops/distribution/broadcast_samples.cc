@@ -1,5 +1,4 @@
 // Definitions: samples whose parameters broadcast together, shuffled indices, Sobol's points.
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 

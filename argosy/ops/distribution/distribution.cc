@@ -1,7 +1,6 @@
 #include "argosy/ops/distribution/distribution.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -106,22 +105,14 @@ void define_parameterized(OpRegistry& ops) {
                   {"output: T"},
                   {seeds[0], seeds[1], "S: index", "T: {half, float, double}"},
                   per_parameter_shape,
-                  {.gradient = gamma_gradient,
-                   .stateful = true,
-                   .cpu_only = true,
-                   .batch_rule = BatchRule::kRandom,
-                   .host_inputs = {0}}},
+                  {.gradient = gamma_gradient, .stateful = true, .cpu_only = true, .random = true, .host_inputs = {0}}},
                  {"RandomPoisson",
                   "Poisson, so many for every rate.",
                   {"shape: S", "rate: dtype"},
                   {"output: dtype"},
                   {seeds[0], seeds[1], "S: index", "dtype: {half, float, double}"},
                   per_parameter_shape,
-                  {.stateful = true,
-                   .cpu_only = true,
-                   .blocks_gradient = true,
-                   .batch_rule = BatchRule::kRandom,
-                   .host_inputs = {0}}},
+                  {.stateful = true, .cpu_only = true, .blocks_gradient = true, .random = true, .host_inputs = {0}}},
                  {"RandomPoissonV2",
                   "Poisson, so many for every rate.",
                   {"shape: S", "rate: R"},
@@ -129,18 +120,14 @@ void define_parameterized(OpRegistry& ops) {
                   {seeds[0], seeds[1], "S: index", "R: {half, float, double, int32, int64} = double",
                    "dtype: {half, float, double, int32, int64} = int64"},
                   per_parameter_shape,
-                  {.stateful = true,
-                   .cpu_only = true,
-                   .blocks_gradient = true,
-                   .batch_rule = BatchRule::kRandom,
-                   .host_inputs = {0}}},
+                  {.stateful = true, .cpu_only = true, .blocks_gradient = true, .random = true, .host_inputs = {0}}},
                  {"ParameterizedTruncatedNormal",
                   "Normal numbers between bounds; parameters per row of the result.",
                   {"shape: T", "means: dtype", "stdevs: dtype", "minvals: dtype", "maxvals: dtype"},
                   {"output: dtype"},
                   {seeds[0], seeds[1], "dtype: {half, bfloat16, float, double}", "T: index"},
                   chance_shape,
-                  {.stateful = true, .blocks_gradient = true, .batch_rule = BatchRule::kRandom, .host_inputs = {0}}},
+                  {.stateful = true, .blocks_gradient = true, .random = true, .host_inputs = {0}}},
                  {"StatelessRandomGammaV2",
                   "Gamma(alpha, 1) from a seed of two integers.",
                   {"shape: T", "seed: Tseed", "alpha: dtype"},

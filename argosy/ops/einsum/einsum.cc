@@ -4,7 +4,6 @@
 #include <map>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
@@ -153,7 +152,6 @@ void define_einsum(OpRegistry& ops) {
            .shape = einsum_shape,
            .gradient = einsum_gradient,
            .cost = einsum_cost,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = einsum_sharding});
 }
 

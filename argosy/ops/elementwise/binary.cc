@@ -1,5 +1,4 @@
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
@@ -136,7 +135,6 @@ struct BinaryOpRow {
   bool commutative = false;
   KnownIntsFn known_ints = nullptr;
   CostFn cost = elementwise_cost;
-  BatchRule rule = BatchRule::kPerExample;
 };
 
 constexpr char kAdd[] =
@@ -159,16 +157,11 @@ constexpr BinaryOpRow kRows[] = {
     {"MulNoNan", "x * y, 0 where y is 0.", kFloatsAndComplex, mul_no_nan_gradient},
     {"FloorDiv", "floor(x / y)", kAll, kNotDifferentiable, true, false, known<known_floor_div>},
     {"TruncateDiv", "x / y towards zero.", kAll, kNotDifferentiable, true, false, known<known_truncate_div>},
-    {"FloorMod", "x - floor(x / y) * y", kOrdered, floor_mod_gradient, false, false, known<known_floor_mod>,
-     elementwise_cost, BatchRule::kMinMax},
-    {"Mod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable, false, false, nullptr, elementwise_cost,
-     BatchRule::kMinMax},
-    {"TruncateMod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable, false, false, nullptr,
-     elementwise_cost, BatchRule::kMinMax},
-    {"Maximum", "The larger; NaN if either is.", kOrdered, maximum_gradient, false, false, known<known_maximum>,
-     elementwise_cost, BatchRule::kMinMax},
-    {"Minimum", "The smaller; NaN if either is.", kOrdered, minimum_gradient, false, false, known<known_minimum>,
-     elementwise_cost, BatchRule::kMinMax},
+    {"FloorMod", "x - floor(x / y) * y", kOrdered, floor_mod_gradient, false, false, known<known_floor_mod>},
+    {"Mod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable, false, false},
+    {"TruncateMod", "The remainder of x / y towards zero.", kMod, kNotDifferentiable, false, false},
+    {"Maximum", "The larger; NaN if either is.", kOrdered, maximum_gradient, false, false, known<known_maximum>},
+    {"Minimum", "The smaller; NaN if either is.", kOrdered, minimum_gradient, false, false, known<known_minimum>},
     {"Pow", "x to the y.", kPow, pow_gradient, false, false, nullptr, function_cost},
     {"SquaredDifference", "(x - y)^2", kSquaredDifference, squared_difference_gradient, false, true},
     {"Xdivy", "x / y, 0 where x is 0.", kFloatsAndComplex, xdivy_gradient},
@@ -213,8 +206,7 @@ void define_binary(OpRegistry& ops) {
              .linear = linear(row),
              .blocks_gradient = row.blocks_gradient,
              .opcode = opcode(row),
-             .in_place = {{0, 0, true}, {1, 0, true}},
-             .batch_rule = row.rule});
+             .in_place = {{0, 0, true}, {1, 0, true}}});
   }
   ops.add({.name = "Atan2",
            .doc = "The angle of the point (x, y).",

@@ -1,6 +1,5 @@
 // Elementwise ops that no table holds: AddN, CheckNumerics, ApproximateEqual.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/elementwise/elementwise_registration.h"
@@ -53,8 +52,7 @@ void define_sums_and_checks(OpRegistry& ops) {
              .gradient = check_numerics_gradient,
              .stateful = true,
              .linear = Linear::kJointly,
-             .forwards = true,
-             .batch_rule = BatchRule::kPerExample});
+             .forwards = true});
   }
   ops.add({.name = "ApproximateEqual",
            .doc = "|x - y| <= tolerance",

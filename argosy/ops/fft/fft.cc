@@ -4,7 +4,6 @@
 #include <array>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
@@ -135,10 +134,6 @@ static void add_fft_ops(OpRegistry& ops) {
   const std::string complexes = "Tcomplex: {complex64, complex128} = complex64";
   const std::string reals = "Treal: {float, double} = float";
   for (const Names& names : kNames) {
-    const int axes = axes_of(names.forward);
-    const BatchRule rule = axes == 1   ? BatchRule::kNotLast
-                           : axes == 2 ? BatchRule::kNotLastTwo
-                                       : BatchRule::kNotLastThree;
     for (const bool inverse : {false, true}) {
       ops.add({.name = inverse ? names.inverse : names.forward,
                .doc = inverse ? "The inverse discrete Fourier transform." : "The discrete Fourier transform.",
@@ -147,8 +142,7 @@ static void add_fft_ops(OpRegistry& ops) {
                .attrs = {complexes},
                .shape = complex_shape,
                .gradient = inverse ? inverse_gradient : forward_gradient,
-               .cost = fft_cost,
-               .batch_rule = rule});
+               .cost = fft_cost});
       ops.add({.name = inverse ? names.real_inverse : names.real_forward,
                .doc = inverse ? "Real values out of half a discrete Fourier transform."
                               : "Half the discrete Fourier transform of real values.",
@@ -158,7 +152,6 @@ static void add_fft_ops(OpRegistry& ops) {
                .shape = real_shape,
                .gradient = inverse ? real_inverse_gradient : real_forward_gradient,
                .cost = fft_cost,
-               .batch_rule = rule,
                .host_inputs = {1}});
     }
   }

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
@@ -90,7 +89,6 @@ void define_choices(OpRegistry& ops) {
            .shape = one_hot_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = one_hot_sharding,
            .host_inputs = {1}});
   ops.add({.name = "Where",
@@ -102,7 +100,6 @@ void define_choices(OpRegistry& ops) {
            .shape = where_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kRowNumbers,
            .sharding = "whole: it numbers all elements"});
   ops.add({.name = "Bucketize",
            .doc = "How many of the sorted boundaries do not exceed each element.",
@@ -112,7 +109,6 @@ void define_choices(OpRegistry& ops) {
            .shape = bucketize_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "SparseToDense",
            .doc = "default_value everywhere but at sparse_indices.",
@@ -121,7 +117,6 @@ void define_choices(OpRegistry& ops) {
            .attrs = {"validate_indices: bool = true", "T: type", "Tindices: index"},
            .shape = sparse_to_dense_shape,
            .gradient = sparse_to_dense_gradient,
-           .batch_rule = BatchRule::kScatter,
            .sharding = "whole: its indices count all rows",
            .host_inputs = {1, 3}});
 }

@@ -1,7 +1,6 @@
 #include "argosy/ops/gather/gather.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather_registration.h"
@@ -126,7 +125,6 @@ void define_gathers(OpRegistry& ops) {
            .shape = gather_shape,
            .gradient = gather_gradient,
            .known_ints = gathered_ints,
-           .batch_rule = BatchRule::kGather,
            .sharding = "v d.., n.. -> n.. d..; rows v; linear 0"});
   ops.add({.name = "GatherV2",
            .doc = "Slices of params along an axis, by index; the first batch_dims axes of both go together.",
@@ -136,7 +134,6 @@ void define_gathers(OpRegistry& ops) {
            .shape = gather_v2_shape,
            .gradient = gather_v2_gradient,
            .known_ints = gathered_ints,
-           .batch_rule = BatchRule::kGather,
            .sharding_rule = gather_v2_sharding,
            .host_inputs = {2}});
   ops.add({.name = "_GatherGrad",
@@ -146,7 +143,6 @@ void define_gathers(OpRegistry& ops) {
            .attrs = {"batch_dims: int = 0", "T: number", "Tindices: {int16, int32, int64}", "Taxis: index"},
            .shape = gather_grad_shape,
            .gradient = gather_grad_gradient,
-           .batch_rule = BatchRule::kScatterAdd,
            .sharding_rule = gather_grad_sharding,
            .host_inputs = {2, 3}});
 }

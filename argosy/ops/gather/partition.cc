@@ -1,5 +1,4 @@
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
@@ -107,8 +106,7 @@ void define_partitions(OpRegistry& ops) {
              .attrs = {"N: int >= 1", "T: type"},
              .shape = stitch_shape,
              .gradient = stitch_gradient,
-             .known_ints = stitch_ints,
-             .batch_rule = BatchRule::kScatter});
+             .known_ints = stitch_ints});
   }
 }
 

@@ -1,6 +1,5 @@
 // GatherNd and what scatters by the same kind of indices: their last axis is a path into the leading axes of a tensor.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
@@ -114,7 +113,6 @@ void define_scatters(OpRegistry& ops) {
            .attrs = {"Tparams: type", "Tindices: {int16, int32, int64}", policy_attr},
            .shape = gather_nd_shape,
            .gradient = gather_nd_gradient,
-           .batch_rule = BatchRule::kGather,
            .sharding_rule = gather_nd_sharding});
   ops.add({.name = "ScatterNd",
            .doc = "Zeros of the given shape with updates added where indices point.",
@@ -123,7 +121,6 @@ void define_scatters(OpRegistry& ops) {
            .attrs = {"T: type", "Tindices: {int16, int32, int64}", policy_attr},
            .shape = scatter_nd_shape,
            .gradient = scatter_nd_gradient,
-           .batch_rule = BatchRule::kScatterAdd,
            .sharding_rule = scatter_nd_sharding,
            .host_inputs = {2}});
   const auto tensor_scatter = [&](const char* name, const char* doc, const char* indices, GradientFn gradient) {
@@ -134,8 +131,7 @@ void define_scatters(OpRegistry& ops) {
              .attrs = {"T: type", indices, policy_attr},
              .shape = tensor_scatter_shape,
              .gradient = gradient,
-             .in_place = {{0, 0}},
-             .batch_rule = BatchRule::kScatter});
+             .in_place = {{0, 0}}});
   };
   tensor_scatter("TensorScatterUpdate", "tensor with the slices that indices point at replaced.",
                  "Tindices: {int16, int32, int64, uint16}", scatter_update_gradient);
@@ -155,7 +151,6 @@ void define_scatters(OpRegistry& ops) {
            .shape = tensor_scatter_shape,
            .gradient = scatter_add_gradient,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kScatter,
            .sharding_rule = linear_scatter_nd_into_sharding});
 }
 

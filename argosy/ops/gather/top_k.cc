@@ -1,5 +1,4 @@
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
@@ -71,7 +70,6 @@ void define_top_k(OpRegistry& ops) {
            .shape = top_k_shape,
            .gradient = top_k_gradient,
            .cost = top_k_cost,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c -> i.. 1, i.. 1; whole c"});
   ops.add({.name = "TopKV2",
            .doc = "The k largest along the last axis, in descending order, and where they were.",
@@ -82,7 +80,6 @@ void define_top_k(OpRegistry& ops) {
            .shape = top_k_v2_shape,
            .gradient = top_k_gradient,
            .cost = top_k_cost,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c, . -> i.. 1, i.. 1; whole c",
            .host_inputs = {1}});
   ops.add({.name = "ApproxTopK",
@@ -96,7 +93,6 @@ void define_top_k(OpRegistry& ops) {
            .shape = top_k_shape,
            .gradient = top_k_gradient,
            .cost = top_k_cost,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "whole: an attribute says which dimension it searches, and in what parts"});
   ops.add({.name = "InTopK",
            .doc = "Is the target's prediction among the k largest of its row?",
@@ -106,7 +102,6 @@ void define_top_k(OpRegistry& ops) {
            .shape = in_top_k_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "n c, n -> n; whole c"});
   ops.add({.name = "InTopKV2",
            .doc = "Is the target's prediction among the k largest of its row?",
@@ -116,7 +111,6 @@ void define_top_k(OpRegistry& ops) {
            .shape = in_top_k_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "n c, n, . -> n; whole c",
            .host_inputs = {2}});
 }

@@ -1,4 +1,3 @@
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/ops/gather/gather_registration.h"
@@ -65,8 +64,7 @@ void define_uniques(OpRegistry& ops) {
              .outputs = std::move(outputs),
              .attrs = std::move(attrs),
              .shape = axis ? unique_v2_shape : unique_shape,
-             .gradient = kNotDifferentiable,
-             .batch_rule = BatchRule::kUnique});
+             .gradient = kNotDifferentiable});
   };
   unique_op("Unique", "Distinct elements in order of appearance, and each element's place among them.", false, false);
   unique_op("UniqueWithCounts", "Distinct elements, each element's place among them, and how often they appear.", false,

@@ -1,5 +1,4 @@
 // Definitions: boxes, drawn, chosen and made up.
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/image/image_registration.h"
 
@@ -74,7 +73,6 @@ void define_boxes(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, n b 1 -> n h w c; whole h w c b"});
   ops.add({.name = "DrawBoundingBoxesV2",
            .doc = "Boxes drawn on images.",
@@ -84,7 +82,6 @@ void define_boxes(OpRegistry& ops) {
            .shape = draw_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, n b 1, . -> n h w c; whole h w c b"});
   ops.add({.name = "NonMaxSuppression",
            .doc = "The best boxes that overlap little.",

@@ -1,6 +1,5 @@
 // Definitions: colours.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
@@ -70,7 +69,6 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: floating = float"},
            .shape = last_three_shape,
            .gradient = rgb_to_hsv_gradient,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c -> i.. c; whole c"});
   ops.add({.name = "HSVToRGB",
            .doc = "Colours of hue, saturation and value.",
@@ -80,7 +78,6 @@ void define_colour(OpRegistry& ops) {
            .shape = last_three_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c -> i.. c; whole c"});
   ops.add({.name = "AdjustContrast",
            .doc = "Contrast scaled around each channel's mean, within limits.",
@@ -89,7 +86,6 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: {uint8, int8, int16, int32, int64, float, double}"},
            .shape = contrast_v1_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kNotLastThree,
            .sharding = "i.. h w c, ., ., . -> i.. h w c; whole h w"});
   ops.add({.name = "AdjustContrastv2",
            .doc = "Contrast scaled around each channel's mean.",
@@ -98,7 +94,6 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: {half, float} = float"},
            .shape = contrast_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kNotLastThree,
            .sharding = "i.. h w c, . -> i.. h w c; whole h w"});
   ops.add({.name = "AdjustHue",
            .doc = "Hues turned.",
@@ -107,7 +102,6 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: {half, float} = float"},
            .shape = hue_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c, . -> i.. c; whole c"});
   ops.add({.name = "AdjustSaturation",
            .doc = "Saturations scaled.",
@@ -116,7 +110,6 @@ void define_colour(OpRegistry& ops) {
            .attrs = {"T: {half, float} = float"},
            .shape = hue_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c, . -> i.. c; whole c"});
 }
 

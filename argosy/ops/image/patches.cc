@@ -1,6 +1,5 @@
 // Definitions: windows of images.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
@@ -202,7 +201,6 @@ void define_patches(OpRegistry& ops) {
                      "padding: {'SAME', 'VALID'}"},
            .shape = patches_shape,
            .gradient = patches_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n s.. c -> n t.. 1; whole s.. t.. c; linear 0"});
   ops.add({.name = "ExtractVolumePatches",
            .doc = "Windows of volumes, side by side in the channels.",
@@ -211,7 +209,6 @@ void define_patches(OpRegistry& ops) {
            .attrs = {"ksizes: list(int) >= 5", "strides: list(int) >= 5", "T: real", "padding: {'SAME', 'VALID'}"},
            .shape = volume_patches_shape,
            .gradient = volume_patches_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n s.. c -> n t.. 1; whole s.. t.. c; linear 0"});
   ops.add({.name = "RandomCrop",
            .doc = "A random window of an image.",
@@ -233,7 +230,6 @@ void define_patches(OpRegistry& ops) {
                      "fill_mode: string = 'CONSTANT'"},
            .shape = projective_shape,
            .gradient = projective_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, n 1, . -> n t u c; whole h w t u; broadcasts",
            .host_inputs = {2}});
   ops.add({.name = "ImageProjectiveTransformV3",
@@ -244,7 +240,6 @@ void define_patches(OpRegistry& ops) {
                      "fill_mode: string = 'CONSTANT'"},
            .shape = projective_shape,
            .gradient = projective_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, n 1, ., . -> n t u c; whole h w t u; broadcasts",
            .host_inputs = {2, 3}});
 }

@@ -1,6 +1,5 @@
 // Definitions: images of another size.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
@@ -66,7 +65,6 @@ void define_resize(OpRegistry& ops) {
                      "align_corners: bool = false", "half_pixel_centers: bool = false"},
            .shape = resize_shape,
            .gradient = bilinear_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ResizeBilinearGrad",
@@ -77,7 +75,6 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_grad_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n t u c, n h w c -> n h w c; whole h w t u c; linear 0"});
   ops.add({.name = "ResizeNearestNeighbor",
            .doc = "Images of another size, by the nearest pixel.",
@@ -87,7 +84,6 @@ void define_resize(OpRegistry& ops) {
                      "align_corners: bool = false", "half_pixel_centers: bool = false"},
            .shape = resize_shape,
            .gradient = nearest_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ResizeNearestNeighborGrad",
@@ -98,7 +94,6 @@ void define_resize(OpRegistry& ops) {
                      "half_pixel_centers: bool = false"},
            .shape = resize_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ResizeBicubic",
@@ -110,7 +105,6 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_shape,
            .gradient = bicubic_gradient,
            .cpu_only = true,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ResizeBicubicGrad",
@@ -121,7 +115,6 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_grad_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n t u c, n h w c -> n h w c; whole h w t u c; linear 0"});
   ops.add({.name = "ResizeArea",
            .doc = "Images of another size, each pixel the mean of the area it covers.",
@@ -132,7 +125,6 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "ScaleAndTranslate",
@@ -144,7 +136,6 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_shape,
            .gradient = scale_gradient,
            .cpu_only = true,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, ., ., . -> n t u c; whole h w t u c; linear 0",
            .host_inputs = {1, 2, 3}});
   ops.add({.name = "ScaleAndTranslateGrad",
@@ -155,7 +146,6 @@ void define_resize(OpRegistry& ops) {
            .shape = resize_grad_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n t u c, n h w c, ., . -> n h w c; whole h w t u c; linear 0",
            .host_inputs = {2, 3}});
 }

@@ -2,7 +2,6 @@
 
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -200,8 +199,7 @@ void define_blocks(OpRegistry& ops) {
              .outputs = {"output: T"},
              .attrs = {"T: type", "block_size: int >= 2", "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'"},
              .shape = shape,
-             .gradient = gradient,
-             .batch_rule = BatchRule::kFirstAxis});
+             .gradient = gradient});
   };
   image("SpaceToDepth", "Blocks of height and width become depth.", image_shape<space_to_depth_sizes>,
         space_to_depth_gradient);
@@ -214,7 +212,6 @@ void define_blocks(OpRegistry& ops) {
            .attrs = {"T: type", "Tblock_shape: index = int32", "Tpaddings: index = int32"},
            .shape = batch_nd_shape<space_to_batch_sizes>,
            .gradient = space_to_batch_nd_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "n s.., ., . -> (k n) t..; whole k s.. t..; linear 0",
            .host_inputs = {1, 2}});
   ops.add({.name = "BatchToSpaceND",
@@ -224,7 +221,6 @@ void define_blocks(OpRegistry& ops) {
            .attrs = {"T: type", "Tblock_shape: index = int32", "Tcrops: index = int32"},
            .shape = batch_nd_shape<batch_to_space_sizes>,
            .gradient = batch_to_space_nd_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "(k n) s.., ., . -> n t..; whole k s.. t..; linear 0",
            .host_inputs = {1, 2}});
   ops.add({.name = "SpaceToBatch",
@@ -234,7 +230,6 @@ void define_blocks(OpRegistry& ops) {
            .attrs = {"T: type", "Tpaddings: index = int32", "block_size: int >= 2"},
            .shape = batch_2d_shape<space_to_batch_sizes>,
            .gradient = space_to_batch_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "n s.., . -> (k n) t..; whole k s.. t..; linear 0",
            .host_inputs = {1}});
   ops.add({.name = "BatchToSpace",
@@ -244,7 +239,6 @@ void define_blocks(OpRegistry& ops) {
            .attrs = {"T: type", "block_size: int >= 2", "Tidx: index = int32"},
            .shape = batch_2d_shape<batch_to_space_sizes>,
            .gradient = batch_to_space_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "(k n) s.., . -> n t..; whole k s.. t..; linear 0",
            .host_inputs = {1}});
 }

@@ -1,6 +1,5 @@
 // Concat, Pack and their inverses Split, Unpack.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -128,6 +127,12 @@ std::optional<PartialInts> concat_offset_ints(const ShapeContext& c, int index) 
   const std::int64_t axis = *given < 0 ? *given + out[0] : *given;
   PartialInts offset(static_cast<std::size_t>(out[0]), 0);
   if (axis < 0 || axis >= out[0]) return std::nullopt;
+  for (int other = 0; other < out[0]; ++other) {  // sizes that may differ are the kernel's to compare
+    for (int i = 2; i < c.num_inputs() && other != axis; ++i) {
+      const auto first = c.int_at(1, other), size = c.int_at(i, other);
+      if (first != size) return std::nullopt;  // both unknown: of one batch
+    }
+  }
   for (int i = 0; i < index; ++i) {
     const auto size = c.int_at(i + 1, static_cast<int>(axis));
     auto& sum = offset[static_cast<std::size_t>(axis)];
@@ -282,7 +287,6 @@ void define_joins(OpRegistry& ops) {
              .gradient = concat_gradient,
              .known_ints = concat_ints,
              .linear = Linear::kJointly,
-             .batch_rule = BatchRule::kPerExample,
              .host_inputs = {axis}});
   };
   concat_op("Concat", {"concat_dim: int32", "values: N * T"}, {"N: int >= 2", "T: type"}, 0);
@@ -296,7 +300,6 @@ void define_joins(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .known_ints = concat_offset_ints,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kShapeMath,
            .sharding = "whole: it compares sizes",
            .host_inputs = {0, 1},
            .host_outputs = {0}});
@@ -307,7 +310,6 @@ void define_joins(OpRegistry& ops) {
            .attrs = {"num_split: int >= 1", "T: type"},
            .shape = split_shape,
            .gradient = split_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = split_sharding,
            .host_inputs = {0}});
   ops.add({.name = "SplitV",
@@ -317,7 +319,6 @@ void define_joins(OpRegistry& ops) {
            .attrs = {"num_split: int >= 1", "T: type", "Tlen: {int8, int32, int64} = int64"},
            .shape = split_v_shape,
            .gradient = split_v_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = split_v_sharding,
            .host_inputs = {1, 2}});
   ops.add({.name = "Pack",
@@ -329,7 +330,6 @@ void define_joins(OpRegistry& ops) {
            .gradient = pack_gradient,
            .known_ints = pack_ints,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = pack_sharding});
   ops.add({.name = "Unpack",
            .doc = "The pieces of x along an axis, which goes.",
@@ -339,7 +339,6 @@ void define_joins(OpRegistry& ops) {
            .shape = unpack_shape,
            .gradient = unpack_gradient,
            .known_ints = unpack_ints,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = unpack_sharding});
 }
 

@@ -1,6 +1,5 @@
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -112,7 +111,6 @@ void define_diagonals(OpRegistry& ops) {
            .attrs = {"T: type"},
            .shape = matrix_diag_shape,
            .gradient = matrix_diag_gradient,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. k -> i.. 1 1; whole k; linear 0"});
   ops.add({.name = "MatrixDiagPart",
            .doc = "The diagonals of a batch of matrices.",
@@ -121,7 +119,6 @@ void define_diagonals(OpRegistry& ops) {
            .attrs = {"T: type"},
            .shape = matrix_diag_part_shape,
            .gradient = matrix_diag_part_gradient,
-           .batch_rule = BatchRule::kNotLastTwo,
            .sharding = "i.. r c -> i.. 1; whole r c; linear 0"});
   ops.add({.name = "MatrixSetDiag",
            .doc = "A batch of matrices with their diagonals replaced.",
@@ -131,7 +128,6 @@ void define_diagonals(OpRegistry& ops) {
            .shape = matrix_set_diag_shape,
            .gradient = matrix_set_diag_gradient,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kNotLastTwo,
            .sharding = "i.. r c, i.. 1 -> i.. r c; whole r c; linear 0 1"});
   ops.add({.name = "MatrixBandPart",
            .doc = "A batch of matrices with everything outside a band around the diagonal set to zero.",
@@ -141,7 +137,6 @@ void define_diagonals(OpRegistry& ops) {
            .shape = matrix_band_part_shape,
            .gradient = matrix_band_part_gradient,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kNotLastTwo,
            .sharding = "i.. r c, ., . -> i.. r c; whole r c; linear 0",
            .host_inputs = {1, 2}});
   const std::string types = "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}";

@@ -1,6 +1,5 @@
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -92,7 +91,6 @@ void define_pads(OpRegistry& ops) {
            .shape = pad_shape,
            .gradient = pad_gradient,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = pad_sharding,
            .host_inputs = {1}});
   ops.add({.name = "PadV2",
@@ -102,7 +100,6 @@ void define_pads(OpRegistry& ops) {
            .attrs = {"T: type", "Tpaddings: index = int32"},
            .shape = pad_shape,
            .gradient = pad_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = pad_sharding,
            .host_inputs = {1, 2}});
   const std::vector<std::string> mirror = {"T: type", "Tpaddings: index = int32", "mode: {'REFLECT', 'SYMMETRIC'}"};
@@ -113,7 +110,6 @@ void define_pads(OpRegistry& ops) {
            .attrs = mirror,
            .shape = pad_shape,
            .gradient = mirror_pad_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = pad_sharding,
            .host_inputs = {1}});
   ops.add({.name = "MirrorPadGrad",
@@ -123,7 +119,6 @@ void define_pads(OpRegistry& ops) {
            .attrs = mirror,
            .shape = mirror_pad_grad_shape,
            .gradient = mirror_pad_grad_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = pad_sharding,
            .host_inputs = {1}});
 }

@@ -1,7 +1,6 @@
 // Tile, Reverse and Roll: copies of x, or x in another order.
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -164,7 +163,6 @@ void define_repeats(OpRegistry& ops) {
            .gradient = tile_gradient,
            .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = tile_sharding,
            .host_inputs = {1}});
   ops.add({.name = "TileGrad",
@@ -174,7 +172,6 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {"T: type"},
            .shape = tile_grad_shape,
            .gradient = tile_grad_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "whole: a part of every copy",
            .host_inputs = {1}});
   const std::string types =
@@ -188,7 +185,6 @@ void define_repeats(OpRegistry& ops) {
            .shape = reverse_v2_shape,
            .gradient = reverse_gradient,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kGivenAxis,
            .sharding_rule = reverse_sharding,
            .host_inputs = {1}});
   ops.add({.name = "Reverse",
@@ -198,7 +194,6 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {types},
            .shape = reverse_shape,
            .gradient = reverse_gradient,
-           .batch_rule = BatchRule::kGivenAxis,
            .sharding = "whole: its axes are no integers that are known",
            .host_inputs = {1}});
   ops.add({.name = "ReverseSequence",
@@ -208,7 +203,6 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {"seq_dim: int", "batch_dim: int = 0", "T: type", "Tlen: index = int64"},
            .shape = reverse_sequence_shape,
            .gradient = reverse_sequence_gradient,
-           .batch_rule = BatchRule::kGivenAxis,
            .sharding_rule = reverse_sequence_sharding});
   ops.add({.name = "Roll",
            .doc = "x shifted along axes; what falls off one end comes back at the other.",
@@ -217,7 +211,6 @@ void define_repeats(OpRegistry& ops) {
            .attrs = {"T: type", "Tshift: index", "Taxis: index"},
            .shape = roll_shape,
            .gradient = roll_gradient,
-           .batch_rule = BatchRule::kGivenAxis,
            .sharding_rule = roll_sharding,
            .host_inputs = {1, 2}});
 }

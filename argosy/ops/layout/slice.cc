@@ -1,5 +1,4 @@
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -178,7 +177,6 @@ void define_slices(OpRegistry& ops) {
            .gradient = slice_gradient,
            .known_ints = slice_ints,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = slice_sharding,
            .host_inputs = {1, 2}});
   const std::vector<std::string> masks = {"begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0",
@@ -194,7 +192,6 @@ void define_slices(OpRegistry& ops) {
            .gradient = strided_slice_gradient,
            .known_ints = strided_slice_ints,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kStrided,
            .sharding_rule = strided_slice_sharding,
            .host_inputs = {1, 2, 3}});
   attrs[1] = "Index: index";
@@ -206,7 +203,6 @@ void define_slices(OpRegistry& ops) {
            .shape = strided_slice_grad_shape,
            .gradient = strided_slice_grad_gradient,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = strided_slice_grad_sharding,
            .host_inputs = {0, 1, 2, 3}});
 }

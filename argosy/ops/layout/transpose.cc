@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
@@ -87,7 +86,6 @@ void define_transposes(OpRegistry& ops) {
              .shape = transpose_shape,
              .gradient = transpose_gradient,
              .linear = Linear::kJointly,
-             .batch_rule = BatchRule::kPerExample,
              .host_inputs = {1}});
   };
   add("Transpose", "y's axis i is x's axis perm[i].");

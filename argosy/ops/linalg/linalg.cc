@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -218,8 +217,7 @@ void add_linalg_ops(OpRegistry& ops) {
          .attrs = std::move(attrs),
          .shape = shape,
          .gradient = gradient,
-         .cpu_only = cpu_only,
-         .batch_rule = BatchRule::kNotLastTwo});
+         .cpu_only = cpu_only});
   };
   one("Cholesky", "Lower triangular factors.", {types}, square_shape, cholesky_gradient);
   add({.name = "CholeskyGrad",
@@ -229,8 +227,7 @@ void add_linalg_ops(OpRegistry& ops) {
        .attrs = {"T: {half, float, double}"},
        .shape = cholesky_grad_shape,
        .gradient = kNotDifferentiable,
-       .cpu_only = true,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .cpu_only = true});
   one("MatrixInverse", "Inverses.", {"adjoint: bool = false", types}, square_shape, inverse_gradient);
   one("MatrixDeterminant", "Determinants.", {half_too}, determinant_shape, determinant_gradient);
   add({.name = "LogMatrixDeterminant",
@@ -239,8 +236,7 @@ void add_linalg_ops(OpRegistry& ops) {
        .outputs = {"sign: T", "log_abs_determinant: T"},
        .attrs = {half_too},
        .shape = determinant_shape,
-       .gradient = log_determinant_gradient,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .gradient = log_determinant_gradient});
   one("MatrixSquareRoot", "Square roots of whole matrices.", {types}, square_shape, kNotDifferentiable, true);
   one("MatrixLogarithm", "Logarithms of whole matrices.", {"T: {complex64, complex128}"}, square_shape,
       kNotDifferentiable, true);
@@ -250,32 +246,28 @@ void add_linalg_ops(OpRegistry& ops) {
        .outputs = {"lu: T", "p: output_idx_type"},
        .attrs = {types, "output_idx_type: index = int32"},
        .shape = lu_shape,
-       .gradient = kNotDifferentiable,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .gradient = kNotDifferentiable});
   add({.name = "Qr",
        .doc = "Orthonormal and upper triangular factors.",
        .inputs = {"input: T"},
        .outputs = {"q: T", "r: T"},
        .attrs = {"full_matrices: bool = false", types},
        .shape = qr_shape,
-       .gradient = qr_gradient,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .gradient = qr_gradient});
   add({.name = "Svd",
        .doc = "Singular values and vectors.",
        .inputs = {"input: T"},
        .outputs = {"s: T", "u: T", "v: T"},
        .attrs = {"compute_uv: bool = true", "full_matrices: bool = false", types},
        .shape = svd_shape,
-       .gradient = svd_gradient,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .gradient = svd_gradient});
   add({.name = "SelfAdjointEigV2",
        .doc = "Eigenvalues and vectors of self-adjoint matrices.",
        .inputs = {"input: T"},
        .outputs = {"e: T", "v: T"},
        .attrs = {"compute_v: bool = true", types},
        .shape = eigen_shape,
-       .gradient = self_adjoint_eig_gradient,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .gradient = self_adjoint_eig_gradient});
   for (const bool batch : {false, true}) {
     one(batch ? "BatchSelfAdjointEig" : "SelfAdjointEig", "Eigenvalues in a row, and vectors below them.",
         {batch ? "T: {double, float}" : "T: {double, float, half}"}, stacked_eigen_shape, kNotDifferentiable, true);
@@ -288,16 +280,14 @@ void add_linalg_ops(OpRegistry& ops) {
                  "Tout: {complex64, complex128}"},
        .shape = eigen_shape,
        .gradient = kNotDifferentiable,
-       .cpu_only = true,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .cpu_only = true});
   add({.name = "MatrixSolve",
        .doc = "Solutions of linear systems.",
        .inputs = {"matrix: T", "rhs: T"},
        .outputs = {"output: T"},
        .attrs = {"adjoint: bool = false", types},
        .shape = solve_shape,
-       .gradient = solve_gradient,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .gradient = solve_gradient});
   add({.name = "MatrixTriangularSolve",
        .doc = "Solutions of triangular systems.",
        .inputs = {"matrix: T", "rhs: T"},
@@ -305,8 +295,7 @@ void add_linalg_ops(OpRegistry& ops) {
        .attrs = {"lower: bool = true", "adjoint: bool = false",
                  "T: {bfloat16, double, float, half, complex64, complex128}"},
        .shape = broadcasting_solve_shape,
-       .gradient = triangular_solve_gradient,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .gradient = triangular_solve_gradient});
   add({.name = "BandedTriangularSolve",
        .doc = "Solutions of triangular systems of few bands.",
        .inputs = {"matrix: T", "rhs: T"},
@@ -314,8 +303,7 @@ void add_linalg_ops(OpRegistry& ops) {
        .attrs = {"lower: bool = true", "adjoint: bool = false", types},
        .shape = broadcasting_solve_shape,
        .gradient = kNotDifferentiable,
-       .cpu_only = true,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .cpu_only = true});
   add({.name = "MatrixSolveLs",
        .doc = "Least-squares solutions.",
        .inputs = {"matrix: T", "rhs: T", "l2_regularizer: double"},
@@ -323,8 +311,7 @@ void add_linalg_ops(OpRegistry& ops) {
        .attrs = {types, "fast: bool = true"},
        .shape = least_squares_shape,
        .gradient = least_squares_gradient,
-       .cpu_only = true,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .cpu_only = true});
   const std::string no_half = "T: {double, float, complex64, complex128}";
   add({.name = "TridiagonalSolve",
        .doc = "Solutions of tridiagonal systems.",
@@ -332,16 +319,14 @@ void add_linalg_ops(OpRegistry& ops) {
        .outputs = {"output: T"},
        .attrs = {"partial_pivoting: bool = true", "perturb_singular: bool = false", no_half},
        .shape = tridiagonal_solve_shape,
-       .gradient = tridiagonal_solve_gradient,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .gradient = tridiagonal_solve_gradient});
   add({.name = "TridiagonalMatMul",
        .doc = "Products of tridiagonal matrices and others.",
        .inputs = {"superdiag: T", "maindiag: T", "subdiag: T", "rhs: T"},
        .outputs = {"output: T"},
        .attrs = {no_half},
        .shape = tridiagonal_product_shape,
-       .gradient = tridiagonal_product_gradient,
-       .batch_rule = BatchRule::kNotLastTwo});
+       .gradient = tridiagonal_product_gradient});
 }
 
 Value cholesky(Value a) { return a.valid() ? a.graph().add("Cholesky", {a}) : a; }

@@ -1,7 +1,6 @@
 #include "argosy/ops/matmul/batch_matmul.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 
@@ -156,7 +155,6 @@ void define_batch_matmul(OpRegistry& ops) {
            .gradient = batch_gradient,
            .cost = batch_cost,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "b.. i k, b.. k j -> b.. i j; sum k; linear each; flip adj_x 0; flip adj_y 1"});
   ops.add({.name = "BatchMatMulV2",
            .doc = "x · y of each pair of matrices; leading axes broadcast.",
@@ -168,7 +166,6 @@ void define_batch_matmul(OpRegistry& ops) {
            .gradient = batch_gradient,
            .cost = batch_cost,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "b.. i k, b.. k j -> b.. i j; sum k; linear 0 | 1; flip adj_x 0; flip adj_y 1; broadcasts"});
   const std::string in = "{bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}";
   ops.add({.name = "BatchMatMulV3",
@@ -181,7 +178,6 @@ void define_batch_matmul(OpRegistry& ops) {
            .gradient = batch_gradient,
            .cost = batch_cost,
            .linear = Linear::kEach,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "b.. i k, b.. k j -> b.. i j; sum k; linear 0 | 1; flip adj_x 0; flip adj_y 1; broadcasts"});
 }
 

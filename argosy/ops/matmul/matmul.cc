@@ -1,7 +1,6 @@
 #include "argosy/ops/matmul/matmul.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/matmul/batch_matmul.h"
@@ -86,7 +85,6 @@ void define_matmul(OpRegistry& ops) {
            .cost = matmul_cost,
            .linear = Linear::kEach,
            .fused_as = "_FusedMatMul",
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i k, k j -> i j; sum k; linear each; flip transpose_a 0; flip transpose_b 1"});
   ops.add({.name = "_FusedMatMul",
            .doc = "activation(a · b + bias): what a pass makes of MatMul, BiasAdd and an activation.",

@@ -1,5 +1,4 @@
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/norm/norm_registration.h"
@@ -101,7 +100,7 @@ void define_batch_norm(OpRegistry& ops) {
              .gradient = batch_norm_gradient,
              .cost = batch_norm_cost,
              .opcode = Opcode::kBatchNorm,
-             .batch_rule = BatchRule::kStatistics});
+             .batch_statistics = true});
 
     const std::string scale = version == 1 ? "scale: T" : "scale: float";
     std::vector<std::string> inputs = {"y_backprop: T", "x: T", scale, "reserve_space_1: " + u,
@@ -122,7 +121,7 @@ void define_batch_norm(OpRegistry& ops) {
              .gradient = batch_norm_grad_gradient,
              .cost = batch_norm_cost,
              .opcode = Opcode::kBatchNormGrad,
-             .batch_rule = BatchRule::kStatistics});
+             .batch_statistics = true});
   }
   const std::vector<std::string> attrs = {"T: {half, bfloat16, float}",
                                           "U: {float}",

@@ -1,6 +1,5 @@
 // Batch normalisation by statistics that are given, as TensorFlow had it before version 1.0.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/norm/norm_registration.h"
 
@@ -56,7 +55,6 @@ void define_global_norm(OpRegistry& ops) {
            .attrs = attrs,
            .shape = norm_shape,
            .gradient = norm_gradient,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, c, c, c, c -> n h w c"});
   ops.add({.name = "BatchNormWithGlobalNormalizationGrad",
            .doc = "The gradients of BatchNormWithGlobalNormalization.",
@@ -65,7 +63,6 @@ void define_global_norm(OpRegistry& ops) {
            .attrs = attrs,
            .shape = norm_gradient_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kSumFirstAxis,
            .sharding = "n h w c, c, c, c, n h w c -> n h w c, c, c, c, c; sum n h w; linear 4"});
 }
 

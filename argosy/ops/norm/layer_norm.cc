@@ -1,5 +1,4 @@
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/norm/norm_registration.h"
 
@@ -59,7 +58,6 @@ void define_layer_norm(OpRegistry& ops) {
            .gradient = layer_norm_gradient,
            .cost = layer_norm_cost,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c, c, c -> i.. c; whole c"});
   ops.add({.name = "_LayerNormGrad",
            .doc = "The gradient of _LayerNorm.",
@@ -69,7 +67,6 @@ void define_layer_norm(OpRegistry& ops) {
            .shape = gradient_shape,
            .gradient = kNotDifferentiable,
            .cost = layer_norm_cost,
-           .batch_rule = BatchRule::kSumNotLast,
            .sharding = "i.. c, i.. c, c -> i.. c, c, c; sum i..; whole c; linear 0"});
 }
 

@@ -1,7 +1,6 @@
 #include <limits>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/norm/norm_registration.h"
 
@@ -50,7 +49,6 @@ void define_lrn(OpRegistry& ops) {
            .shape = image_shape,
            .gradient = lrn_gradient,
            .cost = lrn_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c -> n h w c; whole c"});
   ops.add({.name = "LRNGrad",
            .doc = "The gradient of LRN.",
@@ -60,7 +58,6 @@ void define_lrn(OpRegistry& ops) {
            .shape = image_shape,
            .gradient = kNotDifferentiable,
            .cost = lrn_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n h w c, n h w c, n h w c -> n h w c; whole c; linear 0"});
 }
 

@@ -1,6 +1,5 @@
 #include "argosy/ops/parsing/parsing.h"
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/parsing/examples.h"
@@ -63,7 +62,6 @@ static void add_parsing_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "whole: only its values say how long its rows are"});
   ops.add({.name = "DecodePaddedRaw",
            .doc = "The bytes of each string as numbers, cut or filled with zeros to one length.",
@@ -75,7 +73,6 @@ static void add_parsing_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., . -> i.. 1",
            .host_inputs = {1}});
   ops.add({.name = "DecodeCSV",
@@ -87,7 +84,6 @@ static void add_parsing_ops(OpRegistry& ops) {
            .shape = csv_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., . * -> i.. *"});
   ops.add({.name = "DecodeCompressed",
            .doc = "Strings decompressed.",
@@ -97,7 +93,6 @@ static void add_parsing_ops(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "DecodeJSONExample",
            .doc = "Examples out of JSON.",

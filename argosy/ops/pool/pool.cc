@@ -1,7 +1,6 @@
 #include "argosy/ops/pool/pool.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/ops/pool/pool_geometry.h"
@@ -135,7 +134,6 @@ void define_max_pool(OpRegistry& ops) {
            .shape = pool_shape,
            .gradient = max_gradient,
            .cost = pool_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_sharding});
   ops.add({.name = "MaxPoolGrad",
            .doc = "grad, given to the first largest value under each window.",
@@ -146,7 +144,6 @@ void define_max_pool(OpRegistry& ops) {
            .gradient = max_grad_gradient,
            .cost = pool_cost,
            .opcode = Opcode::kMaxPoolGrad,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_grad_sharding});
   ops.add({.name = "MaxPoolGradGrad",
            .doc = "grad, read where the largest value under each window lies.",
@@ -156,7 +153,6 @@ void define_max_pool(OpRegistry& ops) {
            .shape = like_second,
            .gradient = max_grad_grad_gradient,
            .cost = pool_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_grad_grad_sharding});
   ops.add({.name = "MaxPoolV2",
            .doc = "MaxPool with window and strides as inputs.",
@@ -166,7 +162,6 @@ void define_max_pool(OpRegistry& ops) {
            .shape = pool_v2_shape,
            .gradient = max_v2_gradient,
            .cost = pool_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_sharding,
            .host_inputs = {1, 2}});
   ops.add({.name = "MaxPoolGradV2",
@@ -177,7 +172,6 @@ void define_max_pool(OpRegistry& ops) {
            .shape = like_first,
            .gradient = max_grad_v2_gradient,
            .cost = pool_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_grad_sharding,
            .host_inputs = {3, 4}});
   ops.add({.name = "MaxPoolGradGradV2",
@@ -188,7 +182,6 @@ void define_max_pool(OpRegistry& ops) {
            .shape = like_second,
            .gradient = max_grad_grad_v2_gradient,
            .cost = pool_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = max_pool_grad_grad_sharding,
            .host_inputs = {3, 4}});
   ops.add({.name = "MaxPoolWithArgmax",
@@ -226,7 +219,6 @@ void define_pool(OpRegistry& ops) {
            .gradient = avg_gradient,
            .cost = pool_cost,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = avg_pool_sharding});
   ops.add({.name = "AvgPoolGrad",
            .doc = "grad, spread evenly over the values under each window.",
@@ -237,7 +229,6 @@ void define_pool(OpRegistry& ops) {
            .gradient = avg_grad_gradient,
            .cost = pool_cost,
            .linear = Linear::kJointly,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding_rule = avg_pool_grad_sharding,
            .host_inputs = {0}});
 }

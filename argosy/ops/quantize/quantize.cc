@@ -1,7 +1,6 @@
 #include "argosy/ops/quantize/quantize.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -93,7 +92,6 @@ static void add_quantize_ops(OpRegistry& ops) {
            .attrs = limits,
            .shape = fake_shape,
            .gradient = args_gradient,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "FakeQuantWithMinMaxArgsGradient",
            .doc = "The gradient of FakeQuantWithMinMaxArgs.",
@@ -102,7 +100,6 @@ static void add_quantize_ops(OpRegistry& ops) {
            .attrs = limits,
            .shape = fake_shape,
            .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., i.. -> i..; linear 0"});
   for (const char* name : {"FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel"}) {
     ops.add({.name = name,
@@ -111,16 +108,14 @@ static void add_quantize_ops(OpRegistry& ops) {
              .outputs = {"outputs: float"},
              .attrs = bits,
              .shape = fake_shape,
-             .gradient = vars_gradient,
-             .batch_rule = BatchRule::kPerExample});
+             .gradient = vars_gradient});
     ops.add({.name = std::string(name) + "Gradient",
              .doc = std::string("The gradient of ") + name + ".",
              .inputs = {"gradients: float", "inputs: float", "min: float", "max: float"},
              .outputs = {"backprops_wrt_input: float", "backprop_wrt_min: float", "backprop_wrt_max: float"},
              .attrs = bits,
              .shape = fake_shape,
-             .gradient = kNotDifferentiable,
-             .batch_rule = BatchRule::kSum});
+             .gradient = kNotDifferentiable});
   }
   const std::string types = "T: {bfloat16, half, float, double}";
   const std::string doc = "Numbers rounded to few levels and back.";

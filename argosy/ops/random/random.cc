@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -137,7 +136,7 @@ static void add_random_ops(OpRegistry& ops) {
                     .attrs = with_seeds({"dtype: " + dtypes, "T: index"}),
                     .shape = shaped,
                     .stateful = true,
-                    .batch_rule = BatchRule::kRandom,
+                    .random = true,
                     .host_inputs = {0}});
   }
   add({.name = "RandomUniformInt",
@@ -147,7 +146,7 @@ static void add_random_ops(OpRegistry& ops) {
        .attrs = with_seeds({"Tout: index", "T: index"}),
        .shape = uniform_int_shape,
        .stateful = true,
-       .batch_rule = BatchRule::kRandom,
+       .random = true,
        .sharding = "size(0), ., . -> i..; draws",
        .host_inputs = {0, 1, 2}});
   add({.name = "RandomShuffle",
@@ -158,7 +157,6 @@ static void add_random_ops(OpRegistry& ops) {
        .shape = same_as_input,
        .stateful = true,
        .cpu_only = true,
-       .batch_rule = BatchRule::kNotFirst,
        .sharding = "whole: one order is drawn for all rows",
        .draws_whole_stream = true});
   const std::string real =
@@ -170,7 +168,7 @@ static void add_random_ops(OpRegistry& ops) {
        .attrs = with_seeds({real, "output_dtype: index = int64"}),
        .shape = samples_shape,
        .stateful = true,
-       .batch_rule = BatchRule::kRandom,
+       .random = true,
        .sharding = "whole: it draws, and no kernel draws a part of its stream",
        .host_inputs = {1}});
 
@@ -185,7 +183,7 @@ static void add_random_ops(OpRegistry& ops) {
                     .outputs = {"output: dtype"},
                     .attrs = {"dtype: " + dtypes + " = float", "T: index = int32", "Tseed: index = int64"},
                     .shape = seeded_shape,
-                    .batch_rule = BatchRule::kRandom,
+                    .random = true,
                     .host_inputs = {0, 1}});
     add_with_shard({.name = std::string(name) + "V2",
                     .doc = doc,
@@ -193,7 +191,7 @@ static void add_random_ops(OpRegistry& ops) {
                     .outputs = {"output: dtype"},
                     .attrs = {"dtype: " + dtypes + " = float", "Tshape: index = int32"},
                     .shape = keyed_shape,
-                    .batch_rule = BatchRule::kRandom,
+                    .random = true,
                     .host_inputs = {0, 3}});
   }
   add({.name = "StatelessRandomUniformInt",

@@ -1,6 +1,5 @@
 #include "argosy/ops/reduction/reduction.h"
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
@@ -117,22 +116,17 @@ struct ReductionRow {
   const char* doc;
   const char* types;
   GradientFn gradient;
-  BatchRule rule = BatchRule::kPerExample;
   KnownIntsFn known_ints = nullptr;
   IdentityWhen identity_when = IdentityWhen::kNoAxes;
 };
 constexpr ReductionRow kRows[] = {
-    {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, BatchRule::kSum, folded_ints<joined_sum>},
-    {"Mean", "The mean over the axes; of integers, rounded towards zero.", "T: number", reduction::mean_gradient,
-     BatchRule::kMean},
-    {"Prod", "The product over the axes.", "T: number", reduction::prod_gradient, BatchRule::kPerExample,
-     folded_ints<joined_product>},
-    {"Max", "The largest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kMinMax,
-     folded_ints<joined_maximum>},
-    {"Min", "The smallest along the axes.", "T: real", reduction::extreme_gradient, BatchRule::kMinMax,
-     folded_ints<joined_minimum>},
+    {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, folded_ints<joined_sum>},
+    {"Mean", "The mean over the axes; of integers, rounded towards zero.", "T: number", reduction::mean_gradient},
+    {"Prod", "The product over the axes.", "T: number", reduction::prod_gradient, folded_ints<joined_product>},
+    {"Max", "The largest along the axes.", "T: real", reduction::extreme_gradient, folded_ints<joined_maximum>},
+    {"Min", "The smallest along the axes.", "T: real", reduction::extreme_gradient, folded_ints<joined_minimum>},
     {"EuclideanNorm", "The square root of the sum of squares over the axes.", "T: number",
-     reduction::euclidean_norm_gradient, BatchRule::kPerExample, nullptr, IdentityWhen::kNever},
+     reduction::euclidean_norm_gradient, nullptr, IdentityWhen::kNever},
 };
 
 }  // namespace
@@ -153,7 +147,6 @@ static void add_reduction_ops(OpRegistry& ops) {
                            ? Linear::kJointly
                            : Linear::kNo,
              .opcode = row.gradient == reduction::sum_gradient ? Opcode::kSum : Opcode::kNone,
-             .batch_rule = row.rule,
              .host_inputs = {1}});
   }
   for (const char* name : {"All", "Any"}) {
@@ -167,7 +160,6 @@ static void add_reduction_ops(OpRegistry& ops) {
              .cost = reduction_cost,
              .identity_when = IdentityWhen::kNoAxes,
              .blocks_gradient = true,
-             .batch_rule = BatchRule::kPerExample,
              .host_inputs = {1}});
   }
   const std::string searched =
@@ -182,7 +174,6 @@ static void add_reduction_ops(OpRegistry& ops) {
        .gradient = kNotDifferentiable,
        .cost = reduction_cost,
        .blocks_gradient = true,
-       .batch_rule = BatchRule::kPerExample,
        .sharding_rule = arg_sharding,
        .host_inputs = {1}});
   ops.add({.name = "ArgMin",
@@ -194,7 +185,6 @@ static void add_reduction_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = reduction_cost,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = arg_sharding,
            .host_inputs = {1}});
   ops.add({.name = "L2Loss",
@@ -205,7 +195,6 @@ static void add_reduction_ops(OpRegistry& ops) {
            .shape = scalar_output,
            .gradient = reduction::l2_loss_gradient,
            .cost = reduction_cost,
-           .batch_rule = BatchRule::kSum,
            .sharding = "i.. -> -; sum i.."});
 }
 

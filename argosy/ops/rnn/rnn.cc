@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -169,7 +168,6 @@ static void add_rnn_ops(OpRegistry& ops) {
            .shape = lstm_cell_shape,
            .gradient = lstm_cell_gradient,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n 1, n 1, n 1, ., ., ., ., . -> n 1, n 1, n 1, n 1, n 1, n 1, n 1"});
   ops.add({.name = "LSTMBlockCellGrad",
            .doc = "The gradient of LSTMBlockCell.",
@@ -179,7 +177,6 @@ static void add_rnn_ops(OpRegistry& ops) {
            .shape = lstm_cell_grad_shape,
            .gradient = kNotDifferentiable,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kSumFirstAxis,
            .sharding = "n 1, n 1, n 1, ., ., ., ., ., n 1, n 1, n 1, n 1, n 1, n 1, n 1, n 1 -> n 1, n 1, 1, 1, 1; sum "
                        "n; linear no"});
   for (const bool second : {false, true}) {
@@ -216,7 +213,6 @@ static void add_rnn_ops(OpRegistry& ops) {
            .shape = gru_shape,
            .gradient = gru_gradient,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kFirstAxis,
            .sharding = "n 1, n 1, ., ., ., . -> n 1, n 1, n 1, n 1"});
   ops.add({.name = "GRUBlockCellGrad",
            .doc = "The gradient of GRUBlockCell.",
@@ -226,7 +222,6 @@ static void add_rnn_ops(OpRegistry& ops) {
            .shape = gru_grad_shape,
            .gradient = kNotDifferentiable,
            .cost = rnn_cost,
-           .batch_rule = BatchRule::kSumFirstAxis,
            .sharding = "n 1, n 1, ., ., ., ., n 1, n 1, n 1, n 1 -> n 1, n 1, n 1, n 1"});
 }
 

@@ -1,7 +1,6 @@
 #include "argosy/ops/scan/scan.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -61,7 +60,6 @@ static void add_scan_ops(OpRegistry& ops) {
              .shape = scan_shape,
              .gradient = gradient,
              .in_place = {{0, 0}},
-             .batch_rule = BatchRule::kGivenAxis,
              .host_inputs = {1}});
   };
   add("Cumsum", "Running sums along an axis.", "T: number", cumsum_gradient);

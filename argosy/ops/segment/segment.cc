@@ -1,6 +1,5 @@
 #include "argosy/ops/segment/segment.h"
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/segment/segment_gradients.h"
@@ -89,8 +88,7 @@ static void add_segment_ops(OpRegistry& ops) {
              .outputs = {"output: T"},
              .attrs = {row.types, "Tindices: index"},
              .shape = segment_shape,
-             .gradient = row.gradient,
-             .batch_rule = BatchRule::kScatter});
+             .gradient = row.gradient});
   }
   for (const SegmentRow& row :
        {SegmentRow{"UnsortedSegmentSum", "Sums of rows by segment.", "T: number", segment::unsorted_sum_gradient},
@@ -106,7 +104,6 @@ static void add_segment_ops(OpRegistry& ops) {
                        "Tnumsegments: index = int32"},
              .shape = unsorted_shape,
              .gradient = row.gradient,
-             .batch_rule = sum ? BatchRule::kScatterAdd : BatchRule::kScatter,
              .host_inputs = {2}});
   }
   ops.add({.name = "Bincount",
@@ -117,7 +114,6 @@ static void add_segment_ops(OpRegistry& ops) {
            .shape = bincount_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kSum,
            .sharding_rule = bincount_sharding,
            .host_inputs = {1}});
   ops.add({.name = "DenseBincount",
@@ -128,7 +124,6 @@ static void add_segment_ops(OpRegistry& ops) {
            .shape = dense_bincount_shape,
            .gradient = kNotDifferentiable,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kSum,
            .sharding_rule = bincount_sharding,
            .host_inputs = {1}});
 }

@@ -1,7 +1,6 @@
 #include "argosy/ops/select/select.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -92,7 +91,6 @@ void define_select(OpRegistry& ops) {
            .known_ints = select_ints,
            .linear = Linear::kJointly,
            .in_place = {{1, 0, true}, {2, 0, true}},
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = select_sharding});
   ops.add({.name = "SelectV2",
            .doc = "t where the condition holds, e elsewhere; all three broadcast.",

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -99,7 +98,6 @@ void define_ranges(OpRegistry& ops) {
        .known_ints = range_ints,
        .in_host_memory = true,
        .blocks_gradient = true,
-       .batch_rule = BatchRule::kRowNumbers,
        .sharding = "whole: it counts from one end to the other",
        .host_inputs = {0, 1, 2}});
   ops.add({.name = "LinSpace",

@@ -4,7 +4,6 @@
 
 #include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -193,7 +192,6 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"T: type", "out_type: index = int32"},
                .shape = shape_shape,
                .known_ints = shape_ints,
-               .batch_rule = BatchRule::kShapeOnly,
                .sharding = "shape -> 1"});
   about_shape({.name = "ShapeN",
                .doc = "The sizes of several values along their axes.",
@@ -202,7 +200,6 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"N: int >= 1", "T: type", "out_type: index = int32"},
                .shape = shape_shape,
                .known_ints = shape_ints,
-               .batch_rule = BatchRule::kShapeOnly,
                .sharding = "shape * -> 1 *"});
   about_shape({.name = "Size",
                .doc = "The number of x's elements.",
@@ -211,7 +208,6 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"T: type", "out_type: index = int32"},
                .shape = scalar_output,
                .known_ints = size_ints,
-               .batch_rule = BatchRule::kShapeOnly,
                .sharding = "shape -> -"});
   about_shape({.name = "Rank",
                .doc = "The number of x's axes.",
@@ -220,7 +216,6 @@ void define_shape(OpRegistry& ops) {
                .attrs = {"T: type"},
                .shape = scalar_output,
                .known_ints = rank_ints,
-               .batch_rule = BatchRule::kShapeOnly,
                .sharding = "shape -> -"});
   ops.add({.name = "Reshape",
            .doc = "The same elements in another shape; one size may be -1: what is left.",
@@ -234,7 +229,6 @@ void define_shape(OpRegistry& ops) {
            .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = reshape_sharding,
            .host_inputs = {1}});
   ops.add({.name = "Squeeze",
@@ -249,7 +243,6 @@ void define_shape(OpRegistry& ops) {
            .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .forwards = true,
-           .batch_rule = BatchRule::kGivenAxis,
            .sharding_rule = squeeze_sharding});
   ops.add({.name = "ExpandDims",
            .doc = "x with an axis of size 1 inserted at dim.",
@@ -263,7 +256,6 @@ void define_shape(OpRegistry& ops) {
            .identity_when = IdentityWhen::kSameShape,
            .linear = Linear::kJointly,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding_rule = expand_dims_sharding,
            .host_inputs = {1}});
   define_ranges(ops);

@@ -1,7 +1,6 @@
 #include "argosy/ops/softmax/softmax.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
@@ -107,7 +106,6 @@ void define_softmax(OpRegistry& ops) {
            .cost = softmax_cost,
            .opcode = Opcode::kSoftmax,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c -> i.. c; whole c"});
   ops.add({.name = "LogSoftmax",
            .doc = "x - log(sum(exp(x))) along the last axis.",
@@ -119,7 +117,6 @@ void define_softmax(OpRegistry& ops) {
            .cost = softmax_cost,
            .opcode = Opcode::kLogSoftmax,
            .in_place = {{0, 0}},
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c -> i.. c; whole c"});
   ops.add({.name = "_SoftmaxGrad",
            .doc = "What flows back to the logits of a softmax, or of a LogSoftmax, out of what it gave and what flows "
@@ -131,7 +128,6 @@ void define_softmax(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = elementwise_cost,
            .in_place = {{1, 0}},
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "i.. c, i.. c -> i.. c; whole c; linear 1"});
   ops.add({.name = "SoftmaxCrossEntropyWithLogits",
            .doc = "-sum(labels * log(softmax(features))) of each row, and its gradient.",
@@ -142,7 +138,6 @@ void define_softmax(OpRegistry& ops) {
            .gradient = dense_gradient,
            .cost = softmax_cost,
            .in_place = {{0, 1}},
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "n k, n k -> n, n k; whole k; broadcasts"});
   ops.add({.name = "SparseSoftmaxCrossEntropyWithLogits",
            .doc = "-log(softmax(features)[label]) of each row, and its gradient.",
@@ -152,7 +147,6 @@ void define_softmax(OpRegistry& ops) {
            .shape = sparse_shape,
            .gradient = sparse_gradient,
            .cost = softmax_cost,
-           .batch_rule = BatchRule::kNotLast,
            .sharding = "n k, n -> n, n k; whole k"});
 }
 

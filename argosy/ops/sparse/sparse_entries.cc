@@ -1,6 +1,5 @@
 // Definitions: which entries there are, and where.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
@@ -144,8 +143,7 @@ void define_form(OpRegistry& ops) {
            .inputs = {"input_indices: int64", "input_shape: int64", "new_shape: int64"},
            .outputs = {"output_indices: int64", "output_shape: int64"},
            .shape = reshape_shape,
-           .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kRenumbers});
+           .gradient = kNotDifferentiable});
   ops.add({.name = "SparseConcat",
            .doc = "Sparse tensors one behind the other.",
            .inputs = {"indices: N * int64", "values: N * T", "shapes: N * int64"},
@@ -183,16 +181,14 @@ void define_form(OpRegistry& ops) {
                        "reverse_index_map: int64"},
            .attrs = {"T: type"},
            .shape = fill_rows_shape,
-           .gradient = fill_rows_gradient,
-           .batch_rule = BatchRule::kRenumbers});
+           .gradient = fill_rows_gradient});
   ops.add({.name = "SparseFillEmptyRowsGrad",
            .doc = "What flows back through SparseFillEmptyRows.",
            .inputs = {"reverse_index_map: int64", "grad_values: T"},
            .outputs = {"d_values: T", "d_default_value: T"},
            .attrs = {"T: type"},
            .shape = fill_rows_grad_shape,
-           .gradient = kNotDifferentiable,
-           .batch_rule = BatchRule::kPerExample});
+           .gradient = kNotDifferentiable});
 }
 
 }  // namespace argosy::sparse

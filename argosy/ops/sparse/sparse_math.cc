@@ -1,6 +1,5 @@
 // Definitions: products, sums, reductions.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/broadcast/broadcast.h"
 #include "argosy/ops/cast/cast.h"
@@ -194,7 +193,6 @@ void define_math(OpRegistry& ops) {
            .attrs = {"T: type", "Tindices: index = int64", "adjoint_a: bool = false", "adjoint_b: bool = false"},
            .shape = matmul_shape,
            .gradient = matmul_gradient,
-           .batch_rule = BatchRule::kScatterAdd,
            .sharding = "e 1, e, ., k j -> i j; sum e; whole k i; linear 1 | 3; flip adjoint_b 3",
            .host_inputs = {2}});
   ops.add({.name = "SparseTensorDenseAdd",

@@ -1,6 +1,5 @@
 // Definitions: rows that indices choose, by segment.
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/op_rows.h"
@@ -74,7 +73,7 @@ void define_segment(OpRegistry& ops) {
   const Reduction mean{"SparseSegmentMean", "Means of chosen rows by ascending segment", "T: floating"};
   const Reduction sqrt_n{"SparseSegmentSqrtN",
                          "Sums of chosen rows by ascending segment, over the root of how many they are", "T: floating"};
-  const OpFacts gathers = {.shape = segment_shape, .gradient = segment_gradient, .batch_rule = BatchRule::kGather};
+  const OpFacts gathers = {.shape = segment_shape, .gradient = segment_gradient};
   for (const Reduction& r : {sum, mean, sqrt_n}) {
     add_row(ops,
             {r.name,
@@ -103,7 +102,7 @@ void define_segment(OpRegistry& ops) {
                   {"output: T"},
                   types,
                   segment_grad_shape,
-                  {.batch_rule = BatchRule::kScatterAdd, .host_inputs = {3}}});
+                  {.host_inputs = {3}}});
   }
   for (const Reduction& r : {sum, mean, sqrt_n}) {
     add_row(ops, {r.name + "GradV2",
@@ -112,7 +111,7 @@ void define_segment(OpRegistry& ops) {
                   {"output: T", "sorted_unique_indices: Tidx"},
                   types,
                   segment_grad_v2_shape,
-                  {.batch_rule = BatchRule::kScatter, .host_inputs = {3}}});
+                  {.host_inputs = {3}}});
   }
 }
 

@@ -4,7 +4,6 @@
 #include <numbers>
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -143,8 +142,7 @@ static void add_special_ops(OpRegistry& ops) {
              .shape = same_as_input,
              .gradient = row.gradient,
              .cost = special_cost,
-             .in_place = {{0, 0}},
-             .batch_rule = BatchRule::kPerExample});
+             .in_place = {{0, 0}}});
   }
   const auto two = [&](const char* name, const char* doc, const std::string& types, GradientFn gradient) {
     ops.add({.name = name,
@@ -154,8 +152,7 @@ static void add_special_ops(OpRegistry& ops) {
              .attrs = {types},
              .shape = broadcast_inputs,
              .gradient = gradient,
-             .cost = special_cost,
-             .batch_rule = BatchRule::kPerExample});
+             .cost = special_cost});
   };
   two("Igamma", "The lower regularized incomplete gamma function.", floats, igamma_gradient);
   two("Igammac", "The upper regularized incomplete gamma function.", floats, igammac_gradient);
@@ -168,7 +165,6 @@ static void add_special_ops(OpRegistry& ops) {
            .shape = broadcast_inputs,
            .gradient = kNotDifferentiable,
            .cost = special_cost,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., i.. -> i..; broadcasts"});
   ops.add({.name = "Betainc",
            .doc = "The regularized incomplete beta function.",
@@ -178,7 +174,6 @@ static void add_special_ops(OpRegistry& ops) {
            .shape = betainc_shape,
            .gradient = betainc_gradient,
            .cost = special_cost,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., i.., i.. -> i..; broadcasts"});
 }
 

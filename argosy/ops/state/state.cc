@@ -1,7 +1,6 @@
 #include "argosy/ops/state/state.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/gather/gather_sharding.h"
@@ -142,7 +141,6 @@ void define_reference(OpRegistry& ops) {
            .cost = free_cost,
            .accepts_uninitialized = true,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   // How references travel into function bodies.
   ops.add({.name = "_RefToHandle",
@@ -195,7 +193,6 @@ void define_reference(OpRegistry& ops) {
            .cost = free_cost,
            .accepts_uninitialized = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "shape -> =",
            .host_outputs = {0}});
   ops.add({.name = "CountUpTo",
@@ -231,7 +228,6 @@ void define_resource(OpRegistry& ops) {
            .cost = free_cost,
            .stateful = true,
            .forwards = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "AssignVariableOp",
            .doc = "resource = value",
@@ -268,7 +264,6 @@ void define_resource(OpRegistry& ops) {
            .cost = free_cost,
            .stateful = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "shape -> =",
            .host_outputs = {0}});
   ops.add({.name = "VariableShape",
@@ -282,7 +277,6 @@ void define_resource(OpRegistry& ops) {
            .known_ints = shape_of_variable_ints,
            .stateful = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kShapeOnly,
            .sharding = "shape -> 1",
            .host_outputs = {0}});
   ops.add({.name = "ResourceCountUpTo",

@@ -1,7 +1,6 @@
 #include "argosy/ops/state/variable_scatter.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather_sharding.h"
@@ -197,7 +196,6 @@ void define_scatter(OpRegistry& ops) {
            .shape = gather_shape,
            .gradient = gather_gradient,
            .stateful = true,
-           .batch_rule = BatchRule::kGather,
            .sharding_rule = resource_gather_sharding});
   ops.add({.name = "ResourceGatherNd",
            .doc = "The slices of the variable that indices name.",
@@ -207,7 +205,6 @@ void define_scatter(OpRegistry& ops) {
            .shape = gather_nd_shape,
            .gradient = gather_nd_gradient,
            .stateful = true,
-           .batch_rule = BatchRule::kGather,
            .sharding_rule = gather_nd_sharding});
 }
 

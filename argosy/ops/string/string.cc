@@ -1,6 +1,5 @@
 #include "argosy/ops/string/string.h"
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -84,7 +83,6 @@ static void add_string_ops(OpRegistry& ops) {
        .outputs = {"output: string"},
        .attrs = {"N: int >= 0", "separator: string = ''"},
        .shape = join_shape,
-       .batch_rule = BatchRule::kPerExample,
        .sharding = "i.. * -> i..; broadcasts"},
       true);
   add({.name = "AsString",
@@ -96,7 +94,6 @@ static void add_string_ops(OpRegistry& ops) {
                  "precision: int = -1", "scientific: bool = false", "shortest: bool = false", "width: int = -1",
                  "fill: string = ''"},
        .shape = same_as_input,
-       .batch_rule = BatchRule::kPerExample,
        .sharding = "i.. -> i.."},
       true);
   add({.name = "StringFormat",
@@ -112,7 +109,6 @@ static void add_string_ops(OpRegistry& ops) {
        .outputs = {"output: string"},
        .attrs = {"keep_dims: bool = false", "separator: string = ''"},
        .shape = reduce_join_shape,
-       .batch_rule = BatchRule::kPerExample,
        .sharding_rule = fold_sharding},
       true);
   add({.name = "ShardedFilename",

@@ -1,5 +1,4 @@
 // Definitions: case, pieces, patterns, numbers, hashes, base64.
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/string/string_registration.h"
 
@@ -70,7 +69,6 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "StringUpper",
            .doc = "Upper case: of ASCII letters, or with encoding 'utf-8' of all.",
@@ -80,7 +78,6 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "StringStrip",
            .doc = "Without white space at either end.",
@@ -89,7 +86,6 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "StringLength",
            .doc = "Bytes, or UTF-8 characters.",
@@ -99,7 +95,6 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "Substr",
            .doc = "len bytes or characters from pos on, from the end where pos is negative.",
@@ -109,7 +104,6 @@ void define_text(OpRegistry& ops) {
            .shape = substr_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., i.., i.. -> i..; broadcasts"});
   ops.add({.name = "StringSplit",
            .doc = "Pieces between any of the delimiter's characters, as a sparse matrix.",
@@ -146,7 +140,6 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., ., . -> i.."});
   ops.add({.name = "StaticRegexReplace",
            .doc = "Matches of an RE2 pattern replaced.",
@@ -156,7 +149,6 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "RegexFullMatch",
            .doc = "Does all of it match an RE2 pattern?",
@@ -165,7 +157,6 @@ void define_text(OpRegistry& ops) {
            .shape = regex_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.., . -> i.."});
   ops.add({.name = "StaticRegexFullMatch",
            .doc = "Does all of it match an RE2 pattern?",
@@ -175,7 +166,6 @@ void define_text(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "StringToNumber",
            .doc = "Numbers out of text.",
@@ -186,7 +176,6 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "StringToHashBucket",
            .doc = "A bucket by a hash, which may change between versions.",
@@ -197,7 +186,6 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "StringToHashBucketFast",
            .doc = "A bucket by FarmHash's fingerprint.",
@@ -208,7 +196,6 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "StringToHashBucketStrong",
            .doc = "A bucket by SipHash under a key.",
@@ -219,7 +206,6 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "EncodeBase64",
            .doc = "Web-safe base64.",
@@ -230,7 +216,6 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "DecodeBase64",
            .doc = "Out of web-safe base64.",
@@ -240,7 +225,6 @@ void define_text(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add({.name = "UnsortedSegmentJoin",
            .doc = "The strings of each segment joined, in order.",

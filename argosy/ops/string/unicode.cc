@@ -1,5 +1,4 @@
 // Definitions: code points and encodings.
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/string/string_registration.h"
 
@@ -34,7 +33,6 @@ void define_unicode(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
   ops.add(
       {.name = "UnicodeDecode",
@@ -76,7 +74,6 @@ void define_unicode(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .batch_rule = BatchRule::kPerExample,
            .sharding = "i.. -> i.."});
 }
 

@@ -1,6 +1,5 @@
 #include "argosy/ops/table/table.h"
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/handle_ops.h"
@@ -136,7 +135,7 @@ std::vector<HandleOpRow> rows() {
         {"values: Tout"},
         {tin, tout},
         found_shape,
-        {.batch_rule = BatchRule::kPerExample}},
+        {}},
        old_export_shape},
       {{"LookupTableInsert",
         "Adds or replaces values.",

@@ -1,7 +1,6 @@
 #include "argosy/ops/tensor_array/tensor_array.h"
 
 #include "argosy/graph/gradients.h"
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/op/definition/registry.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/handle_ops.h"
@@ -241,12 +240,6 @@ Status old_push_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Of the ops that make, fill, read and close stacks and arrays.
-BatchRule rule_of(std::string_view name) {
-  const bool lists = name.starts_with("TensorArrayScatter") || name.starts_with("TensorArraySplit");
-  return lists ? BatchRule::kNotFirst : BatchRule::kPerExample;
-}
-
 void define_old_stacks(OpRegistry& ops) {
   const auto add = [&](const char* name, const char* doc, std::vector<std::string> more,
                        std::vector<std::string> outputs, std::vector<std::string> attrs, ShapeFn shape) {
@@ -260,8 +253,7 @@ void define_old_stacks(OpRegistry& ops) {
              .shape = shape,
              .gradient = kNotDifferentiable,
              .cost = free_cost,
-             .accepts_uninitialized = true,
-             .batch_rule = rule_of(name)});
+             .accepts_uninitialized = true});
   };
   ops.add({.name = "Stack",
            .doc = "A stack of tensors; StackV2 by reference.",
@@ -301,7 +293,6 @@ void define_old_arrays(OpRegistry& ops, std::string_view version) {
                             .stateful = makes,
                             .step_state = true,
                             .accepts_uninitialized = !named,
-                            .batch_rule = rule_of(name),
                             .host_inputs = std::move(row.facts.host_inputs),
                             .host_outputs = std::move(row.facts.host_outputs)}});
   }
@@ -314,7 +305,6 @@ static void add_tensor_array_ops(OpRegistry& ops) {
   define_old_arrays(ops, "");
   define_old_arrays(ops, "V2");
   for (OpRow& row : rows()) {
-    row.facts.batch_rule = rule_of(row.name);
     add_row(ops, std::move(row), {.cost = free_cost, .stateful = true, .step_state = true});
   }
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/ops/collective/collective.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/random/random_shard.h"
@@ -56,11 +55,18 @@ std::optional<HeldBy> holder(const LowerState& s, NodeId id) {
 }
 
 // Does a node look at the elements of one of its outputs?
-bool has_reader(const Graph& graph, NodeId id) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) {
-    return n.op->batch_rule != BatchRule::kShapeOnly &&
-           std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return e.node == id; });
-  });
+bool has_reader(const LowerState& s, NodeId id) {
+  for (std::int32_t i = 0; i < s.base.size(); ++i) {
+    const auto& inputs = s.base.node(NodeId{i}).inputs;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      if (inputs[k].node != id) continue;
+      const ShardingRule& rule = s.rule(NodeId{i});
+      const bool shape_only = k < rule.inputs.size() && rule.inputs[k].kind == Kind::kShapeOnly;
+      const bool unread = std::find(rule.unread.begin(), rule.unread.end(), static_cast<int>(k)) != rule.unread.end();
+      if (!shape_only && !unread) return true;
+    }
+  }
+  return false;
 }
 
 // A shard's own mean counts by its part of the factor; that of no elements counts nothing.
@@ -74,7 +80,7 @@ Status weigh_means(LowerState& s, NodeId id) {
   const Endpoint in = n.inputs[static_cast<std::size_t>(held->use.input)];
   const auto size = s.sizes.dim(in, held->dim);
   const Placement& cut = s.arrives(held->use);
-  if (size && !has_reader(s.base, id)) {
+  if (size && !has_reader(s, id)) {
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       if (!is_floating(s.graph.dtype({id, k}))) return cannot_lower(n, "a mean of integers is no sum of parts");
       if (s.layout({id, k}).is_partial()) s.fetched_means.emplace(Endpoint{id, k}, std::pair(*size, cut));

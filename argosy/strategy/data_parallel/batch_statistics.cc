@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/strategy/facts/reachability.h"
 #include "argosy/strategy/facts/variable_nodes.h"
 
@@ -44,7 +43,7 @@ std::vector<NodeId> batch_statistics(const Graph& graph) {
   std::vector<NodeId> found;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
-    if (n.op->batch_rule == BatchRule::kStatistics && n.attrs.get_or("is_training", false)) found.push_back(NodeId{i});
+    if (n.op->batch_statistics && n.attrs.get_or("is_training", false)) found.push_back(NodeId{i});
     if (n.op->blocks_gradient && n.inputs.size() == 1) find_moments(graph, uses, NodeId{i}, found);
   }
   std::sort(found.begin(), found.end(), [](NodeId a, NodeId b) { return a.index < b.index; });
@@ -66,7 +65,7 @@ LocalStatistics local_statistics(const Graph& graph, const std::vector<NodeId>& 
   for (const Endpoint e : losses) ends.push_back(e.node);
   const std::vector<char> trained = on_gradient_paths(graph, order, ends);
   for (const NodeId id : statistics) {
-    const bool fused = graph.node(id).op->batch_rule == BatchRule::kStatistics;
+    const bool fused = graph.node(id).op->batch_statistics;
     if (fused || trained[static_cast<std::size_t>(id.index)] != 0) local.of[static_cast<std::size_t>(id.index)] = 1;
   }
   const std::vector<char> forward = ancestors(graph, ends, false);

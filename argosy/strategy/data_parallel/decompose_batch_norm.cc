@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
@@ -14,9 +13,7 @@ namespace argosy {
 
 namespace {
 
-bool normalises_in_training(const Node& n) {
-  return n.op->batch_rule == BatchRule::kStatistics && n.attrs.get_bool("is_training");
-}
+bool normalises_in_training(const Node& n) { return n.op->batch_statistics && n.attrs.get_bool("is_training"); }
 bool is_gradient(const Node& n) { return n.op->input_args[0].name == "y_backprop"; }
 
 Value narrowed(Value x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }

@@ -72,7 +72,9 @@ Status ReplicatedGraph::decompose_norms() {
 
 Status ReplicatedGraph::build(const DataParallelOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(layout_, make_layout(options));
-  if (options.sync_batch_norm && layout_.shards() > 1) ARGOSY_RETURN_IF_ERROR(decompose_norms());
+  // Without losses nobody knows which gradients follow from a shard's own statistics: all are the global batch's.
+  const bool global_statistics = options.sync_batch_norm || options.losses.empty();
+  if (global_statistics && layout_.shards() > 1) ARGOSY_RETURN_IF_ERROR(decompose_norms());
   if (options.zero < 0 || options.zero > 1) {
     return invalid_argument("zero is ", options.zero, "; 0 keeps slots on every device, 1 shards them");
   }
@@ -101,7 +103,7 @@ Status ReplicatedGraph::build(const DataParallelOptions& options) {
   sizes_ = std::make_unique<Sizes>(std::move(sizes));
   ARGOSY_ASSIGN_OR_RETURN(RuleTable rules, RuleTable::make(base_, *sizes_));
   rules_ = std::make_unique<RuleTable>(std::move(rules));
-  if (!options.sync_batch_norm && layout_.shards() > 1) {
+  if (!global_statistics && layout_.shards() > 1) {
     local_ = local_statistics(base_, sizes_->order(), losses_);
   }
   ARGOSY_RETURN_IF_ERROR(assign(batch));

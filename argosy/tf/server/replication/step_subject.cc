@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "argosy/op/definition/batch_rule.h"
 #include "argosy/planner/compiled_step.h"
 #include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/step_rewrite.h"
@@ -123,7 +122,7 @@ std::string not_for_trial(const StepGraph& step) {
     const bool of_variable = !n.inputs.empty() && variable_behind(part, n.inputs[0]).has_value();
     if (of_variable && (writes_variable(part, n) || may_be_repeated(n))) continue;
     const bool says_nothing = only_looks(n) && n.output_dtypes.empty() && n.op->input_args.size() > 1;  // an assertion
-    if (says_nothing || n.op->batch_rule == BatchRule::kRandom) continue;
+    if (says_nothing || n.op->random) continue;
     return str_cat("'", n.name, "' (", n.op->name, ") has effects beyond the step's variables");
   }
   return "";
