@@ -11,6 +11,7 @@
 #include "argosy/passes/functions/lower_functions.h"
 #include "argosy/passes/prune/prune.h"
 #include "argosy/strategy/facts/gradient_seeds.h"
+#include "argosy/strategy/facts/reachability.h"
 #include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
 #include "argosy/tf/server/replication/once_per_step.h"
@@ -36,26 +37,43 @@ std::vector<Endpoint> losses_of(ImportedGraph& graph, const StepValues& values) 
   });
 }
 
-// The call of a function that computes gradients: of its losses the client's graph knows nothing. "": none.
-std::string call_with_gradients(const Graph& graph, const StepSignature& signature) {
-  auto part = prune_step(graph, signature);
-  if (!part.ok()) return "";
-  std::vector<std::string> calls;
-  for (const Node& n : part->graph.nodes()) {
-    if (n.op->calls != Calls::kNothing) calls.push_back(str_cat(n.name, "/"));
-  }
-  if (calls.empty() || !lower_functions(*part).ok()) return "";
-  for (const Node& n : part->graph.nodes()) {
-    if (!belongs_to_gradient(n)) continue;
-    for (const std::string& call : calls) {
-      if (std::string_view(n.name).starts_with(call)) return call.substr(0, call.size() - 1);
-    }
-  }
-  return "";
-}
-
 bool brings_batches(std::string_view op) {
   return op == "IteratorGetNext" || op.starts_with("QueueDequeueMany") || op.starts_with("QueueDequeueUpTo");
+}
+
+// A call of a function that trains, or the update that follows from one: of losses in functions the client's graph knows
+// nothing. TensorFlow 1.x gives their gradients no names, so what they change by what is fed shows it. "": none.
+std::string trained_in_calls(const Graph& graph, const StepSignature& signature) {
+  auto part = prune_step(graph, signature);
+  if (!part.ok()) return "";
+  struct Call {
+    std::string scope;
+    bool of_function;  // no branch and no loop, where steps that do not train keep counts, too
+  };
+  std::vector<Call> calls;
+  for (const Node& n : part->graph.nodes()) {
+    const Calls kind = n.op->calls;
+    if (kind == Calls::kNothing) continue;
+    calls.push_back({str_cat(n.name, "/"), kind == Calls::kCall || kind == Calls::kCallOn});
+  }
+  if (calls.empty() || !lower_functions(*part).ok()) return "";
+  const Graph& lowered = part->graph;
+  std::vector<NodeId> batch = part->feeds;
+  for (std::int32_t i = 0; i < lowered.size(); ++i) {
+    if (brings_batches(lowered.node(NodeId{i}).op->name)) batch.push_back(NodeId{i});
+  }
+  const std::vector<char> of_batch = descendants(lowered, batch);
+  for (std::int32_t i = 0; i < lowered.size(); ++i) {
+    const Node& n = lowered.node(NodeId{i});
+    const auto call = std::find_if(calls.begin(), calls.end(),
+                                   [&](const Call& c) { return std::string_view(n.name).starts_with(c.scope); });
+    const bool changes = of_batch[static_cast<std::size_t>(i)] != 0 && writes_variable(lowered, n);
+    if (call != calls.end() && ((changes && call->of_function) || belongs_to_gradient(n))) {
+      return call->scope.substr(0, call->scope.size() - 1);
+    }
+    if (changes && n.op->update.has_value()) return std::string(n.name);
+  }
+  return "";
 }
 
 // True for noise with a static number of rows.
@@ -196,7 +214,7 @@ TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& value
   if (!step.losses.empty()) {
     step.trains = graph.graph().node(step.losses[0].node).name;
   } else if (step.writes) {
-    step.trains = call_with_gradients(graph.graph(), signature_of(values));
+    step.trains = trained_in_calls(graph.graph(), signature_of(values));
   }
   if (step.trains.empty()) return step;
   const auto uses = part->graph.consumers();

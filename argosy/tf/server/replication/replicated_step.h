@@ -93,7 +93,8 @@ class ReplicatedStep {
 // What is known of a step before it is replicated.
 struct TrainingStep {
   bool writes = false;  // the step writes variables
-  // What shows that it trains: the first loss, or a call of a function that computes gradients. Empty: it does not.
+  // What shows that it trains: the first loss, a call of a function that trains, or an update by what one gave. Empty: it
+  // does not.
   std::string trains;
   std::vector<Endpoint> losses;  // losses whose gradients it follows; none: they are in functions
   // Values that are computed once, before the batch is sharded: those from datasets and queues, or noise that is the
