@@ -31,8 +31,8 @@ inline std::string with_long_names(std::string text) {
   return text;
 }
 
-inline Placement placed(const StepGraph& step) {
-  Placement p{.device = {}, .reason = {}, .reasons = {""}, .device_name = kDevices};
+inline DevicePlacement placed(const StepGraph& step) {
+  DevicePlacement p{.device = {}, .reason = {}, .reasons = {""}, .device_name = kDevices};
   for (const Node& n : step.graph.nodes()) {
     const auto at = std::find(kDevices.begin(), kDevices.end(), n.device);
     p.device.push_back(at == kDevices.end() ? 0 : static_cast<int>(at - kDevices.begin()));
@@ -43,7 +43,7 @@ inline Placement placed(const StepGraph& step) {
 
 inline Result<std::vector<Partition>> cut(const std::string& text, PartitionStats* stats = nullptr) {
   StepGraph step = parse_step(with_long_names(text));
-  const Placement placement = placed(step);
+  const DevicePlacement placement = placed(step);
   return partition(std::move(step), placement, {.own_device = kDevices[0]}, stats);
 }
 

@@ -168,7 +168,7 @@ Result<CaseResult> run_case(const RandomCase& c) {
 }
 
 std::int64_t size_of_factor(const RandomCase& c, const CaseResult& result, const ShardingRule& rule,
-                            const Candidate& candidate) {
+                            const RuleCandidate& candidate) {
   const std::int64_t known = rule.factors[static_cast<std::size_t>(candidate.factor)].size;
   if (known >= 0) return known;
   const auto size = [](const Placement& p, const Tensor& t) {
@@ -257,7 +257,7 @@ std::string misfit(const RandomCase& c, const CaseResult& result, const Sharding
 }
 
 TrialOutcome try_factor(const RandomCase& c, const CaseResult& global, const ShardingRule& rule,
-                        const Candidate& candidate, const std::vector<std::int64_t>& ends) {
+                        const RuleCandidate& candidate, const std::vector<std::int64_t>& ends) {
   const auto is_partial = [](const Placement& p) { return p.is_partial(); };
   const bool partial = std::any_of(candidate.outputs.begin(), candidate.outputs.end(), is_partial);
   if (partial && !all_tame(c, global)) return {Outcome::kNotTried};
@@ -305,7 +305,7 @@ TrialOutcome try_factor(const RandomCase& c, const CaseResult& global, const Sha
   return {};
 }
 
-TrialOutcome try_partial(const RandomCase& c, const CaseResult& global, const Candidate& candidate,
+TrialOutcome try_partial(const RandomCase& c, const CaseResult& global, const RuleCandidate& candidate,
                          const std::vector<int>& partial, int shards) {
   if (!all_tame(c, global)) return {Outcome::kNotTried};
   const Combine how = candidate.inputs[static_cast<std::size_t>(partial[0])].combine;

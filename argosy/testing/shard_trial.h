@@ -35,7 +35,7 @@ Result<ShardingRule> rule_of_case(const RandomCase& c, const CaseResult& result,
 
 // The elements of the factor that the candidate shards, also where the rule does not know them; 0: there are none.
 std::int64_t size_of_factor(const RandomCase& c, const CaseResult& result, const ShardingRule& rule,
-                            const Candidate& candidate);
+                            const RuleCandidate& candidate);
 
 struct TrialOutcome {
   enum class Kind : char {
@@ -50,11 +50,11 @@ struct TrialOutcome {
 
 // The candidate shards a factor. `ends`: where the shards end, along the factor: {1, 4} for two shards of 4 elements.
 TrialOutcome try_factor(const RandomCase& c, const CaseResult& global, const ShardingRule& rule,
-                        const Candidate& candidate, const std::vector<std::int64_t>& ends);
+                        const RuleCandidate& candidate, const std::vector<std::int64_t>& ends);
 
 // The candidate has partial inputs: those of `partial` are made so, with unequal parts; other members of the linear
 // group count on the first shard.
-TrialOutcome try_partial(const RandomCase& c, const CaseResult& global, const Candidate& candidate,
+TrialOutcome try_partial(const RandomCase& c, const CaseResult& global, const RuleCandidate& candidate,
                          const std::vector<int>& partial, int shards);
 
 // Whether the rule fits the node's tensors: as many operands and dimensions, and the sizes of factors. Empty: it does.

@@ -15,7 +15,8 @@ class Bias final : public Kernel {
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    ARGOSY_ASSIGN_OR_RETURN(const Channels at, channels_of(gradient_ ? "BiasAddGrad" : "BiasAdd", x.shape(), nchw_));
+    ARGOSY_ASSIGN_OR_RETURN(const BiasChannels at,
+                            channels_of(gradient_ ? "BiasAddGrad" : "BiasAdd", x.shape(), nchw_));
     if (gradient_) {
       ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {at.channels}));
       if (at.channels == 0) return ok_status();

@@ -16,7 +16,7 @@ namespace argosy {
 
 namespace {
 
-Status check_bias(std::string_view op, const Channels& at, const Shape& x, const Shape& bias) {
+Status check_bias(std::string_view op, const BiasChannels& at, const Shape& x, const Shape& bias) {
   if (bias.rank() == 1 && bias[0] == at.channels) return ok_status();
   return invalid_argument(op, ": bias of shape ", bias, " for ", at.channels, " channels of ", x)
       .with_id("ARG-SHAPE-014");
@@ -25,7 +25,7 @@ Status check_bias(std::string_view op, const Channels& at, const Shape& x, const
 bool is_nchw(const KernelInit& init) { return init.attrs.get_or<std::string>("data_format", "NHWC") == "NCHW"; }
 
 template <typename T>
-void plain_add(const Channels& at, const T* x, const T* bias, T* y) {
+void plain_add(const BiasChannels& at, const T* x, const T* bias, T* y) {
   using Sum = typename internal::Accumulator<T>::type;
   for (std::int64_t i = 0; i < at.outer * at.channels * at.inner; ++i) {
     y[i] = static_cast<T>(static_cast<Sum>(x[i]) + static_cast<Sum>(bias[i / at.inner % at.channels]));
@@ -40,7 +40,7 @@ class PlainBiasAdd final : public Kernel {
   }
   Status run(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
-    ARGOSY_ASSIGN_OR_RETURN(const Channels at, channels_of("BiasAdd", shape, nchw_));
+    ARGOSY_ASSIGN_OR_RETURN(const BiasChannels at, channels_of("BiasAdd", shape, nchw_));
     ARGOSY_RETURN_IF_ERROR(check_bias("BiasAdd", at, shape, c.input(1).shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape, {0}));
     return dispatch<NumberTypes>(y->dtype(), "BiasAdd", [&]<typename T>() {
@@ -67,7 +67,7 @@ class FastBiasAdd final : public Kernel {
   }
   Status run(KernelContext& c) override {
     const Shape& shape = c.input(0).shape();
-    ARGOSY_ASSIGN_OR_RETURN(const Channels at, channels_of("BiasAdd", shape, nchw_));
+    ARGOSY_ASSIGN_OR_RETURN(const BiasChannels at, channels_of("BiasAdd", shape, nchw_));
     ARGOSY_RETURN_IF_ERROR(check_bias("BiasAdd", at, shape, c.input(1).shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape, {0}));
     if (y->elements() == 0) return ok_status();
@@ -89,7 +89,7 @@ class FastBiasAdd final : public Kernel {
   }
 
  private:
-  void add_rows(const Channels& at, const std::byte* x, const std::byte* bias, std::byte* y) const {
+  void add_rows(const BiasChannels& at, const std::byte* x, const std::byte* bias, std::byte* y) const {
     // Short rows are taken several at a time, against the bias repeated as often.
     constexpr std::int64_t kTile = 4096;
     alignas(64) std::byte tile[kTile];
@@ -113,7 +113,7 @@ class FastBiasAdd final : public Kernel {
 };
 
 template <typename T>
-void plain_sums(const Channels& at, const T* x, T* sums) {
+void plain_sums(const BiasChannels& at, const T* x, T* sums) {
   using Sum = typename internal::Accumulator<T>::type;
   for (std::int64_t ch = 0; ch < at.channels; ++ch) {
     Sum sum{};
@@ -271,7 +271,7 @@ class BiasAddGrad final : public Kernel, public Workspace {
   }
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
-    ARGOSY_ASSIGN_OR_RETURN(const Channels at, channels_of("BiasAddGrad", x.shape(), nchw_));
+    ARGOSY_ASSIGN_OR_RETURN(const BiasChannels at, channels_of("BiasAddGrad", x.shape(), nchw_));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sums, c.output(0, {at.channels}));
     if (fast && at.inner == 1) {
       if (x.dtype() == DType::kFloat32) return float_sums<float>(c, at, x, *sums);
@@ -303,7 +303,7 @@ class BiasAddGrad final : public Kernel, public Workspace {
 
  private:
   template <typename T>
-  Status float_sums(KernelContext& c, const Channels& at, const Tensor& x, Tensor& sums) const {
+  Status float_sums(KernelContext& c, const BiasChannels& at, const Tensor& x, Tensor& sums) const {
     const std::int64_t examples = x.shape()[0];
     if (x.elements() > 0 && batch_.sums(examples)) {
       return batch_column_sums(c, at.outer, at.channels, examples, batch_.count, x.raw_as<T>(), sums.raw_as<T>());

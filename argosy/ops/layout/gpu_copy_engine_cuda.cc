@@ -30,7 +30,7 @@ std::string_view suffix_of(std::size_t bytes) {
 struct Turn {
   std::int64_t batches = 1, rows = 0, columns = 0;
 };
-std::optional<Turn> as_turn(const Axes& axes) {
+std::optional<Turn> as_turn(const RegionAxes& axes) {
   if (axes.n != 2 && axes.n != 3) return std::nullopt;
   const Axis &c = axes.axis[static_cast<std::size_t>(axes.n - 2)], &r = axes.axis[static_cast<std::size_t>(axes.n - 1)];
   if (r.to != 1 || c.to != r.size || c.from != 1 || r.from != c.size) return std::nullopt;
@@ -93,7 +93,7 @@ void GpuCopyEngine::move(void* to, const void* from, std::size_t bytes, const Re
 }
 
 Status GpuCopyEngine::try_move(void* to, const void* from, std::size_t bytes, const Region& region) {
-  const Axes axes(region, 1);
+  const RegionAxes axes(region, 1);
   if (axes.nothing) return ok_status();
   const std::int64_t n = axes.product();
   if (axes.n == 0 || (axes.n == 1 && axes.axis[0].to == 1 && axes.axis[0].from == 1)) {

@@ -171,7 +171,7 @@ class MirrorPadGrad final : public Kernel {
       for (int axis = shape.rank() - 1; axis >= 0; --axis) {
         mirror_axis(shape, dy.shape(), paddings, axis, reflect_,
                     [&](const Region& region, std::int64_t frame, std::int64_t centre) {
-                      const Axes axes({region.sizes, region.from, region.to}, 1);
+                      const RegionAxes axes({region.sizes, region.from, region.to}, 1);
                       if (axes.nothing) return;
                       walk(axes, values + centre, static_cast<const T*>(values + frame), 0, axes.product(),
                            [](T* t, const T* f) { *t = wrapping_add(*t, *f); });

@@ -13,13 +13,13 @@ struct Axis {
 
 // Axes of size 1 dropped, neighbours that walk in step merged. Each remaining axis has two elements or more, so no
 // region below 2^63 elements has 64 of them.
-struct Axes {
+struct RegionAxes {
   std::array<Axis, 64> axis;
   int n = 0;
   bool nothing = false;  // some axis has no elements
 
   // Strides are multiplied by `scale`: the bytes of an element, or 1.
-  Axes(const Region& region, std::int64_t scale) {
+  RegionAxes(const Region& region, std::int64_t scale) {
     for (int i = 0; i < region.sizes.size(); ++i) {
       const Axis next{region.sizes[i], region.to[i] * scale, region.from[i] * scale};
       if (next.size == 0) nothing = true;
@@ -46,7 +46,7 @@ struct Axes {
 
 // Calls fn(to, from) for positions [begin, end) of the axes, in row-major order.
 template <typename To, typename Fn>
-void walk(const Axes& axes, To* to, const To* from, std::int64_t begin, std::int64_t end, Fn&& fn) {
+void walk(const RegionAxes& axes, To* to, const To* from, std::int64_t begin, std::int64_t end, Fn&& fn) {
   std::array<std::int64_t, 64> at;
   std::int64_t rest = begin;
   for (int i = axes.n - 1; i >= 0; --i) {

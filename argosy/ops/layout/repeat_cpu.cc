@@ -65,7 +65,7 @@ Status tile_grad(KernelContext& c) {
     fill_zeros(*dx);
     Region region = tiles(multiples, shape, dy.shape());
     std::swap(region.to, region.from);
-    const Axes axes(region, 1);
+    const RegionAxes axes(region, 1);
     if (axes.nothing) return ok_status();
     walk(axes, dx->data<T>(), static_cast<const T*>(dy.data<T>()), 0, axes.product(),
          [](T* t, const T* f) { *t = wrapping_add(*t, *f); });

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kGrainBytes = 64 << 10;  // about 10 µs of moving
 
-void copy_rows(const Axes& outer, char* to, const char* from, std::int64_t bytes) {
+void copy_rows(const RegionAxes& outer, char* to, const char* from, std::int64_t bytes) {
   const std::int64_t rows = outer.product();
   if (rows == 1) {
     parallel_for(bytes, kGrainBytes, [&](std::int64_t begin, std::int64_t end) {
@@ -29,7 +29,8 @@ void copy_rows(const Axes& outer, char* to, const char* from, std::int64_t bytes
 }
 
 template <int kBytes>
-void copy_strided(const Axes& outer, Axis inner, char* to, const char* from, std::int64_t grain_bytes = kGrainBytes) {
+void copy_strided(const RegionAxes& outer, Axis inner, char* to, const char* from,
+                  std::int64_t grain_bytes = kGrainBytes) {
   const std::int64_t grain = std::max<std::int64_t>(1, grain_bytes / (inner.size * std::max(kBytes, 4) + 16));
   parallel_for(outer.product(), grain, [&](std::int64_t begin, std::int64_t end) {
     walk(outer, to, from, begin, end, [&](char* t, const char* f) {
@@ -40,7 +41,7 @@ void copy_strided(const Axes& outer, Axis inner, char* to, const char* from, std
 
 // The last axis is dense where it goes, axis `dense` where it comes from: tiles of both at a time.
 template <int kBytes>
-void copy_transposed(Axes axes, int dense, char* to, const char* from) {
+void copy_transposed(RegionAxes axes, int dense, char* to, const char* from) {
   const Axis column = axes.axis[dense];
   const Axis row = axes.axis[axes.n - 1];
   --axes.n;
@@ -63,7 +64,7 @@ void copy_transposed(Axes axes, int dense, char* to, const char* from) {
 }
 
 template <int kBytes>
-void copy_elements_of(Axes& axes, char* to, const char* from) {
+void copy_elements_of(RegionAxes& axes, char* to, const char* from) {
   if (axes.n == 0) {
     std::memcpy(to, from, kBytes);
     return;
@@ -80,7 +81,7 @@ void copy_elements_of(Axes& axes, char* to, const char* from) {
 
 // Rows of so few bytes that a call for each would be most of the work.
 template <int kBytes>
-void copy_short_rows(Axes& axes, char* to, const char* from) {
+void copy_short_rows(RegionAxes& axes, char* to, const char* from) {
   if (axes.n == 0) {
     std::memcpy(to, from, kBytes);
     return;
@@ -90,7 +91,7 @@ void copy_short_rows(Axes& axes, char* to, const char* from) {
   copy_strided<kBytes>(axes, inner, to, from, 4 * kGrainBytes);
 }
 
-void copy_plain(Axes& axes, std::int64_t bytes, char* to, const char* from) {
+void copy_plain(RegionAxes& axes, std::int64_t bytes, char* to, const char* from) {
   if (axes.n > 0) {
     const Axis inner = axes.axis[axes.n - 1];
     if (inner.to == bytes && inner.from == bytes) {
@@ -137,7 +138,7 @@ void copy_region(const Tensor& to, std::int64_t to_offset, const Tensor& from, s
   if (copy_engine_in_scope != nullptr) [[unlikely]]
     return move_by(*copy_engine_in_scope, to, to_offset, from, from_offset, region);
   const auto bytes = static_cast<std::int64_t>(element_bytes(to.dtype()));
-  Axes axes(region, bytes);
+  RegionAxes axes(region, bytes);
   if (axes.nothing) return;
   copy_plain(axes, bytes, to.raw_as<char>() + to_offset * bytes, from.raw_as<char>() + from_offset * bytes);
 }
@@ -145,7 +146,7 @@ void copy_region(const Tensor& to, std::int64_t to_offset, const Tensor& from, s
 void copy_region_plainly(const Tensor& to, std::int64_t to_offset, const Tensor& from, std::int64_t from_offset,
                          const Region& region) {
   dispatch_moved(to.dtype(), [&]<typename T>() {
-    const Axes axes(region, 1);
+    const RegionAxes axes(region, 1);
     if (axes.nothing) return;
     walk(axes, to.raw_as<T>() + to_offset, static_cast<const T*>(from.raw_as<T>()) + from_offset, 0, axes.product(),
          [](T* t, const T* f) { *t = *f; });

@@ -330,7 +330,7 @@ TEST(FuseElementwise, AChainBecomesOneNode) {
                  R"(
     x = Placeholder [dtype=float, shape=shape[4]]
     a = Placeholder [dtype=float, shape=shape[4]]
-    y = _FusedElementwise(x, a) [Tin=[float, float], Tout=[float], dtypes=[float, float], ops=["Mul", "Tanh"], operands=[0, 1, -1, 2, -1, -1], results=[1], shape=shape[4]]
+    y = _FusedElementwise(x, a) [Tin=[float, float], Tout=[float], dtypes=[float, float], input_shapes=[shape[4], shape[4]], ops=["Mul", "Tanh"], operands=[0, 1, -1, 2, -1, -1], results=[1], shape=shape[4]]
     -> y)");
 }
 

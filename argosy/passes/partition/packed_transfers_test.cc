@@ -26,7 +26,7 @@ struct Cut {
 
 Cut cut(const std::string& text, bool packs = true) {
   StepGraph step = parse_step(with_long_names(text));
-  Placement placement{.device = {}, .reason = {}, .reasons = {""}, .device_name = kDevices};
+  DevicePlacement placement{.device = {}, .reason = {}, .reasons = {""}, .device_name = kDevices};
   for (const Node& n : step.graph.nodes()) {
     placement.device.push_back(n.device == kDevices[1] ? 1 : 0);
     placement.reason.push_back(0);

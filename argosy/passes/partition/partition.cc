@@ -32,8 +32,8 @@ Status check_collectives(const PlacedStep& placed) {
 
 }  // namespace
 
-Result<std::vector<Partition>> partition(StepGraph step, const Placement& placement, const PartitionOptions& options,
-                                         PartitionStats* stats) {
+Result<std::vector<Partition>> partition(StepGraph step, const DevicePlacement& placement,
+                                         const PartitionOptions& options, PartitionStats* stats) {
   PlacedStep placed(std::move(step), placement, options.own_device);
   std::vector<std::string> notes = std::move(placed.step.notes);
   ARGOSY_ASSIGN_OR_RETURN(const int gathered, gather_groups(placed));

@@ -61,7 +61,7 @@ std::string task_of_device(const std::string& device);
 //                    "ARG-LOOP-004"  a loop that is entered only after something that leaves it
 //   UNIMPLEMENTED    "ARG-PART-003"  a collective over several tasks in a loop, or that changes variables, or whose members find
 //                                    each other by keys
-Result<std::vector<Partition>> partition(StepGraph step, const Placement& placement, const PartitionOptions& options,
-                                         PartitionStats* stats = nullptr);
+Result<std::vector<Partition>> partition(StepGraph step, const DevicePlacement& placement,
+                                         const PartitionOptions& options, PartitionStats* stats = nullptr);
 
 }  // namespace argosy

@@ -8,7 +8,7 @@ namespace argosy {
 
 std::string task_of_device(const std::string& device) { return device.substr(0, device.rfind("/device:")); }
 
-PlacedStep::PlacedStep(StepGraph whole, const Placement& placement, const std::string& own_device)
+PlacedStep::PlacedStep(StepGraph whole, const DevicePlacement& placement, const std::string& own_device)
     : step(std::move(whole)), device_(placement.device), device_names_(placement.device_name) {
   task_names_.push_back(task_of_device(own_device));
   hosts_.push_back(0);

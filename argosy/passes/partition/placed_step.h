@@ -12,7 +12,7 @@ namespace argosy {
 class PlacedStep {
  public:
   // `own_device` as PartitionOptions.
-  PlacedStep(StepGraph step, const Placement& placement, const std::string& own_device);
+  PlacedStep(StepGraph step, const DevicePlacement& placement, const std::string& own_device);
 
   StepGraph step;
   Graph& graph() { return step.graph; }

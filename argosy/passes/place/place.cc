@@ -20,7 +20,7 @@ class Placer {
  public:
   Placer(const Graph& graph, const PlaceOptions& options) : graph_(graph), options_(options), groups_(graph, options) {}
 
-  Result<Placement> run() {
+  Result<DevicePlacement> run() {
     ARGOSY_RETURN_IF_ERROR(groups_.read());
     placement_.device.assign(graph_.size(), -1);
     placement_.reason.assign(graph_.size(), reason(""));
@@ -210,11 +210,11 @@ class Placer {
   // By node: of a generator, the device of all its users met so far.
   enum : int { kNoGenerator = -3, kSeveral = -2, kNoUser = -1 };
   std::vector<int> users_device_;
-  Placement placement_;
+  DevicePlacement placement_;
 };
 
 }  // namespace
 
-Result<Placement> place(const Graph& graph, const PlaceOptions& options) { return Placer(graph, options).run(); }
+Result<DevicePlacement> place(const Graph& graph, const PlaceOptions& options) { return Placer(graph, options).run(); }
 
 }  // namespace argosy

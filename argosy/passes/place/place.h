@@ -39,7 +39,7 @@ struct PlaceOptions {
 };
 
 // Where every node is, and why; indices into the node array.
-struct Placement {
+struct DevicePlacement {
   std::vector<int> device;               // per node: position in PlaceOptions::devices
   std::vector<std::int32_t> reason;      // per node: position in `reasons`
   std::vector<std::string> reasons;      // those there are
@@ -53,6 +53,6 @@ struct Placement {
 
 // The graph stays as it is: Node::device is still what was asked for. INVALID_ARGUMENT "Cannot assign a device for
 // operation …" with the devices there are.
-Result<Placement> place(const Graph& graph, const PlaceOptions& options);
+Result<DevicePlacement> place(const Graph& graph, const PlaceOptions& options);
 
 }  // namespace argosy

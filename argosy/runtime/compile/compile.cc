@@ -138,7 +138,7 @@ class Compiler {
 
 }  // namespace
 
-Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, Placement placement,
+Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, DevicePlacement placement,
                                                  std::shared_ptr<DeviceSet> device_set, const KernelRegistry& kernels,
                                                  bool must_fit, std::shared_ptr<ResourceManager> session,
                                                  std::shared_ptr<const PlacementReport> whole) {

@@ -79,7 +79,8 @@ struct BackEdge {
 // Goes through the graph in topological order and gives every node its slots, and its instruction if it needs one.
 class InstructionBuilder {
  public:
-  InstructionBuilder(const StepGraph& step_graph, const Placement& placement, const KernelRegistry& kernels, Step& step)
+  InstructionBuilder(const StepGraph& step_graph, const DevicePlacement& placement, const KernelRegistry& kernels,
+                     Step& step)
       : graph_(step_graph.graph),
         step_graph_(step_graph),
         placement_(placement),
@@ -268,7 +269,7 @@ class InstructionBuilder {
 
   const Graph& graph_;
   const StepGraph& step_graph_;
-  const Placement& placement_;
+  const DevicePlacement& placement_;
   Step& step_;
   InstructionTable table_;
   InstructionGraph& instructions_;  // the table's
@@ -279,7 +280,7 @@ class InstructionBuilder {
 
 }  // namespace
 
-Result<InstructionGraph> build_instructions(const StepGraph& graph, const Placement& placement,
+Result<InstructionGraph> build_instructions(const StepGraph& graph, const DevicePlacement& placement,
                                             const KernelRegistry& kernels, Step& step) {
   return InstructionBuilder(graph, placement, kernels, step).run();
 }

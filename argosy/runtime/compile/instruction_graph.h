@@ -39,7 +39,7 @@ struct InstructionGraph {
   bool unusual = false;                // has control flow, or instructions that may block
 };
 
-Result<InstructionGraph> build_instructions(const StepGraph& graph, const Placement& placement,
+Result<InstructionGraph> build_instructions(const StepGraph& graph, const DevicePlacement& placement,
                                             const KernelRegistry& kernels, Step& step);
 
 // Per flat input or output: which argument of the OpDef it belongs to.

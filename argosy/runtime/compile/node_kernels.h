@@ -14,7 +14,7 @@ namespace argosy {
 class NodeKernels {
  public:
   // All outlive it. Kernels go to Step::kernels.
-  NodeKernels(const Graph& graph, const Placement& placement, const KernelRegistry& kernels, Step& step)
+  NodeKernels(const Graph& graph, const DevicePlacement& placement, const KernelRegistry& kernels, Step& step)
       : graph_(graph), placement_(placement), kernels_(kernels), step_(step) {}
 
   // The node's kernel on its device. UNIMPLEMENTED when every kernel declines.
@@ -28,7 +28,7 @@ class NodeKernels {
   const std::shared_ptr<FunctionCalls>& functions();
 
   const Graph& graph_;
-  const Placement& placement_;
+  const DevicePlacement& placement_;
   const KernelRegistry& kernels_;
   Step& step_;
   std::vector<std::uint64_t> workspace_;  // by device: the largest so far

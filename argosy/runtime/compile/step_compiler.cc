@@ -43,7 +43,7 @@ Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, b
                                            .without = without_passes(),
                                            .is_async = [this](const std::string& device) { return is_async(device); },
                                            .over_tasks = options_.tasks != nullptr && options_.tasks->meets_by_key()}));
-  ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, place_options()));
+  ARGOSY_ASSIGN_OR_RETURN(DevicePlacement placement, place(step.graph, place_options()));
   for (const std::string& missing : placement.missing_devices) {
     if (told_missing_.insert(missing).second) ARGOSY_LOG(kWarning, missing);
   }
@@ -82,7 +82,7 @@ PlaceOptions StepCompiler::place_options() {
 
 // --- steps over several tasks ----------------------------------------------------------------------------------------
 
-Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const Placement& placement, bool must_fit) {
+Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const DevicePlacement& placement, bool must_fit) {
   auto whole = std::make_shared<PlacementReport>(report_of(step.graph, placement));
   const PartitionOptions options{
       .incarnation = [this](const std::string& device) { return options_.tasks->incarnation(device); },
@@ -92,7 +92,7 @@ Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const Placement& p
   Partition own = std::move(parts[0]);
   parts.erase(parts.begin());
   // Its nodes say where they are.
-  Placement here{.device = {}, .reason = {}, .reasons = {"with the step"}, .device_name = {}};
+  DevicePlacement here{.device = {}, .reason = {}, .reasons = {"with the step"}, .device_name = {}};
   for (const DeviceSpec& spec : device_set_->specs()) here.device_name.push_back(spec.name.to_string());
   for (const Node& n : own.step.graph.nodes()) {
     const auto at = std::find(here.device_name.begin(), here.device_name.end(), n.device);
@@ -119,7 +119,7 @@ bool StepCompiler::packs(const std::string& device) const {
   return true;  // this task's own
 }
 
-void StepCompiler::remember_homes(const Graph& graph, const Placement& placement) {
+void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& placement) {
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     const bool handle = n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&

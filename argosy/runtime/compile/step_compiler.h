@@ -44,11 +44,11 @@ class StepCompiler {
 
  private:
   Result<CompiledStep> make_unguarded(const StepSignature& wanted, bool must_fit);
-  Result<CompiledStep> make_parts(StepGraph step, const Placement& placement, bool must_fit);
+  Result<CompiledStep> make_parts(StepGraph step, const DevicePlacement& placement, bool must_fit);
   // Does the task of this device know the ops that make several values one message?
   bool packs(const std::string& device) const;
   PlaceOptions place_options();
-  void remember_homes(const Graph& graph, const Placement& placement);
+  void remember_homes(const Graph& graph, const DevicePlacement& placement);
   bool is_async(const std::string& device) const;
   int home_of(const Node& handle) const;
   std::string without_passes() const;

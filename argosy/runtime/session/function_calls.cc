@@ -103,7 +103,7 @@ class CompiledCalls final : public FunctionCalls {
         .has_kernel = [&](const OpDef& op,
                           const DeviceSpec&) { return kernels_.has(op.name, device_set_.device(0).kernel_kind()); },
         .allow_soft_placement = true};
-    ARGOSY_ASSIGN_OR_RETURN(Placement placement, place(step.graph, options));
+    ARGOSY_ASSIGN_OR_RETURN(DevicePlacement placement, place(step.graph, options));
     // Who calls may live on the device set: a share of it would keep it alive for ever.
     const std::shared_ptr<DeviceSet> borrowed(std::shared_ptr<DeviceSet>(), &device_set_);
     ARGOSY_ASSIGN_OR_RETURN(auto compiled,

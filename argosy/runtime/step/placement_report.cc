@@ -14,7 +14,7 @@ std::string scope_of(const std::string& node) {
 }
 }  // namespace
 
-PlacementReport report_of(const Graph& graph, const Placement& placement) {
+PlacementReport report_of(const Graph& graph, const DevicePlacement& placement) {
   PlacementReport report;
   report.rows.reserve(placement.device.size());
   for (std::int32_t i = 0; i < graph.size(); ++i) {

@@ -146,7 +146,7 @@ struct DataflowGraph {
 };
 
 // Of a placed graph.
-PlacementReport report_of(const Graph& graph, const Placement& placement);
+PlacementReport report_of(const Graph& graph, const DevicePlacement& placement);
 
 // --- for people ------------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ struct StepInfo {
   std::vector<NodeInfo> nodes;
   std::vector<MemoryForecast> forecast;    // by device
   std::unique_ptr<const StepGraph> graph;  // what was compiled
-  Placement placement;                     // of its nodes
+  DevicePlacement placement;               // of its nodes
   std::vector<std::string> passes;         // what each pass did
   // Of a partition: where all nodes of the step run, on all tasks. Null: `graph` is the step.
   std::shared_ptr<const PlacementReport> whole = nullptr;

@@ -45,7 +45,7 @@ Result<std::shared_ptr<ExecutableStep>> compile_graph(StepGraph graph, const Tas
     return kernels.has(op.name, device_set->device(device_set->find(spec.name)).kernel_kind());
   };
   ARGOSY_ASSIGN_OR_RETURN(
-      Placement placement,
+      DevicePlacement placement,
       place(graph.graph, {.devices = device_set->specs(), .has_kernel = has_kernel, .home = [&](const Node& handle) {
                             return home_of(*device_set, handle);
                           }}));

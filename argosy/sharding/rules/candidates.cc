@@ -8,8 +8,8 @@ namespace {
 
 using Kind = OperandRule::Kind;
 
-Candidate replicated(const ShardingRule& rule) {
-  Candidate c{.what = "replicated"};
+RuleCandidate replicated(const ShardingRule& rule) {
+  RuleCandidate c{.what = "replicated"};
   c.inputs.resize(rule.inputs.size());
   c.outputs.resize(rule.outputs.size());
   return c;
@@ -25,9 +25,9 @@ Placement without(FactorRole role) {
   }
 }
 
-Candidate along(const ShardingRule& rule, int factor) {
+RuleCandidate along(const ShardingRule& rule, int factor) {
   const Factor& f = rule.factors[static_cast<std::size_t>(factor)];
-  Candidate c = replicated(rule);
+  RuleCandidate c = replicated(rule);
   c.what = "along " + f.name;
   c.factor = factor;
   c.mean = f.role == FactorRole::kMean;
@@ -53,8 +53,8 @@ Candidate along(const ShardingRule& rule, int factor) {
   return c;
 }
 
-Candidate partial(const ShardingRule& rule, const std::vector<int>& inputs, Combine how) {
-  Candidate c = replicated(rule);
+RuleCandidate partial(const ShardingRule& rule, const std::vector<int>& inputs, Combine how) {
+  RuleCandidate c = replicated(rule);
   const char* const word = how == Combine::kSum ? "sum" : how == Combine::kMax ? "maximum" : "minimum";
   c.what = str_cat(word, " of input", inputs.size() > 1 ? "s" : "");
   for (const int i : inputs) {
@@ -106,8 +106,8 @@ bool can_shard(const ShardingRule& rule, int factor) {
          std::all_of(rule.outputs.begin(), rule.outputs.end(), can);
 }
 
-std::vector<Candidate> candidates(const ShardingRule& rule) {
-  std::vector<Candidate> all = {replicated(rule)};
+std::vector<RuleCandidate> candidates(const ShardingRule& rule) {
+  std::vector<RuleCandidate> all = {replicated(rule)};
   if (rule.kind == ShardingRule::Kind::kOnce) {
     all[0].what = "once";
     for (Placement& p : all[0].outputs) p = Placement::once();

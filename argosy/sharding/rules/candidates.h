@@ -24,7 +24,7 @@ struct LocalSize {
   friend bool operator==(const LocalSize&, const LocalSize&) = default;
 };
 
-struct Candidate {
+struct RuleCandidate {
   std::string what;  // for the plan: "along i"
   int factor = -1;   // that is sharded; -1: none
   // By input and output. Of an input whose rule is kShapeOnly any placement will do: R stands there. Scratch is kVarying
@@ -40,7 +40,7 @@ struct Candidate {
 // All of them: replicated first, then by factor, then by linear group and monotone input. Of a rule kOnce there is one:
 // replicated inputs, outputs on one device. Factors that the rule forbids to shard are left out, and those that share
 // a dimension with factors of unknown size, or come twice in one operand.
-std::vector<Candidate> candidates(const ShardingRule& rule);
+std::vector<RuleCandidate> candidates(const ShardingRule& rule);
 
 // Where an operand holds a factor: the dimension, how often the shards come along it, and how many rows stay together
 // (Placement::rounds, unit). Dimension -1: nowhere. Rounds or unit -1: not known.

@@ -9,7 +9,7 @@ using Kind = OperandRule::Kind;
 
 std::vector<std::string> texts(const ShardingRule& rule) {
   std::vector<std::string> all;
-  for (const Candidate& c : candidates(rule)) {
+  for (const RuleCandidate& c : candidates(rule)) {
     std::string text = c.what + ":";
     for (const Placement& p : c.inputs) text += " " + to_string(p);
     text += " ->";

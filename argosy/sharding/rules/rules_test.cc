@@ -67,7 +67,7 @@ class OpTrial {
     if (rule->kind != ShardingRule::Kind::kFactors) return;
     if (++like_[str_cat(hidden, to_string(*rule))] > (hidden == 0 ? kTriesOfLike : 1)) return;
     const int before = claims;
-    for (const Candidate& candidate : candidates(*rule)) {
+    for (const RuleCandidate& candidate : candidates(*rule)) {
       if (!rule->draws) try_candidate(c, from, global, *rule, candidate);
     }
     if (claims > before) ++tries;
@@ -82,7 +82,7 @@ class OpTrial {
     failures.push_back(str_cat(op_.name, " (", from, "): ", why, "\n  ", c.describe()));
   }
 
-  void count(const RandomCase& c, const std::string& from, const ShardingRule& rule, const Candidate& candidate,
+  void count(const RandomCase& c, const std::string& from, const ShardingRule& rule, const RuleCandidate& candidate,
              const std::string& how, const TrialOutcome& outcome) {
     if (outcome.kind == Outcome::kHeld) ++claims;
     if (outcome.kind == Outcome::kRefusesEmpty) {
@@ -95,7 +95,7 @@ class OpTrial {
   }
 
   void try_candidate(const RandomCase& c, const std::string& from, const CaseResult& global, const ShardingRule& rule,
-                     const Candidate& candidate) {
+                     const RuleCandidate& candidate) {
     if (candidate.factor >= 0) {
       const std::int64_t n = size_of_factor(c, global, rule, candidate);
       if (n <= 0) return;
@@ -130,7 +130,7 @@ class OpTrial {
       if (role != FactorRole::kWhole && role != FactorRole::kRows && role != FactorRole::kHalo) continue;
       ShardingRule bold = rule;
       bold.factors[f].role = FactorRole::kSum;
-      for (const Candidate& candidate : candidates(bold)) {
+      for (const RuleCandidate& candidate : candidates(bold)) {
         if (candidate.factor != static_cast<int>(f)) continue;
         const std::int64_t n = rule.factors[f].size;
         const bool held = try_factor(c, global, bold, candidate, {1, n}).kind == Outcome::kHeld;
@@ -232,7 +232,8 @@ TEST(ShardingRules, HoldOnShardsOfEveryCase) {
       if (times >= 3) unclaimed += str_cat(" ", op->name, "/", factor);
     }
   }
-  EXPECT_TRUE(empties.empty()) << "a factor whose shards may be empty, where the kernel refuses that: say whole\n" << empties;
+  EXPECT_TRUE(empties.empty()) << "a factor whose shards may be empty, where the kernel refuses that: say whole\n"
+                               << empties;
   std::printf("%d ops with factors, %d tried in %d cases: %d claims held; %d ops whole, %d once\n", with, tried, cases,
               claims, whole, once);
   for (const auto& [why, count] : reasons) std::printf("%d not tried: %s\n", count, why.c_str());
