@@ -1,5 +1,6 @@
 #include "argosy/testing/recorded_case.h"
 
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -124,6 +125,17 @@ Result<int> read_cases(const std::string& folder, const std::function<void(const
     }
   }
   return read;
+}
+
+int take_cases(const std::string& folder, const std::function<void(const RecordedCase&)>& take) {
+  const auto read = read_cases(folder, take);
+  if (!read.ok()) {
+    std::printf("%s\n", read.status().to_string().c_str());
+    return 1;
+  }
+  if (*read > 0) return 0;
+  std::printf("no op cases in \"%s\": the op tests of a build write them (ctest -R op_cases)\n", folder.c_str());
+  return 77;
 }
 
 }  // namespace argosy

@@ -29,5 +29,7 @@ Result<std::optional<RecordedCase>> read_case(std::string_view line);
 // Calls `take` with every case of a folder, file after file by name. How many there were; a folder that is not there has
 // none. INVALID_ARGUMENT: a line of the file that it names cannot be parsed.
 Result<int> read_cases(const std::string& folder, const std::function<void(const RecordedCase&)>& take);
+// The same for a test program: prints why there are none. Its exit code: 0; 1: a line cannot be parsed; 77: no cases.
+int take_cases(const std::string& folder, const std::function<void(const RecordedCase&)>& take);
 
 }  // namespace argosy

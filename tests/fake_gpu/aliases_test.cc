@@ -122,15 +122,8 @@ int compare_all(const Flags& flags) {
   const auto backend = std::make_shared<cuda::CudaBackend>(fake_driver.driver(), std::move(options));
   Comparison comparison({.emulate = "gpu:1GiB", .cpu_threads = 2},
                         {.devices = "gpu:0", .cpu_threads = 2, .gpus = backend}, flags);
-  const auto read = read_cases(flags.cases, [&](const RecordedCase& c) { comparison.run(c); });
-  if (!read.ok()) {
-    std::printf("%s\n", read.status().to_string().c_str());
-    return 1;
-  }
-  if (*read == 0) {
-    std::printf("no op cases in \"%s\": the op tests of a build write them (ctest -R op_cases)\n", flags.cases.c_str());
-    return 77;
-  }
+  const int code = take_cases(flags.cases, [&](const RecordedCase& c) { comparison.run(c); });
+  if (code != 0) return code;
   comparison.print();
   for (const std::string& violation : fake_driver.violations()) std::printf("the fake driver: %s\n", violation.c_str());
   return comparison.differences() > 0 || !fake_driver.violations().empty() ? 1 : 0;

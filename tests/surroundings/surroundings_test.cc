@@ -76,15 +76,8 @@ class Comparison {
 
 int compare_all(const Flags& flags) {
   Comparison comparison(flags);
-  const auto read = read_cases(flags.cases, [&](const RecordedCase& c) { comparison.run(c); });
-  if (!read.ok()) {
-    std::printf("%s\n", read.status().to_string().c_str());
-    return 1;
-  }
-  if (*read == 0) {
-    std::printf("no op cases in \"%s\": the op tests of a build write them (ctest -R op_cases)\n", flags.cases.c_str());
-    return 77;
-  }
+  const int code = take_cases(flags.cases, [&](const RecordedCase& c) { comparison.run(c); });
+  if (code != 0) return code;
   comparison.print();
   return comparison.differences() > 0 ? 1 : 0;
 }
