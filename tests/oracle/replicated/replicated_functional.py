@@ -163,6 +163,17 @@ def step(x, y):
     return loss
 loss = train = step(x, y)
 """,
+    "the step normalises its batch": """
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        h = tf.nn.fused_batch_norm(tf.matmul(x, w)[:, None, None, :], tf.ones([8]), b, epsilon=.01)[0][:, 0, 0, :]
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=h))
+    grads = tape.gradient(loss, [w, b])
+    with tf.control_dependencies([optimizer.apply_gradients(zip(grads, [w, b]))]):
+        return tf.identity(loss)
+loss = train = step(x, y)
+""",
     "tf.gradients in a function of 1.x": """
 @Defun(tf.float32, tf.int32, tf.float32, tf.float32)
 def losses(x, y, w, b):
@@ -174,8 +185,13 @@ train = optimizer.apply_gradients(zip(grads, [w, b]))
 }
 
 
-def trained_in_functions(body, optimizer="tf.train.GradientDescentOptimizer(.3)"):
-    return TRAINED_IN_FUNCTIONS.replace("BODY", body).replace("OPTIMIZER", optimizer)
+def trained_in_functions():
+    """(what it is, devices, script) of each."""
+    for name, body in FUNCTION_BODIES.items():
+        for devices in (2, 3):
+            yield name, devices, TRAINED_IN_FUNCTIONS.replace("BODY", body).replace("OPTIMIZER", "tf.train.GradientDescentOptimizer(.3)")
+    adam = TRAINED_IN_FUNCTIONS.replace("BODY", FUNCTION_BODIES["gradients come out of a function"])
+    yield "with Adam", 4, adam.replace("OPTIMIZER", "tf.train.AdamOptimizer(.05)")
 
 
 # Dropout as nearly everybody writes it: without a seed. No two runs are alike; --check compares them in one.

@@ -93,3 +93,31 @@ with tf.Session() as sess:
         print('%.6f' % sess.run([loss, train], {x: xs, y: ys, training: i != 5})[0])
     print('%.6f' % sess.run(loss, {x: xs, y: ys, training: False}))
 """
+
+# Two replicas share the rows of each batch.
+MIRRORED = """
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+strategy = tf.distribute.MirroredStrategy()
+data = np.random.RandomState(0)
+xs, ys = data.rand(48, 4).astype('f'), data.rand(48, 1).astype('f')
+with strategy.scope():
+    batches = strategy.make_dataset_iterator(tf.data.Dataset.from_tensor_slices((xs, ys)).repeat().batch(8))
+
+    def step(batch):
+        x, y = batch
+        w = tf.get_variable('w', initializer=np.zeros([4, 1], 'f'))
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+        with tf.control_dependencies([tf.train.GradientDescentOptimizer(0.1).minimize(loss)]):
+            return tf.identity(loss)
+
+    losses = strategy.run(step, args=(batches.get_next(),))
+    loss = strategy.reduce(tf.distribute.ReduceOp.MEAN, losses, axis=None)
+with tf.Session() as session:
+    session.run(batches.initializer)
+    session.run(tf.global_variables_initializer())
+    for _ in range(20):
+        value = session.run(loss)
+print(strategy.num_replicas_in_sync, 'loss %.5f' % value)
+"""
