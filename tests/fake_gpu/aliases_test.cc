@@ -13,18 +13,13 @@
 #include <set>
 
 #include "argosy/ops/ops.h"
+#include "argosy/testing/case_flags.h"
 #include "argosy/testing/host_compiler.h"
 #include "tests/fake_gpu/support/aliased_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {
 namespace {
-
-struct Flags {
-  std::string cases, op;
-  int few = 0;
-  bool list = false;
-};
 
 // Numbers that nobody can know: from a seed that the op takes for itself.
 bool has_hidden_state(const OpDef& op, const AttrMap& attrs) {
@@ -35,7 +30,7 @@ bool has_hidden_state(const OpDef& op, const AttrMap& attrs) {
 
 class Comparison {
  public:
-  Comparison(DeviceRequest emulated, DeviceRequest real, Flags flags)
+  Comparison(DeviceRequest emulated, DeviceRequest real, CaseFlags flags)
       : requests_{std::move(emulated), std::move(real)}, flags_(std::move(flags)) {}
 
   void run(const RecordedCase& c) {
@@ -105,7 +100,7 @@ class Comparison {
 
   static constexpr int kRunsOfAMachine = 500;
   const DeviceRequest requests_[2];
-  const Flags flags_;
+  const CaseFlags flags_;
   std::shared_ptr<DeviceSet> machines_[2];
   std::map<std::string, int> seen_;
   std::set<std::string> ops_;
@@ -113,7 +108,7 @@ class Comparison {
   int cases_ = 0, sets_ = 0, forms_ = 0, failed_ = 0, differences_ = 0;
 };
 
-int compare_all(const Flags& flags) {
+int compare_all(const CaseFlags& flags) {
   cuda::fake::Options fake = cuda::fake::gpus_with_kernels(1);
   fake.protect_memory = false;  // cuda_ops_test looks at that
   cuda::fake::FakeDriver fake_driver(std::move(fake));
@@ -133,21 +128,11 @@ int compare_all(const Flags& flags) {
 }  // namespace argosy
 
 int main(int count, char** arguments) {
-  argosy::Flags flags;
+  argosy::CaseFlags flags;
   for (int i = 1; i < count; ++i) {
-    const std::string_view flag = arguments[i];
-    if (flag == "--list") {
-      flags.list = true;
-    } else if (flag == "--few" && i + 1 < count) {
-      flags.few = std::atoi(arguments[++i]);
-    } else if (flag == "--cases" && i + 1 < count) {
-      flags.cases = arguments[++i];
-    } else if (flag == "--op" && i + 1 < count) {
-      flags.op = arguments[++i];
-    } else {
-      std::fprintf(stderr, "op_aliases_test: %s is no flag of it\n", arguments[i]);
-      return 2;
-    }
+    if (flags.take(count, arguments, i)) continue;
+    std::fprintf(stderr, "op_aliases_test: %s is no flag of it\n", arguments[i]);
+    return 2;
   }
   if (const char* const few = std::getenv("ARGOSY_ALIASED_CASES"); few != nullptr) flags.few = std::atoi(few);
   return argosy::compare_all(flags);

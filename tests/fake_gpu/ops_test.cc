@@ -22,6 +22,7 @@
 
 #include "argosy/device/gpu_discovery.h"
 #include "argosy/ops/ops.h"
+#include "argosy/testing/case_flags.h"
 #include "argosy/testing/host_compiler.h"
 #include "argosy/testing/op_case.h"
 #include "tests/fake_gpu/support/case_run.h"
@@ -30,10 +31,8 @@
 namespace argosy {
 namespace {
 
-struct Flags {
-  std::string cases, op;
-  int few = 0;
-  bool fake = false, list = false, spoil = false, orders = false;
+struct Flags : CaseFlags {
+  bool fake = false, spoil = false, orders = false;
 };
 
 struct Tally {
@@ -337,23 +336,15 @@ int main(int count, char** arguments) {
     const std::string_view flag = arguments[i];
     if (flag == "--fake") {
       flags.fake = true;
-    } else if (flag == "--list") {
-      flags.list = true;
     } else if (flag == "--spoil") {
       flags.spoil = true;
     } else if (flag == "--orders") {
-      flags.fake = flags.orders = true;
-    } else if (flag == "--few" && i + 1 < count) {
-      flags.fake = true;
-      flags.few = std::atoi(arguments[++i]);
-    } else if (flag == "--cases" && i + 1 < count) {
-      flags.cases = arguments[++i];
-    } else if (flag == "--op" && i + 1 < count) {
-      flags.op = arguments[++i];
-    } else {
+      flags.orders = true;
+    } else if (!flags.take(count, arguments, i)) {
       std::fprintf(stderr, "cuda_ops_test: %s is no flag of it\n", arguments[i]);
       return 2;
     }
   }
+  flags.fake = flags.fake || flags.orders || flags.few > 0;
   return argosy::main(flags);
 }

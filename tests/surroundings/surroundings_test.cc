@@ -11,19 +11,15 @@
 #include <set>
 
 #include "argosy/op/definition/op_def.h"
+#include "argosy/testing/case_flags.h"
 #include "tests/surroundings/surrounded_case.h"
 
 namespace argosy {
 namespace {
 
-struct Flags {
-  std::string cases, op;
-  int few = 0;
-};
-
 class Comparison {
  public:
-  explicit Comparison(Flags flags) : flags_(std::move(flags)) {}
+  explicit Comparison(CaseFlags flags) : flags_(std::move(flags)) {}
 
   void run(const RecordedCase& c) {
     if (!may_be_surrounded(c) || (!flags_.op.empty() && flags_.op != c.op)) return;
@@ -67,14 +63,14 @@ class Comparison {
   }
 
   static constexpr int kRunsOfAMachine = 500;
-  const Flags flags_;
+  const CaseFlags flags_;
   std::shared_ptr<DeviceSet> machine_;
   std::map<std::string, int> seen_;
   std::set<std::string> ops_;
   int cases_ = 0, graphs_ = 0, forms_ = 0, failed_ = 0, differences_ = 0;
 };
 
-int compare_all(const Flags& flags) {
+int compare_all(const CaseFlags& flags) {
   Comparison comparison(flags);
   const int code = take_cases(flags.cases, [&](const RecordedCase& c) { comparison.run(c); });
   if (code != 0) return code;
@@ -86,19 +82,11 @@ int compare_all(const Flags& flags) {
 }  // namespace argosy
 
 int main(int count, char** arguments) {
-  argosy::Flags flags;
+  argosy::CaseFlags flags;
   for (int i = 1; i < count; ++i) {
-    const std::string_view flag = arguments[i];
-    if (flag == "--few" && i + 1 < count) {
-      flags.few = std::atoi(arguments[++i]);
-    } else if (flag == "--cases" && i + 1 < count) {
-      flags.cases = arguments[++i];
-    } else if (flag == "--op" && i + 1 < count) {
-      flags.op = arguments[++i];
-    } else {
-      std::fprintf(stderr, "op_surroundings_test: %s is no flag of it\n", arguments[i]);
-      return 2;
-    }
+    if (flags.take(count, arguments, i)) continue;
+    std::fprintf(stderr, "op_surroundings_test: %s is no flag of it\n", arguments[i]);
+    return 2;
   }
   if (const char* const few = std::getenv("ARGOSY_SURROUNDED_CASES"); few != nullptr) flags.few = std::atoi(few);
   return argosy::compare_all(flags);

@@ -130,7 +130,7 @@ std::optional<PartialInts> concat_offset_ints(const ShapeContext& c, int index) 
   for (int other = 0; other < out[0]; ++other) {  // sizes that may differ are the kernel's to compare
     for (int i = 2; i < c.num_inputs() && other != axis; ++i) {
       const auto first = c.int_at(1, other), size = c.int_at(i, other);
-      if (first != size) return std::nullopt;  // both unknown: of one batch
+      if (first != size) return std::nullopt;  // two unknown ones are those of one batch
     }
   }
   for (int i = 0; i < index; ++i) {
