@@ -28,7 +28,7 @@ std::vector<Candidate> candidates(const std::vector<DeviceSpec>& devices, std::i
     for (const int zero : {0, 1}) {
       for (int dp = 1; dp <= all; dp = dp < all ? std::min(2 * dp, all) : all + 1) {
         const StrategySpec spec{.dp = dp, .accumulate = accumulate, .zero = zero};
-        if ((zero > 0 && dp == 1) || !spec.check(dp, batch).ok()) continue;
+        if ((zero > 0 && dp == 1) || !spec.empty_micro_batches(dp, batch).empty()) continue;
         found.push_back({.strategy = spec, .devices = fastest(devices, dp)});
       }
     }
@@ -36,10 +36,9 @@ std::vector<Candidate> candidates(const std::vector<DeviceSpec>& devices, std::i
   return found;
 }
 
-Result<Candidate> candidate_of(const StrategySpec& strategy, const std::vector<DeviceSpec>& devices,
-                               std::int64_t batch) {
+Result<Candidate> candidate_of(const StrategySpec& strategy, const std::vector<DeviceSpec>& devices) {
   const int all = static_cast<int>(devices.size());
-  ARGOSY_RETURN_IF_ERROR(strategy.check(all, batch));
+  ARGOSY_RETURN_IF_ERROR(strategy.check(all));
   Candidate candidate{.strategy = strategy, .devices = devices};
   candidate.strategy.dp = all;
   return candidate;

@@ -15,11 +15,10 @@ struct Candidate {
 };
 
 // Data parallelism over 1, 2, 4, … and all devices; slots sharded or not; 1, 2, 4 or 8 micro-batches. In the order of
-// trial: plain ones first, more micro-batches last. Those that do not suit the batch are left out.
+// trial: plain ones first, more micro-batches last. Those with empty micro-batches are left out.
 std::vector<Candidate> candidates(const std::vector<DeviceSpec>& devices, std::int64_t batch);
 
-// The one that was asked for, on all devices. ARG-SHARD-002 where it does not suit them.
-Result<Candidate> candidate_of(const StrategySpec& strategy, const std::vector<DeviceSpec>& devices,
-                               std::int64_t batch);
+// The one that was asked for, on all devices. ARG-SHARD-002 where it is for another number of devices.
+Result<Candidate> candidate_of(const StrategySpec& strategy, const std::vector<DeviceSpec>& devices);
 
 }  // namespace argosy

@@ -7,6 +7,8 @@ namespace argosy {
 namespace {
 
 constexpr double kLaunchSeconds = 3e-7;  // of a kernel that has nothing to do
+// Nodes that take little more than their launch say nothing of what is so many times larger.
+constexpr double kFarSmaller = 4;
 
 // One number that grows with the batch as the time does. A byte counts as much as an operation: about what a core does
 // in the time that memory takes for it, and only ratios matter.
@@ -24,6 +26,17 @@ double at(const std::vector<std::pair<double, double>>& points, double work) {
   return kLaunchSeconds + std::max(0.0, seconds - kLaunchSeconds) * work / edge;
 }
 
+// "Relu/replica_1/fused" is a copy of "Relu/fused".
+std::string original_name(std::string_view name) {
+  std::string original(name);
+  constexpr std::string_view kCopy = "/replica_";
+  for (std::size_t at = original.find(kCopy); at != std::string::npos; at = original.find(kCopy, at)) {
+    const std::size_t end = original.find_first_not_of("0123456789", at + kCopy.size());
+    original.erase(at, end == std::string::npos ? end : end - at);
+  }
+  return original;
+}
+
 }  // namespace
 
 void OpTimes::add(std::string_view name, std::string_view op, const Cost& cost, double seconds) {
@@ -33,20 +46,28 @@ void OpTimes::add(std::string_view name, std::string_view op, const Cost& cost, 
   // The same work again, at another batch: an update. The faster run was disturbed less.
   if (same != points.end()) same->second = std::min(same->second, seconds);
   if (same == points.end()) points.emplace_back(work, seconds);
-  for (Sum* sum : {&ops_[std::string(op)], &all_}) {
+  for (Sum* sum : {&ops_[std::string(op)], cost.flops > cost.bytes ? &by_arithmetic_ : &by_memory_}) {
     sum->work += work;
     sum->seconds += seconds;
     sum->runs += 1;
+    sum->most = std::max(sum->most, work);
   }
 }
 
+double OpTimes::Sum::of(double node_work) const {
+  const double launch = std::min(kLaunchSeconds, seconds / runs);
+  if (work <= 0) return launch;
+  return launch + node_work * std::max(0.0, seconds - launch * runs) / work;
+}
+
 const std::vector<std::pair<double, double>>* OpTimes::find(std::string_view name, std::string_view op) const {
+  Key key{original_name(name), std::string(op)};
   for (;;) {
-    const auto found = nodes_.find({std::string(name), std::string(op)});
+    const auto found = nodes_.find(key);
     if (found != nodes_.end()) return &found->second;
-    const std::size_t slash = name.rfind('/');
-    if (slash == std::string_view::npos) return nullptr;
-    name = name.substr(0, slash);
+    const std::size_t slash = key.name.rfind('/');
+    if (slash == std::string::npos) return nullptr;
+    key.name.resize(slash);
   }
 }
 
@@ -57,11 +78,14 @@ double OpTimes::seconds(std::string_view name, std::string_view op, const Cost& 
     ++measured_;
     return at(*points, work);
   }
-  const auto like = ops_.find(op);
-  const Sum& sum = like != ops_.end() ? like->second : all_;
-  if (sum.work <= 0) return kLaunchSeconds;
-  const double launch = sum.runs > 0 ? std::min(kLaunchSeconds, sum.seconds / sum.runs) : kLaunchSeconds;
-  return launch + work * std::max(0.0, sum.seconds - launch * sum.runs) / sum.work;
+  if (const auto like = ops_.find(op); like != ops_.end() && like->second.most * kFarSmaller >= work) {
+    return like->second.of(work);
+  }
+  const bool arithmetic = cost.flops > cost.bytes;
+  for (const Sum* sum : {arithmetic ? &by_arithmetic_ : &by_memory_, arithmetic ? &by_memory_ : &by_arithmetic_}) {
+    if (sum->work > 0) return sum->of(work);
+  }
+  return kLaunchSeconds;
 }
 
 }  // namespace argosy

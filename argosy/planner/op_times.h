@@ -2,8 +2,10 @@
 // sizes; other sizes follow from the op's cost (OpDef::cost).
 //
 //   a node of a plan ──► a node of the same name and op was measured: its seconds at the cost of the node
-//                    ├─► nodes of the same op were measured: their seconds per unit of cost
-//                    └─► else: seconds per byte of all that was measured, and a launch
+//                    ├─► nodes of the same op were measured, none of them far smaller: their seconds per unit of cost
+//                    └─► else: seconds per unit of cost of all nodes of its kind, and a launch
+//
+// A kind: bound by memory (more bytes than operations), or by arithmetic.
 #pragma once
 
 #include <map>
@@ -21,7 +23,7 @@ class OpTimes {
   // One run of a node, or the median of several.
   void add(std::string_view name, std::string_view op, const Cost& cost, double seconds);
 
-  // Of a node on this device. Copies of a node are named after it: "dense/MatMul/replica_1".
+  // Of a node on this device. Copies of a node are named after it: "dense/MatMul/replica_1", "Relu/replica_1/fused".
   double seconds(std::string_view name, std::string_view op, const Cost& cost) const;
   // How many of the nodes asked for so far were measured under their own names, of 1.
   double measured_share() const {
@@ -36,12 +38,15 @@ class OpTimes {
   struct Sum {
     double work = 0, seconds = 0;
     double runs = 0;
+    double most = 0;  // work of one node
+    // Of a node: what its work takes, and a launch. REQUIRES: runs > 0.
+    double of(double node_work) const;
   };
   const std::vector<std::pair<double, double>>* find(std::string_view name, std::string_view op) const;
 
   std::map<Key, std::vector<std::pair<double, double>>> nodes_;  // (work, seconds)
   std::map<std::string, Sum, std::less<>> ops_;
-  Sum all_;
+  Sum by_memory_, by_arithmetic_;  // all ops
   mutable std::int64_t asked_ = 0, measured_ = 0;
 };
 

@@ -42,7 +42,7 @@ class Planner {
     }
     std::optional<Candidate> given;
     if (!request_.strategy.automatic) {
-      ARGOSY_ASSIGN_OR_RETURN(given, candidate_of(request_.strategy, devices_, batch_));
+      ARGOSY_ASSIGN_OR_RETURN(given, candidate_of(request_.strategy, devices_));
     }
     CoreUseMeter cores;
     const std::int64_t began = now_nanos();

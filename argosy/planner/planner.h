@@ -38,7 +38,7 @@ Result<Plan> make_plan(PlanSubject& subject, const PlanRequest& request, const P
 // `options`: as for a training; strategy.automatic chooses among all candidates, else the strategy's plan is made and
 // the others are its alternatives. `data`: examples for the probing steps; it also bounds the batch.
 //
-// INVALID_ARGUMENT ARG-SHARD-002: the strategy does not suit devices or batch. RESOURCE_EXHAUSTED ARG-MEM-002: it does
+// INVALID_ARGUMENT ARG-SHARD-002: the strategy is for other devices. RESOURCE_EXHAUSTED ARG-MEM-002: it does
 // not fit, or nothing does. NOT_FOUND ARG-SHARD-005: no such node. Further errors are those of Trainer::make().
 Result<Plan> make_plan(const ModelBuilder& model, const TrainerOptions& options, const data::Dataset& data,
                        const PlanOptions& how = {});

@@ -4,6 +4,7 @@
 #include <barrier>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <thread>
 
 #include "argosy/base/clock.h"
@@ -16,6 +17,7 @@ namespace argosy {
 namespace {
 
 constexpr int kLeastRounds = 3, kMostRounds = 25;
+constexpr int kRoundsToSpread = 10;  // in which new threads find cores of their own
 constexpr double kOverBudget = 1.2;  // of large steps there are fewer rounds, beyond that much of their time
 
 // Value of the sorted numbers at a part of their length.
@@ -26,6 +28,13 @@ double at_part(const std::vector<double>& sorted, double part) {
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return at_part(values, 0.5);
+}
+
+// The mean without the slowest twentieth. A training's rate is a mean: steps that its own loader holds up count.
+double mean_of_most(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  values.resize(values.size() - values.size() / 20);
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 std::string kind_of(const DeviceSpec& spec) {
@@ -57,7 +66,7 @@ class KindProbe {
     std::sort(wall.begin(), wall.end());
     ARGOSY_ASSIGN_OR_RETURN(const auto step, steps_.look(batch));
     add_ops(step->info.graph->graph, by_node, at_part(wall, 0.5), probed);
-    return note_overhead(*step, at_part(wall, 0.5), probed);
+    return note_overhead(*step, mean_of_most(wall), probed);
   }
 
  private:
@@ -143,7 +152,7 @@ Result<Probed> probe_kind(const ProbeRequest& request, const DeviceSpec& spec, d
     }
     std::vector<double> wall;
     ARGOSY_RETURN_IF_ERROR(probe.measure(sizes[k], share, probed, wall));
-    if (k == 0) kept.seconds = first = at_part(wall, 0.5);
+    if (k == 0) kept.seconds = first = mean_of_most(wall);
     probed.spread = std::max(probed.spread, (at_part(wall, 0.9) - at_part(wall, 0.1)) / at_part(wall, 0.5) / 2);
   }
   return probed;
@@ -179,7 +188,7 @@ Result<double> measure_slowdown(const ProbeRequest& request, double seconds, Pro
     cores += spec.cores * spec.speed;
   }
   std::map<std::string, double> alone;  // by kind: seconds of a step
-  int steps = 3;
+  int steps = 3, to_spread = 0;
   for (std::size_t d = 0; d < all.size(); ++d) {
     double& seconds_alone = alone[kind_of(request.devices[d])];
     if (seconds_alone > 0) continue;
@@ -188,7 +197,10 @@ Result<double> measure_slowdown(const ProbeRequest& request, double seconds, Pro
     if (known.batch != batch) {
       ARGOSY_ASSIGN_OR_RETURN(once, all[d]->step_seconds(nullptr));
     }
-    if (d == 0) steps = std::clamp(static_cast<int>(seconds / 2 / std::max(once, 1e-6)), 3, 100);
+    if (d == 0) {
+      steps = std::clamp(static_cast<int>(seconds / 2 / std::max(once, 1e-6)), 3, 100);
+      to_spread = std::min(kRoundsToSpread, steps - 3);  // a large step spreads its threads by itself
+    }
     if (known.batch == batch) {
       seconds_alone = once;
       continue;
@@ -198,15 +210,16 @@ Result<double> measure_slowdown(const ProbeRequest& request, double seconds, Pro
       ARGOSY_ASSIGN_OR_RETURN(const double one, all[d]->step_seconds(nullptr));
       plain.push_back(one);
     }
-    seconds_alone = median(std::move(plain));
+    seconds_alone = mean_of_most(std::move(plain));
   }
+  const int rounds = to_spread + steps;
   std::vector<std::vector<double>> together(all.size());
   std::vector<Status> ended(all.size());
   std::barrier start(static_cast<std::ptrdiff_t>(all.size()));
   std::vector<std::thread> threads;
   for (std::size_t d = 0; d < all.size(); ++d) {
     threads.emplace_back([&, d] {
-      for (int i = 0; i < steps; ++i) {
+      for (int i = 0; i < rounds; ++i) {
         start.arrive_and_wait();  // a step of training begins on all devices, too
         auto plain = all[d]->step_seconds(nullptr);
         if (plain.ok()) together[d].push_back(*plain);
@@ -216,8 +229,10 @@ Result<double> measure_slowdown(const ProbeRequest& request, double seconds, Pro
   }
   for (std::thread& thread : threads) thread.join();
   for (Status& status : ended) ARGOSY_RETURN_IF_ERROR(std::move(status));
-  std::vector<double> longer;  // in each round, of the device that was held up most: the others wait for it
-  for (int i = 0; i < steps; ++i) {
+  // In each round, of the device that was held up most: the others wait for it. In the first rounds the system may still
+  // have threads share a core.
+  std::vector<double> longer;
+  for (int i = to_spread; i < rounds; ++i) {
     double most = 0;
     for (std::size_t d = 0; d < all.size(); ++d) {
       most = std::max(most, together[d][static_cast<std::size_t>(i)] / alone[kind_of(request.devices[d])]);

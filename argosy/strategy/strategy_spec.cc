@@ -112,28 +112,23 @@ std::string StrategySpec::to_string() const {
   return text;
 }
 
-Status StrategySpec::check(int devices, std::int64_t batch) const {
-  if (automatic || !file.empty()) return ok_status();
-  const auto wrong = [&](std::string type, auto&&... parts) {
-    return invalid_argument("the strategy \"", to_string(), "\" ", parts...)
-        .with_id("ARG-SHARD-002")
-        .with_hint(std::move(type));
-  };
-  if (dp != 0 && dp != devices) {
-    StrategySpec other = *this;
-    other.dp = devices;
-    return wrong(str_cat("--strategy ", other.to_string(), ", or ", dp, dp == 1 ? " device" : " devices"), "is for ",
-                 dp, dp == 1 ? " device" : " devices", ", and the step has ", devices);
-  }
+Status StrategySpec::check(int devices) const {
+  if (automatic || !file.empty() || dp == 0 || dp == devices) return ok_status();
+  StrategySpec other = *this;
+  other.dp = devices;
+  const std::string wanted = str_cat(dp, dp == 1 ? " device" : " devices");
+  return invalid_argument("the strategy \"", to_string(), "\" is for ", wanted, ", and the step has ", devices)
+      .with_id("ARG-SHARD-002")
+      .with_hint(str_cat("--strategy ", other.to_string(), ", or ", wanted));
+}
+
+std::string StrategySpec::empty_micro_batches(int devices, std::int64_t batch) const {
   const std::int64_t pieces = std::int64_t{accumulate} * devices;
-  if (accumulate > 1 && pieces > batch) {
-    StrategySpec other = *this;
-    other.accumulate = static_cast<int>(std::max<std::int64_t>(1, batch / devices));
-    return wrong(str_cat("--strategy ", other.to_string(), ", or --batch ", pieces), "makes ", pieces,
-                 " micro-batches (", accumulate, " on each of ", devices, devices == 1 ? " device" : " devices",
-                 ") of a batch of ", batch, batch == 1 ? " example" : " examples");
-  }
-  return ok_status();
+  if (automatic || !file.empty() || accumulate == 1 || batch <= 0 || pieces <= batch) return "";
+  StrategySpec other = *this;
+  other.accumulate = static_cast<int>(std::max<std::int64_t>(1, batch / devices));
+  return str_cat(pieces - batch, " of ", pieces, " micro-batches are empty, a batch has ", batch,
+                 batch == 1 ? " example" : " examples", ": --strategy ", other.to_string(), " waits less");
 }
 
 }  // namespace argosy

@@ -27,8 +27,11 @@ struct StrategySpec {
   static Result<StrategySpec> parse(std::string_view text);
   // The text that parse() reads: "dp,zero=1".
   std::string to_string() const;
-  // INVALID_ARGUMENT ARG-SHARD-002: dp is not the number of devices, or micro-batches are more than examples.
-  Status check(int devices, std::int64_t batch) const;
+  // INVALID_ARGUMENT ARG-SHARD-002: dp is not the number of devices.
+  Status check(int devices) const;
+  // Where a batch has fewer examples than micro-batches: how many are empty, and what to type instead. Else "". Such a
+  // step is right, and waits for turns that compute nothing.
+  std::string empty_micro_batches(int devices, std::int64_t batch) const;
 
   friend bool operator==(const StrategySpec&, const StrategySpec&) = default;
 };

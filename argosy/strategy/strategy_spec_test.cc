@@ -91,31 +91,36 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"dp=2,zero=1,dp=2", "dp is given twice", "--strategy dp"},
         Bad{"zero=1,zero=0", "zero is given twice", "--strategy dp,zero=1"}));
 
-TEST(StrategySpec, CheckComparesWithDevicesAndBatch) {
-  EXPECT_TRUE(parsed("dp").check(1, 1).ok());
-  EXPECT_TRUE(parsed("dp").check(4, 3).ok());  // one device has an empty shard
-  EXPECT_TRUE(parsed("dp=2").check(2, 16).ok());
-  EXPECT_TRUE(parsed("dp,accumulate=4").check(2, 8).ok());
-  EXPECT_TRUE(parsed("dp,zero=1").check(1, 8).ok());
-  EXPECT_TRUE(parsed("auto").check(3, 1).ok());
-  EXPECT_TRUE(parsed("@a").check(3, 1).ok());
-  const auto error = [](std::string_view text, int devices, std::int64_t batch) {
-    Status status = parsed(text).check(devices, batch);
+TEST(StrategySpec, CheckComparesWithDevices) {
+  EXPECT_TRUE(parsed("dp").check(4).ok());
+  EXPECT_TRUE(parsed("dp=2").check(2).ok());
+  EXPECT_TRUE(parsed("dp,zero=1").check(1).ok());
+  EXPECT_TRUE(parsed("auto").check(3).ok());
+  EXPECT_TRUE(parsed("@a").check(3).ok());
+  const auto error = [](std::string_view text, int devices) {
+    Status status = parsed(text).check(devices);
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << text;
     EXPECT_EQ(status.id(), "ARG-SHARD-002") << text;
     return str_cat(status.message(), " | ", status.hint());
   };
-  EXPECT_EQ(error("dp=3", 2, 16),
+  EXPECT_EQ(error("dp=3", 2),
             "the strategy \"dp=3\" is for 3 devices, and the step has 2 | --strategy dp=2, or 3 devices");
-  EXPECT_EQ(error("dp=1,zero=1", 2, 16),
+  EXPECT_EQ(error("dp=1,zero=1", 2),
             "the strategy \"dp=1,zero=1\" is for 1 device, and the step has 2 | --strategy dp=2,zero=1, or 1 device");
-  EXPECT_EQ(
-      error("dp,accumulate=8", 2, 10),
-      "the strategy \"dp,accumulate=8\" makes 16 micro-batches (8 on each of 2 devices) of a batch of 10 examples "
-      "| --strategy dp,accumulate=5, or --batch 16");
-  EXPECT_EQ(error("dp,accumulate=2", 1, 1),
-            "the strategy \"dp,accumulate=2\" makes 2 micro-batches (2 on each of 1 device) of a batch of 1 example | "
-            "--strategy dp, or --batch 2");
+}
+
+TEST(StrategySpec, EmptyMicroBatchesAreTold) {
+  const auto told = [](std::string_view text, int devices, std::int64_t batch) {
+    return parsed(text).empty_micro_batches(devices, batch);
+  };
+  EXPECT_EQ(told("dp,accumulate=4", 2, 8), "");
+  EXPECT_EQ(told("dp", 4, 3), "");  // micro-batches are not asked for
+  EXPECT_EQ(told("auto", 3, 1), "");
+  EXPECT_EQ(told("dp,accumulate=4", 2, 0), "");  // the batch is not known
+  EXPECT_EQ(told("dp,accumulate=8", 2, 10),
+            "6 of 16 micro-batches are empty, a batch has 10 examples: --strategy dp,accumulate=5 waits less");
+  EXPECT_EQ(told("dp,accumulate=2", 1, 1),
+            "1 of 2 micro-batches are empty, a batch has 1 example: --strategy dp waits less");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ Status CompiledModels::open() {
     devices_ = tasks_->devices();
     ARGOSY_RETURN_IF_ERROR(tasks_->serve(*device_set_));
   }
-  ARGOSY_RETURN_IF_ERROR(strategy.check(static_cast<int>(devices_.size()), options_.batch));
+  ARGOSY_RETURN_IF_ERROR(strategy.check(static_cast<int>(devices_.size())));
   ARGOSY_ASSIGN_OR_RETURN(training_, make(devices_, Purpose::kTraining, device_set_));
   return ok_status();
 }

@@ -118,7 +118,7 @@ Result<SavedStrategy> read_strategy(const std::string& path, const Json& file, c
   if (!strategy.ok()) return damaged(path, strategy.status().message());
   if (strategy->automatic || !strategy->file.empty()) return damaged(path, "its strategy names no strategy");
   saved.strategy = *std::move(strategy);
-  ARGOSY_RETURN_IF_ERROR(saved.strategy.check(static_cast<int>(file.at("devices").size()), batch));
+  ARGOSY_RETURN_IF_ERROR(saved.strategy.check(static_cast<int>(file.at("devices").size())));
   return saved;
 }
 

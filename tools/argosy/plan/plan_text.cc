@@ -137,6 +137,10 @@ std::string plan_text(const Plan& plan, const std::string& name, const std::stri
       "plan        ", name, ", ", count_of(std::ssize(plan.devices), "device"), ", batch ", plan.batch, ": ",
       plan.strategy.to_string(), "   ", format_rate(plan.predicted.samples_per_second), " samples/s, ",
       format_seconds(plan.predicted.step_seconds), " a step (predicted, +-", percent(plan.predicted.spread), ")\n");
+  if (std::string empty = plan.strategy.empty_micro_batches(static_cast<int>(plan.devices.size()), plan.batch);
+      !empty.empty()) {
+    text += block("waits", {std::move(empty)});
+  }
   if (!plan.predicted.disturbed.empty()) {
     text += block("measured", {str_cat("while ", plan.predicted.disturbed, ": without them the figures are others")});
   }

@@ -50,7 +50,6 @@ BAD = [
     ("train mlp --strategy dp,dp=2", 2, ["dp is given twice"]),
     ("train mlp --strategy auto,zero=1", 2, ["stands alone"]),
     ("train mlp --emulate 2 --strategy dp=3", 2, ["ARG-SHARD-002", "is for 3 devices, and the step has 2", "--strategy dp=2"]),
-    ("train mlp --emulate 2 --batch 10 --strategy dp,accumulate=8", 2, ["16 micro-batches", "--strategy dp,accumulate=5"]),
     ("train mlp --emulate 2 --strategy @{s}/none", 3, ["{s}/none", "argosy plan"]),
     ("train mlp --emulate 2 --strategy @{s}/good.txt", 2, ["ARG-SHARD-004", "no strategy file"]),
     ("train mlp --emulate 2 --strategy @{s}/other.plan", 2, ["ARG-SHARD-003", "is for lenet, this run has mlp"]),

@@ -255,6 +255,9 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
   if (report.devices.size() > 1 || !(job.options.strategy == StrategySpec{})) {
     console.note(str_cat("strategy    ", job.options.strategy.to_string(), " on ",
                          count_of(std::ssize(report.devices), "device")));
+    const std::string empty =
+        job.options.strategy.empty_micro_batches(static_cast<int>(report.devices.size()), job.options.batch);
+    if (!empty.empty()) console.note(str_cat("waits       ", empty));
   }
   if (report.devices.size() > 1 && !report.strategy.empty()) console.note(str_cat("replicated  ", report.strategy));
   const std::string other_bits = why_not_bit_identical(choices, report.devices,

@@ -92,6 +92,11 @@ class Strategy(unittest.TestCase):
         thirds = run(*MLP, "--steps", "2", "--emulate", "2", "--strategy", "dp,accumulate=3", "--check-strategy")
         self.assertEqual(thirds["checked_steps"], 1)
         self.assertIn("6 micro-batches", thirds["other_bits"])
+        # A batch of 20 has 3 examples on each of 7 devices: 8 of 28 micro-batches are empty.
+        empty = run(*MLP, "--steps", "2", "--emulate", "7", "--optimizer", "sgd", "--strategy", "dp,accumulate=4",
+                    "--batch", "20", "--check-strategy")
+        self.assertEqual(empty["checked_steps"], 1)
+        self.assertLess(empty["largest_difference"], 1e-3)  # of the largest update
         rounded = run(*MLP, "--steps", "2", "--emulate", "3", "--check-strategy")
         self.assertEqual(rounded["checked_steps"], 1)
         self.assertGreater(rounded["largest_difference"], 0)
