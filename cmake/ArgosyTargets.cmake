@@ -55,7 +55,7 @@ find_program(FAST_LINKER ld.gold)  # takes two thirds of the time of the default
 # one set of flags; a target with others has a kind of its own, and a target that does not fit is an error.
 function(argosy_precompiled target kind)  # … then the flags of that kind
   get_target_property(libraries ${target} LINK_LIBRARIES)
-  if(NOT ARGOSY_PRECOMPILE OR (ARGOSY_SANITIZE STREQUAL "thread" AND "argosy_proto" IN_LIST libraries))
+  if(NOT ARGOSY_PRECOMPILE OR (ARGOSY_SANITIZE STREQUAL "thread" AND libraries MATCHES "argosy_(cluster_)?proto"))
     return()  # the messages have flags of their own under thread sanitizer
   endif()
   set(source argosy_precompiled_${kind})
@@ -173,7 +173,8 @@ function(argosy_kernels_on_host name)
   if(NOT TARGET argosy_watched)
     add_library(argosy_watched OBJECT ${fake}/watched.cc)
     target_link_libraries(argosy_watched PRIVATE argosy_flags)
-    target_compile_options(argosy_watched PRIVATE -O1 -fno-sanitize=all)
+    target_compile_options(argosy_watched PRIVATE -O1)
+    set_source_files_properties(${fake}/watched.cc PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)  # after all other flags
   endif()
   add_library(${name}_watched MODULE ${A_SOURCES} $<TARGET_OBJECTS:argosy_watched>)
   target_link_libraries(${name}_watched PRIVATE argosy_flags)

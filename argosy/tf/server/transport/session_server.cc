@@ -13,6 +13,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/rpc/transport/grpc_transport.h"
 #include "argosy/tf/server/callbacks/py_func_bridge.h"
+#include "argosy/tf/server/transport/heap_upkeep.h"
 #include "argosy/tf/server/transport/http_status.h"
 #include "argosy/tf/server/transport/master_methods.h"
 #include "argosy/tf/worker/rpc_error.h"
@@ -21,8 +22,6 @@
 namespace argosy::tf {
 
 namespace {
-
-constexpr int kLooksBetweenTrims = 10;
 
 constexpr const char* kUsage = "ARG-USAGE";
 
@@ -226,16 +225,17 @@ class SessionServer::Impl {
   SessionService& service() const { return *service_; }
 
  private:
-  // Closes sessions whose lease is over. Without sessions it gives memory back now and then: answers that were not read
-  // yet, free pages of the heap.
+  // Closes sessions whose lease is over, and gives memory back: answers that were not read yet, free pages of the heap.
   void tidy() {
+    constexpr auto kBetweenLooks = std::chrono::milliseconds(1000 / HeapUpkeep::kLooksASecond);
     MutexLock lock(mutex_);
-    for (int empty = 0; !stopping_;) {
-      (void)changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(500));
+    for (HeapUpkeep upkeep; !stopping_;) {
+      (void)changed_.wait_until(mutex_, std::chrono::steady_clock::now() + kBetweenLooks);
       if (stopping_) return;
       (void)service_->close_expired();
-      empty = service_->sessions().empty() ? empty + 1 : 0;
-      if (empty % kLooksBetweenTrims != 1) continue;
+      const HeapUpkeep::Work work = upkeep.look(!service_->sessions().empty());
+      if (work == HeapUpkeep::Work::kNone) continue;
+      if (work == HeapUpkeep::Work::kTrimIfUnused && unused_heap_bytes() < HeapUpkeep::kUnusedBytes) continue;
       service_->give_memory_back();
       malloc_trim(0);
     }
