@@ -9,7 +9,8 @@
 namespace argosy {
 
 // A captured graph. It holds the addresses of the capture: a caller may replay it only while they are still valid. It
-// keeps the memory that was allocated and freed during the capture. May outlive its device.
+// keeps the memory that was allocated and freed during the capture, and until the first replay what was only freed
+// during it. May outlive its device.
 class CapturedGraph {
  public:
   virtual ~CapturedGraph() = default;
@@ -27,8 +28,9 @@ class GraphCapturer {
   virtual Result<std::unique_ptr<CapturedGraph>> end(std::unique_ptr<CapturedGraph> last) = 0;
   // Ends the capture after an error of the caller. The recorded work is lost.
   virtual void give_up() = 0;
-  // Starts all recorded work, in order with other enqueued work.
-  virtual Status replay(const CapturedGraph& captured) = 0;
+  // Starts all recorded work, in order with other enqueued work. Memory that was freed during the capture is free after
+  // the first replay, which reads it.
+  virtual Status replay(CapturedGraph& captured) = 0;
 };
 
 }  // namespace argosy

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/dataset/dataset.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/gather/gather.h"
+#include "argosy/ops/iterator/iterator.h"
+#include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/optimizer/optimizer.h"
 #include "argosy/ops/random/random.h"
 #include "argosy/ops/reduction/reduction.h"
@@ -97,6 +100,51 @@ TEST(CudaReplay, FeedsOfAnotherShape) {
   for (int i = 0; i < 3 * kRuns; ++i) {
     SCOPED_TRACE(i);
     both.run({{x, random_tensor(DType::kFloat32, {4 + i % 3, 3}, static_cast<std::uint64_t>(i + 1))}}, {out});
+  }
+  EXPECT_GT(both.graphs(), 0);
+}
+
+// The last batch of an epoch is smaller than the others, and may lie where they lay. What is captured must neither read
+// the rows that it has not, nor what was let go of before the first replay.
+TEST(CudaReplay, BatchesOfAnIteratorWhoseLastOneIsSmaller) {
+  for (const std::int64_t batch : {4, 5, 7, 10}) {
+    SCOPED_TRACE(batch);
+    Graph graph;
+    const Tensor rows = random_tensor(DType::kFloat32, {20, 3}, 1), labels = random_tensor(DType::kFloat32, {20, 1}, 2);
+    const IteratorValue it = one_shot_iterator(graph, [&](Graph& body) {
+      return repeat_dataset(batch_dataset(tensor_slice_dataset({constant(body, rows), constant(body, labels)}), batch));
+    });
+    const VariableNode w = variable(graph, random_tensor(DType::kFloat32, {3, 1}, 3), "w");
+    const Value x = it.next[0];
+    const Value apart = matmul(x, w.read) - it.next[1], loss = reduce_mean(apart * apart);
+    const Value gradient = chain(matmul(x, apart, {.transpose_a = true}) * 0.1f);
+    const Value update = apply_gradient_descent(w, constant(graph, 0.1f), gradient);
+    Both both(graph);
+    both.run({}, {}, {w.initializer});
+    for (int i = 0; i < 3 * kRuns; ++i) {
+      SCOPED_TRACE(i);
+      both.run({}, {loss}, {update});
+      both.run({}, {w.read});
+    }
+    EXPECT_GT(both.graphs(), 0);
+  }
+}
+
+// A variable of any number of rows, of which another step makes fewer or more.
+TEST(CudaReplay, AVariableWhoseShapeChanges) {
+  Graph graph;
+  const Value to = placeholder(graph, DType::kFloat32, {-1, 3}, "to");
+  const VariableNode v =
+      variable(graph, PartialShape({-1, 3}), DType::kFloat32, "v", {.kind = VariableKind::kResource});
+  const Value set = graph.add("AssignVariableOp", {v.ref, to}, {{"dtype", DType::kFloat32}}), rows = v.read;
+  const Value sums = chain(matmul(rows, rows, {.transpose_a = true}));
+  Both both(graph);
+  for (int i = 0; i < 3 * kRuns; ++i) {
+    SCOPED_TRACE(i);
+    const std::int64_t count = i % 5 == 4 ? 2 : 6;
+    both.run({{to, random_tensor(DType::kFloat32, {count, 3}, static_cast<std::uint64_t>(i + 1))}}, {}, {set});
+    both.run({}, {sums});
+    both.run({}, {sums});
   }
   EXPECT_GT(both.graphs(), 0);
 }

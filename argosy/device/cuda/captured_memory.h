@@ -24,7 +24,7 @@ class CapturedMemory {
     free_.erase(fits);
     return pointer;
   }
-  // Memory of the capture is free for reuse; other memory is freed when the capture ends.
+  // Memory of the capture is free for reuse; other memory may be read by the graph: it is freed after the first replay.
   void free(CuPointer pointer) {
     const auto found = live_.find(pointer);
     if (found == live_.end()) return later_.push_back(pointer);
@@ -34,7 +34,7 @@ class CapturedMemory {
   // A pinned block that the graph reads.
   void keep(std::byte* pinned) { pinned_.push_back(pinned); }
 
-  // At the end: what the owner of the graph keeps, and what is to be freed now.
+  // At the end: what the owner of the graph keeps, and what is to be freed after the first replay.
   const std::multimap<std::size_t, CuPointer>& freed() const { return free_; }
   const std::vector<std::byte*>& pinned() const { return pinned_; }
   const std::vector<CuPointer>& later() const { return later_; }

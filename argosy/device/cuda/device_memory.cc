@@ -112,6 +112,10 @@ void DeviceMemory::free(CuPointer pointer, std::size_t bytes) {
   // On any thread, with any context current: the stream belongs to the right one.
   MutexLock lock(mutex_);
   in_use_ -= bytes;
+  free_counted(pointer);
+}
+
+void DeviceMemory::free_counted(CuPointer pointer) {
   if (capturing_) {
     captured_.free(pointer);
   } else {
@@ -202,7 +206,12 @@ Status DeviceMemory::copy_within(CuPointer to, CuPointer from, std::size_t bytes
   return core_.check(cu.cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
-Result<CuGraph> DeviceMemory::end_capture(std::vector<Buffer>* memory) {
+void DeviceMemory::free_all(const std::vector<CuPointer>& pointers) {
+  MutexLock lock(mutex_);
+  for (const CuPointer pointer : pointers) free_counted(pointer);
+}
+
+Result<CuGraph> DeviceMemory::end_capture(EndedCapture* ended) {
   const DriverCalls& cu = *core_.driver().operator->();
   CuGraph graph = nullptr;
   MutexLock lock(mutex_);
@@ -211,7 +220,7 @@ Result<CuGraph> DeviceMemory::end_capture(std::vector<Buffer>* memory) {
   const CapturedMemory captured = std::exchange(captured_, {});
   for (const auto& [bytes, pointer] : captured.freed()) {
     if (result == kCuSuccess) {
-      memory->push_back(wrap(pointer, bytes));
+      ended->memory.push_back(wrap(pointer, bytes));
       in_use_ += bytes;
     } else {
       cu.cuMemFreeAsync(pointer, core_.compute());
@@ -221,12 +230,12 @@ Result<CuGraph> DeviceMemory::end_capture(std::vector<Buffer>* memory) {
   for (std::byte* const block : captured.pinned()) {
     if (result == kCuSuccess) {
       const auto drop = [core = core_.shared_from_this()](void* p) { core->pinned().put(static_cast<std::byte*>(p)); };
-      memory->push_back(Buffer(std::shared_ptr<void>(block, drop), block, 0));
+      ended->memory.push_back(Buffer(std::shared_ptr<void>(block, drop), block, 0));
     } else {
       core_.pinned().put(block);
     }
   }
-  for (const CuPointer pointer : captured.later()) cu.cuMemFreeAsync(pointer, core_.compute());
+  ended->replayed = captured.later();
   ARGOSY_RETURN_IF_ERROR(core_.check(result, "cuStreamEndCapture"));
   return graph;
 }

@@ -7,25 +7,30 @@ namespace {
 
 class CudaCapturedGraph final : public CapturedGraph {
  public:
-  CudaCapturedGraph(std::shared_ptr<DeviceCore> core, CuGraphExec exec, std::vector<Buffer> memory, bool fits)
-      : core_(std::move(core)), exec_(exec), memory_(std::move(memory)), fits_(fits) {}
+  CudaCapturedGraph(std::shared_ptr<DeviceCore> core, CuGraphExec exec, DeviceMemory::EndedCapture capture, bool fits)
+      : core_(std::move(core)), exec_(exec), capture_(std::move(capture)), fits_(fits) {}
   ~CudaCapturedGraph() override {
     // The graph may still run: the driver destroys it when it has ended, and its memory is freed in the order of the
     // stream. So nobody waits here, least of all during another capture.
-    if (!core_->hangs()) core_->driver()->cuGraphExecDestroy(exec_);
+    if (core_->hangs()) return;
+    core_->driver()->cuGraphExecDestroy(exec_);
+    core_->memory().free_all(capture_.replayed);
   }
   CuGraphExec exec() const { return exec_; }
   bool fits() const override { return fits_; }
-  void keep(std::vector<Buffer> memory, bool fits) {
-    memory_ = std::move(memory);
+  void keep(DeviceMemory::EndedCapture capture, bool fits) {
+    core_->memory().free_all(capture_.replayed);
+    capture_ = std::move(capture);
     fits_ = fits;
   }
+  // What the replay read may be gone when it has ended.
+  void was_replayed() { core_->memory().free_all(std::exchange(capture_.replayed, {})); }
   const DeviceCore* core() const { return core_.get(); }
 
  private:
   const std::shared_ptr<DeviceCore> core_;
   const CuGraphExec exec_;
-  std::vector<Buffer> memory_;
+  DeviceMemory::EndedCapture capture_;
   bool fits_;
 };
 
@@ -38,15 +43,21 @@ Status CudaLaunchQueue::begin() {
 }
 
 void CudaLaunchQueue::give_up() {
-  std::vector<Buffer> memory;
-  const auto graph = core_->memory().end_capture(&memory);
+  DeviceMemory::EndedCapture capture;
+  const auto graph = core_->memory().end_capture(&capture);
   if (graph.ok() && *graph != nullptr) core_->driver()->cuGraphDestroy(*graph);
+  core_->memory().free_all(capture.replayed);
 }
 
 Result<std::unique_ptr<CapturedGraph>> CudaLaunchQueue::end(std::unique_ptr<CapturedGraph> last) {
   const DriverCalls& cu = *core_->driver().operator->();
-  std::vector<Buffer> memory;
-  ARGOSY_ASSIGN_OR_RETURN(const CuGraph graph, core_->memory().end_capture(&memory));
+  DeviceMemory::EndedCapture capture;
+  const auto ended = core_->memory().end_capture(&capture);
+  if (!ended.ok()) {
+    core_->memory().free_all(capture.replayed);
+    return ended.status();
+  }
+  const CuGraph graph = *ended;
   const MemoryStats stats = core_->memory().stats();
   const bool fits = stats.limit_bytes == 0 || stats.in_use_bytes <= stats.limit_bytes;
   auto* const old = dynamic_cast<CudaCapturedGraph*>(last.get());
@@ -55,21 +66,26 @@ Result<std::unique_ptr<CapturedGraph>> CudaLaunchQueue::end(std::unique_ptr<Capt
     if (cu.cuGraphExecUpdate_v2(old->exec(), graph, &info) == kCuSuccess) {
       cu.cuGraphDestroy(graph);
       // Running replays continue unchanged. The memory they used until now is freed in the order of the stream.
-      old->keep(std::move(memory), fits);
+      old->keep(std::move(capture), fits);
       return last;
     }
   }
   CuGraphExec exec = nullptr;
   Status made = core_->check(cu.cuGraphInstantiateWithFlags(&exec, graph, 0), "cuGraphInstantiate");
   cu.cuGraphDestroy(graph);
-  ARGOSY_RETURN_IF_ERROR(std::move(made));
-  return std::unique_ptr<CapturedGraph>(std::make_unique<CudaCapturedGraph>(core_, exec, std::move(memory), fits));
+  if (!made.ok()) {
+    core_->memory().free_all(capture.replayed);
+    return made;
+  }
+  return std::unique_ptr<CapturedGraph>(std::make_unique<CudaCapturedGraph>(core_, exec, std::move(capture), fits));
 }
 
-Status CudaLaunchQueue::replay(const CapturedGraph& captured) {
+Status CudaLaunchQueue::replay(CapturedGraph& captured) {
   ARGOSY_RETURN_IF_ERROR(core_->open());
-  const auto& graph = static_cast<const CudaCapturedGraph&>(captured);
-  return core_->check(core_->driver()->cuGraphLaunch(graph.exec(), core_->compute()), "cuGraphLaunch");
+  auto& graph = static_cast<CudaCapturedGraph&>(captured);
+  Status status = core_->check(core_->driver()->cuGraphLaunch(graph.exec(), core_->compute()), "cuGraphLaunch");
+  graph.was_replayed();
+  return status;
 }
 
 }  // namespace argosy::cuda

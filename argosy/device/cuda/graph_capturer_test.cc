@@ -80,6 +80,22 @@ TEST_F(GraphCapture, MemoryOfARecordingIsNobodyElses) {
   EXPECT_EQ(device->allocator().stats().in_use_bytes, 3U * 4 * kN);
 }
 
+TEST_F(GraphCapture, WhatIsFreedDuringARecordingIsReadByItsFirstReplay) {
+  ASSERT_TRUE(capturer().begin().ok());
+  ASSERT_TRUE(add().ok());
+  x = Buffer();
+  auto captured = capturer().end(nullptr);
+  ASSERT_TRUE(captured.ok());
+  std::vector<Buffer> others;  // none of them is where x was
+  for (int i = 0; i < 8; ++i) {
+    others.push_back(device->allocator().allocate(4 * kN).value());
+    ASSERT_TRUE(device->fill(others.back().data(), 4, 7, kN).ok());
+  }
+  ASSERT_TRUE(capturer().replay(**captured).ok());
+  EXPECT_EQ(first(), 1);
+  EXPECT_EQ(device->allocator().stats().in_use_bytes, 10U * 4 * kN);  // y, the others, and what add() came and went with
+}
+
 TEST_F(GraphCapture, ARecordingOfTheSameFormIsUpdatedNotMadeAgain) {
   std::unique_ptr<CapturedGraph> captured;
   for (int round = 0; round < 3; ++round) {

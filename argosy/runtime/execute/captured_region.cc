@@ -11,25 +11,27 @@ namespace argosy {
 
 namespace {
 
-// Values of variables (null: it has none yet).
-std::vector<const void*> variables_of(const CaptureRegion& region, const RunState& state) {
-  std::vector<const void*> places;
+std::vector<CapturedPlace> variables_of(const CaptureRegion& region, const RunState& state) {
+  std::vector<CapturedPlace> places;
   for (const std::int32_t slot : region.handles) {
     const Tensor& handle = state.tensors[static_cast<std::size_t>(slot)];
     const auto variable = handle.valid() && handle.elements() == 1
                               ? std::dynamic_pointer_cast<Variable>(handle.data<ResourceHandle>()->resource())
                               : nullptr;
     const auto value = variable == nullptr ? Result<Tensor>(internal_error("no variable")) : variable->read("");
-    places.push_back(value.ok() ? value->raw() : nullptr);
+    places.push_back(value.ok() ? CapturedPlace{value->raw(), value->shape()} : CapturedPlace{});
   }
   return places;
 }
 
 // Those, then the arena and the inputs.
-std::vector<const void*> places_of(const CaptureRegion& region, const RunState& state, int d) {
-  std::vector<const void*> places = variables_of(region, state);
-  places.push_back(state.arena_bases[static_cast<std::size_t>(d)]);
-  for (const std::int32_t slot : region.inputs) places.push_back(state.tensors[static_cast<std::size_t>(slot)].raw());
+std::vector<CapturedPlace> places_of(const CaptureRegion& region, const RunState& state, int d) {
+  std::vector<CapturedPlace> places = variables_of(region, state);
+  places.push_back({state.arena_bases[static_cast<std::size_t>(d)], {}});
+  for (const std::int32_t slot : region.inputs) {
+    const Tensor& value = state.tensors[static_cast<std::size_t>(slot)];
+    places.push_back({value.raw(), value.shape()});
+  }
   return places;
 }
 
@@ -47,7 +49,7 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
       std::span(step.plan.order[static_cast<std::size_t>(d)])
           .subspan(static_cast<std::size_t>(region.begin), static_cast<std::size_t>(region.end - region.begin));
   for (const std::int32_t instruction : instructions) ARGOSY_RETURN_IF_ERROR(calls.wait(instruction));
-  std::vector<const void*> places = places_of(region, state, d);
+  std::vector<CapturedPlace> places = places_of(region, state, d);
   if (captured.graph != nullptr && captured.places == places) {
     ARGOSY_RETURN_IF_ERROR(capturer.replay(*captured.graph));
     captured.dropped = 0;
@@ -72,7 +74,7 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
   // Whatever comes of it, this time it is what the step does.
   ARGOSY_RETURN_IF_ERROR(capturer.replay(**made));
   // Where a variable has moved meanwhile, the next run would write where it was. (Inputs may have been let go of.)
-  const std::vector<const void*> variables = variables_of(region, state);
+  const std::vector<CapturedPlace> variables = variables_of(region, state);
   if ((*made)->fits() && std::equal(variables.begin(), variables.end(), places.begin())) {
     captured.graph = *std::move(made);
     captured.places = std::move(places);

@@ -1,6 +1,6 @@
 // Runs a capture region (argosy/runtime/compile/capture_regions.h). While it is new, it runs instruction by
 // instruction. When it has settled, it is captured. From then on it is replayed, as long as everything it reads and
-// writes is where it was.
+// writes is where it was, in the shape that it had.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,20 @@ namespace argosy {
 
 struct RunState;
 
+// Where a captured graph reads or writes a value, and of which shape: both are part of its launches. The last batch of
+// an epoch may lie where the others lay, and be smaller.
+struct CapturedPlace {
+  const void* data = nullptr;  // null: a variable without a value
+  Shape shape;
+  friend bool operator==(const CapturedPlace&, const CapturedPlace&) = default;
+};
+
 // Of one capture region in one RunState.
 struct CapturedRegion {
   std::unique_ptr<CapturedGraph> graph;
-  std::vector<const void*> places;  // where everything was when it was captured
-  int seen = 0;                     // runs without a captured graph
-  int dropped = 0;                  // captured graphs that did not last, one after the other
+  std::vector<CapturedPlace> places;  // of everything when it was captured
+  int seen = 0;                       // runs without a captured graph
+  int dropped = 0;                    // captured graphs that did not last, one after the other
 };
 
 inline constexpr int kRunsBeforeCapture = 2;   // the first ones make variables, workspaces and caches

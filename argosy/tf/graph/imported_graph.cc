@@ -5,6 +5,7 @@
 #include <charconv>
 #include <climits>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 
 #include "argosy/base/memory/host_budget.h"
@@ -89,7 +90,9 @@ class ImportedGraph::Impl {
     const int producer = part.versions().producer();
     std::size_t first = 0;
     for (int i = 0; i < part.node_size(); ++i) {
-      nodes_.add({&part.node(i), producer}, std::span(inputs).subspan(first, ends[i] - first));
+      const auto taken = std::span(inputs).subspan(first, ends[i] - first);
+      if (users_) users_->add(nodes_.size(), taken);
+      nodes_.add({&part.node(i), producer}, taken);
       defs_.push_back(part.mutable_node(i));
       first = ends[i];
     }
@@ -99,6 +102,7 @@ class ImportedGraph::Impl {
     return ok_status();
   }
 
+  void convert_resource_users() { users_.emplace(); }
   void allow_internal_names() { internal_names_ = true; }
   bool has(std::string_view name) const { return names_.contains(name); }
   int num_nodes() const { return nodes_.size(); }
@@ -114,6 +118,7 @@ class ImportedGraph::Impl {
     if (found == names_.end()) return unknown(name);
     const std::int32_t node = found->second;
     convert(std::span(&node, 1));
+    convert_users();
     if (!nodes_.converted(node)) return nodes_.status(node);
     const NodeId id = nodes_.id(node);
     const int outputs = static_cast<int>(graph_.node(id).output_dtypes.size());
@@ -213,6 +218,18 @@ class ImportedGraph::Impl {
         .with_hint(near.empty() ? "" : str_cat("\"", near, "\", if that was meant"));
   }
 
+  // Of handles that were met since the last call, those that are met by it included.
+  void convert_users() {
+    if (!users_) return;
+    for (std::size_t& seen = users_->seen; seen < nodes_.done().size(); ++seen) {
+      const std::int32_t node = nodes_.done()[seen];
+      const NodeId id = nodes_.id(node);
+      const Node& n = graph_.node(id);
+      const bool handle = !n.output_dtypes.empty() && (n.output_dtypes[0] == DType::kResource || n.output_is_ref(0));
+      if (handle) convert(users_->of(node));
+    }
+  }
+
   void convert(std::span<const std::int32_t> roots) {
     nodes_.convert(roots);
     functions_.convert_pending();
@@ -228,7 +245,27 @@ class ImportedGraph::Impl {
     }
   }
 
+  // Who reads what a node gives, by the position of its record.
+  struct Users {
+    std::vector<std::vector<std::int32_t>> by_source;
+    std::size_t seen = 0;  // of nodes_.done()
+
+    void add(std::int32_t user, std::span<const GraphImporter::Input> inputs) {
+      for (const GraphImporter::Input& input : inputs) {
+        if (input.index == Value::kControl) continue;
+        const auto source = static_cast<std::size_t>(input.node);
+        if (by_source.size() <= source) by_source.resize(source + 1);
+        by_source[source].push_back(user);
+      }
+    }
+    std::span<const std::int32_t> of(std::int32_t source) const {
+      const auto at = static_cast<std::size_t>(source);
+      return at < by_source.size() ? std::span<const std::int32_t>(by_source[at]) : std::span<const std::int32_t>();
+    }
+  };
+
   bool internal_names_ = false;
+  std::optional<Users> users_;  // none: they are converted when a value needs them
   Graph graph_;
   FunctionTable functions_{graph_};
   GraphImporter nodes_{graph_, BuildContext{functions_}};
@@ -244,6 +281,7 @@ ImportedGraph::ImportedGraph() : impl_(std::make_unique<Impl>()) {}
 ImportedGraph::ImportedGraph(const OpRegistry& ops) : impl_(std::make_unique<Impl>(ops)) {}
 ImportedGraph::~ImportedGraph() = default;
 ImportedGraph::ImportedGraph(ImportedGraph&&) noexcept = default;
+void ImportedGraph::convert_resource_users() { impl_->convert_resource_users(); }
 void ImportedGraph::allow_internal_names() { impl_->allow_internal_names(); }
 ImportedGraph& ImportedGraph::operator=(ImportedGraph&&) noexcept = default;
 

@@ -70,6 +70,33 @@ TEST(ImportedGraph, ConvertsWhatIsAskedFor) {
   EXPECT_EQ(in.convert_all().size(), 2u);
 }
 
+// Where a variable may live depends on all who use it, also those that no step has asked for yet.
+TEST(ImportedGraph, UsersOfAHandleComeWithIt) {
+  const std::string kInt = attr("T", "type: DT_INT64");
+  const std::string text = node("v", "VariableV2", "", attr("dtype", "type: DT_INT64") + attr("shape", "shape { }")) +
+                           node("zero", "Const", "",
+                                attr("dtype", "type: DT_INT64") +
+                                    attr("value", "tensor { dtype: DT_INT64 tensor_shape { } int64_val: 0 }")) +
+                           node("set", "Assign", "v zero", kInt) + node("same", "Identity", "v", kInt) +
+                           node("count", "CountUpTo", "v", kInt + attr("limit", "i: 3")) +
+                           node("next", "Neg", "count", kInt) + node("odd", "NoSuchOp", "v", kInt) +
+                           node("w", "VariableV2", "", attr("dtype", "type: DT_INT64") + attr("shape", "shape { }")) +
+                           node("add", "AssignAdd", "w count", kInt) + node("clear", "Assign", "w zero", kInt);
+  ImportedGraph later, at_once;
+  at_once.convert_resource_users();
+  for (ImportedGraph* in : {&later, &at_once}) {
+    ASSERT_TRUE(extend(*in, text).ok());
+    ASSERT_TRUE(in->value("^set").ok());
+  }
+  EXPECT_EQ(later.graph().size(), 3);  // v, zero, set
+  EXPECT_TRUE(at_once.graph().find("count").has_value());
+  EXPECT_FALSE(at_once.graph().find("next").has_value());  // it takes a number
+  EXPECT_FALSE(at_once.graph().find("w").has_value());     // whom nobody has met
+  ASSERT_TRUE(at_once.value("add").ok());
+  EXPECT_TRUE(at_once.graph().find("clear").has_value());
+  EXPECT_EQ(at_once.value("odd").status().code(), Code::kNotFound);
+}
+
 TEST(ImportedGraph, WhatIsFedNeedNotBeConvertible) {
   ImportedGraph in;
   ASSERT_TRUE(extend(in, input("x") + node("odd", "NoSuchOp", "x", kFloat) + node("far", "Neg", "odd:1", kFloat) +

@@ -26,6 +26,7 @@ std::vector<DeviceSpec> all_devices(const ClientSessionOptions& options) {
 }
 
 std::unique_ptr<Session> make_session(const ClientSessionOptions& options, ImportedGraph& graph) {
+  if (options.device_set->has_async_device()) graph.convert_resource_users();
   return std::make_unique<Session>(graph.graph(), SessionOptions{.device_set = options.device_set,
                                                                  .tasks = options.tasks,
                                                                  .allow_soft_placement = options.config.soft_placement,
