@@ -2,6 +2,7 @@
 // the last ones are replays.
 #include <gmock/gmock.h>
 
+#include "argosy/op/state/variable.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/dataset/dataset.h"
 #include "argosy/ops/elementwise/elementwise.h"
@@ -147,6 +148,38 @@ TEST(CudaReplay, AVariableWhoseShapeChanges) {
     both.run({}, {sums});
   }
   EXPECT_GT(both.graphs(), 0);
+}
+
+// Who holds a variable's value sees that value, whatever steps do later: a replay does not write where somebody reads.
+TEST(CudaReplay, AHeldValueStaysWhatItWas) {
+  Graph graph;
+  const Value x = placeholder(graph, DType::kFloat32, {4, 3}, "x");
+  const VariableNode w = variable(graph, random_tensor(DType::kFloat32, {3, 3}, 3), "w");
+  const Value gradient = chain(matmul(x, chain(matmul(x, w.read)), {.transpose_a = true}));
+  const Value update = apply_gradient_descent(w, constant(graph, 0.1f), gradient);
+  Both both(graph);
+  both.run({}, {}, {w.initializer});
+  const DeviceSet& devices = both.gpu.device_set();
+  const auto held_by = devices.resources(1).find<Variable>("localhost", "w");
+  ASSERT_TRUE(held_by.ok()) << held_by.status().to_string();
+  std::int64_t replayed = 0;
+  for (int i = 0; i < 5 * kRuns; ++i) {
+    SCOPED_TRACE(i);
+    Tensor held, copy;
+    if (i % 5 == 4) {
+      held = (*held_by)->read("w").value();
+      copy = (*held_by)->read_to_host("w").value();
+    }
+    const auto before = both.graphs();
+    both.run({{x, random_tensor(DType::kFloat32, {4, 3}, static_cast<std::uint64_t>(i + 1))}}, {}, {update});
+    replayed += both.graphs() - before;
+    both.run({}, {w.read});
+    if (!held.valid()) continue;
+    Tensor now = Tensor::zeros(DType::kFloat32, {3, 3});
+    ASSERT_TRUE(devices.device(1).allocator().copy_out(now.raw(), held.raw(), held.bytes()).ok());
+    EXPECT_EQ(difference(now, copy, 0), "");
+  }
+  EXPECT_GT(replayed, kRuns);
 }
 
 // A variable that other steps write to between two runs, in place and anew.

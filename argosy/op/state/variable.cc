@@ -25,6 +25,11 @@ Result<Tensor> Variable::read(std::string_view name) const {
   return value_;
 }
 
+std::int64_t Variable::writes() const {
+  MutexLock lock(mutex_);
+  return writes_;
+}
+
 Result<Tensor> Variable::read_to_host(std::string_view name) const {
   ARGOSY_ASSIGN_OR_RETURN(const Tensor value, read(name));
   if (allocator_.on_host()) return value.clone();
@@ -47,6 +52,7 @@ Status Variable::assign(const Tensor& value, bool validate_shape) {
   }
   Tensor old;  // released after the lock
   MutexLock lock(mutex_);
+  ++writes_;
   const bool fits = value_.valid() ? value_.shape() == value.shape() : shape_.compatible(value.shape());
   if (validate_shape && !fits) {
     return invalid_argument("a variable of shape ", value_.valid() ? PartialShape(value_.shape()) : shape_,
@@ -64,10 +70,12 @@ Status Variable::assign(const Tensor& value, bool validate_shape) {
 
 Tensor Variable::take() {
   MutexLock lock(mutex_);
+  ++writes_;
   return std::exchange(value_, Tensor());
 }
 
 Status Variable::make_unique(std::string_view name) {
+  ++writes_;
   if (!value_.valid()) [[unlikely]]
     return uninitialized(name);
   if (value_.unique()) [[likely]]

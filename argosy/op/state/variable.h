@@ -24,11 +24,14 @@ class Variable final : public Resource {
   std::string describe() const override;
 
   bool initialized() const;  // has a value
+  // How many updates and assignments were begun.
+  std::int64_t writes() const;
   // The current value; FAILED_PRECONDITION naming the variable when there is none.
   Result<Tensor> read(std::string_view name) const;
   // As read(), in the host's memory and nobody else's.
   Result<Tensor> read_to_host(std::string_view name) const;
-  // Copies `value`, of the same memory, in, into the memory already held when it fits and is unshared. With
+  // Copies `value`, of the same memory, in, into the memory already held when it fits and is unshared. On a GPU that is
+  // only enqueued: outside of a step, wait for the device before other devices read the variable. With
   // `validate_shape`, the value must have the shape of the value it replaces, or, being the first, one compatible with
   // the variable's.
   Status assign(const Tensor& value, bool validate_shape);
@@ -83,6 +86,7 @@ class Variable final : public Resource {
   Allocator& allocator_;
   mutable Mutex mutex_;
   Tensor value_ ARGOSY_GUARDED_BY(mutex_);
+  std::int64_t writes_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace argosy

@@ -11,22 +11,56 @@ namespace argosy {
 
 namespace {
 
-std::vector<CapturedPlace> variables_of(const CaptureRegion& region, const RunState& state) {
-  std::vector<CapturedPlace> places;
+// By handle; null: no variable's.
+using Variables = std::vector<std::shared_ptr<Variable>>;
+
+Variables variables_of(const CaptureRegion& region, const RunState& state) {
+  Variables variables;
   for (const std::int32_t slot : region.handles) {
     const Tensor& handle = state.tensors[static_cast<std::size_t>(slot)];
-    const auto variable = handle.valid() && handle.elements() == 1
-                              ? std::dynamic_pointer_cast<Variable>(handle.data<ResourceHandle>()->resource())
-                              : nullptr;
+    variables.push_back(handle.valid() && handle.elements() == 1
+                            ? std::dynamic_pointer_cast<Variable>(handle.data<ResourceHandle>()->resource())
+                            : nullptr);
+  }
+  return variables;
+}
+
+std::vector<CapturedPlace> places_of(const Variables& variables) {
+  std::vector<CapturedPlace> places;
+  for (const auto& variable : variables) {
     const auto value = variable == nullptr ? Result<Tensor>(internal_error("no variable")) : variable->read("");
     places.push_back(value.ok() ? CapturedPlace{value->raw(), value->shape()} : CapturedPlace{});
   }
   return places;
 }
 
+std::vector<std::int64_t> writes_of(const Variables& variables) {
+  std::vector<std::int64_t> writes;
+  for (const auto& variable : variables) writes.push_back(variable == nullptr ? 0 : variable->writes());
+  return writes;
+}
+
+// Would the region's updates still write in place? What it reads itself it has let go of by then.
+bool writes_in_place(const CaptureRegion& region, const CapturedRegion& captured, const Variables& variables,
+                     const RunState& state) {
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (captured.written[i] == 0) continue;
+    const auto value = variables[i]->read("");
+    if (!value.ok()) return false;
+    const std::shared_ptr<void>& owner = value->buffer().owner();
+    long holders = owner.use_count() - 2;  // the variable, and `value`
+    for (const std::int32_t slot : region.inputs) {
+      if (state.tensors[static_cast<std::size_t>(slot)].buffer().owner() == owner) --holders;
+    }
+    if (holders > 0) return false;
+  }
+  return true;
+}
+
 // Those, then the arena and the inputs.
-std::vector<CapturedPlace> places_of(const CaptureRegion& region, const RunState& state, int d) {
-  std::vector<CapturedPlace> places = variables_of(region, state);
+std::vector<CapturedPlace> places_of(const CaptureRegion& region, const Variables& variables, const RunState& state,
+                                     int d) {
+  std::vector<CapturedPlace> places = places_of(variables);
   places.push_back({state.arena_bases[static_cast<std::size_t>(d)], {}});
   for (const std::int32_t slot : region.inputs) {
     const Tensor& value = state.tensors[static_cast<std::size_t>(slot)];
@@ -49,8 +83,10 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
       std::span(step.plan.order[static_cast<std::size_t>(d)])
           .subspan(static_cast<std::size_t>(region.begin), static_cast<std::size_t>(region.end - region.begin));
   for (const std::int32_t instruction : instructions) ARGOSY_RETURN_IF_ERROR(calls.wait(instruction));
-  std::vector<CapturedPlace> places = places_of(region, state, d);
+  const Variables variables = variables_of(region, state);
+  std::vector<CapturedPlace> places = places_of(region, variables, state, d);
   if (captured.graph != nullptr && captured.places == places) {
+    if (!writes_in_place(region, captured, variables, state)) return false;
     ARGOSY_RETURN_IF_ERROR(capturer.replay(*captured.graph));
     captured.dropped = 0;
     for (const std::int32_t instruction : instructions) calls.let_go(instruction);
@@ -59,6 +95,7 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
   if (captured.graph == nullptr && captured.seen++ < kRunsBeforeCapture) return false;
 
   if (captured.graph != nullptr) ++captured.dropped;
+  const std::vector<std::int64_t> before = writes_of(variables);
   ARGOSY_RETURN_IF_ERROR(capturer.begin());
   for (const std::int32_t instruction : instructions) {
     Status status = calls.run(instruction);
@@ -74,10 +111,13 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
   // Whatever comes of it, this time it is what the step does.
   ARGOSY_RETURN_IF_ERROR(capturer.replay(**made));
   // Where a variable has moved meanwhile, the next run would write where it was. (Inputs may have been let go of.)
-  const std::vector<CapturedPlace> variables = variables_of(region, state);
-  if ((*made)->fits() && std::equal(variables.begin(), variables.end(), places.begin())) {
+  const std::vector<CapturedPlace> moved = places_of(variables);
+  if ((*made)->fits() && std::equal(moved.begin(), moved.end(), places.begin())) {
     captured.graph = *std::move(made);
     captured.places = std::move(places);
+    const std::vector<std::int64_t> after = writes_of(variables);
+    captured.written.clear();
+    for (std::size_t i = 0; i < after.size(); ++i) captured.written.push_back(after[i] != before[i] ? 1 : 0);
   } else {
     ++captured.dropped;
   }

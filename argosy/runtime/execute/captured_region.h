@@ -1,6 +1,8 @@
 // Runs a capture region (argosy/runtime/compile/capture_regions.h). While it is new, it runs instruction by
-// instruction. When it has settled, it is captured. From then on it is replayed, as long as everything it reads and
-// writes is where it was, in the shape that it had.
+// instruction. When it has settled, it is captured. From then on it is replayed, as long as
+//
+// * everything it reads and writes is where it was, in the shape that it had;
+// * nobody else holds the value of a variable that it writes in place: a reader's tensor never changes under it.
 #pragma once
 
 #include <functional>
@@ -26,6 +28,7 @@ struct CapturedPlace {
 struct CapturedRegion {
   std::unique_ptr<CapturedGraph> graph;
   std::vector<CapturedPlace> places;  // of everything when it was captured
+  std::vector<char> written;          // by position in CaptureRegion::handles: a variable that it writes
   int seen = 0;                       // runs without a captured graph
   int dropped = 0;                    // captured graphs that did not last, one after the other
 };

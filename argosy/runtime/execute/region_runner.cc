@@ -60,10 +60,9 @@ Status RegionRunner::run_instruction(std::int32_t index) {
   const InstructionMeta& meta = step.meta[index];
   for (const auto& [handle, value] : meta.derefs) ARGOSY_RETURN_IF_ERROR(run_.dereference(handle, value));
   run_.point_at(instruction, fields_);
-  if (meta.donates) fields_.may_donate = step.plan.donates.get() + instruction.first_input;
+  // Nothing is donated: what nobody else holds now, somebody may hold when it is replayed.
   KernelContext kernel_context(fields_);
   Status status = instruction.kernel->run(kernel_context);
-  fields_.may_donate = nullptr;
   release(index);
   return status;
 }

@@ -26,10 +26,10 @@ def bounded(tensor):
 class RandomRows:
     """Random values of the rows of a batch: `floats` and `ints`, with the variables they read and the updates they ask for."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, drawn=None):
+        """`drawn`: the examples, where they are not fed."""
         self.random = np.random.RandomState(seed)
-        self.x = tf.placeholder(tf.float32, [None, 6], name="x")
-        self.y = tf.placeholder(tf.int32, [None], name="y")
+        self.x, self.y = drawn or (tf.placeholder(tf.float32, [None, 6], name="x"), tf.placeholder(tf.int32, [None], name="y"))
         self.flag = tf.placeholder(tf.bool, [], name="flag")
         self.names, self.updates, self.masks = 0, [], 0
         n = tf.shape(self.x)[0]

@@ -1,6 +1,6 @@
 """Random training steps, sharded over devices by a server and whole in TensorFlow: losses, fetches and variables must be equal.
 
-    random_training.py ARGOSY [--count 100] [--first SEED] [--devices 2] [--tasks 1] [--strategy dp] [--check] [--ops N] [--all] [--show]
+    random_training.py ARGOSY [--count 100] [--first SEED] [--devices 2] [--tasks 1] [--strategy dp] [--check] [--drawn] [--ops N] [--all] [--show]
 
 Step number SEED is the same wherever it is made (random_rows.py, random_layers.py). What is fetched beside the loss is chosen at random among all
 values of the step; some steps feed a value that they compute otherwise. A step that differs is run once more by a server of one device: what differs there as well is no
@@ -8,6 +8,7 @@ matter of sharding. To find the op that matters: --ops N makes only the first N 
 """
 import argparse
 import collections
+import functools
 import json
 import os
 import subprocess
@@ -20,6 +21,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+import gpus
 from cluster_harness import free_ports
 from random_layers import RandomLayers
 from replicated_graphs import Server, difference
@@ -33,7 +35,7 @@ STEP = .02
 
 GIVEN_AT = 3  # the run that feeds a computed value, if any does
 
-Made = collections.namedtuple("Made", "graph fetches names given targets variables initial ops")
+Made = collections.namedtuple("Made", "graph fetches names given targets variables initial ops drawn")
 
 
 def optimizer(random):
@@ -42,11 +44,24 @@ def optimizer(random):
             lambda: tf.train.AdamOptimizer(STEP / 4, epsilon=.1)][random.randint(5)]()
 
 
-def make(seed, limit, fetch_all=False):
+def examples(seed):
+    """Of each step: x and y."""
+    random = np.random.RandomState(seed)
+    return [(random.randn(n, 6).astype("f"), random.randint(0, 8, n).astype("i")) for n in SIZES]
+
+
+def iterator(seed):
+    """Draws what else would be fed: batches whose sizes nobody knows before the step runs."""
+    batches = [tf.data.Dataset.from_tensor_slices(batch).batch(len(batch[0])) for batch in examples(seed)]
+    return tf.data.make_initializable_iterator(functools.reduce(lambda all, next: all.concatenate(next), batches).repeat())
+
+
+def make(seed, limit, fetch_all=False, drawn=False):
     graph = tf.Graph()
     with graph.as_default():
         tf.set_random_seed(seed)
-        rows = RandomLayers(seed)
+        batches = iterator(seed) if drawn else None
+        rows = RandomLayers(seed, batches and batches.get_next())
         wanted = int(rows.random.randint(3, 45))
         for _ in range(min(wanted, limit)):
             rows.add()
@@ -67,15 +82,14 @@ def make(seed, limit, fetch_all=False):
         fetched = [v.tensor for v in pool] + fetched if fetch_all else fetched + some
         computed = [v.tensor for v in rows.floats[1:] if graph.is_feedable(v.tensor)]
         given = computed[random.randint(len(computed))] if random.rand() < .3 else None
-        initial = tf.group(tf.global_variables_initializer(), tf.local_variables_initializer())
+        initial = tf.group(tf.global_variables_initializer(), tf.local_variables_initializer(), *([batches.initializer] if drawn else []))
         return Made(graph, fetched, [f.name for f in fetched], given, [train], tf.global_variables() + tf.local_variables(),
-                    initial, rows.made)
+                    initial, rows.made, drawn)
 
 
-def feeds(seed):
-    random = np.random.RandomState(seed)
-    for n in SIZES:
-        yield {"x:0": random.randn(n, 6).astype("f"), "y:0": random.randint(0, 8, n).astype("i"), "flag:0": bool(n % 2)}
+def feeds(made, seed):
+    for x, y in examples(seed):
+        yield {"flag:0": bool(len(x) % 2)} | ({} if made.drawn else {"x:0": x, "y:0": y})
 
 
 def run(target, made, seed):
@@ -87,7 +101,7 @@ def run(target, made, seed):
     values = []
     with tf.Session(target, graph=made.graph, config=config) as session:
         session.run(made.initial)
-        for number, fed in enumerate(feeds(seed)):
+        for number, fed in enumerate(feeds(made, seed)):
             if number == GIVEN_AT and made.given is not None:
                 fed[made.given] = np.asarray(session.run(made.given, fed) * .5 + .1, "float32")
             got = session.run(made.fetches + made.targets, fed)
@@ -123,7 +137,7 @@ class OtherTasks:
         spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in free_ports(tasks)]}) if tasks > 1 else ""
         self.processes, self.flags = [], []
         for task in range(1, tasks):
-            self.processes.append(subprocess.Popen([argosy, "serve", *self.of_task(spec, task), "--emulate", str(devices)],
+            self.processes.append(subprocess.Popen([argosy, "serve", *self.of_task(spec, task), *gpus.flags(devices)],
                                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL))
             if b"serving" not in self.processes[-1].stdout.readline():
                 raise SystemExit(f"task {task} did not start")
@@ -149,6 +163,7 @@ def main():
     parser.add_argument("--tasks", type=int, default=1, help="of a cluster, whose devices all take part")
     parser.add_argument("--strategy", default="dp", help="of argosy serve")
     parser.add_argument("--check", action="store_true", help="the server compares each step with one device's, too")
+    parser.add_argument("--drawn", action="store_true", help="an iterator gives the examples, instead of feeds")
     parser.add_argument("--ops", type=int, default=1000, metavar="N", help="the most that a step has")
     parser.add_argument("--all", action="store_true", help="fetch every value, in the order of the ops")
     parser.add_argument("--show", action="store_true", help="what each step is made of")
@@ -161,7 +176,7 @@ def main():
     try:
         for seed in range(options.first, options.first + options.count):
             try:
-                made = make(seed, options.ops, options.all)
+                made = make(seed, options.ops, options.all, options.drawn)
             except TypeError:  # "Second-order gradient for while loops not supported."
                 count["not built by TensorFlow"] += 1
                 continue

@@ -26,6 +26,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+import gpus
 import replicated_patterns as patterns
 
 tf.disable_v2_behavior()
@@ -235,7 +236,7 @@ class Server:
     def __init__(self, argosy, devices, *flags, strategy="dp"):
         self.log = tempfile.TemporaryFile()
         port = [] if "--cluster" in flags else ["--port", "0"]  # in a cluster it is the task's
-        command = [argosy, "serve", *port, "--http-port", "0", "--json", "--emulate", str(devices), "--strategy", strategy, *flags]
+        command = [argosy, "serve", *port, "--http-port", "0", "--json", *gpus.flags(devices), "--strategy", strategy, *flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=dict(os.environ, ARGOSY_LOG_LEVEL="0"))
         line = self.process.stdout.readline()
         if not line.startswith("{"):

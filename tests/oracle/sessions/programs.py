@@ -34,6 +34,7 @@ tf.logging.set_verbosity(tf.logging.ERROR)
 import control
 import curvature
 import distributing
+import gpus
 import training_programs
 import observing
 import pipelines
@@ -44,6 +45,9 @@ from program import PROGRAMS, Run
 
 del control, curvature, distributing, training_programs, observing, pipelines, seeds, sparse_rows, strategies
 
+
+# Programs that a server with fake GPUs refuses, as it says.
+NOT_ON_GPUS = {"collectives_by_hand": "products and extremes of GPUs are not divided by the group's size"}
 
 # Programs that a server which replicates runs otherwise, as it says.
 NOT_REPLICATED_ALIKE = {
@@ -56,7 +60,7 @@ NOT_REPLICATED_ALIKE = {
 @contextlib.contextmanager
 def server(argosy, devices=2, replicate=False):
     """A session server in a process of its own; gives its target."""
-    command = [argosy, "serve", "--port", "0", "--emulate", str(devices)] + ["--strategy", "dp"] * replicate
+    command = [argosy, "serve", "--port", "0", *gpus.flags(devices)] + ["--strategy", "dp"] * replicate
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()
@@ -163,10 +167,10 @@ def main():
     options = parser.parse_args()
     if options.list:
         return print("\n".join(PROGRAMS))
-    names = options.names or list(PROGRAMS)
-    if options.replicate and not options.names:
-        names = [name for name in names if name not in NOT_REPLICATED_ALIKE]
-        print("".join(f"{name}: left out: {why}\n" for name, why in NOT_REPLICATED_ALIKE.items()), end="")
+    left_out = (NOT_REPLICATED_ALIKE if options.replicate else {}) | (NOT_ON_GPUS if gpus.are_fake() else {})
+    names = options.names or [name for name in PROGRAMS if name not in left_out]
+    if not options.names:
+        print("".join(f"{name}: left out: {why}\n" for name, why in left_out.items()), end="")
     failed, wanted, runs = [], {}, []
     with tempfile.TemporaryDirectory() as folder:
         for name in names:

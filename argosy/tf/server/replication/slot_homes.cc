@@ -66,6 +66,7 @@ Status SlotHomes::bring_home(const std::string& name, Home& home) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(value.dtype(), value.shape(), device.allocator()));
   ARGOSY_RETURN_IF_ERROR(copy_to(device, there, value));
   ARGOSY_RETURN_IF_ERROR(home.variable->assign(there, false));
+  ARGOSY_RETURN_IF_ERROR(device.synchronize());  // before another GPU reads it: a GPU only enqueues
   home.away = nullptr;
   return ok_status();
 }

@@ -1,6 +1,7 @@
 #include "argosy/tf/server/session/session_state.h"
 
 #include <algorithm>
+#include <set>
 
 #include "argosy/device/event.h"
 #include "argosy/strategy/data_parallel/step_equivalence.h"
@@ -95,14 +96,18 @@ bool SessionState::is_changed(const Held& held) {
 }
 
 Status SessionState::put_back() const {
+  std::set<int> written;
   for (const Held& held : variables_) {
     if (!is_changed(held)) continue;
+    written.insert(held.device);
     if (!held.value.valid()) {
       (void)held.variable->take();
     } else {
       ARGOSY_RETURN_IF_ERROR(held.variable->assign(held.value, false));
     }
   }
+  // A GPU only enqueues: another GPU that reads these variables first in the next step would not wait for it.
+  for (const int d : written) ARGOSY_RETURN_IF_ERROR(session_->device_set().device(d).synchronize());
   for (const Other& other : others_) ARGOSY_RETURN_IF_ERROR(other.put_back());
   return ok_status();
 }
