@@ -1,4 +1,5 @@
 // PMI-1, as MPICH's launchers speak it: one line a request, one line an answer, "cmd=get_result rc=0 value=…".
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,7 +46,9 @@ class Pmi1 {
  private:
   Status send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+      // A launcher that is gone is an error here, not a signal that ends the process.
+      ssize_t n = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n < 0 && errno == ENOTSOCK) n = ::write(descriptor_, bytes.data(), bytes.size());
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return broken(std::strerror(errno));
       bytes.remove_prefix(static_cast<std::size_t>(n));

@@ -49,6 +49,14 @@ TEST(Pmi1, SharesWhatTask0Says) {
   EXPECT_EQ(*share(1, {kInit, kName, kBarrier, kGet, kEnd}), "10.0.0.1:4711/ab");
 }
 
+TEST(Pmi1, ALauncherThatIsGoneIsAnError) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const tf::Descriptor ours(ends[0]);
+  ::close(ends[1]);
+  EXPECT_EQ(share_by_pmi1(ours.get(), 1, "10.0.0.1:4711/ab").status().id(), "ARG-CLUSTER-049");
+}
+
 TEST(Pmi1, OtherAnswersAreErrors) {
   EXPECT_EQ(share(1, {}).status().id(), "ARG-CLUSTER-049");
   EXPECT_EQ(share(1, {{"cmd=init", "cmd=response_to_init rc=-1"}}).status().id(), "ARG-CLUSTER-049");

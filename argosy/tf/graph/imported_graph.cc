@@ -13,6 +13,7 @@
 #include "argosy/tf/graph/attr_proto.h"
 #include "argosy/tf/graph/graph_importer.h"
 #include "argosy/tf/graph/graph_versions.h"
+#include "argosy/tf/graph/record_users.h"
 
 namespace argosy::tf {
 
@@ -221,8 +222,8 @@ class ImportedGraph::Impl {
   // Of handles that were met since the last call, those that are met by it included.
   void convert_users() {
     if (!users_) return;
-    for (std::size_t& seen = users_->seen; seen < nodes_.done().size(); ++seen) {
-      const std::int32_t node = nodes_.done()[seen];
+    for (; users_seen_ < nodes_.done().size(); ++users_seen_) {
+      const std::int32_t node = nodes_.done()[users_seen_];
       const NodeId id = nodes_.id(node);
       const Node& n = graph_.node(id);
       const bool handle = !n.output_dtypes.empty() && (n.output_dtypes[0] == DType::kResource || n.output_is_ref(0));
@@ -245,27 +246,9 @@ class ImportedGraph::Impl {
     }
   }
 
-  // Who reads what a node gives, by the position of its record.
-  struct Users {
-    std::vector<std::vector<std::int32_t>> by_source;
-    std::size_t seen = 0;  // of nodes_.done()
-
-    void add(std::int32_t user, std::span<const GraphImporter::Input> inputs) {
-      for (const GraphImporter::Input& input : inputs) {
-        if (input.index == Value::kControl) continue;
-        const auto source = static_cast<std::size_t>(input.node);
-        if (by_source.size() <= source) by_source.resize(source + 1);
-        by_source[source].push_back(user);
-      }
-    }
-    std::span<const std::int32_t> of(std::int32_t source) const {
-      const auto at = static_cast<std::size_t>(source);
-      return at < by_source.size() ? std::span<const std::int32_t>(by_source[at]) : std::span<const std::int32_t>();
-    }
-  };
-
   bool internal_names_ = false;
-  std::optional<Users> users_;  // none: they are converted when a value needs them
+  std::optional<RecordUsers> users_;  // none: they are converted when a value needs them
+  std::size_t users_seen_ = 0;        // of nodes_.done()
   Graph graph_;
   FunctionTable functions_{graph_};
   GraphImporter nodes_{graph_, BuildContext{functions_}};

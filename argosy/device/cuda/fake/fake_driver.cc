@@ -140,12 +140,13 @@ template <auto kCall>
 struct Counted;
 template <typename... A, CuResult (*DriverCalls::*kCall)(A...)>
 struct Counted<kCall> {
-  static std::atomic<std::int64_t>*& count() {
-    static std::atomic<std::int64_t>* counter = nullptr;
+  // Of the driver that is there now; a thread that a test gave up may still be calling.
+  static std::atomic<std::atomic<std::int64_t>*>& count() {
+    static std::atomic<std::atomic<std::int64_t>*> counter = nullptr;
     return counter;
   }
   static CuResult call(A... arguments) {
-    count()->fetch_add(1, std::memory_order_relaxed);
+    count().load(std::memory_order_acquire)->fetch_add(1, std::memory_order_relaxed);
     return (FakeDriver::State::current()->calls.*kCall)(arguments...);
   }
 };
