@@ -233,7 +233,9 @@ def replicated(program):
         w = tf1.get_variable("w", initializer=np.ones([4, 1], np.float32))
         loss = tf.reduce_mean(tf.square(tf.matmul(x, w)), name="loss")
         step = tf1.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
-        worst = tf.reduce_max(tf.square(tf.matmul(x, w)), name="worst")
+        # A maximum over the examples in a loop.
+        square = lambda i, most: (i + 1, most + tf.reduce_max(tf.square(tf.matmul(x, w))))
+        worst = tf.identity(tf1.while_loop(lambda i, most: i < 2, square, [0, 0.0])[1], name="worst")
         alone = tf1.train.GradientDescentOptimizer(0.1).minimize(worst)
         data = np.random.RandomState(0)
         with tf1.Session(server.target) as session:
@@ -252,7 +254,8 @@ def replicated(program):
             check(name, server.metric(name) == want, server.page("/metrics"))
         lines = [line for line in server.page("/metrics").splitlines()
                  if line.startswith("argosy_not_replicated_steps_total{reason=")]
-        check("reasons", len(lines) == 1 and "'worst'" in lines[0] and 'node="worst"' in lines[0] and lines[0].endswith(" 3"), lines)
+        check("reasons", len(lines) == 1 and "'while/body/Max' (Max)" in lines[0] and 'node="while/body/Max"' in lines[0] and
+              lines[0].endswith(" 3"), lines)
         status = server.page("/statusz")
         check("statusz", "4 steps replicated: 2 devices" in status and "3 on one device: " in status and
               "2 checked, as on one device" in status, status)
@@ -312,7 +315,7 @@ def cycles(server, count):
     # A page here and there is the allocator's; a session is far more than 2 KiB.
     check("memory of cycles", grown[0] <= max(0.01 * before[0], 2048 * count), f"{before} -> {after}")
     check("descriptors of cycles", grown[1] <= 2, f"{before} -> {after}")
-    check("threads of cycles", grown[2] <= 2, f"{before} -> {after}")
+    check("threads of cycles", grown[2] <= 4, f"{before} -> {after}")  # gRPC's own come and go; a leak has one a cycle
     check("sessions left", server.metric("argosy_sessions") == 0)
     print(f"{count} cycles: resident bytes, descriptors, threads {before} -> {after}")
 
