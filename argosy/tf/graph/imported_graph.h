@@ -30,9 +30,8 @@ class ImportedGraph {
   ImportedGraph(ImportedGraph&&) noexcept;
   ImportedGraph& operator=(ImportedGraph&&) noexcept;
 
-  // From now on value() also converts whoever takes a handle or reference that it has met: each of them may decide where
-  // a variable must live, whatever step uses it first. For devices whose kernels take some ops and dtypes only. REQUIRES:
-  // nothing was added yet.
+  // From now on value() also converts whoever takes a handle or reference that it has met. Each of them may decide where
+  // a variable must live. For devices whose kernels take some ops and dtypes only. REQUIRES: nothing was added yet.
   void convert_resource_users();
 
   // Names may begin with '_' from now on: those that a master gives when it cuts a step.

@@ -1,8 +1,9 @@
 // HeapUpkeep: when a server gives free pages of its heap back to the system.
 //
-// Large requests would pay a page fault for every 4 KiB that went back before, so it happens seldom:
-//   no session        at the first look, then every 5 s
-//   sessions          every 30 s, where the heap holds more than 64 MiB that nobody uses: what a burst left behind
+// A large request pays a page fault for every 4 KiB that went back before. So it happens seldom:
+//
+// * no session: at the first look, then every 5 s;
+// * sessions: every 30 s, where more than 64 MiB of the heap are unused. A burst leaves that behind.
 #pragma once
 
 #include <cstddef>
