@@ -2,7 +2,7 @@
 // sizes; other sizes follow from the op's cost (OpDef::cost).
 //
 //   a node of a plan ──► a node of the same name and op was measured: its seconds at the cost of the node
-//                    ├─► nodes of the same op were measured, none of them far smaller: their seconds per unit of cost
+//                    ├─► nodes of the same op and of about its size were measured: their seconds per unit of cost
 //                    └─► else: seconds per unit of cost of all nodes of its kind, and a launch
 //
 // A kind: bound by memory (more bytes than operations), or by arithmetic.
