@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 
 PROGRAM = PLUGIN = ""
@@ -144,6 +145,19 @@ class Bench(unittest.TestCase):
                                     "7", "--devices", device, "--no-verdict", "--json")["losses"]
         for got, expected in zip(losses["gpu:0"], losses["cpu:0"]):
             self.assertAlmostEqual(got, expected, delta=1e-3 * abs(expected))
+
+    def test_a_stream_of_random_numbers_is_one_for_the_plug_in_and_the_program(self):
+        """The draws are the plug-in's, and the place is the program's. Each had a stream of its own, without a word."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "draws.txt")
+            with open(path, "w") as f:
+                f.write('shape = Const [dtype=int32, value=int32[2] {4, 8}]\n'
+                        'draw = RandomUniform(shape) [dtype=float, seed=3, seed2=5] @/device:GPU:0\n'
+                        'place = _StreamPlace(^draw) [stream="draw", seed=3, seed2=5]\n')
+            found = argosy("graph", "run", path, "--fetch", "place", "--fetch", "draw", "--json")["fetches"]
+        key, counter, upper = found[0]["values"]
+        self.assertEqual((key, upper), (3, 5))
+        self.assertGreater(counter, 0)
 
     def test_train_on_one_gpu_and_on_two(self):
         _, rows = self.rows("train", "--devices", "gpu:0,gpu:1", "--only", "mlp B=10,", "--seconds", "0.1", "--product",

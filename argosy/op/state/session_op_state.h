@@ -11,14 +11,16 @@
 
 namespace argosy {
 
+// The container of such states. Who sets a session's state aside lists it.
+inline constexpr const char* kSessionOpState = "session_op_state";
+
 // T is a Resource, and thread-safe. Of the node that the kernel is made for; outside a session the kernel's own.
+// A T that kernels of a plug-in share with those of the program has a name of its own, outside of unnamed namespaces: else
+// it is another type in each of them, and INVALID_ARGUMENT tells so.
 template <typename T>
-std::shared_ptr<T> session_op_state(const KernelInit& init, const std::function<std::shared_ptr<T>()>& make) {
-  if (init.session != nullptr) {
-    auto found = init.session->find_or_make<T>("session_op_state", std::string(init.node), make);
-    if (found.ok()) return *std::move(found);
-  }
-  return make();
+Result<std::shared_ptr<T>> session_op_state(const KernelInit& init, const std::function<std::shared_ptr<T>()>& make) {
+  if (init.session == nullptr) return make();
+  return init.session->find_or_make<T>(kSessionOpState, std::string(init.node), make);
 }
 
 }  // namespace argosy

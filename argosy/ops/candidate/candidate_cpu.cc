@@ -96,14 +96,13 @@ struct Draws final : Resource, Restorable {
 
 class CandidateSampler final : public Kernel {
  public:
-  CandidateSampler(const KernelInit& init, std::unique_ptr<Sampler> sampler)
+  CandidateSampler(const KernelInit& init, std::shared_ptr<Draws> draws)
       : op_(init.op.name),
         num_true_(init.attrs.get_int("num_true")),
         range_(init.attrs.get_int(op_ == "AllCandidateSampler" ? "num_sampled" : "range_max")),
         sampled_(init.attrs.get_int("num_sampled")),
         unique_(init.attrs.get_bool("unique")),
-        draws_(session_op_state<Draws>(
-            init, [&] { return std::make_shared<Draws>(init.op, init.attrs, std::move(sampler)); })) {}
+        draws_(std::move(draws)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     std::unique_ptr<Sampler> sampler;
     if (!waits_for_file(init.op, init.attrs)) {
@@ -111,7 +110,10 @@ class CandidateSampler final : public Kernel {
     } else if (!init.attrs.get<std::vector<float>>("unigrams").empty()) {
       return invalid_argument(init.op.name, ": exactly one of vocab_file and unigrams must be given");
     }
-    return std::unique_ptr<Kernel>(std::make_unique<CandidateSampler>(init, std::move(sampler)));
+    ARGOSY_ASSIGN_OR_RETURN(auto draws, session_op_state<Draws>(init, [&] {
+                              return std::make_shared<Draws>(init.op, init.attrs, std::move(sampler));
+                            }));
+    return std::unique_ptr<Kernel>(std::make_unique<CandidateSampler>(init, std::move(draws)));
   }
 
   Status run(KernelContext& c) override {

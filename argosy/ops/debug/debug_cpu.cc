@@ -39,13 +39,14 @@ struct Printed final : Resource {
 
 class Print final : public Kernel {
  public:
-  explicit Print(const KernelInit& init)
+  Print(const KernelInit& init, std::shared_ptr<Printed> printed)
       : message_(init.attrs.get_string("message")),
         first_n_(init.attrs.get_int("first_n")),
         summarize_(init.attrs.get_int("summarize")),
-        printed_(session_op_state<Printed>(init, [] { return std::make_shared<Printed>(); })) {}
+        printed_(std::move(printed)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Print>(init));
+    ARGOSY_ASSIGN_OR_RETURN(auto printed, session_op_state<Printed>(init, [] { return std::make_shared<Printed>(); }));
+    return std::unique_ptr<Kernel>(std::make_unique<Print>(init, std::move(printed)));
   }
   Status run(KernelContext& c) override {
     if (first_n_ < 0 || printed_->lines.fetch_add(1) < first_n_) {

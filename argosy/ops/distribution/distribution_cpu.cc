@@ -16,13 +16,10 @@ namespace {
 using Draw = Status (*)(const Tensor& parameter, const Tensor& y, const Philox& from);
 
 // `shape`, then the parameter's axes; streams of a generator that the kernel keeps.
+template <Draw kDraw>
 class PerParameter final : public Kernel {
  public:
-  PerParameter(const KernelInit& init, Draw draw) : draw_(draw), generator_(op_stream(init)) {}
-  template <Draw kDraw>
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<PerParameter>(init, kDraw));
-  }
+  PerParameter(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : generator_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape front, random_shape(c.input(0)));
     const Shape& back = c.input(1).shape();
@@ -32,11 +29,10 @@ class PerParameter final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (shape.elements() == 0) return ok_status();
     const auto blocks = static_cast<std::uint64_t>(shape.elements()) * distribution::kBlocksPerElement;
-    return draw_(c.input(1), *y, generator_->reserve(blocks));
+    return kDraw(c.input(1), *y, generator_->reserve(blocks));
   }
 
  private:
-  const Draw draw_;
   const std::shared_ptr<SharedPhilox> generator_;
 };
 
@@ -65,10 +61,7 @@ Status keyed_gamma(KernelContext& c) {
 
 class TruncatedNormalBetween final : public Kernel {
  public:
-  explicit TruncatedNormalBetween(const KernelInit& init) : generator_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<TruncatedNormalBetween>(init));
-  }
+  TruncatedNormalBetween(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : generator_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
@@ -95,13 +88,13 @@ Status shuffle(KernelContext& c) {
 void add_kernels_cpu_distribution(KernelRegistry& kernels) {
   using distribution::draw_gamma;
   using distribution::draw_poisson;
-  kernels.add("RandomGamma", "cpu", PerParameter::make<draw_gamma>);
-  kernels.add("RandomPoisson", "cpu", PerParameter::make<draw_poisson>);
-  kernels.add("RandomPoissonV2", "cpu", PerParameter::make<draw_poisson>);
+  kernels.add("RandomGamma", "cpu", make_with_stream<PerParameter<draw_gamma>>);
+  kernels.add("RandomPoisson", "cpu", make_with_stream<PerParameter<draw_poisson>>);
+  kernels.add("RandomPoissonV2", "cpu", make_with_stream<PerParameter<draw_poisson>>);
   kernels.add("StatelessRandomGammaV2", "cpu", seeded<draw_gamma>);
   kernels.add("StatelessRandomGammaV3", "cpu", keyed_gamma);
   kernels.add("StatelessRandomPoisson", "cpu", seeded<draw_poisson>);
-  kernels.add("ParameterizedTruncatedNormal", "cpu", TruncatedNormalBetween::make);
+  kernels.add("ParameterizedTruncatedNormal", "cpu", make_with_stream<TruncatedNormalBetween>);
   kernels.add("StatelessShuffle", "cpu", with_workspace<shuffle, shuffle_bytes>);
   add_random_generators(kernels);
   add_broadcast_samples(kernels);

@@ -164,10 +164,7 @@ Status glimpse(KernelContext& c, const AttrMap& attrs) {
 
 class RandomCrop final : public Kernel {
  public:
-  explicit RandomCrop(const KernelInit& init) : stream_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<RandomCrop>(init));
-  }
+  RandomCrop(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : stream_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
     if (x.shape().rank() != 3) return invalid_argument("RandomCrop: input must be 3-dimensional, not ", x.shape());
@@ -205,7 +202,7 @@ void add_kernels_cpu_patches(KernelRegistry& kernels) {
   kernels.add("ExtractVolumePatches", "cpu", AttrKernel<windows<3>>::make);
   kernels.add("ExtractGlimpse", "cpu", AttrKernel<glimpse<true>>::make);
   kernels.add("ExtractGlimpseV2", "cpu", AttrKernel<glimpse<false>>::make);
-  kernels.add("RandomCrop", "cpu", RandomCrop::make);
+  kernels.add("RandomCrop", "cpu", make_with_stream<RandomCrop>);
 }
 
 }  // namespace argosy::image

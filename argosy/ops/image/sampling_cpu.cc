@@ -180,10 +180,8 @@ Status read_covered(const KernelContext& c, Wanted& wanted) {
 
 class Sample final : public Kernel {
  public:
-  explicit Sample(const KernelInit& init) : attrs_(init.attrs), stream_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Sample>(init));
-  }
+  Sample(const KernelInit& init, std::shared_ptr<SharedPhilox> stream)
+      : attrs_(init.attrs), stream_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(Wanted wanted, read_wanted(attrs_));
     ARGOSY_RETURN_IF_ERROR(read_covered(c, wanted));
@@ -206,8 +204,8 @@ Status sample_stateless(KernelContext& c, const AttrMap& attrs) {
 }  // namespace
 
 void add_kernels_cpu_sampling(KernelRegistry& kernels) {
-  kernels.add("SampleDistortedBoundingBox", "cpu", Sample::make);
-  kernels.add("SampleDistortedBoundingBoxV2", "cpu", Sample::make);
+  kernels.add("SampleDistortedBoundingBox", "cpu", make_with_stream<Sample>);
+  kernels.add("SampleDistortedBoundingBoxV2", "cpu", make_with_stream<Sample>);
   kernels.add("StatelessSampleDistortedBoundingBox", "cpu", AttrKernel<sample_stateless>::make);
 }
 

@@ -7,10 +7,9 @@
 
 namespace argosy {
 
-namespace {
-
-struct Stream final : Resource, Restorable {
-  Stream(std::int64_t seed, std::int64_t seed2) : philox(seed, seed2) {}
+// Named: the CPU's kernels and a plug-in's draw from one stream.
+struct OpStream final : Resource, Restorable {
+  OpStream(std::int64_t seed, std::int64_t seed2) : philox(seed, seed2) {}
   std::string describe() const override { return "stream of random numbers"; }
   Result<std::function<Status()>> set_aside() const override {
     auto& stream = const_cast<SharedPhilox&>(philox);
@@ -25,15 +24,14 @@ struct Stream final : Resource, Restorable {
   SharedPhilox philox;
 };
 
-}  // namespace
-
-std::shared_ptr<SharedPhilox> op_stream(const KernelInit& init) {
+Result<std::shared_ptr<SharedPhilox>> op_stream(const KernelInit& init) {
   KernelInit whose = init;
   const auto* const stream_of = init.attrs.find_as<std::string>("stream");
   if (stream_of != nullptr && !stream_of->empty()) whose.node = *stream_of;
-  const auto stream = session_op_state<Stream>(
-      whose, [&] { return std::make_shared<Stream>(init.attrs.get_int("seed"), init.attrs.get_int("seed2")); });
-  return {stream, &stream->philox};
+  ARGOSY_ASSIGN_OR_RETURN(const auto stream, session_op_state<OpStream>(whose, [&] {
+                            return std::make_shared<OpStream>(init.attrs.get_int("seed"), init.attrs.get_int("seed2"));
+                          }));
+  return std::shared_ptr<SharedPhilox>(stream, &stream->philox);
 }
 
 }  // namespace argosy

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/random/philox.h"
@@ -10,6 +11,13 @@ namespace argosy {
 
 // Of the node that the kernel is made for, or whose shard it draws (attribute "stream"), by its attributes "seed" and
 // "seed2"; outside a session its own. Thread-safe.
-std::shared_ptr<SharedPhilox> op_stream(const KernelInit& init);
+Result<std::shared_ptr<SharedPhilox>> op_stream(const KernelInit& init);
+
+// A kernel K(init, stream) that draws from it.
+template <typename K>
+Result<std::unique_ptr<Kernel>> make_with_stream(const KernelInit& init) {
+  ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<SharedPhilox> stream, op_stream(init));
+  return std::unique_ptr<Kernel>(std::make_unique<K>(init, std::move(stream)));
+}
 
 }  // namespace argosy

@@ -39,10 +39,7 @@ namespace {
 template <Distribution kDistribution, bool kPlain>
 class Random final : public Kernel {
  public:
-  explicit Random(const KernelInit& init) : generator_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Random>(init));
-  }
+  Random(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : generator_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
@@ -56,10 +53,7 @@ class Random final : public Kernel {
 
 class RandomInts final : public Kernel {
  public:
-  explicit RandomInts(const KernelInit& init) : generator_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<RandomInts>(init));
-  }
+  RandomInts(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : generator_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
@@ -78,10 +72,7 @@ class RandomInts final : public Kernel {
 
 class RandomShuffle final : public Kernel {
  public:
-  explicit RandomShuffle(const KernelInit& init) : generator_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<RandomShuffle>(init));
-  }
+  RandomShuffle(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : generator_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
     const std::int64_t rows = x.shape().rank() == 0 ? 1 : x.shape()[0];
@@ -99,10 +90,7 @@ class RandomShuffle final : public Kernel {
 
 class Multinomial final : public Kernel {
  public:
-  explicit Multinomial(const KernelInit& init) : generator_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Multinomial>(init));
-  }
+  Multinomial(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : generator_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
     if (c.input(0).shape()[0] == 0 || samples == 0) return draw_classes(c, samples, Philox(Philox::Key{}, {}));
@@ -117,15 +105,15 @@ class Multinomial final : public Kernel {
 
 void add_kernels_cpu_random(KernelRegistry& kernels) {
   using enum Distribution;
-  kernels.add("RandomUniform", "cpu", Random<kUniform, false>::make);
-  kernels.add("RandomUniform", "cpu", Random<kUniform, true>::make);
-  kernels.add("RandomStandardNormal", "cpu", Random<kNormal, false>::make);
-  kernels.add("RandomStandardNormal", "cpu", Random<kNormal, true>::make);
-  kernels.add("TruncatedNormal", "cpu", Random<kTruncatedNormal, false>::make);
-  kernels.add("TruncatedNormal", "cpu", Random<kTruncatedNormal, true>::make);
-  kernels.add("RandomUniformInt", "cpu", RandomInts::make);
-  kernels.add("RandomShuffle", "cpu", with_workspace<RandomShuffle::make, shuffle_bytes>);
-  kernels.add("Multinomial", "cpu", with_workspace<Multinomial::make, classes_bytes>);
+  kernels.add("RandomUniform", "cpu", make_with_stream<Random<kUniform, false>>);
+  kernels.add("RandomUniform", "cpu", make_with_stream<Random<kUniform, true>>);
+  kernels.add("RandomStandardNormal", "cpu", make_with_stream<Random<kNormal, false>>);
+  kernels.add("RandomStandardNormal", "cpu", make_with_stream<Random<kNormal, true>>);
+  kernels.add("TruncatedNormal", "cpu", make_with_stream<Random<kTruncatedNormal, false>>);
+  kernels.add("TruncatedNormal", "cpu", make_with_stream<Random<kTruncatedNormal, true>>);
+  kernels.add("RandomUniformInt", "cpu", make_with_stream<RandomInts>);
+  kernels.add("RandomShuffle", "cpu", with_workspace<make_with_stream<RandomShuffle>, shuffle_bytes>);
+  kernels.add("Multinomial", "cpu", with_workspace<make_with_stream<Multinomial>, classes_bytes>);
   add_stateless_random(kernels);
   add_random_shards(kernels);
   add_stream_places(kernels);

@@ -51,10 +51,7 @@ Status fill(KernelContext& c, Tensor& y, Distribution distribution, const Origin
 template <Distribution kDistribution>
 class Random final : public Kernel {
  public:
-  explicit Random(const KernelInit& init) : generator_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Random>(init));
-  }
+  Random(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : generator_(std::move(stream)) {}
   bool capturable() const override { return false; }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
@@ -148,10 +145,7 @@ Status integers(KernelContext& c) {
 
 class RandomIntegers final : public Kernel {
  public:
-  explicit RandomIntegers(const KernelInit& init) : generator_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<RandomIntegers>(init));
-  }
+  RandomIntegers(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : generator_(std::move(stream)) {}
   bool capturable() const override { return false; }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
@@ -190,10 +184,7 @@ Status draw_classes(KernelContext& c, std::int64_t samples, const Origin& from) 
 
 class Multinomial final : public Kernel {
  public:
-  explicit Multinomial(const KernelInit& init) : generator_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Multinomial>(init));
-  }
+  Multinomial(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : generator_(std::move(stream)) {}
   bool capturable() const override { return false; }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t samples, checked_samples(c));
@@ -227,9 +218,10 @@ class StatelessMultinomial final : public Kernel {
 template <Distribution kDistribution>
 class RandomShard final : public Kernel {
  public:
-  explicit RandomShard(const KernelInit& init) : draws_(init) {}
+  explicit RandomShard(ShardDraws draws) : draws_(std::move(draws)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<RandomShard>(init));
+    ARGOSY_ASSIGN_OR_RETURN(ShardDraws draws, ShardDraws::make(init));
+    return std::unique_ptr<Kernel>(std::make_unique<RandomShard>(std::move(draws)));
   }
   bool capturable() const override { return false; }
   Status run(KernelContext& c) override {
@@ -250,9 +242,9 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
   using enum Distribution;
   const std::vector<KernelTypes> floats = {{"dtype", cuda::kFloatingTypes}};
   const auto shard = [](const char* of) { return std::string(kShardPrefix) + of; };
-  kernels.add("RandomUniform", "cuda", Random<kUniform>::make, floats);
-  kernels.add("RandomStandardNormal", "cuda", Random<kNormal>::make, floats);
-  kernels.add("TruncatedNormal", "cuda", Random<kTruncatedNormal>::make, floats);
+  kernels.add("RandomUniform", "cuda", make_with_stream<Random<kUniform>>, floats);
+  kernels.add("RandomStandardNormal", "cuda", make_with_stream<Random<kNormal>>, floats);
+  kernels.add("TruncatedNormal", "cuda", make_with_stream<Random<kTruncatedNormal>>, floats);
   kernels.add("StatelessRandomUniform", "cuda", Stateless<kUniform>::make, floats);
   kernels.add("StatelessRandomNormal", "cuda", Stateless<kNormal>::make, floats);
   kernels.add("StatelessTruncatedNormal", "cuda", Stateless<kTruncatedNormal>::make, floats);
@@ -260,7 +252,7 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
   kernels.add("StatelessRandomNormalV2", "cuda", cuda::make_launching<keyed<kNormal>>, floats);
   kernels.add("StatelessTruncatedNormalV2", "cuda", cuda::make_launching<keyed<kTruncatedNormal>>, floats);
   using enum DType;
-  kernels.add("RandomUniformInt", "cuda", RandomIntegers::make, {{"Tout", {kInt64}}});
+  kernels.add("RandomUniformInt", "cuda", make_with_stream<RandomIntegers>, {{"Tout", {kInt64}}});
   kernels.add("RandomUniformInt", "cuda", cuda::make_on_host, {{"Tout", {kInt32}}});
   const std::vector<KernelTypes> wide = {{"dtype", {kInt64, kUint32, kUint64}}}, narrow = {{"dtype", {kInt32}}};
   kernels.add("StatelessRandomUniformInt", "cuda", cuda::make_launching<integers<false, false>>, wide);
@@ -271,7 +263,7 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
     kernels.add(op, "cuda", cuda::make_on_host, narrow);
   }
   const std::vector<KernelTypes> logits = {{"T", cuda::kFloatingTypes}, {"output_dtype", {kInt32, kInt64}}};
-  kernels.add("Multinomial", "cuda", Multinomial::make, logits);
+  kernels.add("Multinomial", "cuda", make_with_stream<Multinomial>, logits);
   kernels.add("StatelessMultinomial", "cuda", StatelessMultinomial::make, logits);
   // Their keys lie on the GPU.
   for (const char* op : {"StatelessRandomUniformIntV2", "StatelessRandomUniformFullIntV2"}) {

@@ -30,17 +30,18 @@ struct ShardDraw {
 // What a kernel of such an op draws. Thread-safe.
 class ShardDraws {
  public:
-  explicit ShardDraws(const KernelInit& init);
+  static Result<ShardDraws> make(const KernelInit& init);
   // INVALID_ARGUMENT where the shape asked for is not that of the shard's rows.
   Result<ShardDraw> next(KernelContext& c);
 
  private:
+  ShardDraws(const KernelInit& init, std::shared_ptr<SharedPhilox> generator);
   // Where the global batch's numbers begin, `global` of them.
   Result<Philox> stream(KernelContext& c, std::int64_t global);
 
   const std::vector<std::int64_t> weights_;
   const std::int64_t index_, rows_, axis_, repeats_;
-  std::shared_ptr<SharedPhilox> generator_;  // of a stateful op: moves on by what the global batch takes
+  const std::shared_ptr<SharedPhilox> generator_;  // of a stateful op: moves on by what the global batch takes
 };
 
 }  // namespace argosy

@@ -8,14 +8,21 @@
 
 namespace argosy {
 
-ShardDraws::ShardDraws(const KernelInit& init)
+Result<ShardDraws> ShardDraws::make(const KernelInit& init) {
+  std::shared_ptr<SharedPhilox> generator;
+  if (init.attrs.find("seed") != nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(generator, op_stream(init));
+  }
+  return ShardDraws(init, std::move(generator));
+}
+
+ShardDraws::ShardDraws(const KernelInit& init, std::shared_ptr<SharedPhilox> generator)
     : weights_(init.attrs.get<std::vector<std::int64_t>>("weights")),
       index_(init.attrs.get_int("index")),
       rows_(init.attrs.get_int("rows")),
       axis_(init.attrs.get_int("axis")),
-      repeats_(init.attrs.get_int("repeats")) {
-  if (init.attrs.find("seed") != nullptr) generator_ = op_stream(init);
-}
+      repeats_(init.attrs.get_int("repeats")),
+      generator_(std::move(generator)) {}
 
 Result<ShardDraw> ShardDraws::next(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
@@ -58,9 +65,10 @@ namespace {
 template <Distribution kDistribution, bool kPlain>
 class RandomShard final : public Kernel {
  public:
-  explicit RandomShard(const KernelInit& init) : draws_(init) {}
+  explicit RandomShard(ShardDraws draws) : draws_(std::move(draws)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<RandomShard>(init));
+    ARGOSY_ASSIGN_OR_RETURN(ShardDraws draws, ShardDraws::make(init));
+    return std::unique_ptr<Kernel>(std::make_unique<RandomShard>(std::move(draws)));
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const ShardDraw draw, draws_.next(c));

@@ -15,10 +15,7 @@ std::pair<std::uint32_t, std::uint32_t> halves(std::int64_t v) {
 
 class StreamPlace final : public Kernel {
  public:
-  explicit StreamPlace(const KernelInit& init) : stream_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<StreamPlace>(init));
-  }
+  StreamPlace(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : stream_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const place, c.output(0, {3}));
     const Philox at = stream_->place();
@@ -35,10 +32,7 @@ class StreamPlace final : public Kernel {
 
 class SetStreamPlace final : public Kernel {
  public:
-  explicit SetStreamPlace(const KernelInit& init) : stream_(op_stream(init)) {}
-  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<SetStreamPlace>(init));
-  }
+  SetStreamPlace(const KernelInit&, std::shared_ptr<SharedPhilox> stream) : stream_(std::move(stream)) {}
   Status run(KernelContext& c) override {
     if (c.input(0).shape() != Shape({3}))
       return invalid_argument("_SetStreamPlace: ", c.input(0).shape(), " is no place");
@@ -55,8 +49,8 @@ class SetStreamPlace final : public Kernel {
 }  // namespace
 
 void add_stream_places(KernelRegistry& kernels) {
-  kernels.add("_StreamPlace", "cpu", StreamPlace::make);
-  kernels.add("_SetStreamPlace", "cpu", SetStreamPlace::make);
+  kernels.add("_StreamPlace", "cpu", make_with_stream<StreamPlace>);
+  kernels.add("_SetStreamPlace", "cpu", make_with_stream<SetStreamPlace>);
 }
 
 }  // namespace argosy

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+import gpus
 from cluster_harness import free_ports
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,18 +31,18 @@ def run_script(python, command):
     return json.loads(lines[0][len("RESULT "):]), report
 
 
-def over_tasks(program, python, gpus):
-    ports = free_ports(len(gpus))
+def over_tasks(program, python, counts):
+    ports = free_ports(len(counts))
     spec = json.dumps({"worker": ["127.0.0.1:%d" % port for port in ports]})
     others = []
     try:
-        for task, count in list(enumerate(gpus))[1:]:
+        for task, count in list(enumerate(counts))[1:]:
             others.append(subprocess.Popen([program, "serve", "--cluster", spec, "--job", "worker", "--task", str(task),
-                                            "--emulate", str(count)], stdout=subprocess.PIPE))
+                                            *gpus.flags(count)], stdout=subprocess.PIPE))
             if b"serving" not in others[-1].stdout.readline():
                 raise RuntimeError("task %d did not start" % task)
-        found, report = run_script(python, [program, "run", "--cluster", spec, "--job", "worker", "--task", "0", "--emulate",
-                                            str(gpus[0]), "--replicate", "--json"])
+        found, report = run_script(python, [program, "run", "--cluster", spec, "--job", "worker", "--task", "0",
+                                            *gpus.flags(counts[0]), "--replicate", "--strategy", "dp", "--json"])
         return found, report
     finally:
         for process in others:
@@ -61,20 +62,20 @@ def main():
     options = parser.parse_args()
     failures = []
     for python in [sys.executable] + [p for p in [os.environ.get("ARGOSY_TF1_PYTHON")] if p]:
-        one, _ = run_script(python, [options.program, "run", "--emulate", "1", "--json"])
-        for gpus in ([2, 2], [1, 1, 1]):
-            alone, report = run_script(python, [options.program, "run", "--emulate", str(sum(gpus)), "--replicate", "--json"])
-            many, over = over_tasks(options.program, python, gpus)
-            name = "%s, %s GPUs" % (os.path.basename(os.path.dirname(os.path.dirname(python))), gpus)
+        one, _ = run_script(python, [options.program, "run", *gpus.flags(1), "--json"])
+        for counts in ([2, 2], [1, 1, 1]):
+            alone, report = run_script(python, [options.program, "run", *gpus.flags(sum(counts)), "--replicate", "--strategy", "dp", "--json"])
+            many, over = over_tasks(options.program, python, counts)
+            name = "%s, %s GPUs" % (os.path.basename(os.path.dirname(os.path.dirname(python))), counts)
             print("%s: %d steps replicated: %s" % (name, over["replicated_steps"], over["replicas"]), flush=True)
             if over["replicated_steps"] != report["replicated_steps"] or over["replicated_steps"] < 8:
                 failures.append("%s: %s replicated steps, in one process %s: %s" %
                                 (name, over["replicated_steps"], report["replicated_steps"], over["not_replicated"]))
-            if many != alone and sum(gpus) in (1, 2, 4, 8):
+            if many != alone and sum(counts) in (1, 2, 4, 8):
                 failures.append("%s: other bits than in one process: losses %s and %s" % (name, many["losses"], alone["losses"]))
             for key in one:
                 if not close(many[key], one[key]):
-                    failures.append("%s: %s %s, on one device %s" % (name, key, many[key][:8], one[key][:8]))
+                    failures.append(("%s: %s %s, on one device %s" % (name, key, many[key][:8], one[key][:8]))[:1000])
     for failure in failures:
         print("FAILED", failure)
     sys.exit(1 if failures else 0)

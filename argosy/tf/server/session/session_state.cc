@@ -4,6 +4,7 @@
 #include <set>
 
 #include "argosy/device/event.h"
+#include "argosy/op/state/session_op_state.h"
 #include "argosy/strategy/data_parallel/step_equivalence.h"
 
 namespace argosy::tf {
@@ -57,7 +58,7 @@ Result<SessionState> SessionState::set_aside(Session& session, bool containers) 
     }
   }
   // Streams of random numbers, and resources without a name.
-  for (const auto& [name, resource] : session.op_state().list("session_op_state")) {
+  for (const auto& [name, resource] : session.op_state().list(kSessionOpState)) {
     ARGOSY_RETURN_IF_ERROR(state.add(name, resource, 0, true));
   }
   if (containers) {
