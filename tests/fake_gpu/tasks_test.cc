@@ -2,8 +2,14 @@
 // with as many GPUs, in the first steps and in those that are replayed.
 #include <gmock/gmock.h>
 
+#include <complex>
+
 #include "argosy/comm/net/net_test_support.h"
 #include "argosy/data/dataset.h"
+#include "argosy/ops/cast/cast.h"
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/testing/fake_cluster.h"
 #include "argosy/train/loop/trainer.h"
 #include "argosy/train/models/models.h"
 #include "argosy/train/tasks/test_job.h"
@@ -94,6 +100,63 @@ TEST(CudaTasks, GpusAndCpusMix) {
       EXPECT_NEAR(found->losses[i], expected->losses[i], 1e-4 * std::abs(expected->losses[i])) << i;
     }
   });
+}
+
+// Kernels of a GPU take some dtypes alone. What another task's GPU does not take runs on that task's CPU: the master knows
+// its GPUs' kernels where it has one of their kind itself, else the other task moves the node.
+TEST(CudaTasks, WhatAnotherTasksGpuDoesNotTakeRunsOnItsCpu) {
+  for (const bool master_has_gpu : {true, false}) {
+    SCOPED_TRACE(master_has_gpu ? "a master with a GPU" : "a master without");
+    cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(2), cuda::fake::with_kernels());
+    FakeTask master{.job = "worker"}, other{.job = "ps", .request = machine.request("gpu:1")};
+    if (master_has_gpu) master.request = machine.request("gpu:0");
+    const auto cluster = FakeCluster::make({master, other});
+    ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
+    Graph g;
+    Value x, counted;
+    {
+      const auto there = g.device("/job:ps/task:0/device:GPU:0");
+      x = placeholder(g, DType::kInt64, {});
+      const Value range = g.add(
+          "Range", {constant(g, Tensor::scalar(std::int64_t{0})), x, constant(g, Tensor::scalar(std::int64_t{1}))});
+      counted = cast(range, DType::kFloat32);
+    }
+    SessionOptions options = (*cluster)->options();
+    options.allow_soft_placement = true;
+    Session session(g, options);
+    const auto out = session.run({{x, Tensor::scalar(std::int64_t{5})}}, {counted});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ((*out)[0].shape(), Shape({5}));
+    EXPECT_EQ((*out)[0].data<float>()[4], 4.0f);
+  }
+}
+
+// A variable goes where all its users can: those of later steps, too.
+TEST(CudaTasks, AVariableThatAnotherTasksGpuCannotUpdateLivesOnItsCpu) {
+  cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(2), cuda::fake::with_kernels());
+  const auto cluster = FakeCluster::make(
+      {{.job = "worker", .request = machine.request("gpu:0")}, {.job = "ps", .request = machine.request("gpu:1")}});
+  ASSERT_TRUE(cluster.ok()) << cluster.status().to_string();
+  Graph g;
+  Value start, more, read;
+  {
+    const auto there = g.device("/job:ps/task:0/device:GPU:0");
+    const Value v = g.add("VarHandleOp", {}, {{"dtype", DType::kComplex64}, {"shape", PartialShape({2})}}, "v");
+    const Value two = constant(g, Tensor::vector<std::complex<float>>({3, 4}));
+    start = g.add("AssignVariableOp", {v, two}).control();
+    more = g.add("AssignAddVariableOp", {v, two}).control();
+    read = g.add("ReadVariableOp", {v}, {{"dtype", DType::kComplex64}});
+  }
+  SessionOptions options = (*cluster)->options();
+  options.allow_soft_placement = true;
+  Session session(g, options);
+  for (const Value& step : {start, more, more}) {
+    const Status ran = session.run_targets({step});
+    ASSERT_TRUE(ran.ok()) << ran.to_string();
+  }
+  const auto out = session.run({}, {read});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ((*out)[0].data<std::complex<float>>()[1], 12.0f);
 }
 
 }  // namespace

@@ -68,7 +68,10 @@ PlaceOptions StepCompiler::place_options() {
                        .has_kernel =
                            [this](const OpDef& op, const DeviceSpec& spec) {
                              const int d = device_set_->find(spec.name);
-                             if (d < 0) return options_.tasks->has_kernel(op, spec);
+                             if (d < 0) {
+                               return options_.tasks->has_kernel(op, spec) &&
+                                      (!knows_gpus_like(spec) || kernels().has(op.name, device_kind_name(spec.kind)));
+                             }
                              return kernels().has(op.name, device_set_->device(d).kernel_kind());
                            },
                        .refuses = refuses(),
@@ -146,30 +149,25 @@ const KernelRegistry& StepCompiler::kernels() const {
   return options_.kernels != nullptr ? *options_.kernels : device_set_->kernels();
 }
 
+// A GPU of another task, where this task has one of its kind, and so its kernels. Where it has none, the other task
+// moves what it has no kernel for to its own CPU.
+bool StepCompiler::knows_gpus_like(const DeviceSpec& theirs) const {
+  if (theirs.kind != DeviceKind::kCuda) return false;
+  const auto specs = device_set_->specs();
+  return std::any_of(specs.begin(), specs.end(), [&](const DeviceSpec& own) { return own.kind == theirs.kind; });
+}
+
 // Only kernels that do not come with the library (a real GPU's) take some dtypes and not others.
 std::function<std::string(const Node&, const DeviceSpec&)> StepCompiler::refuses() {
   if (!device_set_->has_async_device()) return nullptr;
-  resource_users_.look_at(graph_);
-  return [this, &users = resource_users_](const Node& node, const DeviceSpec& spec) -> std::string {
-    const int d = device_set_->find(spec.name);
-    if (d < 0) return {};  // another task's: it says so itself
-    const std::string_view kind = device_set_->device(d).kernel_kind();
-    if (kind == "cpu") return {};
-    if (std::string why = refused_by(kind, node); !why.empty()) return why;
-    const auto source = node.inputs.empty() ? graph_.find(node.name) : std::nullopt;
-    for (const NodeId id : source ? users.of(*source) : std::span<const NodeId>()) {
-      const Node& user = graph_.node(id);
-      std::string why =
-          kernels().has(user.op->name, kind) ? refused_by(kind, user) : str_cat("no GPU kernel for ", user.op->name);
-      if (!why.empty()) return str_cat(why, ", which '", user.name, "' does with it");
+  if (!refusals_) refusals_.emplace(kernels(), graph_);
+  refusals_->look_at_graph();
+  return [this](const Node& node, const DeviceSpec& spec) -> std::string {
+    if (const int d = device_set_->find(spec.name); d >= 0) {
+      return refusals_->why_not(node, device_set_->device(d).kernel_kind());
     }
-    return {};
+    return knows_gpus_like(spec) ? refusals_->why_not(node, device_kind_name(spec.kind)) : "";
   };
-}
-
-std::string StepCompiler::refused_by(std::string_view kind, const Node& node) const {
-  const DType dtype = kernels().refused(node.op->name, kind, node.attrs);
-  return dtype == DType::kInvalid ? "" : str_cat("no GPU kernel for ", node.op->name, " with ", dtype_name(dtype));
 }
 
 }  // namespace argosy

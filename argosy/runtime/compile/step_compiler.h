@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/passes/place/resource_users.h"
 #include "argosy/passes/prune/prune.h"
+#include "argosy/runtime/compile/kernel_refusals.h"
 #include "argosy/runtime/execute/remote_parts.h"
 #include "argosy/runtime/machine/device_set.h"
 #include "argosy/runtime/session/session.h"
@@ -54,13 +54,13 @@ class StepCompiler {
   std::string without_passes() const;
   const KernelRegistry& kernels() const;
   std::function<std::string(const Node&, const DeviceSpec&)> refuses();
-  std::string refused_by(std::string_view kind, const Node& node) const;
+  bool knows_gpus_like(const DeviceSpec& theirs) const;
 
   const Graph& graph_;
   const SessionOptions& options_;
   const std::shared_ptr<DeviceSet>& device_set_;
   const std::shared_ptr<ResourceManager>& own_;
-  ResourceUsers resource_users_;
+  std::optional<KernelRefusals> refusals_;  // made when first asked
   std::set<std::string> told_missing_;
   // What this session has put on other tasks' devices, by container and name: a position among all devices.
   std::map<std::pair<std::string, std::string>, int> remote_homes_;

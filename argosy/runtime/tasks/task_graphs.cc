@@ -11,6 +11,7 @@
 #include "argosy/passes/place/place.h"
 #include "argosy/runtime/compile/compile.h"
 #include "argosy/runtime/compile/homes.h"
+#include "argosy/runtime/compile/kernel_refusals.h"
 #include "argosy/runtime/execute/executable_step.h"
 
 namespace argosy {
@@ -44,11 +45,18 @@ Result<std::shared_ptr<ExecutableStep>> compile_graph(StepGraph graph, const Tas
   const auto has_kernel = [&](const OpDef& op, const DeviceSpec& spec) {
     return kernels.has(op.name, device_set->device(device_set->find(spec.name)).kernel_kind());
   };
+  KernelRefusals refusals(kernels, graph.graph);
+  const bool some_refuse = device_set->has_async_device();
+  if (some_refuse) refusals.look_at_graph();
+  const auto refuses = [&](const Node& node, const DeviceSpec& spec) {
+    return some_refuse ? refusals.why_not(node, device_set->device(device_set->find(spec.name)).kernel_kind()) : "";
+  };
   ARGOSY_ASSIGN_OR_RETURN(
       DevicePlacement placement,
-      place(graph.graph, {.devices = device_set->specs(), .has_kernel = has_kernel, .home = [&](const Node& handle) {
-                            return home_of(*device_set, handle);
-                          }}));
+      place(graph.graph, {.devices = device_set->specs(),
+                          .has_kernel = has_kernel,
+                          .refuses = refuses,
+                          .home = [&](const Node& handle) { return home_of(*device_set, handle); }}));
   ARGOSY_ASSIGN_OR_RETURN(auto step, compile_step(std::move(graph), std::move(placement), device_set, kernels,
                                                   /*must_fit=*/true, op_state));
   return std::make_shared<ExecutableStep>(std::move(step));

@@ -14,6 +14,7 @@ void describe_device(const DeviceSpec& spec, tensorflow::DeviceAttributes& to) {
   to.set_incarnation(spec.incarnation);
   to.set_physical_device_desc(spec.description);
   if (spec.speed != 1) to.set_argosy_speed(spec.speed);
+  if (spec.kind == DeviceKind::kCuda) to.set_argosy_kind(std::string(device_kind_name(spec.kind)));
 }
 
 Result<DeviceSpec> read_device(const tensorflow::DeviceAttributes& device) {
@@ -27,6 +28,7 @@ Result<DeviceSpec> read_device(const tensorflow::DeviceAttributes& device) {
   spec.memory_limit_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(device.memory_limit(), 0));
   spec.description = device.physical_device_desc();
   if (device.argosy_speed() > 0 && std::isfinite(device.argosy_speed())) spec.speed = device.argosy_speed();
+  if (device.argosy_kind() == device_kind_name(DeviceKind::kCuda)) spec.kind = DeviceKind::kCuda;
   return spec;
 }
 
