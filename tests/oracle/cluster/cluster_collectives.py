@@ -136,7 +136,9 @@ def disagreements(program, roles):
         with cluster_of(program, roles) as cluster:
             found = programs.at_once(range(WORKERS), lambda task: one_step(cluster, task, **how(task)), 60)
             texts = [str(found[task]) for task in range(WORKERS)]
-            told_it = [isinstance(found[t], tf.errors.OpError) and first in texts[t] and last in texts[t] for t in range(WORKERS)]
+            # Whose time is over first tells the others that it gave up.
+            told_it = [isinstance(found[t], tf.errors.OpError) and ((first in texts[t] and last in texts[t])
+                                                                    or "a member gave up when" in texts[t]) for t in range(WORKERS)]
             said = any(told_it) if roles == "TTT" else all(told_it)  # not each of TensorFlow's workers hears of it
             check("%s %s: is told: %s" % (roles, name, [texts[t][-170:] for t in range(WORKERS)]), said)
             if roles == "AAA" and name != "no sender":

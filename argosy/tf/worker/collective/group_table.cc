@@ -128,6 +128,7 @@ std::int64_t GroupTable::join(const GroupMemberRequest& request, Joined joined) 
     const auto [at, fresh] = groups_.try_emplace(request.group);
     Record& record = at->second;
     if (fresh) {
+      forgotten_.erase(request.group);
       record.size = request.size;
       record.device_type = request.device_type;
     }
@@ -163,7 +164,12 @@ void GroupTable::give_up(std::int32_t group, std::int64_t number) {
     const auto at = groups_.find(group);
     if (at == groups_.end() || !at->second.waiting.contains(number)) return;
     // Not kept as TensorFlow keeps it: the members' next steps make the group anew.
-    erase(at, cancelled("group is cancelled").with_id("ARG-CLUSTER-128").with_hint("run the step again"), calls);
+    const Record& record = at->second;
+    const Status why = cancelled("group is cancelled: a member gave up when ", record.devices.size(), " of ",
+                                 record.size, " were there")
+                           .with_id("ARG-CLUSTER-128")
+                           .with_hint("start the other workers, and run the step again");
+    erase(at, why, calls);
   }
   call_all(calls);
 }
@@ -179,7 +185,10 @@ void GroupTable::join_instance(const InstanceRequest& request, Told told) {
     const auto at = groups_.find(request.group);
     const int rank =
         at == groups_.end() || at->second.group == nullptr ? -1 : at->second.group->rank_of(request.device);
-    if (rank < 0) {
+    const auto why = forgotten_.find(request.group);
+    if (at == groups_.end() && why != forgotten_.end()) {
+      calls.push_back([told, error = why->second] { told(error); });
+    } else if (rank < 0) {
       calls.push_back([told, key = request.group] {
         told(failed_precondition("group ", key, " not found. This normally means the server has restarted")
                  .with_id("ARG-CLUSTER-106")
@@ -199,6 +208,8 @@ void GroupTable::forget(std::int32_t group, const Status& why) {
     const auto at = groups_.find(group);
     if (at == groups_.end() || at->second.group == nullptr) return;
     erase(at, why, calls);
+    if (forgotten_.size() >= kFailed) forgotten_.clear();
+    forgotten_.insert_or_assign(group, why);
   }
   call_all(calls);
 }
@@ -211,6 +222,7 @@ void GroupTable::forget_all(const Status& why) {
     groups_.clear();
     failed_.clear();
     failed_order_.clear();
+    forgotten_.clear();
     complete_ = 0;
   }
   call_all(calls);

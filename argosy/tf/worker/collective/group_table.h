@@ -59,7 +59,7 @@ class GroupTable {
  public:
   using Joined = std::function<void(Result<std::shared_ptr<const Group>>)>;
   using Told = GroupInstances::Told;
-  static constexpr std::size_t kFailed = 1024;     // groups that failed before they were complete
+  static constexpr std::size_t kFailed = 1024;  // groups that failed before they were complete, or that were forgotten
   static constexpr std::size_t kComplete = 16384;  // groups
 
   // INTERNAL "ARG-CLUSTER-105": members do not agree. All that wait, and those that come later, hear of it.
@@ -67,7 +67,8 @@ class GroupTable {
   std::int64_t join(const GroupMemberRequest& request, Joined joined);
   // That member does not wait any more. Who waits with it is told so, CANCELLED; a complete group stays.
   void give_up(std::int32_t group, std::int64_t number);
-  // FAILED_PRECONDITION "ARG-CLUSTER-106": the group is not there. "ARG-CLUSTER-127": it has too many instances.
+  // FAILED_PRECONDITION "ARG-CLUSTER-106": the group is not there. "ARG-CLUSTER-127": it has too many instances. Of a group
+  // that was forgotten, and that nobody has joined anew: why it was.
   void join_instance(const InstanceRequest& request, Told told);
   // A complete group is forgotten: its members join anew. Who waits for one of its broadcasts gets `why`.
   void forget(std::int32_t group, const Status& why);
@@ -100,7 +101,8 @@ class GroupTable {
   Records groups_ ARGOSY_GUARDED_BY(mutex_);
   std::size_t complete_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::set<std::int32_t> failed_ ARGOSY_GUARDED_BY(mutex_);
-  std::deque<std::int32_t> failed_order_ ARGOSY_GUARDED_BY(mutex_);  // the oldest first; some may be gone
+  std::deque<std::int32_t> failed_order_ ARGOSY_GUARDED_BY(mutex_);     // the oldest first; some may be gone
+  std::map<std::int32_t, Status> forgotten_ ARGOSY_GUARDED_BY(mutex_);  // why, at most kFailed
 };
 
 }  // namespace argosy::tf

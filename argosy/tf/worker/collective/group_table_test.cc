@@ -134,6 +134,18 @@ TEST_F(GroupTableTest, ABroadcastWithoutASenderOrWithTwoIsAnError) {
   EXPECT_EQ(instance(1, true)->first.message(), "Instance 3 already has source 0, received second claim from 1");
 }
 
+TEST_F(GroupTableTest, WhoComesTooLateHearsWhyTheGroupIsGone) {
+  (void)join(device(0), 2);
+  (void)join(device(1), 2);
+  table_.forget(1, aborted("the other members disagree"));
+  EXPECT_EQ(instance(0, true)->first.message(), "the other members disagree");
+  (void)join(device(0), 2);
+  EXPECT_EQ(instance(0, true)->first.id(), "ARG-CLUSTER-106") << "it is being made anew";
+  (void)join(device(1), 2);
+  (void)instance(0, false);
+  EXPECT_EQ(instance(1, true)->second, 1);
+}
+
 TEST_F(GroupTableTest, AGroupThatIsBeingMadeIsNotForgotten) {
   const auto a = join(device(0), 2);
   table_.forget(1, aborted("over"));
@@ -147,7 +159,7 @@ TEST_F(GroupTableTest, AGroupFailsWithAMemberThatGivesUp) {
   const auto b = join(device(1), 3);
   table_.give_up(1, b->number);
   EXPECT_EQ(a->status.code(), Code::kCancelled);
-  EXPECT_EQ(a->status.message(), "group is cancelled");
+  EXPECT_EQ(a->status.message(), "group is cancelled: a member gave up when 2 of 3 were there");
   EXPECT_EQ(table_.size(), 0u);
   (void)join(device(0), 3);
   (void)join(device(1), 3);

@@ -236,6 +236,7 @@ void TaskCollectives::end_step(std::int64_t graph, std::int64_t step_id, const S
 
 void TaskCollectives::forget(std::int64_t step_id) {
   watch_.remove(step_id);
+  const Status cause = pieces_.cause(step_id);
   std::set<std::int32_t> groups;
   {
     MutexLock lock(mutex_);
@@ -244,7 +245,7 @@ void TaskCollectives::forget(std::int64_t step_id) {
       groups = std::move(at->second);
       groups_of_step_.erase(at);
     }
-    if (!pieces_.cause(step_id).ok()) {
+    if (!cause.ok()) {
       for (const std::int32_t group : groups) {
         known_groups_.erase(group);
         std::erase_if(known_instances_, [&](const auto& known) { return known.first.first == group; });
@@ -253,8 +254,9 @@ void TaskCollectives::forget(std::int64_t step_id) {
       groups.clear();
     }
   }
-  const Status why =
-      aborted("a step of the group has failed").with_id("ARG-CLUSTER-115").with_hint("run the step again");
+  const Status why = aborted("a step of the group has failed: ", cause.message())
+                         .with_id("ARG-CLUSTER-115")
+                         .with_hint("run the step again");
   for (const std::int32_t group : groups) groups_.forget(group, why);
   pieces_.forget(step_id);
 }
