@@ -3,6 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <climits>
 #include <thread>
 
@@ -45,25 +46,58 @@ class Queue {
   grpc::CompletionQueue queue_;
 };
 
+// gRPC's channel. Once an attempt to connect has failed it fails every call until one of its own later attempts succeeds.
+class Connection {
+ public:
+  explicit Connection(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)), stub_(channel_) {}
+  grpc::GenericStub& stub() { return stub_; }
+
+  // Where the last attempt has failed: starts another one now, and `tag` comes back once it has succeeded, or after
+  // RpcChannel::kFreshAttempt. Else false.
+  bool attempt_anew(void* tag) {
+    if (!failed_.load(std::memory_order_relaxed)) return false;
+    if (channel_->GetState(false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return false;
+    grpc::experimental::ChannelResetConnectionBackoff(channel_.get());
+    channel_->NotifyOnStateChange(GRPC_CHANNEL_TRANSIENT_FAILURE,
+                                  std::chrono::system_clock::now() + RpcChannel::kFreshAttempt,
+                                  &Queue::shared().queue(), tag);
+    return true;
+  }
+  // How a call has ended.
+  void heard(const grpc::Status& status) {
+    failed_.store(status.error_code() == grpc::StatusCode::UNAVAILABLE, std::memory_order_relaxed);
+  }
+
+ private:
+  const std::shared_ptr<grpc::Channel> channel_;
+  grpc::GenericStub stub_;
+  std::atomic<bool> failed_{false};  // the last call: the state is asked for then alone
+};
+
 class Call final : public RpcClientCall, public std::enable_shared_from_this<Call> {
  public:
-  Call(RpcChannel::Done done, const RpcChannelOptions& options)
-      : done_(std::move(done)), peer_(options.peer), address_(options.address) {}
+  Call(RpcChannel::Done done, const RpcChannelOptions& options, std::shared_ptr<Connection> to)
+      : done_(std::move(done)), peer_(options.peer), address_(options.address), to_(std::move(to)) {}
 
-  void start(grpc::GenericStub& stub, const std::string& path, std::vector<WirePiece> request,
-             std::chrono::milliseconds timeout) {
+  void start(const std::string& path, std::vector<WirePiece> request, std::chrono::milliseconds timeout) {
     if (timeout.count() > 0) context_.set_deadline(std::chrono::system_clock::now() + timeout);
-    const grpc::ByteBuffer bytes = to_buffer(std::move(request));
+    path_ = path;
+    request_ = to_buffer(std::move(request));
     self_ = shared_from_this();
     hands_over(this);
-    reader_ = stub.PrepareUnaryCall(&context_, path, bytes, &Queue::shared().queue());
-    reader_->StartCall();
-    reader_->Finish(&response_, &status_, this);
+    waits_ = to_->attempt_anew(this);
+    if (!waits_) send();
   }
   void cancel() override { context_.TryCancel(); }
 
-  void over() {
+  // What the queue gives back: the fresh attempt to connect, then the answer.
+  void comes_back() {
+    if (std::exchange(waits_, false)) {
+      hands_over(this);
+      return send();
+    }
     const std::shared_ptr<Call> self = std::exchange(self_, nullptr);
+    to_->heard(status_);
     const RpcChannel::Done done = std::exchange(done_, nullptr);
     if (!status_.ok()) {
       const std::string from = peer_.empty() ? address_ : str_cat(peer_, " at ", address_);
@@ -73,9 +107,19 @@ class Call final : public RpcClientCall, public std::enable_shared_from_this<Cal
   }
 
  private:
+  void send() {
+    reader_ = to_->stub().PrepareUnaryCall(&context_, path_, request_, &Queue::shared().queue());
+    reader_->StartCall();
+    reader_->Finish(&response_, &status_, this);
+  }
+
   RpcChannel::Done done_;
   const std::string peer_, address_;
+  const std::shared_ptr<Connection> to_;
   grpc::ClientContext context_;
+  std::string path_;
+  grpc::ByteBuffer request_;
+  bool waits_ = false;  // for the fresh attempt
   grpc::ByteBuffer response_;
   grpc::Status status_;
   std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> reader_;
@@ -88,7 +132,7 @@ Queue::Queue() {
     bool ok = false;
     while (queue_.Next(&tag, &ok)) {
       takes_over(tag);
-      static_cast<Call*>(tag)->over();
+      static_cast<Call*>(tag)->comes_back();
     }
   }).detach();
 }
@@ -124,13 +168,13 @@ class RpcChannel::Impl {
       credentials = grpc::SslCredentials(
           {.pem_root_certs = options.ca_pem, .pem_private_key = options.key_pem, .pem_cert_chain = options.cert_pem});
     }
-    stub_ = std::make_unique<grpc::GenericStub>(
-        grpc::CreateCustomChannel(dialled(options.address), credentials, arguments()));
+    connection_ =
+        std::make_shared<Connection>(grpc::CreateCustomChannel(dialled(options.address), credentials, arguments()));
   }
-  grpc::GenericStub& stub() { return *stub_; }
+  const std::shared_ptr<Connection>& connection() const { return connection_; }
 
  private:
-  std::unique_ptr<grpc::GenericStub> stub_;
+  std::shared_ptr<Connection> connection_;
 };
 
 RpcChannel::RpcChannel(RpcChannelOptions options)
@@ -139,8 +183,8 @@ RpcChannel::~RpcChannel() = default;
 
 std::shared_ptr<RpcClientCall> RpcChannel::start(const std::string& path, std::vector<WirePiece> request,
                                                  std::chrono::milliseconds timeout, Done done) {
-  auto call = std::make_shared<Call>(std::move(done), options_);
-  call->start(impl_->stub(), path, std::move(request), timeout);
+  auto call = std::make_shared<Call>(std::move(done), options_, impl_->connection());
+  call->start(path, std::move(request), timeout);
   return call;
 }
 

@@ -1,7 +1,8 @@
 // RpcChannel: unary calls to another server: a literal path, bytes out and bytes in, as GrpcTransport serves them.
 //
-// One connection, made by the first call and again after it was lost. A call fails at once with UNAVAILABLE where the
-// server is not there. Every call has a deadline or somebody who may cancel it: a server that is silent holds nobody.
+// One connection, made by the first call and again after it was lost. A call fails with UNAVAILABLE where the server is
+// not there: at once, or, where an earlier attempt to connect had failed, after one of its own (kFreshAttempt at most). So a
+// server that has come up in the meantime is found. Every call has a deadline or somebody who may cancel it: a server that is silent holds nobody.
 // Thread-safe.
 #pragma once
 
@@ -46,6 +47,7 @@ class RpcChannel {
  public:
   // Called once, on a thread of the channels: it must not block for long.
   using Done = std::function<void(Result<RpcResponse>)>;
+  static constexpr std::chrono::milliseconds kFreshAttempt{500};
 
   explicit RpcChannel(RpcChannelOptions options);
   ~RpcChannel();  // calls under way go on

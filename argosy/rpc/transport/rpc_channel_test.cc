@@ -115,6 +115,26 @@ TEST_F(RpcChannelTest, SilenceEndsByDeadlineOrCancellation) {
   open.reset();
 }
 
+// Its first attempts were refused. gRPC would say so again for up to half a second after the server came.
+TEST_F(RpcChannelTest, AServerThatComesUpIsFoundByTheNextCall) {
+  const std::vector<RpcMethod> methods = {
+      {"/a/Echo", [](WireReader in, CallContext&) -> RpcReply { return text("[" + in.joined() + "]"); }}};
+  start(methods);
+  const int port = transport_->port();
+  transport_->stop(milliseconds(0));
+  transport_ = nullptr;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(call("/a/Echo", "").status().code(), Code::kUnavailable);
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  auto made = GrpcTransport::start(methods, {.host = "127.0.0.1", .port = port});
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  transport_ = *std::move(made);
+  const auto found = call("/a/Echo", "x");
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(*found, "[x]");
+}
+
 TEST_F(RpcChannelTest, ServerThatIsGoneIsUnavailableAtOnce) {
   std::shared_ptr<OpenCall> open;
   std::promise<void> came;
