@@ -1,8 +1,10 @@
 #include "tools/argosy/run/run_child.h"
 
+#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -101,29 +103,52 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return list;
 }
 
+// Starts it, to be killed when this thread's process ends, by SIGKILL too: what it would go on with is a server that is gone.
+// An error number where it cannot be started. Its signal handlers are the default ones, but for what we ignore.
+int start_child(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
+  const std::vector<char*> arguments = pointers(words), variables = pointers(environment);
+  int failure[2];
+  if (::pipe2(failure, O_CLOEXEC) != 0) return errno;
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) {  // no lock may be taken here: other threads had them
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(127);
+    ::signal(SIGXFSZ, SIG_DFL);
+    for (const int number : kForwarded) ::signal(number, SIG_DFL);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ::execvpe(arguments[0], arguments.data(), variables.data());
+    const int why = errno;
+    (void)!::write(failure[1], &why, sizeof why);
+    ::_exit(127);
+  }
+  int why = pid < 0 ? errno : 0;
+  if (pid > 0) child = pid;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  (void)::close(failure[1]);
+  if (pid > 0) {
+    while (::read(failure[0], &why, sizeof why) < 0 && errno == EINTR) {
+    }
+  }
+  (void)::close(failure[0]);
+  if (why != 0 && pid > 0) (void)::waitpid(pid, nullptr, 0);
+  return why;
+}
+
 }  // namespace
 
 Result<int> run_child(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
   const Forwarding forwarding;
   adopt_orphans();
-  pid_t pid = 0;
-  // The handlers are ours alone: exec gives the child the default ones, but for what we ignore.
-  posix_spawnattr_t attributes;
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGXFSZ);
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  const int failed = ::posix_spawnp(&pid, words[0].c_str(), nullptr, &attributes, pointers(words).data(),
-                                    pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  if (failed != 0) {
+  if (const int failed = start_child(words, environment); failed != 0) {
     return not_found("\"", words[0], "\" could not be started: ", std::strerror(failed))
         .with_where("argosy run")
         .with_hint("argosy run -- python3 train.py");
   }
-  child = pid;
+  const pid_t pid = child;
   const Bound bound(kScriptGrace);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0) {

@@ -16,7 +16,8 @@ inline constexpr std::chrono::seconds kScriptGrace{10};
 
 // Runs `words` (looked up in PATH) with that environment and waits for it. Its exit code; 128 + n when signal n ended
 // it. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process meanwhile go to the child (a terminal
-// sends Ctrl-C to both by itself). NOT_FOUND: there is no such program. One at a time.
+// sends Ctrl-C to both by itself). If this process is killed, the child is, too. NOT_FOUND: there is no such program. One
+// at a time.
 Result<int> run_child(const std::vector<std::string>& words, const std::vector<std::string>& environment);
 
 }  // namespace argosy::cli

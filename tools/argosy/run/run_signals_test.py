@@ -77,6 +77,16 @@ class Signals(unittest.TestCase):
         self.assertLess(time.monotonic() - begin, 7)
         self.assertFalse(alive(children[0]))
 
+    def test_a_program_does_not_outlive_us(self):
+        """Its server is gone: it would wait for ever."""
+        run, children = self.start("import os, time\nprint('ready', os.getpid(), flush=True)\nwhile True: time.sleep(1)")
+        run.kill()
+        run.wait(20)
+        until = time.monotonic() + 20
+        while alive(children[0]) and time.monotonic() < until:
+            time.sleep(0.02)
+        self.assertFalse(alive(children[0]))
+
     def test_two_signals_within_milliseconds_are_one(self):
         run, _ = self.start(POLITE)
         run.send_signal(signal.SIGTERM)
