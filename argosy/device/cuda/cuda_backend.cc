@@ -159,7 +159,8 @@ Result<std::unique_ptr<Device>> CudaBackend::make(DeviceSpec spec, const DeviceR
                           .vendor_libraries = options_.vendor_libraries,
                           .observer = options_.observer,
                           .faults = faults,
-                          .shutdown = std::move(shutdown)},
+                          .shutdown = std::move(shutdown),
+                          .grace = options_.grace},
       links_));
 }
 

@@ -23,6 +23,7 @@ class CudaBackend final : public GpuBackend {
     // Which implementation makes the sums of these devices, in any order or a deterministic one.
     CollectiveFacts (*collectives)(const std::vector<CudaDevice*>& devices, bool deterministic) = nullptr;
     int oldest_major = 5, oldest_minor = 2;  // compute capability of the oldest images
+    std::chrono::milliseconds grace = CudaDevice::kGrace;
   };
   CudaBackend(std::shared_ptr<const Driver> driver, Options options);
 

@@ -41,7 +41,7 @@ struct CudaDevice::State {
   State(std::shared_ptr<const Driver> driver, Options o, std::shared_ptr<Links> links)
       : options(std::move(o)),
         core(std::make_shared<DeviceCore>(std::move(driver), options.gpu, options.spec.said_name(),
-                                          options.spec.memory_limit_bytes)),
+                                          options.spec.memory_limit_bytes, options.grace)),
         queue(core, links),
         memory(core, queue),
         fault_injector(options.spec, options.faults,

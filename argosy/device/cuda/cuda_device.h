@@ -13,6 +13,7 @@
 // that runs kernels.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,6 +52,10 @@ struct DeviceMath {
 
 class CudaDevice final : public Device {
  public:
+  // After a cancellation what was started has so long to end: a queue of kernels may be seconds deep. A kernel that takes
+  // longer hangs, and its device is lost.
+  static constexpr std::chrono::milliseconds kGrace{10'000};
+
   struct Options {
     DeviceSpec spec;
     CuDevice gpu = 0;
@@ -64,6 +69,7 @@ class CudaDevice final : public Device {
     KernelObserver* observer = nullptr;                          // used if the device has no faults; null: none
     DeviceFaults faults;
     std::shared_ptr<ShutdownSignal> shutdown;  // may be null
+    std::chrono::milliseconds grace = kGrace;
   };
   // `links` is shared by all devices of a backend.
   CudaDevice(std::shared_ptr<const Driver> driver, Options options, std::shared_ptr<Links> links);

@@ -15,7 +15,6 @@ namespace {
 // more, which must be little compared with the wait.
 constexpr std::int64_t kAwakeNanos = 200'000, kYieldNanos = 2'000'000;
 constexpr std::int64_t kShare = 32, kLongestNapNanos = 200'000;  // of the time waited so far
-constexpr std::int64_t kGraceNanos = 1'000'000'000;              // what runs may end after a cancellation
 
 void pause_after(std::int64_t waited) {
   if (waited < kAwakeNanos) {
@@ -29,10 +28,12 @@ void pause_after(std::int64_t waited) {
 }
 }  // namespace
 
-DeviceCore::DeviceCore(std::shared_ptr<const Driver> driver, CuDevice gpu, std::string owner, std::uint64_t limit_bytes)
+DeviceCore::DeviceCore(std::shared_ptr<const Driver> driver, CuDevice gpu, std::string owner, std::uint64_t limit_bytes,
+                       std::chrono::milliseconds grace)
     : driver_(std::move(driver)),
       gpu_(gpu),
       owner_(std::move(owner)),
+      grace_(grace),
       pinned_(*driver_, events_),
       memory_(*this, limit_bytes) {}
 
@@ -159,7 +160,7 @@ Status DeviceCore::wait_on_host(CuEvent event, Cancellation* cancellation) {
     const std::int64_t now = now_nanos();
     if (cancellation != nullptr && cancellation->cancelled()) {
       if (cancelled_at == 0) cancelled_at = now;
-      if (now - cancelled_at > kGraceNanos) return give_up_on(cancellation->status());
+      if (now - cancelled_at > grace_.count()) return give_up_on(cancellation->status());
     }
     pause_after(now - start);
   }
@@ -181,7 +182,7 @@ bool DeviceCore::ended(CuStream stream) {
   const std::int64_t start = now_nanos();
   std::int64_t waited = 0;
   while (cu.cuEventQuery(*end) == kCuNotReady) {  // an error is an end as well
-    if (hangs() && waited > kGraceNanos) return false;
+    if (hangs() && waited > grace_.count()) return false;
     pause_after(waited);
     waited = now_nanos() - start;
   }
@@ -193,7 +194,7 @@ bool DeviceCore::ended(CuStream stream) {
 Status DeviceCore::give_up_on(const Status& cancelled) {
   MutexLock lock(mutex_);
   if (status_.ok()) {
-    status_ = aborted("a kernel does not end, ", kGraceNanos / 1'000'000, " ms after \"", cancelled.message(), "\"")
+    status_ = aborted("a kernel does not end, ", grace_.count() / 1'000'000, " ms after \"", cancelled.message(), "\"")
                   .with_id("ARG-DEV-004")
                   .with_where(owner_)
                   .with_hint("start again without this device, from the last checkpoint: --resume");

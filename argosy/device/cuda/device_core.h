@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -37,8 +38,9 @@ class KeepsCurrent {
 
 class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
  public:
-  // `owner` names the device in errors. Allocates nothing.
-  DeviceCore(std::shared_ptr<const Driver> driver, CuDevice gpu, std::string owner, std::uint64_t limit_bytes);
+  // `owner` names the device in errors. `grace`: CudaDevice::kGrace. Allocates nothing.
+  DeviceCore(std::shared_ptr<const Driver> driver, CuDevice gpu, std::string owner, std::uint64_t limit_bytes,
+             std::chrono::milliseconds grace);
   ~DeviceCore();
 
   // Takes the context, streams and pool at the first call, and makes the context current. Later calls return the error
@@ -93,6 +95,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   const std::shared_ptr<const Driver> driver_;
   const CuDevice gpu_;
   const std::string owner_;
+  const std::chrono::nanoseconds grace_;
 
   std::atomic<bool> opened_{false};
   mutable Mutex mutex_;

@@ -94,7 +94,7 @@ TEST(CudaFaults, ADriverThatRefusesMemoryOnceIsAskedAgain) {
 }
 
 TEST(CudaFaults, AKernelThatDoesNotEndIsLeftAfterCancellation) {
-  fake::Machine machine({}, {.modules = kImages});
+  fake::Machine machine({}, {.modules = kImages, .grace = std::chrono::seconds(1)});
   const auto device = machine.device();
   EXPECT_TRUE(one_step(*device).ok());
   machine.driver().hang_launch(1);
@@ -115,9 +115,25 @@ TEST(CudaFaults, AKernelThatDoesNotEndIsLeftAfterCancellation) {
   machine.driver().end_hang();
 }
 
+// A queue of kernels may be seconds deep when its step is cancelled: the device is not lost for that.
+TEST(CudaFaults, AKernelMayTakeSomeSecondsAfterACancellation) {
+  fake::Machine machine({}, {.modules = kImages});
+  const auto device = machine.device();
+  machine.driver().hang_launch(1);
+  Cancellation cancellation;
+  cancellation.cancel(deadline_exceeded("0 ms are over"));
+  std::thread ends([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    machine.driver().end_hang();
+  });
+  EXPECT_NE(one_step(*device, &cancellation).id(), "ARG-DEV-004");
+  ends.join();
+  EXPECT_TRUE(one_step(*device).ok());
+}
+
 TEST(CudaFaults, ADeviceThatHangsCanBeClosed) {
   const LeaksOnPurpose held;
-  fake::Machine machine({}, {.modules = kImages});
+  fake::Machine machine({}, {.modules = kImages, .grace = std::chrono::seconds(1)});
   machine.expect_left_behind();
   auto device = machine.device();
   machine.driver().hang_launch(1);

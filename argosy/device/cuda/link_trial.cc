@@ -88,7 +88,8 @@ bool Trial::holds(const std::byte* data, std::uint32_t seed) const {
 
 void Trial::prepare(std::size_t c) {
   Gpu& gpu = gpus_[c];
-  gpu.core = std::make_shared<DeviceCore>(driver_, numbers_[c].handle, str_cat("gpu:", numbers_[c].number), 0);
+  gpu.core = std::make_shared<DeviceCore>(driver_, numbers_[c].handle, str_cat("gpu:", numbers_[c].number), 0,
+                                          CudaDevice::kGrace);
   links_->join(gpu.core);
   auto memory = gpu.core->memory().allocate(options_.bytes, true);
   gpu.status = memory.status();
