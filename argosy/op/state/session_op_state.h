@@ -15,8 +15,8 @@ namespace argosy {
 inline constexpr const char* kSessionOpState = "session_op_state";
 
 // T is a Resource, and thread-safe. Of the node that the kernel is made for; outside a session the kernel's own.
-// A T that kernels of a plug-in share with those of the program has a name of its own, outside of unnamed namespaces: else
-// it is another type in each of them, and INVALID_ARGUMENT tells so.
+// Kernels of a plug-in may share a T with those of the program. Such a T stands outside of unnamed namespaces: within one
+// it is another type in each of them. INVALID_ARGUMENT tells so.
 template <typename T>
 Result<std::shared_ptr<T>> session_op_state(const KernelInit& init, const std::function<std::shared_ptr<T>()>& make) {
   if (init.session == nullptr) return make();

@@ -3,6 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <thread>
@@ -53,13 +54,13 @@ class Connection {
   grpc::GenericStub& stub() { return stub_; }
 
   // Where the last attempt has failed: starts another one now, and `tag` comes back once it has succeeded, or after
-  // RpcChannel::kFreshAttempt. Else false.
-  bool attempt_anew(void* tag) {
+  // RpcChannel::kFreshAttempt, or at the deadline. Else false, and nothing comes back.
+  bool attempt_anew(void* tag, std::chrono::system_clock::time_point deadline) {
     if (!failed_.load(std::memory_order_relaxed)) return false;
     if (channel_->GetState(false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return false;
     grpc::experimental::ChannelResetConnectionBackoff(channel_.get());
     channel_->NotifyOnStateChange(GRPC_CHANNEL_TRANSIENT_FAILURE,
-                                  std::chrono::system_clock::now() + RpcChannel::kFreshAttempt,
+                                  std::min(deadline, std::chrono::system_clock::now() + RpcChannel::kFreshAttempt),
                                   &Queue::shared().queue(), tag);
     return true;
   }
@@ -84,9 +85,11 @@ class Call final : public RpcClientCall, public std::enable_shared_from_this<Cal
     path_ = path;
     request_ = to_buffer(std::move(request));
     self_ = shared_from_this();
+    waits_ = true;  // comes_back() may be called on the queue's thread from here on
     hands_over(this);
-    waits_ = to_->attempt_anew(this);
-    if (!waits_) send();
+    if (to_->attempt_anew(this, context_.deadline())) return;
+    waits_ = false;
+    send();
   }
   void cancel() override { context_.TryCancel(); }
 

@@ -135,6 +135,20 @@ TEST_F(RpcChannelTest, AServerThatComesUpIsFoundByTheNextCall) {
   EXPECT_EQ(*found, "[x]");
 }
 
+// Each waits for a fresh attempt, and none takes its end for an answer.
+TEST_F(RpcChannelTest, ManyCallsOfAServerThatIsGoneAllFail) {
+  start({});
+  transport_->stop(milliseconds(0));
+  EXPECT_EQ(call("/a/Echo", "").status().code(), Code::kUnavailable);
+  constexpr int kCalls = 300;
+  std::vector<std::promise<Code>> ended(kCalls);
+  for (auto& end : ended) {
+    (void)channel_->start("/a/Echo", text("x"), milliseconds(20'000),
+                          [&end](const Result<RpcResponse>& answer) { end.set_value(answer.status().code()); });
+  }
+  for (auto& end : ended) EXPECT_EQ(end.get_future().get(), Code::kUnavailable);
+}
+
 TEST_F(RpcChannelTest, ServerThatIsGoneIsUnavailableAtOnce) {
   std::shared_ptr<OpenCall> open;
   std::promise<void> came;

@@ -33,6 +33,12 @@ Status started_again() {
   return aborted("a member of the group was started again").with_id("ARG-CLUSTER-107").with_hint("run the step again");
 }
 
+Status not_there(std::int32_t group) {
+  return failed_precondition("group ", group, " not found. This normally means the server has restarted")
+      .with_id("ARG-CLUSTER-106")
+      .with_hint("run the step again");
+}
+
 }  // namespace
 
 int Group::rank_of(const std::string& device) const {
@@ -128,7 +134,7 @@ std::int64_t GroupTable::join(const GroupMemberRequest& request, Joined joined) 
     const auto [at, fresh] = groups_.try_emplace(request.group);
     Record& record = at->second;
     if (fresh) {
-      forgotten_.erase(request.group);
+      forgotten_.joined_anew(request.group);
       record.size = request.size;
       record.device_type = request.device_type;
     }
@@ -185,15 +191,9 @@ void GroupTable::join_instance(const InstanceRequest& request, Told told) {
     const auto at = groups_.find(request.group);
     const int rank =
         at == groups_.end() || at->second.group == nullptr ? -1 : at->second.group->rank_of(request.device);
-    const auto why = forgotten_.find(request.group);
-    if (at == groups_.end() && why != forgotten_.end()) {
-      calls.push_back([told, error = why->second] { told(error); });
-    } else if (rank < 0) {
-      calls.push_back([told, key = request.group] {
-        told(failed_precondition("group ", key, " not found. This normally means the server has restarted")
-                 .with_id("ARG-CLUSTER-106")
-                 .with_hint("run the step again"));
-      });
+    if (rank < 0) {
+      const Status known = at == groups_.end() ? forgotten_.why(request.group) : Status();
+      calls.push_back([told, error = known.ok() ? not_there(request.group) : known] { told(error); });
     } else {
       at->second.instances.join(request, rank, at->second.size, std::move(told), calls);
     }
@@ -208,8 +208,7 @@ void GroupTable::forget(std::int32_t group, const Status& why) {
     const auto at = groups_.find(group);
     if (at == groups_.end() || at->second.group == nullptr) return;
     erase(at, why, calls);
-    if (forgotten_.size() >= kFailed) forgotten_.clear();
-    forgotten_.insert_or_assign(group, why);
+    forgotten_.remember(group, why);
   }
   call_all(calls);
 }

@@ -25,6 +25,7 @@
 #include "argosy/cluster/cluster_spec.h"
 #include "argosy/comm/keyed/piece_exchange.h"
 #include "argosy/device/device.h"
+#include "argosy/tf/worker/collective/forgotten_groups.h"
 #include "argosy/tf/worker/collective/group_instances.h"
 
 namespace argosy::tf {
@@ -59,7 +60,7 @@ class GroupTable {
  public:
   using Joined = std::function<void(Result<std::shared_ptr<const Group>>)>;
   using Told = GroupInstances::Told;
-  static constexpr std::size_t kFailed = 1024;  // groups that failed before they were complete, or that were forgotten
+  static constexpr std::size_t kFailed = 1024;     // groups that failed before they were complete
   static constexpr std::size_t kComplete = 16384;  // groups
 
   // INTERNAL "ARG-CLUSTER-105": members do not agree. All that wait, and those that come later, hear of it.
@@ -101,8 +102,8 @@ class GroupTable {
   Records groups_ ARGOSY_GUARDED_BY(mutex_);
   std::size_t complete_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::set<std::int32_t> failed_ ARGOSY_GUARDED_BY(mutex_);
-  std::deque<std::int32_t> failed_order_ ARGOSY_GUARDED_BY(mutex_);     // the oldest first; some may be gone
-  std::map<std::int32_t, Status> forgotten_ ARGOSY_GUARDED_BY(mutex_);  // why, at most kFailed
+  std::deque<std::int32_t> failed_order_ ARGOSY_GUARDED_BY(mutex_);  // the oldest first; some may be gone
+  ForgottenGroups forgotten_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::tf
