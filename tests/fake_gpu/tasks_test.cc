@@ -102,8 +102,8 @@ TEST(CudaTasks, GpusAndCpusMix) {
   });
 }
 
-// Kernels of a GPU take some dtypes alone. What another task's GPU does not take runs on that task's CPU: the master knows
-// its GPUs' kernels where it has one of their kind itself, else the other task moves the node.
+// Kernels of a GPU take some dtypes alone. What another task's GPU does not take runs on that task's CPU. A master with a GPU
+// of that kind knows its kernels; else the other task moves the node.
 TEST(CudaTasks, WhatAnotherTasksGpuDoesNotTakeRunsOnItsCpu) {
   for (const bool master_has_gpu : {true, false}) {
     SCOPED_TRACE(master_has_gpu ? "a master with a GPU" : "a master without");

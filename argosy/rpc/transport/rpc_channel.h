@@ -1,9 +1,9 @@
 // RpcChannel: unary calls to another server: a literal path, bytes out and bytes in, as GrpcTransport serves them.
 //
-// One connection, made by the first call and again after it was lost. A call fails with UNAVAILABLE where the server is
-// not there: at once, or after an attempt of its own (kFreshAttempt at most) where an earlier one had failed. So a server
-// that has come up in the meantime is found. Every call has a deadline or somebody who may cancel it: a server that is
-// silent holds nobody.
+// One connection, made by the first call and again after it was lost. Where the server is not there a call fails at once
+// with UNAVAILABLE. Where an earlier attempt to connect has failed, a call makes one of its own first, kFreshAttempt at most.
+// So a server that has come up in the meantime is found. Every call has a deadline or somebody who may cancel it: a server
+// that is silent holds nobody.
 // Thread-safe.
 #pragma once
 
