@@ -134,7 +134,10 @@ int start_child(const std::vector<std::string>& words, const std::vector<std::st
     }
   }
   (void)::close(failure[0]);
-  if (why != 0 && pid > 0) (void)::waitpid(pid, nullptr, 0);
+  if (why != 0 && pid > 0) {
+    child = 0;  // signals have nobody to go to
+    (void)::waitpid(pid, nullptr, 0);
+  }
   return why;
 }
 
