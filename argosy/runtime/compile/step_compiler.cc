@@ -153,8 +153,10 @@ const KernelRegistry& StepCompiler::kernels() const {
 // moves what it has no kernel for to its own CPU.
 bool StepCompiler::knows_gpus_like(const DeviceSpec& theirs) const {
   if (theirs.kind != DeviceKind::kCuda) return false;
-  const auto specs = device_set_->specs();
-  return std::any_of(specs.begin(), specs.end(), [&](const DeviceSpec& own) { return own.kind == theirs.kind; });
+  for (int d = 0; d < device_set_->size(); ++d) {
+    if (device_set_->device(d).spec().kind == theirs.kind) return true;
+  }
+  return false;
 }
 
 // Only kernels that do not come with the library (a real GPU's) take some dtypes and not others.
