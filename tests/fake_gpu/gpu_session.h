@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -42,8 +43,22 @@ struct GpusOfSession {
     options.devices.gpus = machine->backend();
     if (options.devices.devices.empty()) options.devices.devices = std::to_string(gpus);
   }
+  ~GpusOfSession() {
+    if (machine != nullptr) launches += machine->driver().counts().launch_calls;
+  }
   std::shared_ptr<cuda::fake::Machine> machine;  // null: the session is the test's
+  static inline std::int64_t launches = 0;       // at least one, where any session's GPUs ran a kernel
 };
+
+// That the tests did run on GPUs; of few tests, chosen by a filter, nothing is asked.
+class SomeKernelRan final : public testing::Environment {
+ public:
+  void TearDown() override {
+    if (testing::UnitTest::GetInstance()->test_to_run_count() <= 50) return;
+    EXPECT_GT(GpusOfSession::launches, 0);
+  }
+};
+inline testing::Environment* const some_kernel_ran = testing::AddGlobalTestEnvironment(new SomeKernelRan);
 
 class GpuSession final : private GpusOfSession, public Session {
  public:
