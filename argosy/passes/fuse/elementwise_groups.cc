@@ -33,7 +33,9 @@ void ElementwiseGroups::add(NodeId id) {
 Endpoint ElementwiseGroups::source(Endpoint e) const {
   const Node& n = graph_.node(e.node);
   if (flow_ || !n.controls.empty() || n.op->broadcasts == Broadcasts::kNone) return e;
-  const Endpoint number = n.inputs[n.op->broadcasts == Broadcasts::kFirst ? 0 : 1];
+  const bool first = n.op->broadcasts == Broadcasts::kFirst;
+  const Endpoint number = n.inputs[first ? 0 : 1], size = n.inputs[first ? 1 : 0];
+  if (graph_.constant(size) == nullptr) return e;  // a step may need its effects (prune/size_only_effects.h)
   return graph_.shape(number).is_full() && graph_.shape(number).elements() == 1 && !is_ref(number) ? number : e;
 }
 

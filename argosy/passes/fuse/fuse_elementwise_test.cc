@@ -10,6 +10,7 @@
 #include "argosy/device/device.h"
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/collective/turns.h"
+#include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/fused.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
@@ -153,6 +154,21 @@ TEST(FuseElementwise, EveryOpKeepsItsBits) {
     }
   }
   EXPECT_GT(tested, 150);
+}
+
+// A number that is repeated to a computed size: who makes the size may have an effect that the step needs.
+TEST(FuseElementwise, ARepeatedNumberIsReadInItsPlaceWhereTheSizeIsConstant) {
+  for (const bool computed : {true, false}) {
+    Graph g(builtin_ops());
+    const Value four = constant(g, Tensor::vector<std::int32_t>({4}));
+    const Value drawn = g.add("RandomUniform", {four}, {{"dtype", DType::kFloat32}});
+    const Value size = computed ? g.add("Shape", {drawn}) : four;
+    const Value twos = g.add("Fill", {size, constant(g, Tensor::scalar(2.0f))});
+    const Value x = placeholder(g, DType::kFloat32, {4}, "x");
+    const Value y = g.add("AddV2", {g.add("Mul", {twos, x}), x});
+    ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+    EXPECT_EQ(ops_of(fused(step_of(g, {y})).graph).count("Fill"), computed ? 1U : 0U);
+  }
 }
 
 // Random DAGs of several shapes, broadcasts, casts and comparisons; anything may be fetched.

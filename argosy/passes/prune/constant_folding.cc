@@ -9,48 +9,58 @@
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
 #include "argosy/passes/prune/known_values.h"
+#include "argosy/passes/prune/size_only_effects.h"
 
 namespace argosy {
 
 namespace {
 
-// Nodes on a branch that may not be taken: what follows a Switch, by data or by control edges.
-class MaybeDead {
+// Nodes behind control flow of a kind, by data or by control edges. Of Switch: on a branch that may not be taken.
+class BehindFlow {
  public:
-  MaybeDead(const Graph& graph, const std::vector<NodeId>& order) {
-    if (!has_op(graph, [](const OpDef& op) { return op.flow == Flow::kSwitch; })) return;
-    dead_.assign(static_cast<std::size_t>(graph.size()), 0);
+  using IsMeant = bool (*)(Flow);
+  BehindFlow(const Graph& graph, const std::vector<NodeId>& order, IsMeant is_meant) {
+    const bool any =
+        std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) { return is_meant(n.op->flow); });
+    if (!any) return;
+    behind_.assign(static_cast<std::size_t>(graph.size()), 0);
     for (const NodeId id : order) {
       const Node& n = graph.node(id);
-      bool dead = n.op->flow == Flow::kSwitch;
-      for (const Endpoint e : n.inputs) dead = dead || contains(e.node);
-      for (const NodeId c : n.controls) dead = dead || contains(c);
-      dead_[static_cast<std::size_t>(id.index)] = dead ? 1 : 0;
+      bool behind = is_meant(n.op->flow);
+      for (const Endpoint e : n.inputs) behind = behind || contains(e.node);
+      for (const NodeId c : n.controls) behind = behind || contains(c);
+      behind_[static_cast<std::size_t>(id.index)] = behind ? 1 : 0;
     }
   }
   // It became a constant.
   void forget(NodeId id) {
-    if (contains(id)) dead_[static_cast<std::size_t>(id.index)] = 0;
+    if (contains(id)) behind_[static_cast<std::size_t>(id.index)] = 0;
   }
   bool contains(NodeId id) const {
-    return static_cast<std::size_t>(id.index) < dead_.size() && dead_[static_cast<std::size_t>(id.index)] != 0;
+    return static_cast<std::size_t>(id.index) < behind_.size() && behind_[static_cast<std::size_t>(id.index)] != 0;
   }
 
  private:
-  std::vector<char> dead_;  // by node; empty without branches
+  std::vector<char> behind_;  // by node; empty without such control flow
 };
 
 class ConstantFolder {
  public:
   ConstantFolder(StepGraph& step, const std::vector<NodeId>& order)
-      : graph_(step.graph), step_(step), order_(order), preserved_(step), maybe_dead_(graph_, order) {}
+      : graph_(step.graph),
+        step_(step),
+        order_(order),
+        preserved_(step),
+        maybe_dead_(graph_, order, [](Flow flow) { return flow == Flow::kSwitch; }),
+        behind_any_(graph_, order, [](Flow flow) { return flow != Flow::kNone; }) {}
 
   Result<int> run() {
-    KnownValues known(graph_, order_);
+    KnownValues known(graph_);
+    const SizeOnlyEffects effects(step_, order_, known);
     int folded = 0;
     for (const NodeId id : order_) {
       check_interrupted();
-      if (!known.visit(id) || !may_fold(id) || !stays_dead(id)) continue;
+      if (!known.visit(id) || !known.may_be_constant(id) || !stays_dead(id) || effects.lost_without(id)) continue;
       const auto values = known.compute(id);
       if (!values || outlives_turn(id, *values)) continue;
       ARGOSY_RETURN_IF_ERROR(replace(id, *values));
@@ -71,6 +81,8 @@ class ConstantFolder {
   // A constant is never dead. So what may be dead becomes one only where all who take it are dead with something else,
   // and nobody waits for it: zeros that one branch gives to a Merge must not be there when the other is taken.
   bool stays_dead(NodeId id) {
+    // Zeros like a value of an iteration may be all that ties a sum to its loop.
+    if (graph_.node(id).op->reads == Reads::kShape && behind_any_.contains(id)) return false;
     if (!maybe_dead_.contains(id)) return true;
     if (preserved_.is_fetched(id)) return false;
     for (const Graph::Use& use : uses()[id.index]) {
@@ -83,14 +95,6 @@ class ConstantFolder {
       if (!otherwise) return false;
     }
     return true;
-  }
-
-  bool may_fold(NodeId id) const {
-    const Node& n = graph_.node(id);
-    return !n.op->stateful && !n.op->opens_files && n.op->flow == Flow::kNone && !n.op->async && n.controls.empty() &&
-           !n.output_dtypes.empty() && !n.op->has_ref_input() &&
-           std::none_of(n.output_dtypes.begin(), n.output_dtypes.end(),
-                        [](DType d) { return d == DType::kResource || d == DType::kVariant; });
   }
 
   // A constant stays for good, one of each turn. What a turn computes goes when the turn ends.
@@ -148,7 +152,8 @@ class ConstantFolder {
   StepGraph& step_;
   const std::vector<NodeId>& order_;
   const PreservedNodes preserved_;
-  MaybeDead maybe_dead_;
+  BehindFlow maybe_dead_;
+  const BehindFlow behind_any_;
   std::optional<Graph::Uses> uses_;
 };
 

@@ -73,6 +73,37 @@ TEST(ConstantFolding, OfTwoSizesInABranchOneStaysDead) {
     -> y)");
 }
 
+// TensorFlow draws in such a step: later draws follow from it.
+TEST(ConstantFolding, ASizeStaysWhereTheStepWouldLoseAnEffect) {
+  expect_left_alone(fold_constants, R"(
+    four = Const [dtype=int32, value=int32[1] {4}]
+    drawn = RandomUniform(four) [dtype=float]
+    y = Neg(drawn)
+    size = Size(y)
+    zeros = ZerosLike(y)
+    -> size, zeros)");
+  expect_left_alone(fold_constants, R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    v = Variable [dtype=float, shape=shape[2], container="", shared_name=""]
+    written = Assign(v, x)
+    late = Neg(x, ^written)
+    shape = Shape(late)
+    -> shape)");
+}
+
+TEST(ConstantFolding, ASizeOfAnEffectThatIsNeededAnywayIsKnown) {
+  expect_rewrite(fold_constants, R"(
+    four = Const [dtype=int32, value=int32[1] {4}]
+    drawn = RandomUniform(four) [dtype=float]
+    size = Size(drawn)
+    -> size, drawn)",
+                 R"(
+    size = Const [dtype=int32, value=int32[] {4}]
+    four = Const [dtype=int32, value=int32[1] {4}]
+    drawn = RandomUniform(four) [dtype=float]
+    -> size, drawn)");
+}
+
 TEST(ConstantFolding, NodesThatWaitAreLeftAlone) {
   expect_left_alone(fold_constants, R"(
     effect = NoOp

@@ -34,11 +34,8 @@ bool too_costly(const Node& n, const std::vector<Tensor>& inputs) {
 
 }  // namespace
 
-KnownValues::KnownValues(const Graph& graph, const std::vector<NodeId>& order)
-    : graph_(graph),
-      order_(order),
-      constant_(graph.ops().find("Const")),
-      computed_(static_cast<std::size_t>(graph.size()), 1) {}
+KnownValues::KnownValues(const Graph& graph)
+    : graph_(graph), constant_(graph.ops().find("Const")), computed_(static_cast<std::size_t>(graph.size()), 1) {}
 
 bool KnownValues::visit(NodeId id) {
   const bool computed = graph_.node(id).op != constant_;
@@ -46,8 +43,20 @@ bool KnownValues::visit(NodeId id) {
   return computed;
 }
 
+bool KnownValues::may_be_constant(NodeId id) const {
+  const Node& n = graph_.node(id);
+  return !n.op->stateful && !n.op->opens_files && n.op->flow == Flow::kNone && !n.op->async && n.controls.empty() &&
+         !n.output_dtypes.empty() && !n.op->has_ref_input() &&
+         std::none_of(n.output_dtypes.begin(), n.output_dtypes.end(),
+                      [](DType d) { return d == DType::kResource || d == DType::kVariant; });
+}
+
+bool KnownValues::follows_from_shapes(NodeId id) const {
+  return may_be_constant(id) && (has_known_ints(id) || has_row_count(id) || has_few_of_shape(id));
+}
+
 std::optional<std::vector<Tensor>> KnownValues::compute(NodeId id) const {
-  if (auto known = from_known_ints(id)) return known;
+  if (has_known_ints(id)) return from_known_ints(id);
   if (auto known = from_row_count(id)) return known;
   if (auto known = from_shape(id)) return known;
   return from_constants(id);
@@ -76,22 +85,30 @@ std::optional<std::vector<Tensor>> KnownValues::from_constants(NodeId id) const 
 }
 
 // Shape, Size, Rank and what is computed from them.
-std::optional<std::vector<Tensor>> KnownValues::from_known_ints(NodeId id) const {
+bool KnownValues::has_known_ints(NodeId id) const {
   const Node& n = graph_.node(id);
-  std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < n.output_dtypes.size(); ++i) {
     const PartialInts* known = graph_.known_ints({id, static_cast<std::int32_t>(i)});
     const PartialShape& shape = n.output_shapes[i];
     if (known == nullptr || !shape.is_full() || shape.elements() != static_cast<std::int64_t>(known->size()) ||
         std::find(known->begin(), known->end(), std::nullopt) != known->end()) {
-      return std::nullopt;
+      return false;
     }
-    Tensor t = Tensor::zeros(n.output_dtypes[i], shape.full().value());
-    for (std::size_t k = 0; k < known->size(); ++k) {
+  }
+  return !n.output_dtypes.empty();
+}
+
+std::vector<Tensor> KnownValues::from_known_ints(NodeId id) const {
+  const Node& n = graph_.node(id);
+  std::vector<Tensor> outputs;
+  for (std::size_t i = 0; i < n.output_dtypes.size(); ++i) {
+    const PartialInts& known = *graph_.known_ints({id, static_cast<std::int32_t>(i)});
+    Tensor t = Tensor::zeros(n.output_dtypes[i], n.output_shapes[i].full().value());
+    for (std::size_t k = 0; k < known.size(); ++k) {
       if (t.dtype() == DType::kInt32) {
-        t.data<std::int32_t>()[k] = static_cast<std::int32_t>(*(*known)[k]);
+        t.data<std::int32_t>()[k] = static_cast<std::int32_t>(*known[k]);
       } else {
-        t.data<std::int64_t>()[k] = *(*known)[k];
+        t.data<std::int64_t>()[k] = *known[k];
       }
     }
     outputs.push_back(std::move(t));
@@ -100,47 +117,36 @@ std::optional<std::vector<Tensor>> KnownValues::from_known_ints(NodeId id) const
 }
 
 // What counts the rows of a batch and looks at none of them.
-std::optional<std::vector<Tensor>> KnownValues::from_row_count(NodeId id) const {
+bool KnownValues::has_row_count(NodeId id) const {
   const Node& n = graph_.node(id);
-  if (n.op->reads != Reads::kRows) return std::nullopt;
+  if (n.op->reads != Reads::kRows) return false;
   const PartialShape& batch = graph_.shape(n.inputs[0]);
-  if (!batch.has_rank() || batch.rank() == 0 || batch[0] < 0) return std::nullopt;
+  return batch.has_rank() && batch.rank() > 0 && batch[0] >= 0;
+}
+
+std::optional<std::vector<Tensor>> KnownValues::from_row_count(NodeId id) const {
+  if (!has_row_count(id)) return std::nullopt;
+  const Node& n = graph_.node(id);
+  const std::int64_t rows = graph_.shape(n.inputs[0])[0];
   auto outputs =
-      evaluate_op(*n.op, n.attrs, {Tensor::zeros(graph_.dtype(n.inputs[0]), {batch[0], 0})}, {.reference = true});
+      evaluate_op(*n.op, n.attrs, {Tensor::zeros(graph_.dtype(n.inputs[0]), {rows, 0})}, {.reference = true});
   return outputs.ok() ? std::optional(*std::move(outputs)) : std::nullopt;
 }
 
-// Does an effect come before the node? Of nodes that are there from the start.
-bool KnownValues::has_effects_above(NodeId id) const {
-  if (effects_above_.empty()) {
-    effects_above_.assign(static_cast<std::size_t>(graph_.size()), 1);
-    for (const NodeId at : order_) {
-      const Node& n = graph_.node(at);
-      const bool draws = n.op->attr("seed") != nullptr, holds = n.inputs.empty();
-      char found = n.op->async || n.op->flow != Flow::kNone || (n.op->has_ref_input() && !n.op->forwards) ||
-                   (n.op->stateful && !draws && !holds && !n.op->forwards);
-      for (const Endpoint e : n.inputs) found |= above(e.node);
-      for (const NodeId c : n.controls) found |= above(c);
-      effects_above_[static_cast<std::size_t>(at.index)] = found;
-    }
-  }
-  return above(id) != 0;
-}
-char KnownValues::above(NodeId id) const {
-  const auto i = static_cast<std::size_t>(id.index);
-  return i < effects_above_.size() ? effects_above_[i] : 0;  // made here: a constant
-}
-
 // Ones and zeros like a small tensor: where a gradient begins.
-std::optional<std::vector<Tensor>> KnownValues::from_shape(NodeId id) const {
+bool KnownValues::has_few_of_shape(NodeId id) const {
   constexpr std::int64_t kFew = 256;
   const Node& n = graph_.node(id);
-  if (n.op->reads != Reads::kShape) return std::nullopt;
+  if (n.op->reads != Reads::kShape) return false;
   const PartialShape& shape = n.output_shapes[0];
-  if (!shape.is_full() || shape.elements() > kFew || !is_plain(n.output_dtypes[0])) return std::nullopt;
-  if (has_effects_above(n.inputs[0].node)) return std::nullopt;  // whoever asks for it alone wants those
-  auto outputs =
-      evaluate_op(*n.op, n.attrs, {Tensor::zeros(n.output_dtypes[0], shape.full().value())}, {.reference = true});
+  return shape.is_full() && shape.elements() <= kFew && is_plain(n.output_dtypes[0]);
+}
+
+std::optional<std::vector<Tensor>> KnownValues::from_shape(NodeId id) const {
+  if (!has_few_of_shape(id)) return std::nullopt;
+  const Node& n = graph_.node(id);
+  const Tensor alike = Tensor::zeros(n.output_dtypes[0], n.output_shapes[0].full().value());
+  auto outputs = evaluate_op(*n.op, n.attrs, {alike}, {.reference = true});
   return outputs.ok() ? std::optional(*std::move(outputs)) : std::nullopt;
 }
 

@@ -5,27 +5,11 @@
 
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
+#include "argosy/passes/prune/size_only_effects.h"
 
 namespace argosy {
 
 namespace {
-
-// What the node does with its first input is known to be nothing.
-bool changes_nothing(const Graph& graph, const Node& n) {
-  if (n.inputs.empty() || n.output_dtypes.size() != 1) return false;
-  switch (n.op->identity_when) {
-    case IdentityWhen::kNever: return false;
-    case IdentityWhen::kNoAxes: {
-      const Tensor* const axes = graph.constant(n.inputs[1]);
-      return axes != nullptr && axes->elements() == 0;
-    }
-    case IdentityWhen::kSameShape: {
-      const PartialShape& shape = n.output_shapes[0];
-      return shape.is_full() && shape == graph.shape(n.inputs[0]);
-    }
-  }
-  return false;
-}
 
 bool may_go(const Graph& graph, const Node& n) {
   if (!n.controls.empty()) return false;
@@ -43,12 +27,19 @@ Result<int> remove_identities(StepGraph& step) {
   if (!has_op(graph, [](const OpDef& op) { return op.identity_when != IdentityWhen::kNever; })) return 0;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, step.graph.topological_order());
   const PreservedNodes preserved(step);
-  std::optional<Graph::Uses> uses;  // before the first change
+  std::optional<Graph::Uses> uses;         // before the first change
+  std::optional<SizeOnlyEffects> effects;  // the same
   int bypassed = 0;
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
     if (!changes_nothing(graph, n) || !may_go(graph, n)) continue;
-    if (!uses) uses = graph.consumers();
+    if (!uses) {
+      uses = graph.consumers();
+      effects.emplace(step, order, KnownValues(graph));
+    }
+    const bool lost =
+        std::any_of(n.inputs.begin() + 1, n.inputs.end(), [&](Endpoint e) { return effects->lost_without(e.node); });
+    if (lost) continue;
     const auto readers = (*uses)[id.index];
     const bool waited_for =
         std::any_of(readers.begin(), readers.end(), [](const Graph::Use& u) { return u.input < 0; }) ||

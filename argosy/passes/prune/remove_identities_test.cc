@@ -35,6 +35,17 @@ TEST(RemoveIdentities, WhatWaitsOrIsWaitedForIsLeftAlone) {
     -> y)");
 }
 
+TEST(RemoveIdentities, AShapeStaysWhereTheStepWouldLoseAnEffect) {
+  expect_left_alone(remove_identities, R"(
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    two = Const [dtype=int32, value=int32[2] {2, 3}]
+    drawn = RandomUniform(two) [dtype=float]
+    shape = Shape(drawn)
+    same = Reshape(x, shape)
+    y = Neg(same)
+    -> y)");
+}
+
 // Without the node nothing would say that the constant is the value of one side alone.
 TEST(RemoveIdentities, ConstantsOfBranchesStayTiedByTheirSizes) {
   expect_left_alone(remove_identities, R"(

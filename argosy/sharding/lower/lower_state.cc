@@ -101,6 +101,25 @@ Value LowerState::dead_with(Value near, NodeId by, NodeId id) {
   return v;
 }
 
+Value LowerState::after_effects(Value size, NodeId of, int d) {
+  if (!effects_) {
+    effects_.emplace(base, sizes.order(), request.run, [&](NodeId id, int input) {
+      const ShardingRule& known = rule(id);
+      if (known.kind != ShardingRule::Kind::kFactors || input >= std::ssize(known.inputs)) return true;
+      const OperandRule::Kind kind = known.inputs[static_cast<std::size_t>(input)].kind;
+      return kind != OperandRule::Kind::kSizes && kind != OperandRule::Kind::kShapeOnly;
+    });
+  }
+  if (!effects_->lost_without(of)) return size;
+  const auto on = graph.device(kHost);
+  const Value v = graph.add("Identity", {size}, {}, "sharding/after_effects");
+  for (int k = 0; k < this->size(); ++k) {
+    if (k == d || !in_loop(of))
+      graph.add_control_input(v.node(), copies[static_cast<std::size_t>(k)][static_cast<std::size_t>(of.index)]);
+  }
+  return v;
+}
+
 Value LowerState::near(Value v, NodeId id, int d) {
   std::vector<int> path;
   for (int f = loop_of(id); f != 0; f = regions.frames[static_cast<std::size_t>(f)].around) path.push_back(f);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "argosy/passes/prune/size_only_effects.h"
 #include "argosy/sharding/lower/host_sizes.h"
 #include "argosy/sharding/lower/lower.h"
 #include "argosy/sharding/lower/regions.h"
@@ -92,12 +93,16 @@ struct LowerState {
   // What is near node `id`, dead where the node `by` is: past the last iteration, and in a branch that is not taken. Else
   // who reads it would run there, draw random numbers, or begin another iteration.
   Value dead_with(Value near, NodeId by, NodeId id);
+  // `size`, once a node of the base graph has run in device d's copy, or all copies: where the step needs effects before
+  // the node for this size alone (passes/prune/size_only_effects.h).
+  Value after_effects(Value size, NodeId of, int d);
   // The loop in which outputs of a node are: of an Exit the one around.
   int loop_of(NodeId id) const;
   bool in_loop(NodeId id) const { return loop_of(id) != 0; }
 
  private:
   std::map<std::tuple<Endpoint, int, int>, Value> entered_;
+  std::optional<SizeOnlyEffects> effects_;
 };
 
 // The steps of make(), in their order.

@@ -152,7 +152,7 @@ void give_known_sizes(LowerState& s, NodeId id) {
     }
     for (int d = 0; d < s.size(); ++d) {
       const NodeId copy = s.copies[static_cast<std::size_t>(d)][static_cast<std::size_t>(id.index)];
-      s.output(d, e) = s.dead_with(s.near(v, id, d), copy, id).endpoint();
+      s.output(d, e) = s.after_effects(s.dead_with(s.near(v, id, d), copy, id), id, d).endpoint();
     }
   }
 }

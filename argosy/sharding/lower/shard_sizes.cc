@@ -57,6 +57,7 @@ class LocalSizes {
     }
     Value near = s_.near(all, use.node, d);
     near = kept.empty() ? s_.dead_with(near, from.node, use.node) : with_kept(near, from, kept, count, {use.node, d});
+    near = s_.after_effects(near, given.node, d);
     return near.valid() ? Result<Endpoint>(near.endpoint()) : s_.graph.status();
   }
 
@@ -65,7 +66,8 @@ class LocalSizes {
   Value with_kept(Value sizes, Endpoint from, const std::vector<int>& kept, std::int64_t count,
                   std::pair<NodeId, int> at) {
     Tensor known = Tensor::zeros(DType::kBool, {count});
-    for (std::int64_t k = 0; k < count; ++k) known.data<bool>()[k] = std::find(kept.begin(), kept.end(), k) == kept.end();
+    for (std::int64_t k = 0; k < count; ++k)
+      known.data<bool>()[k] = std::find(kept.begin(), kept.end(), k) == kept.end();
     const auto on = s_.graph.device(kHost);
     const Value mask = s_.near(constant(s_.graph, known, "sharding/known"), at.first, at.second);
     return s_.graph.add("Select", {mask, sizes, s_.graph.value(from)}, {}, "sharding/sizes");
@@ -125,7 +127,7 @@ Result<Endpoint> opened(LowerState& s, int d, Graph::Use use, Endpoint from, int
   mask.data<bool>()[dim] = true;
   const auto on = s.graph.device(kHost);
   const Value open = s.graph.add("Cast", {constant(s.graph, Tensor::vector(std::vector<std::int64_t>(shape[0], -1)))},
-                                  {{"DstT", s.base.dtype(given)}}, "sharding/open");
+                                 {{"DstT", s.base.dtype(given)}}, "sharding/open");
   const Value all = s.near(open, use.node, d), where = s.near(constant(s.graph, mask, "sharding/open"), use.node, d);
   const Value opened = s.graph.add("Select", {where, all, s.graph.value(from)}, {}, "sharding/open");
   return opened.valid() ? Result<Endpoint>(opened.endpoint()) : s.graph.status();
