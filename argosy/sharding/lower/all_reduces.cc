@@ -86,7 +86,7 @@ class Buckets {
   void add(std::size_t reshard, int depth, bool run) {
     const Reshard& r = s_.assignment.reshards[reshard];
     const DType dtype = s_.base.dtype(r.value);
-    if (!run || !s_.regions.always(r.value.node)) return close({reshard}, bytes_of(r.value), run);
+    if (!run || !always(r.value.node)) return close({reshard}, bytes_of(r.value), run);
     Bucket& open = open_[{depth, dtype}];
     open.members.push_back(reshard);
     open.bytes += bytes_of(r.value);
@@ -106,6 +106,10 @@ class Buckets {
     std::vector<std::size_t> members;
     std::size_t bytes = 0;
   };
+
+  // Are its values there in every step? Those of a Switch are dead in a branch that is not taken, and so would all sums be
+  // that share a bucket with them.
+  bool always(NodeId id) const { return s_.regions.always(id) && s_.base.node(id).op->flow != Flow::kSwitch; }
 
   // 0: they depend on the batch.
   std::size_t bytes_of(Endpoint e) const {

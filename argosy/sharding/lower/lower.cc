@@ -9,6 +9,26 @@
 
 namespace argosy {
 
+namespace {
+
+// What one device runs in every step must not hang on a branch: a sum that shares its messages with a value of a branch
+// would be dead where that is not taken, and all updates after it.
+Status check_always(const LowerState& s, const std::vector<NodeId>& order) {
+  const LoopRegions lowered = find_regions(s.graph, order);
+  for (std::int32_t i = 0; i < s.base.size(); ++i) {
+    const NodeId id{i};
+    if (s.in_step[static_cast<std::size_t>(i)] == 0 || !s.regions.always(id)) continue;
+    for (int d = 0; d < s.size(); ++d) {
+      const NodeId copy = s.is_copied(id) ? s.copies[static_cast<std::size_t>(d)][static_cast<std::size_t>(i)] : id;
+      if (!lowered.always(copy))
+        return cannot_lower(s.base.node(id), "it would wait for a branch that may not be taken");
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace
+
 Lowered::Lowered(std::unique_ptr<LowerState> state) : state_(std::move(state)) {}
 Lowered::~Lowered() = default;
 
@@ -31,7 +51,8 @@ Result<std::unique_ptr<Lowered>> Lowered::make(Graph& graph, const LowerRequest&
   ARGOSY_RETURN_IF_ERROR(write_mirrors(s));
   ARGOSY_RETURN_IF_ERROR(graph.status());
   // A sum that another member of its bucket is computed from would wait for itself.
-  ARGOSY_RETURN_IF_ERROR(graph.topological_order().status());
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.topological_order());
+  ARGOSY_RETURN_IF_ERROR(check_always(s, order));
   return std::unique_ptr<Lowered>(new Lowered(std::move(state)));
 }
 

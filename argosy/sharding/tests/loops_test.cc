@@ -134,5 +134,26 @@ TEST(ShardingLoops, GradientsThroughAConditional) {
   expect_equal(lowered(t));
 }
 
+// One branch takes a sum as it is, the other one needs it whole: added up in that branch, it may not travel with gradients.
+// In a branch that is not taken they would be dead with it, and no variable would be updated.
+TEST(ShardingLoops, ASumInABranchDoesNotTravelWithGradients) {
+  TrainingTrial t;
+  Graph& g = t.graph;
+  const Value x = placeholder(g, DType::kFloat64, {-1, 4}, "x");
+  t.variables = {variable(g, random_tensor(DType::kFloat64, {4, 1}, 3), "w")};
+  const Value h = matmul(x, t.variables[0].read);
+  const Value sum = reduce_sum(h);
+  const Value y = cond_value(
+      less(g.add("Size", {x}), 30), [&] { return sum * 0.5; }, [&] { return tanh(sum); });
+  t.feeds = {x};
+  t.fetches = {y};
+  add_training(t, reduce_mean(square(h)));
+  t.train.push_back(y.node());
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  for (const std::int64_t batch : {4, 7, 8, 13}) {  // both ways
+    EXPECT_EQ(run_lowered(lowered(t), {.axis = {.name = "data", .size = 2}, .batches = {batch, batch}}), "") << batch;
+  }
+}
+
 }  // namespace
 }  // namespace argosy
