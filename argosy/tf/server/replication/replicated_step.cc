@@ -84,12 +84,23 @@ bool draws_rows(const Graph& graph, NodeId id) {
   return shape.is_full() && shape.rank() > 0 && shape[0] > 1;
 }
 
+// By node: in a branch or loop, or behind one. It may run in no step, or more than once.
+std::vector<char> behind_control_flow(const Graph& graph) {
+  std::vector<NodeId> flow;
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    if (graph.node(NodeId{i}).op->flow != Flow::kNone) flow.push_back(NodeId{i});
+  }
+  return descendants(graph, flow);
+}
+
 // The step's nodes that are computed first. If no node brings a batch, noise may be the batch (a generator's input).
 // Whether its rows are examples is then decided as for fed rows.
 std::vector<NodeId> sources_of(const StepGraph& step, const std::vector<NodeId>& all) {
   std::vector<NodeId> found;
+  const std::vector<char> depends = behind_control_flow(step.graph);
   for (const NodeId id : all) {
-    if (brings_batches(step.graph.node(id).op->name)) found.push_back(id);
+    const bool always = depends[static_cast<std::size_t>(id.index)] == 0;
+    if (always && brings_batches(step.graph.node(id).op->name)) found.push_back(id);
   }
   const auto may_bring = [&](NodeId feed) {
     const PartialShape& shape = step.graph.shape({feed, 0});
