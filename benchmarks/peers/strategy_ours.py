@@ -29,7 +29,7 @@ class Choices:
         self.batch, self.devices, self.steps = 64, 1, 100
         self.image, self.hidden, self.width, self.depth = 28, 0, 0, 0
         self.seconds, self.dropout, self.speeds = 1.0, 0.0, ""
-        self.models, self.strategies, self.counts, self.parameters = "mlp", "dp", "1,2", 0
+        self.models, self.strategies, self.counts, self.parameters, self.shards = "mlp", "dp", "1,2", 0, 0
         for word in words:
             key, value = word.split("=", 1)
             setattr(self, key, type(getattr(self, key))(value))  # an unknown key is an error here
@@ -80,6 +80,8 @@ def bits(program, choices):
         data = write_examples(program.folder / f"data_{model}", 8 * choices.batch, image)
         flags = ["--data", data, "--batch", choices.batch, "--steps", choices.steps, "--check-replicas", 0, "--seed", 7,
                  "--optimizer", "adam", "--lr", 1e-3, "--schedule", "constant", *choices.flags(model)]
+        if choices.shards:
+            flags += ["--reproducible", "--shards", choices.shards]
         alone = program.folder / f"{model}_alone"
         program.train(model, *flags, *emulated(1), "--checkpoint-dir", alone, dropout=choices.dropout)
         for strategy in choices.strategies.split("|"):

@@ -27,6 +27,7 @@ TINY = FULL | {
 }
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}
 FAMILIES = ("dp", "dp,accumulate=2", "dp,accumulate=4", "dp,zero=1", "dp,zero=1,accumulate=2", "dp,zero=1,accumulate=4")
+LOGICAL_SHARDS = 32  # 8 devices in 4 micro-batches each
 SCRIPTS = {"torch": "peer_ranks.py", "jax": "peer_mesh.py"}
 
 
@@ -110,17 +111,20 @@ def accumulate(sizes):
 
 
 def bits(sizes):
-    """S08: the largest relative difference of variables from one device's. Peers under plain data parallelism."""
+    """S08: the largest relative difference of variables from one device's. Peers under plain data parallelism.
+
+    Micro-batches of all devices may be more than the 8 chunks of a batch: such runs ask for as many logical shards."""
     steps, batch, counts, models, peers_counts, peers_models = sizes["bits"]
     shape = ["width=8", "depth=3"]
     for strategy, dropout in [("dp", 0), *((strategy, 0.25) for strategy in FAMILIES)]:
         more = [*shape, *([f"dropout={dropout}"] if dropout else [])]
+        shards = [f"shards={LOGICAL_SHARDS}"] if "accumulate" in strategy else []
         ours = by_script("bits", f"steps={steps}", f"batch={batch}", f"counts={counts}", f"models={models}",
-                         f"strategies={strategy}", *more)
+                         f"strategies={strategy}", *more, *shards)
         words = ["bits", str(steps), str(batch), peers_counts, *peers_models, "rate=0.001", *more]
-        yield StrategyRow(f"S08 bits after {steps} steps, {strategy}{', dropout' if dropout else ''}",
-                          (ours, "difference"), once=True, targets=[("most", 0)], peer_row="difference",
-                          **({"torch ddp": words, "jax": words} if strategy == "dp" else {}))
+        name = f"{strategy}{', --reproducible ' + shards[0] if shards else ''}{', dropout' if dropout else ''}"
+        yield StrategyRow(f"S08 bits after {steps} steps, {name}", (ours, "difference"), once=True, targets=[("most", 0)],
+                          peer_row="difference", **({"torch ddp": words, "jax": words} if strategy == "dp" else {}))
 
 
 def batches(sizes):

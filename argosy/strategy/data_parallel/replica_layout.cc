@@ -21,7 +21,8 @@ Status check(const DataParallelOptions& options) {
   }
   if (options.shards > 0 && options.shards < devices) {
     return invalid_argument(options.shards, " shards cannot keep ", devices, " devices busy")
-        .with_hint(str_cat("at most ", options.shards, " devices with --reproducible"));
+        .with_id("ARG-DP-013")
+        .with_hint(str_cat("--shards ", devices, ", or at most ", options.shards, " devices with --reproducible"));
   }
   if (options.accumulate < 1 || options.accumulate > kMostMicroBatches) {
     return invalid_argument("accumulate is ", options.accumulate, "; a step has 1 to ", kMostMicroBatches,
@@ -34,7 +35,7 @@ Status check(const DataParallelOptions& options) {
                             options.accumulate * devices, " micro-batches, and a reproducible step has ",
                             options.shards, " at any number of devices")
         .with_id("ARG-DP-013")
-        .with_hint(str_cat("accumulate=", options.shards / devices, ", or without --reproducible"));
+        .with_hint(str_cat("--shards ", options.accumulate * devices, ", or accumulate=", options.shards / devices));
   }
   return ok_status();
 }

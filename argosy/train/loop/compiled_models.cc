@@ -9,7 +9,7 @@ namespace argosy {
 
 namespace {
 
-constexpr int kLogicalShards = 8;  // of a reproducible run
+constexpr int kLogicalShards = 8;  // of a reproducible run that asks for no number
 
 }  // namespace
 
@@ -46,7 +46,9 @@ Result<std::unique_ptr<CompiledModel>> CompiledModels::make(const std::vector<De
     program.zero = options_.strategy.zero;
   }
   if (purpose == Purpose::kTraining || purpose == Purpose::kEvaluation) program.tasks = tasks_;
-  if (options_.reproducible) program.shards = std::max<int>(kLogicalShards, static_cast<int>(devices.size()));
+  if (options_.reproducible) {
+    program.shards = options_.shards > 0 ? options_.shards : std::max(kLogicalShards, static_cast<int>(devices.size()));
+  }
   program.session.devices = options_.devices;
   // Only the steps of training are traced.
   if (purpose != Purpose::kTraining) {

@@ -41,10 +41,12 @@ struct TrainProgress {
 
 // What to train with, where, and what to write.
 struct TrainerOptions {
-  Optimizer optimizer = adam(1e-3);                  // its rule and rate
-  MinimizeOptions minimize = {};                     // clipping
-  DeviceRequest devices = {};                        // that train
-  bool reproducible = false;                         // same bits on 1, 2, 4 and 8 devices of one kind: 8 logical shards
+  Optimizer optimizer = adam(1e-3);  // its rule and rate
+  MinimizeOptions minimize = {};     // clipping
+  DeviceRequest devices = {};        // that train
+  // The same bits on any number of devices of one kind, in any number of micro-batches: a step has this many logical shards.
+  bool reproducible = false;
+  int shards = 0;                                    // at least devices * micro-batches; 0: 8, or as many as devices
   bool sync_batch_norm = false;                      // see DataParallelOptions
   std::optional<PlacementKind> loss_placement = {};  // unset: found from the graph
   // How the devices share the work. "auto" and "@FILE" are resolved before (argosy/planner/planner.h).

@@ -31,6 +31,7 @@ Json model_json(const TrainChoices& c) {
           {"optimizer", c.optimizer},
           {"clip-norm", c.clip_norm},
           {"reproducible", c.reproducible},
+          {"shards", c.shards},
           {"sync-batch-norm", c.sync_batch_norm}};
 }
 

@@ -77,6 +77,7 @@ Status refuse_model_flags(const TrainChoices& c, const std::string& save) {
                {"--clip-norm", c.clip_norm != none.clip_norm},
                {"--combine", c.combine != none.combine},
                {"--reproducible", c.reproducible},
+               {"--shards", c.shards != none.shards},
                {"--strategy @FILE", !c.strategy.file.empty()},
                {"--save", !save.empty()}};
   for (const auto& f : flags) {

@@ -128,6 +128,7 @@ std::string by_hand(const Plan& plan, const TrainChoices& c) {
                                     std::pair("--sync-batch-norm", c.sync_batch_norm)}) {
     if (given) line += str_cat(" ", flag);
   }
+  add("--shards", c.shards, 0);
   add("--combine", c.combine, none.combine);
   return str_cat(line, " --devices ", device_list(plan), " --strategy ", plan.strategy.to_string());
 }

@@ -266,8 +266,12 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
                                                         .steps = report.total_steps,
                                                         .accumulate = job.options.strategy.accumulate});
   if (!other_bits.empty()) {
-    console.note(str_cat("bits        the last digits may differ from one device's: ", other_bits,
-                         choices.reproducible ? "" : " (--reproducible makes them equal on 2, 4 and 8)"));
+    console.note(
+        str_cat("bits        the last digits may differ from one device's: ", other_bits,
+                choices.reproducible
+                    ? ""
+                    : str_cat(" (", flags_for_equal_bits(report.devices.size(), job.options.strategy.accumulate),
+                              " makes them equal)")));
   }
   if (!report.placement.empty()) console.note(report.placement);
   if (!console.json()) {

@@ -219,6 +219,9 @@ void add_strategy_flags(Command& command, TrainChoices& c) {
   add_device_flags(command, c.request);
   command.option("--strategy S", c.strategy, "dp, dp=2, dp,zero=1, dp,accumulate=4, auto, or @FILE of argosy plan")
       .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
+      .option("--shards N", c.shards,
+              "with --reproducible: the same bits wherever devices x micro-batches divide N; default: 8",
+              {.least = 1, .most = 64})
       .option("--sync-batch-norm", c.sync_batch_norm,
               "batch normalisation by the global batch: one GPU's numbers, slower")
       .option("--combine HOW", c.combine, "what the loss is over the batch; refused where the graph says otherwise",
@@ -292,6 +295,7 @@ Status refuse_foreign_flags(const TrainChoices& c) {
       {"--check", c.check != none.check, kOne},
       {"--check-strategy", c.check_strategy, kOne},
       {"--strategy", !(c.strategy == none.strategy), kOne},
+      {"--shards", c.shards != none.shards, kOne},
       {"--combine", c.combine != none.combine, kOne},
       {"--sync-batch-norm", c.sync_batch_norm, "resnet"},
       {"--no-verdict", c.no_verdict, kOne},
@@ -335,6 +339,12 @@ void set_common(const TrainChoices& c, const Defaults& d, Options& o) {
 Result<TrainJob> make_job(const TrainChoices& c) {
   ARGOSY_RETURN_IF_ERROR(refuse_foreign_flags(c));
   const Defaults& d = defaults_of(c.model);
+  if (c.shards > 0 && !c.reproducible) {
+    return invalid_argument("--shards does nothing without --reproducible")
+        .with_id(kUsageId)
+        .with_where("--shards")
+        .with_hint("add --reproducible");
+  }
   if (c.resume && c.checkpoint_dir.empty()) {
     return invalid_argument("--resume does not say from where")
         .with_id(kUsageId)
@@ -370,6 +380,7 @@ Result<TrainJob> make_job(const TrainChoices& c) {
   o.check_replicas_every = c.check_replicas;
   o.check_steps = std::max<std::int64_t>(c.check, c.check_strategy ? 1 : 0);
   o.strategy = c.strategy;
+  o.shards = c.shards;
   o.resume = c.resume;
   o.log_dir = c.log_dir;
   o.trace_path = c.trace;

@@ -39,7 +39,7 @@ struct TrainChoices {
   StrategyChoice strategy;
   bool check_strategy = false, resume = false, reproducible = false, sync_batch_norm = false,
        log_device_placement = false, no_verdict = false;
-  int image_size = 0, depth = 0, width = 0, layers = 0, members = 4;
+  int image_size = 0, depth = 0, width = 0, layers = 0, members = 4, shards = 0;
 };
 
 // What says which graph a step has, and what it is fed with: flags of every command that takes a model.

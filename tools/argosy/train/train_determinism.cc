@@ -12,12 +12,13 @@ namespace {
 
 constexpr std::int64_t kMostExamples = 512;
 
-// `accumulate`: micro-batches on each.
-std::string of_devices(std::span<const DeviceSpec> devices, int accumulate) {
-  const std::size_t n = devices.size(), parts = n * static_cast<std::size_t>(accumulate);
-  if (accumulate == 1 && n != 2 && n != 4 && n != 8) return str_cat("it has ", n, " devices, not 2, 4 or 8");
-  if (parts != 2 && parts != 4 && parts != 8) {
-    return str_cat("it has ", parts, " micro-batches on all devices together, not 2, 4 or 8");
+// `accumulate`: micro-batches on each. `shards`: of the batch, whose sums are added up as a tree.
+std::string of_devices(std::span<const DeviceSpec> devices, int accumulate, int shards) {
+  const int n = static_cast<int>(devices.size()), parts = n * accumulate;
+  if (shards % parts != 0) {
+    const std::string wanted = shards == 8 ? "not 2, 4 or 8" : str_cat("which do not divide ", shards, " shards");
+    if (accumulate == 1) return str_cat("it has ", n, " devices, ", wanted);
+    return str_cat("it has ", parts, " micro-batches on all devices together, ", wanted);
   }
   for (const DeviceSpec& d : devices) {
     if (d.kind == DeviceKind::kCuda) return "CUDA GPUs add up in orders of their own";
@@ -40,7 +41,8 @@ std::string why_not_bit_identical(const TrainChoices& choices, std::span<const D
                                   const StepSizes& sizes) {
   const int accumulate = sizes.accumulate;
   if (devices.size() < 2 && accumulate < 2) return "";
-  if (std::string why = of_devices(devices, accumulate); !why.empty()) return why;
+  const int shards = choices.reproducible && choices.shards > 0 ? choices.shards : kReductionChunks;
+  if (std::string why = of_devices(devices, accumulate, shards); !why.empty()) return why;
   if (choices.reproducible) return "";
   const bool even = choices.model == "autoencoder";
   if (!even && choices.model != "mlp" && choices.model != "lenet") {
@@ -58,6 +60,11 @@ std::string why_not_bit_identical(const TrainChoices& choices, std::span<const D
     }
   }
   return "";
+}
+
+std::string flags_for_equal_bits(std::size_t devices, int accumulate) {
+  const int parts = static_cast<int>(devices) * accumulate;
+  return kReductionChunks % parts == 0 ? "--reproducible" : str_cat("--reproducible --shards ", parts);
 }
 
 }  // namespace argosy::cli

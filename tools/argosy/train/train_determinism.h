@@ -21,4 +21,7 @@ struct StepSizes {
 std::string why_not_bit_identical(const TrainChoices& choices, std::span<const DeviceSpec> devices,
                                   const StepSizes& sizes);
 
+// The flags under which they do not, on this many devices of one kind.
+std::string flags_for_equal_bits(std::size_t devices, int accumulate);
+
 }  // namespace argosy::cli

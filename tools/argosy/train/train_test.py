@@ -64,6 +64,16 @@ class Losses(unittest.TestCase):
                     train(n, "--dropout", "0.5", "--emulate", n)
                 self.assertEqual([differ("1", "2"), differ("1", "4"), differ("1", "none")], [0, 0, 1], model[0])
 
+    def test_as_many_shards_as_wanted_mean_equal_bits_in_micro_batches(self):
+        lenet = ["lenet", "--image-size", "16", "--no-verdict", "--dropout", "0.3", "--steps", "4", "--batch", "37",
+                 "--reproducible", "--shards", "16"]
+        losses = []
+        for devices, strategy in (("1", "dp"), ("8", "dp"), ("8", "dp,accumulate=2"), ("4", "dp,accumulate=4,zero=1")):
+            ran = run(*lenet, "--emulate", devices, "--strategy", strategy)
+            self.assertIsNone(ran["other_bits"], strategy)
+            losses.append(ran["losses"])
+        self.assertEqual(losses, losses[:1] * 4)
+
     def test_reproducible_means_equal_bits(self):
         runs = [run(*MLP, "--steps", "10", "--batch", "37", "--reproducible", "--emulate", n)["losses"] for n in "1248"]
         for other in runs[1:]:
@@ -142,6 +152,14 @@ class OtherBits(unittest.TestCase):
         done = subprocess.run([PROGRAM, "train", *MLP, "--steps", "3", "--batch", "16", "--emulate", "2"],
                               capture_output=True, text=True, timeout=120)
         self.assertIn("--reproducible makes them equal", done.stderr)
+        done = subprocess.run([PROGRAM, "train", *MLP, "--steps", "2", "--batch", "64", "--emulate", "8", "--strategy",
+                               "dp,accumulate=2"], capture_output=True, text=True, timeout=120)
+        self.assertIn("--reproducible --shards 16 makes them equal", done.stderr)
+
+    def test_shards_alone_are_refused(self):
+        done = subprocess.run([PROGRAM, "train", *MLP, "--shards", "16"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("add --reproducible", done.stderr)
 
 
 class Check(unittest.TestCase):
