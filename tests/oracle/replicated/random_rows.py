@@ -153,6 +153,18 @@ class RandomRows:
         dims = v.dims[:a] + ((1,) if keep else ()) + v.dims[a + 1:]
         return tf.tanh(op(x, a, keepdims=keep) * .5), dims
 
+    def summed(self):
+        """A sum or mean as it is: partial values travel on, through branches, loops, slices and calls."""
+        v = self.any_float()
+        if not v.dims:
+            return None
+        op = self.pick([lambda *args, **more: tf.reduce_sum(*args, **more) * .05, tf.reduce_mean])
+        keep = self.chance(.4)
+        a = self.pick([None, 0, 0, self.axis(v)])
+        if a is None:
+            return op(v.tensor, keepdims=keep), (1,) * len(v.dims) if keep else ()
+        return op(v.tensor, a, keepdims=keep), v.dims[:a] + ((1,) if keep else ()) + v.dims[a + 1:]
+
     def along(self):
         v = self.any_float()
         if not v.dims:
@@ -390,7 +402,7 @@ class RandomRows:
         with tf.control_dependencies([self.any_float().tensor]):
             return tf.identity(v.tensor), v.dims
 
-    MAKERS = ([unary] * 4 + [binary] * 6 + [many, scaled, scaled] + [dense] * 3 + [pairs, covariance, mixed, einsum] + [reduce] * 5 +
+    MAKERS = ([unary] * 4 + [binary] * 6 + [many, scaled, scaled] + [dense] * 3 + [pairs, covariance, mixed, einsum] + [reduce] * 5 + [summed] * 5 +
               [along] * 4 + [normalised, fused_norm, transpose, transpose, part, part, joined, stacked, expanded, squeezed, reshaped,
                              reshaped, padded, tiled, looked_up, one_hot, gathered, gathered, chosen_columns, segments, segments, masked,
                              masked, top, integer, integer, integer, count, count, cast, dropped, dropped, condition, loop, mapped,
