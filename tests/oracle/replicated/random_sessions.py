@@ -1,6 +1,6 @@
 """Random sessions, whose training steps a server shards over devices, and the same in TensorFlow: all that they fetch is equal.
 
-    random_sessions.py ARGOSY [--count 100] [--first SEED] [--devices 2] [--strategy dp] [--check] [--only KIND[,KIND]] [--show]
+    random_sessions.py ARGOSY [--count 100] [--first SEED] [--devices 2] [--tasks 1] [--strategy dp] [--check] [--only KIND[,KIND]] [--show]
 
 A session is a model (random_layers.py), optimizers, and a list of calls of `run`: training by one or two losses, evaluation
 of any values, gradients that are added up by hand, averages of variables, assignments, checkpoints, other batch sizes.
@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from random_layers import RandomLayers
+from random_training import OtherTasks
 from replicated_graphs import Server, difference
 
 tf.disable_v2_behavior()
@@ -263,6 +264,7 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--devices", type=int, default=2)
+    parser.add_argument("--tasks", type=int, default=1, help="of a cluster, each with so many devices")
     parser.add_argument("--strategy", default="dp", help="of argosy serve")
     parser.add_argument("--check", action="store_true", help="the server compares each step with one device's, too")
     parser.add_argument("--only", help="kinds of calls, separated by commas; others are left out")
@@ -270,7 +272,8 @@ def main():
     options = parser.parse_args()
     FOLDER = tempfile.mkdtemp()
     files = ["--allow-files", FOLDER]
-    many = Server(options.argosy, options.devices, *files, *(["--check=100"] if options.check else []), "--sync-batch-norm", strategy=options.strategy)
+    others = OtherTasks(options.argosy, options.tasks, options.devices, *files)
+    many = Server(options.argosy, options.devices, *others.flags, *files, *(["--check=100"] if options.check else []), "--sync-batch-norm", strategy=options.strategy)
     one = Server(options.argosy, 1, *files)
     count, start = collections.Counter(), time.time()
     try:
@@ -307,7 +310,8 @@ def main():
     finally:
         many.close()
         one.close()
-    print(f"{sum(count.values())} random sessions, {options.devices} devices, {options.strategy}, {time.time() - start:.0f} s: " +
+        others.close()
+    print(f"{sum(count.values())} random sessions, {options.devices * options.tasks} devices, {options.strategy}, {time.time() - start:.0f} s: " +
           ", ".join(f"{n} {how}" for how, n in sorted(count.items())))
     return 1 if count["wrong"] or count["wrong on one device, too"] else 0
 

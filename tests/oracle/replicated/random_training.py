@@ -131,13 +131,14 @@ def steady(wanted, made, seed):
 
 
 class OtherTasks:
-    """All tasks of a cluster but the first, which has as many devices as each of them. `flags`: of the first task's server."""
+    """All tasks of a cluster but the first, which has as many devices as each of them. `flags`: of the first task's server.
+    `more`: further options of the others."""
 
-    def __init__(self, argosy, tasks, devices):
+    def __init__(self, argosy, tasks, devices, *more):
         spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in free_ports(tasks)]}) if tasks > 1 else ""
         self.processes, self.flags = [], []
         for task in range(1, tasks):
-            self.processes.append(subprocess.Popen([argosy, "serve", *self.of_task(spec, task), *gpus.flags(devices)],
+            self.processes.append(subprocess.Popen([argosy, "serve", *self.of_task(spec, task), *gpus.flags(devices), *more],
                                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL))
             if b"serving" not in self.processes[-1].stdout.readline():
                 raise SystemExit(f"task {task} did not start")

@@ -1,6 +1,6 @@
 """Sums over the batch that travel on as they are, through branches, loops, calls and arrays, on several devices and in TensorFlow.
 
-    replicated_partials.py ARGOSY [--devices 3] [--strategy dp] [--only TEXT] [--show]
+    replicated_partials.py ARGOSY [--devices 3] [--tasks 1] [--strategy dp] [--only TEXT] [--show]
 
 On each device such a value is a part of the sum (partial) until somebody needs it whole. Each case takes one of SUMS through one of
 WAYS. It fetches the result beside a training step, or has it in the loss too. Fetches and variables are TensorFlow's.
@@ -16,6 +16,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from random_training import OtherTasks
 from replicated_graphs import Server
 
 tf.disable_v2_behavior()
@@ -138,11 +139,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("argosy")
     parser.add_argument("--devices", type=int, default=3)
+    parser.add_argument("--tasks", type=int, default=1, help="of a cluster, each with so many devices")
     parser.add_argument("--strategy", default="dp", help="of argosy serve")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose names have it")
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
-    server = Server(options.argosy, options.devices, strategy=options.strategy)
+    others = OtherTasks(options.argosy, options.tasks, options.devices)
+    server = Server(options.argosy, options.devices, *others.flags, strategy=options.strategy)
     tried = wrong = left_out = 0
     try:
         for in_loss, sum_of, way in itertools.product((False, True), SUMS, WAYS):
@@ -161,7 +164,8 @@ def main():
                 print(f"{case.name}: {told or 'equal'}", flush=True)
     finally:
         server.close()
-    print(f"{tried} cases on {options.devices} devices, {options.strategy}: {wrong} differ; {left_out} left out, which TensorFlow does not have")
+        others.close()
+    print(f"{tried} cases on {options.devices * options.tasks} devices, {options.strategy}: {wrong} differ; {left_out} left out, which TensorFlow does not have")
     return 1 if wrong or tried == 0 else 0
 
 
