@@ -209,7 +209,7 @@ class RandomLayers(RandomRows):
     def decayed(self):
         """An exponential moving average, as tf.train has it."""
         v = self.of_rank(2)
-        mean = tf.reduce_mean(v.tensor)
+        mean = tf.reduce_mean(v.tensor) + .1  # what is nothing but rounding has no size that --check could go by
         average = tf.train.ExponentialMovingAverage(.8)
         update = average.apply([mean])
         self.updates.append(update)

@@ -26,9 +26,11 @@ Result<RunHook> RunHook::write() {
         .with_hint("TMPDIR=<a folder that may be written> argosy run …");
   }
   RunHook hook(pattern);
+  const std::string here = std::filesystem::current_path(error).string();
   for (const auto& [name, source] :
-       {std::pair("sitecustomize.py", kRunHookSource), std::pair("argosy_py_func.py", kPyFuncSource),
-        std::pair("argosy_server.py", kServerSource)}) {
+       {std::pair("sitecustomize.py", std::string_view(kRunHookSource)),
+        std::pair("argosy_py_func.py", std::string_view(kPyFuncSource)),
+        std::pair("argosy_server.py", std::string_view(kServerSource)), std::pair("folder", std::string_view(here))}) {
     std::ofstream file(std::filesystem::path(pattern) / name, std::ios::binary);
     file << source;
     file.close();

@@ -97,6 +97,18 @@ class Hook(unittest.TestCase):
         script = "import old\nimport tensorflow as tf\nprint(old.value, tf.constant(3))"
         self.assertEqual(self.python(script, files=files), "('v1', 2) ('v2', 3)")
 
+    def test_a_program_in_another_folder_than_the_server_is_told(self):
+        here = self.folder / "hook"
+        shutil.copytree(HOOK, here)
+        (here / "folder").write_text(os.getcwd())
+        script = ("import os\nimport tensorflow as tf\nos.chdir('/')\nopened = tf.compat.v1.Session()\nos.chdir(%r)\n"
+                  "os.chdir('/')\nraise SystemExit(1)" % os.getcwd())
+        told = self.python(script, hook=here, fails=True)
+        self.assertIn(f"the program works in /. Relative file names in its graphs (checkpoints, records) are those of {os.getcwd()}", told)
+        self.assertEqual(told.count("argosy run:"), 1)
+        script = "import os\nimport tensorflow as tf\nos.chdir('/')\nos.chdir(%r)\ntf.compat.v1.Session()\nraise SystemExit(1)" % os.getcwd()
+        self.assertNotIn("argosy run:", self.python(script, hook=here, fails=True))
+
     def test_functions_that_graphs_call_are_listened_for(self):
         files = {"site-packages/tensorflow/python/ops/__init__.py": "",
                  "site-packages/tensorflow/python/ops/script_ops.py":

@@ -28,6 +28,34 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 # --- sessions ------------------------------------------------------------------------------------------------------------
 
 
+class _Folder(object):
+    """Tells a program that works in another folder than the server: file names in graphs are the server's."""
+
+    def __init__(self):
+        try:
+            with open(os.path.join(_HERE, "folder")) as file:
+                self._server = file.read()
+        except IOError:  # not told: nothing to compare with
+            self._server = ""
+        self._opened = self._told = False
+        self._chdir, os.chdir = os.chdir, self._change
+
+    def _change(self, path):
+        self._chdir(path)
+        self._look()
+
+    def session_opened(self):
+        self._opened = True
+        self._look()
+
+    def _look(self):
+        if not self._opened or self._told or not self._server or os.path.realpath(os.getcwd()) == os.path.realpath(self._server):
+            return
+        self._told = True
+        sys.stderr.write("argosy run: the program works in %s. Relative file names in its graphs (checkpoints, records) are those of %s\n"
+                         "  try    cd %s before argosy run, or absolute names\n" % (os.getcwd(), self._server, os.getcwd()))
+
+
 def _patch_session(module):
     base = module.BaseSession
     plain = base.__init__
@@ -43,6 +71,7 @@ def _patch_session(module):
                 own.MergeFrom(_default_config())
             own.isolate_session_state = True
             target, config = _TARGET, own
+            _folder.session_opened()
         plain(self, target, graph, argosy_server.with_leader(target, config))
 
     base.__init__ = __init__
@@ -336,6 +365,7 @@ if _TARGET:
     import argosy_py_func  # while their folder is on the path
     import argosy_server
 
+    _folder = _Folder()
     sys.meta_path.insert(0, _Finder())
     _patch_import()
     _patch_excepthook()
