@@ -84,7 +84,7 @@ WAYS = {
     "comparison": lambda m, h, flag, n: tf.cast(m > .1, tf.float32),
     "product": lambda m, h, flag, n: tf.matmul(tf.reshape(m, [1, -1]), tf.reshape(m, [-1, 1])),
     "norm": lambda m, h, flag, n: tf.nn.l2_loss(m),
-    "beside rows": lambda m, h, flag, n: h - tf.reduce_sum(m),
+    "less from each row": lambda m, h, flag, n: h - tf.reduce_sum(m),
     "maximum with rows": lambda m, h, flag, n: tf.maximum(tf.reduce_sum(m), tf.reduce_max(h)),
     "slope": lambda m, h, flag, n: tf.gradients(tf.reduce_sum(tf.square(m)), h)[0],
     "added to a variable": lambda m, h, flag, n: tf.assign_add(counter(False), tf.reduce_sum(m)),
