@@ -219,8 +219,7 @@ void add_strategy_flags(Command& command, TrainChoices& c) {
   add_device_flags(command, c.request);
   command.option("--strategy S", c.strategy, "dp, dp=2, dp,zero=1, dp,accumulate=4, auto, or @FILE of argosy plan")
       .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
-      .option("--shards N", c.shards,
-              "with --reproducible: the same bits wherever devices x micro-batches divide N; default: 8",
+      .option("--shards N", c.shards, "of --reproducible: devices x micro-batches divide N; default: 8",
               {.least = 1, .most = 64})
       .option("--sync-batch-norm", c.sync_batch_norm,
               "batch normalisation by the global batch: one GPU's numbers, slower")
