@@ -21,10 +21,19 @@ def clean_environment(**more):
     return environment
 
 
-def free_port(host="127.0.0.1"):
-    with socket.socket() as s:
+def free_ports(count, host="127.0.0.1"):
+    """All of them others: two jobs at one port would wait for each other's tasks."""
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
         s.bind((host, 0))
-        return s.getsockname()[1]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def free_port(host="127.0.0.1"):
+    return free_ports(1, host)[0]
 
 
 class Task:

@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-from cluster_jobs import Job, alive, free_port, seed
+from cluster_jobs import Job, alive, free_port, free_ports, seed
 
 CLOSED_SECONDS = float(os.environ.get("ARGOSY_CLOSED_SECONDS", "0.2"))
 SILENT_SECONDS = 3.5
@@ -198,7 +198,7 @@ def missing_task(options):
 
 
 def many_jobs(options):
-    jobs = [Job(options.task, 2, ["--steps", "20"], port=free_port("127.0.1.1")) for _ in range(20)]
+    jobs = [Job(options.task, 2, ["--steps", "20"], port=port) for port in free_ports(20, "127.0.1.1")]
     try:
         since = time.time()
         for job in jobs:

@@ -6,21 +6,13 @@ import socket
 import subprocess
 import time
 
+from cluster_jobs import free_ports
+
 PROGRAMS = ("slurmctld", "slurmd", "munged", "srun", "scontrol")
 
 
 def missing():
     return [name for name in PROGRAMS if not shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")]
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 class Slurm:
