@@ -11,8 +11,8 @@ namespace argosy {
 
 namespace {
 
-// What one device runs in every step must not hang on a branch: a sum that shares its messages with a value of a branch
-// would be dead where that is not taken, and all updates after it.
+// What one device runs in every step must wait for no branch. A sum that shares messages with a value of a branch is dead
+// where the branch is not taken. So are all updates after it.
 Status check_always(const LowerState& s, const std::vector<NodeId>& order) {
   const LoopRegions lowered = find_regions(s.graph, order);
   for (std::int32_t i = 0; i < s.base.size(); ++i) {

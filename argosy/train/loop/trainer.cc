@@ -104,9 +104,9 @@ Status Trainer::Impl::agree_on_run(const data::Dataset& train, const data::Datas
       "the run's options",
       str_cat("batch ", o.batch, "\nsteps ", o.steps, "\nepochs ", o.epochs, "\nseed ", o.seed, "\ncheckpoints ",
               o.checkpoint_dir.empty() ? 0 : 1, "\ncheckpoint-every ", o.checkpoint_every, "\nresume ", o.resume,
-              "\ncheck-replicas ", o.check_replicas_every, "\ncheck ", o.check_steps, "\nreproducible ", o.reproducible, "\nshards ", o.shards,
-              "\npatience ", o.patience, "\nlogs ", o.log_dir.empty() ? 0 : 1, "\ndata ", train.size(),
-              " examples\ntest data ", test != nullptr ? test->size() : 0, " examples\n"));
+              "\ncheck-replicas ", o.check_replicas_every, "\ncheck ", o.check_steps, "\nreproducible ", o.reproducible,
+              "\nshards ", o.shards, "\npatience ", o.patience, "\nlogs ", o.log_dir.empty() ? 0 : 1, "\ndata ",
+              train.size(), " examples\ntest data ", test != nullptr ? test->size() : 0, " examples\n"));
 }
 
 Result<TrainReport> Trainer::Impl::fit(const data::Dataset& train, const data::Dataset* test) {

@@ -220,7 +220,7 @@ void add_strategy_flags(Command& command, TrainChoices& c) {
   command.option("--strategy S", c.strategy, "dp, dp=2, dp,zero=1, dp,accumulate=4, auto, or @FILE of argosy plan")
       .option("--reproducible", c.reproducible, "the same bits on 1, 2, 4 and 8 devices of one kind")
       .option("--shards N", c.shards, "of --reproducible: devices x micro-batches divide N; default: 8",
-              {.least = 1, .most = 64})
+              {.least = 1, .most = 512})
       .option("--sync-batch-norm", c.sync_batch_norm,
               "batch normalisation by the global batch: one GPU's numbers, slower")
       .option("--combine HOW", c.combine, "what the loss is over the batch; refused where the graph says otherwise",
@@ -240,7 +240,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--schedule NAME", c.schedule, "of the learning rate over the whole run",
               {.one_of = {"constant", "cosine", "exponential", "warm-up"}})
       .option("--input-threads N", c.input_threads, "threads that prepare batches", {.least = 1, .most = 256})
-      .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 64});
+      .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 512});
   add_strategy_flags(command, c);
   command
       .option("--check-replicas N", c.check_replicas,
