@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well `argosy plan` predicts: 20 cases, five models on one and two emulated GPUs at three link speeds.
 
-    benchmarks/predict.py [--program build/release/bin/argosy] [--strategies all] [--rounds 3] [--seconds 2] [--json FILE]
+    benchmarks/predict.py [--program PROGRAM] [--strategies all] [--rounds 3] [--seconds 2] [--json FILE]
                           [case …]
 
 `--strategies all`: each case under dp, dp,zero=1 and dp,accumulate=2 where these are strategies of its own: 55 cases.
@@ -15,6 +15,8 @@ import argparse
 import json
 import statistics
 import subprocess
+
+import built
 
 MODELS = {
     "mlp": ["mlp", "--image-size", "28", "--width", "256"],
@@ -51,7 +53,7 @@ def kendall(pairs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="build/release/bin/argosy")
+    parser.add_argument("--program", default=built.program())
     parser.add_argument("--strategies", choices=["dp", "all"], default="dp")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2, help="of each training, about")

@@ -2,7 +2,7 @@
 """What a large graph costs once: its first step, and what is added to it later, with a stock client against `argosy serve`,
 TensorFlow in its own process (as it is, and with its graph optimiser off) and TensorFlow's gRPC server, in turn, in one run.
 
-  serve_first.py --argosy build/release/bin/argosy [--rounds N] [--nodes N]     (a Python that has tensorflow)
+  serve_first.py [--argosy PROGRAM] [--rounds N] [--nodes N]     (a Python that has tensorflow)
 
 first step: a training step of a deep perceptron of narrow layers, in a session that has run nothing but the initial values
             (they bring the graph over); wanted: a tenth of the time of TensorFlow as it is.
@@ -21,6 +21,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 from tensorflow.core.protobuf import rewriter_config_pb2
 
+import built
 from serve_tf import TF_SERVER, start
 
 tf.disable_v2_behavior()
@@ -95,7 +96,7 @@ def added(contestants, nodes, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--argosy", default="build/release/bin/argosy")
+    parser.add_argument("--argosy", default=built.program())
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--nodes", type=int, default=10_000)
     args = parser.parse_args()

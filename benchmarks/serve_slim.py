@@ -2,7 +2,7 @@
 """tf_slim's networks, trained as slim.learning does (losses with decay, batch normalisation, a checked loss at the end of every
 step), through `argosy serve` beside TensorFlow: the rows and options of serve_training.py.
 
-  serve_slim.py --argosy build/release/bin/argosy [--rounds N] [--only resnet_v1_50]   (a Python with tensorflow and tf_slim)
+  serve_slim.py [--argosy PROGRAM] [--rounds N] [--only resnet_v1_50]   (a Python with tensorflow and tf_slim)
 """
 import serve_training  # first: it chooses what TensorFlow sees
 import numpy as np

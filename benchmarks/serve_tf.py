@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A stock TensorFlow client against `argosy serve` and against TensorFlow's own gRPC server, in turn, in one run.
 
-  serve_tf.py --argosy build/release/bin/argosy [--rounds N]     (a Python that has tensorflow)
+  serve_tf.py [--argosy PROGRAM] [--rounds N]     (a Python that has tensorflow)
   serve_tf.py --under-run       the script under `argosy run`, against the script as it is with TensorFlow's server
 
 Servers are processes of their own; rows are the smallest and the median time of a call.
@@ -13,6 +13,8 @@ import statistics
 import subprocess
 import sys
 import time
+
+import built
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
@@ -36,7 +38,7 @@ def start(words, pick):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--argosy", default="build/release/bin/argosy")
+    parser.add_argument("--argosy", default=built.program())
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--calls", type=int, default=100, help="small calls a round")
     parser.add_argument("--under-run", action="store_true", help="ours is the script under argosy run")

@@ -2,7 +2,7 @@
 """Training loops with a feed_dict, one stock client: in TensorFlow's own process, through TensorFlow's gRPC server, and through
 `argosy serve`, in turn, in one run, on the same cores.
 
-  serve_training.py --argosy build/release/bin/argosy [--rounds N] [--only lenet,autoencoder]    (a Python that has tensorflow)
+  serve_training.py [--argosy PROGRAM] [--rounds N] [--only lenet,autoencoder]    (a Python that has tensorflow)
 
   serve_training.py --replicate 2      the same loops on one of two emulated GPUs (a core each), and shared by both
 
@@ -20,6 +20,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+import built
 import serve_models
 from serve_tf import TF_SERVER, start
 
@@ -85,7 +86,7 @@ def steps_per_second(session, run, feed, seconds):
 
 def main(rows, description):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--argosy", default="build/release/bin/argosy")
+    parser.add_argument("--argosy", default=built.program())
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--only", default=",".join(rows))
