@@ -1,7 +1,8 @@
-// What `--strategy` says, and the same bytes as the file of `--strategy @FILE`.
+// What `--strategy` says, and the same bytes as the file of `--strategy @FILE`, of a model and of a graph.
 #include "argosy/base/check.h"
 #include "fuzz/input_file.h"
 #include "tools/argosy/plan/plan_file.h"
+#include "tools/argosy/plan/plan_graph_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace argosy;
@@ -22,6 +23,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ARGOSY_CHECK(!saved->strategy.automatic && saved->strategy.file.empty() && !saved->request.devices.empty());
   } else {
     ARGOSY_CHECK(saved.status().id().starts_with("ARG-SHARD-00") && !saved.status().message().empty());
+  }
+  const auto graph = cli::load_graph_strategy(path, choices.request, false);
+  if (graph.ok()) {
+    ARGOSY_CHECK(!graph->strategy.automatic && !graph->request.devices.empty() && !graph->step.targets.empty());
+  } else {
+    ARGOSY_CHECK(graph.status().id().starts_with("ARG-SHARD-00") && !graph.status().message().empty());
   }
   return 0;
 }

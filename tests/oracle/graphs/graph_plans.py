@@ -44,6 +44,19 @@ def sentences():
     return tf.train.AdagradOptimizer(.1).minimize(loss, name="train")
 
 
+SCRIPT = """
+import sys
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_eager_execution()
+tf.train.import_meta_graph(sys.argv[1])
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    n = int(sys.argv[2])
+    session.run(["train", "loss:0"], {"x:0": np.ones((n, 784)), "y:0": np.zeros(n), "keep:0": 1.})
+"""
+
+
 class Plans(unittest.TestCase):
     def setUp(self):
         tf.reset_default_graph()
@@ -100,6 +113,60 @@ class Plans(unittest.TestCase):
         self.assertIn("step        train trains by the gradient of loss; fed ", words)
         self.assertIn("argosy run --emulate 2 --devices gpu:0,gpu:1 --replicate --strategy dp=2,zero=1 -- python", words)
         self.assertIn("ARG-SHARD-005", self.program(path, "--emulate", "2", "--why", "wx", code=3).stderr)
+
+    def run_with(self, plan, batch, code=0, devices="2"):
+        """What `argosy run --json` prints of a script that trains the saved graph once in batches of this size."""
+        with open(self.path("script.py"), "w") as script:
+            script.write(SCRIPT)
+        done = subprocess.run([ARGOSY, "run", "--json", "--emulate", devices, "--strategy", "@" + plan, "--", sys.executable,
+                               self.path("script.py"), self.path("train.meta"), str(batch)],
+                              capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return json.loads(done.stdout.splitlines()[-1]) if code == 0 else {}, done.stderr
+
+    def test_a_saved_plan_replays_and_says_where_a_step_is_another(self):
+        path, plan = self.saved(classifier, "train.meta"), self.path("train.plan")
+        two = ["--emulate", "2", "--batch", "32"]
+        told = self.program(path, *two, "--strategy", "dp,zero=1", "--save", plan).stderr
+        self.assertIn("argosy run --strategy @" + plan, told)
+        self.assertEqual(self.plan(path, *two, "--strategy", "@" + plan)["strategy"], "dp=2,zero=1")
+        other = self.program(path, "--emulate", "2", "--batch", "64", "--strategy", "@" + plan, code=2).stderr
+        self.assertIn("is for a batch of 32, this step has 64", other)
+
+        ran, told = self.run_with(plan, 32)
+        self.assertEqual(ran["replicated_steps"], 1, ran)
+        self.assertNotIn("is for", ran["replicas"])
+        self.assertIn("2 devices", ran["replicas"])
+        self.assertIn(f"strategy    dp=2,zero=1 on gpu:0,gpu:1, of {plan}: planned for train with a batch of 32", told)
+        ran, _ = self.run_with(plan, 48)
+        self.assertIn("is for a batch of 32, this step has 48", ran["replicas"])
+        self.assertIn("ARG-SHARD-003", self.run_with(plan, 32, code=2, devices="gpu@0.5,gpu")[1])
+
+        with open(plan) as saved:
+            document = json.load(saved)
+        document["for"]["targets"] = ["another"]
+        with open(plan, "w") as saved:
+            json.dump(document, saved)
+        ran, _ = self.run_with(plan, 32)
+        self.assertIn("is for a step that runs another, this one does not", ran["replicas"])
+
+    def test_a_plan_of_one_device_replicates_nothing(self):
+        path, plan = self.saved(classifier, "train.meta"), self.path("one.plan")
+        self.program(path, "--emulate", "2", "--devices", "gpu:1", "--batch", "32", "--save", plan)
+        ran, told = self.run_with(plan, 32)
+        self.assertFalse(ran["replicate"])
+        self.assertEqual([d["name"] for d in ran["devices"] if "gpu" in d["name"]], ["gpu:0"])  # the first of its devices
+        self.assertIn("dp=1 on gpu:1", told)
+
+    def test_plans_of_models_and_of_graphs_are_not_taken_for_each_other(self):
+        path, plan = self.saved(classifier, "train.meta"), self.path("graph.plan")
+        self.program(path, "--emulate", "2", "--strategy", "dp", "--save", plan)
+        done = subprocess.run([ARGOSY, "train", "mlp", "--emulate", "2", "--steps", "1", "--strategy", "@" + plan],
+                              capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is for the graph " + path, done.stderr)
+        self.program("mlp", "--emulate", "2", "--strategy", "dp", "--save", plan)
+        self.assertIn("is for the model mlp of argosy train", self.run_with(plan, 32, code=2)[1])
 
     def test_gathers_are_told(self):
         told = self.plan(self.saved(contrastive, "pairs.meta"), "--emulate", "2", "--strategy", "dp")

@@ -1,6 +1,6 @@
-// A strategy file: what `argosy plan --save FILE` writes and `--strategy @FILE` replays, in train and plan.
+// Strategy files of models: what `argosy plan MODEL --save FILE` writes and `--strategy @FILE` replays, in train and plan.
 //
-// It holds the strategy, the devices that it uses and what they are, and what the plan is for: model, sizes, batch. A
+// A file holds the strategy, the devices that it uses and what they are, and what the plan is for: model, sizes, batch. A
 // replay for something else is an error that says what differs.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace argosy::cli {
 
-// INTERNAL or NOT_FOUND where the file cannot be written.
+// NOT_FOUND where the file cannot be written.
 Status save_strategy(const std::string& path, const Plan& plan, const TrainChoices& choices);
 
 // What a file says, after it was compared with the run.

@@ -6,6 +6,8 @@
 #include "argosy/tf/server/planning/graph_plan.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/graph/graph_source.h"
+#include "tools/argosy/plan/plan_format.h"
+#include "tools/argosy/plan/plan_graph_file.h"
 #include "tools/argosy/plan/plan_text.h"
 
 namespace argosy::cli {
@@ -60,7 +62,7 @@ Result<tf::GraphStepRequest> request_of(const TrainChoices& choices, const Graph
 }
 
 // Flags that say which model is built: a graph is what it is.
-Status refuse_model_flags(const TrainChoices& c, const std::string& save) {
+Status refuse_model_flags(const TrainChoices& c) {
   const TrainChoices none;
   const struct {
     const char* flag;
@@ -77,9 +79,7 @@ Status refuse_model_flags(const TrainChoices& c, const std::string& save) {
                {"--clip-norm", c.clip_norm != none.clip_norm},
                {"--combine", c.combine != none.combine},
                {"--reproducible", c.reproducible},
-               {"--shards", c.shards != none.shards},
-               {"--strategy @FILE", !c.strategy.file.empty()},
-               {"--save", !save.empty()}};
+               {"--shards", c.shards != none.shards}};
   for (const auto& f : flags) {
     if (!f.given) continue;
     return invalid_argument(f.flag, " is of the models of argosy train, and ", c.model, " is a graph")
@@ -145,19 +145,35 @@ Status refuse_graph_flags(const TrainChoices& model, const GraphChoices& c) {
 
 Result<int> run_graph_plan(const TrainChoices& choices, const GraphChoices& graph, const std::vector<std::string>& why,
                            const std::string& save, Console& console) {
-  ARGOSY_RETURN_IF_ERROR(refuse_model_flags(choices, save));
+  ARGOSY_RETURN_IF_ERROR(refuse_model_flags(choices));
   ARGOSY_ASSIGN_OR_RETURN(const tf::GraphStepRequest request, request_of(choices, graph));
   ARGOSY_ASSIGN_OR_RETURN(const auto step, tf::GraphStep::open(request));
   PlanOptions how;
   how.nodes = why;
-  ARGOSY_ASSIGN_OR_RETURN(const Plan plan,
-                          tf::plan_graph(*step, choices.request, choices.strategy, choices.sync_batch_norm, how));
+  DeviceRequest devices = choices.request;
+  StrategySpec strategy = choices.strategy;
+  tf::PlannedStep replayed;
+  if (!strategy.file.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(SavedGraphStrategy saved,
+                            load_graph_strategy(strategy.file, devices, choices.sync_batch_norm));
+    strategy = saved.strategy;
+    devices = saved.request;
+    replayed = std::move(saved.step);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Plan plan, tf::plan_graph(*step, devices, strategy, choices.sync_batch_norm, how));
+  if (!replayed.file.empty()) {
+    const std::string other = tf::difference(replayed, step->target_nodes(), plan.batch);
+    if (!other.empty()) return other_plan(replayed.file, other);
+  }
   if (console.json()) {
     console.print(plan_json(plan, step.get()));
   } else {
     console.print(step_line(*step) + plan_text(plan, choices.model, run_by_hand(plan, choices)));
   }
   ARGOSY_RETURN_IF_ERROR(console.flush());
+  if (save.empty()) return kDone;
+  ARGOSY_RETURN_IF_ERROR(save_graph_strategy(save, plan, choices.model, *step, choices.sync_batch_norm));
+  console.note(str_cat("saved  ", save, ": argosy run --strategy @", shell_word(save), " … -- python SCRIPT"));
   return kDone;
 }
 

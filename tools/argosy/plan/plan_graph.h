@@ -21,7 +21,8 @@ void add_graph_flags(Command& command, GraphChoices& choices);
 // A usage error for flags of graphs beside a model's name.
 Status refuse_graph_flags(const TrainChoices& model, const GraphChoices& choices);
 
-// Prints the plan of the training step in the file `choices.model`. ARG-PLAN-049: flags of models beside a graph.
+// Prints the plan of the training step in the file `choices.model`, and writes it to `save`, "": nowhere. ARG-PLAN-049:
+// flags of models beside a graph. Other errors are those of GraphStep::open(), plan_graph() and strategy files.
 Result<int> run_graph_plan(const TrainChoices& choices, const GraphChoices& graph, const std::vector<std::string>& why,
                            const std::string& save, Console& console);
 

@@ -99,7 +99,6 @@ node { name: "y" op: "Square" input: "x" attr { key: "T" value { type: DT_FLOAT 
                     ([path, "--target", "y"], 2, "ARG-PLAN-042"),
                     ([path, "--target", "z"], 3, "ARG-PLAN-046"),
                     ([path, "--width", "3"], 2, "ARG-PLAN-049"),
-                    ([path, "--save", "a.plan"], 2, "ARG-PLAN-049"),
                     ([path, "--feed", "x"], 2, "--feed x=batch.npy"),
                     ([path, "--shape", "x=3,a"], 2, '"a" is no size'),
                     ([path, "--shape", "x=1,2,3,4,5,6,7,8,9"], 2, "more than eight sizes"),

@@ -3,6 +3,7 @@
 #include "argosy/tf/server/transport/session_server.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <thread>
 
@@ -51,7 +52,13 @@ std::vector<std::string> step_flags(const Options& options) {
   std::vector<std::string> flags;
   const auto add = [&](const char* flag, const std::string& value) { flags.insert(flags.end(), {flag, value}); };
   if (!options.replicate.empty()) add("--replicate", options.replicate);
-  if (options.strategy.given) add("--strategy", show_value(options.strategy));
+  // A server that a program starts may have another folder.
+  const std::string& file = options.strategy.spec.file;
+  if (!file.empty()) {
+    add("--strategy", "@" + std::filesystem::absolute(file).string());
+  } else if (options.strategy.given) {
+    add("--strategy", show_value(options.strategy));
+  }
   if (options.sync_batch_norm) flags.push_back("--sync-batch-norm");
   if (options.check > 0) add("--check", std::to_string(options.check));
   return flags;
@@ -66,13 +73,13 @@ Result<int> run(const Options& options, Console& console) {
                                   .sync_batch_norm = options.sync_batch_norm,
                                   .check = options.check};
   ARGOSY_RETURN_IF_ERROR(read_replicate(options.replicate, wanted));
-  wanted.replicate = wanted.replicate || options.strategy.given;
-  if (wanted.replicate) wanted.strategy = options.strategy.spec;
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
   wanted.py_func_bridge = hook.folder();
   ARGOSY_ASSIGN_OR_RETURN(const auto task, task_of_run(options.cluster));
   if (task) ARGOSY_RETURN_IF_ERROR(listen_as(*task, -1, "", options.cluster, wanted));
+  ARGOSY_ASSIGN_OR_RETURN(const std::string strategy, set_strategy(options.strategy, wanted));
   ARGOSY_ASSIGN_OR_RETURN(const auto server, tf::SessionServer::start(wanted));
+  if (!strategy.empty()) console.note(strategy);
   const std::int64_t start = now_nanos();
   ARGOSY_ASSIGN_OR_RETURN(
       const int code,
@@ -86,7 +93,7 @@ Result<int> run(const Options& options, Console& console) {
     console.print(run_verdict_json(report));
   } else {
     console.note(run_verdict(report));
-    if (const auto used = chosen_devices(options.devices); used.ok()) {
+    if (const auto used = chosen_devices(wanted.devices); used.ok()) {
       if (const std::string numbers = machine_numbers(*used); !numbers.empty()) console.note(numbers);
     }
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "argosy/tf/server/transport/session_server.h"
 #include "tools/argosy/train/train_choices.h"
 
 namespace argosy::cli {
@@ -23,6 +24,11 @@ inline std::string show_value(const RunStrategy& value) { return show_value(valu
 inline constexpr const char* kRunStrategyHelp =
     "of replicated steps: auto (one device where a step is predicted to be faster there), dp (always all GPUs), "
     "dp,zero=1 "
-    "(slots of the optimizer sharded), dp,accumulate=4 (micro-batches)";
+    "(slots of the optimizer sharded), dp,accumulate=4 (micro-batches), @FILE (of argosy plan GRAPH --save FILE)";
+
+// Sets what the server does with training steps. Call it after everything else is set. A strategy file is read: its
+// devices are the server's then. Returns what it says, for people; "" where no file was given. Errors are those of
+// load_graph_strategy(); ARG-USAGE: a task of a cluster replays no file.
+Result<std::string> set_strategy(const RunStrategy& choice, tf::SessionServerOptions& server);
 
 }  // namespace argosy::cli

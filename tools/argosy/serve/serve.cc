@@ -84,12 +84,12 @@ Result<int> run(Options& options, Console& console) {
   options.server.unfinished_limit_bytes = options.unfinished_mib << 20;
   options.server.stuck_after = std::chrono::seconds(options.stuck_after);
   ARGOSY_RETURN_IF_ERROR(read_replicate(options.replicate, options.server));
-  options.server.replicate = options.server.replicate || options.strategy.given;
-  if (options.server.replicate) options.server.strategy = options.strategy.spec;
   if (options.port >= 0) options.server.port = options.port;
   if (!options.host.empty()) options.server.host = options.host;
   ARGOSY_ASSIGN_OR_RETURN(const auto task, cluster_task(options.cluster));
   if (task) ARGOSY_RETURN_IF_ERROR(listen_as(*task, options.port, options.host, options.cluster, options.server));
+  ARGOSY_ASSIGN_OR_RETURN(const std::string strategy, set_strategy(options.strategy, options.server));
+  if (!strategy.empty()) console.note(strategy);
   more_descriptors();
   Interrupt interrupt("closing the sessions; once more to stop at once");
   auto server = tf::SessionServer::start(options.server);
@@ -125,8 +125,7 @@ void define_serve(Command& program) {
   add_cluster_flags(serve, options.cluster);
   add_device_flags(serve, server.devices);
   add_replicate_flag(serve, options.replicate);
-  serve
-        .option("--strategy S", options.strategy, kRunStrategyHelp)
+  serve.option("--strategy S", options.strategy, kRunStrategyHelp)
       .option("--sync-batch-norm", server.sync_batch_norm,
               "of replicated steps: batch normalisation by the global batch, not by each GPU's shard; slower")
       .option("--check N", server.check,

@@ -87,6 +87,13 @@ BAD = [
     ("plan mlp --steps 2", 2, ["unknown flag --steps"]),
     ("plan mlp --batch 0", 2, ["--batch", "0", "1"]),
     ("plan mlp --devices gpu:0", 3, ["--emulate"]),
+    ("run --emulate 2 --strategy dp=3 -- true", 2, ["ARG-SHARD-002", "is for 3 devices, and the step has 2", "--strategy dp=2"]),
+    ("run --emulate 2 --replicate 3 -- true", 2, ["ARG-CLUSTER-120", "--replicate 3: the session has 2 GPUs", "--replicate all"]),
+    ("run --emulate 4 --replicate 2 --strategy dp=4 -- true", 2, ["is for 4 devices, and the step has 2"]),
+    ("run --emulate 2 --strategy @{s}/none -- true", 3, ["{s}/none", "argosy plan"]),
+    ("run --emulate 2 --strategy @{s}/good.txt -- true", 2, ["ARG-SHARD-004", "no strategy file"]),
+    ("run --emulate 2 --strategy @{s}/other.plan -- true", 2, ["ARG-SHARD-003", "is for the model lenet of argosy train"]),
+    ("serve --emulate 2 --strategy dp=3", 2, ["ARG-SHARD-002", "--strategy dp=2"]),
     ("plan mlp --emulate 2 --strategy dp=3", 2, ["is for 3 devices, and the step has 2"]),
     ("plan mlp --emulate 2 --strategy @{s}/none", 3, ["{s}/none"]),
     ("plan mlp --emulate gpu:1MiB", 4, ["ARG-MEM-002", "does not fit"]),
@@ -351,7 +358,8 @@ class Harness:
 
     def expect_json_error(self, words, code):
         """The same mistake with --json: one document, with the error in it."""
-        done = self.run(words + " --json")
+        program = words.partition(" -- ")  # what stands behind is another program's
+        done = self.run(program[0] + " --json" + "".join(program[1:]))
         try:
             document = json.loads(done.stdout)
             told = document.get("error") or document["checkpoints"]

@@ -55,6 +55,12 @@ std::vector<std::string> GraphStep::losses() const {
   return names;
 }
 
+std::vector<std::string> GraphStep::target_nodes() const {
+  std::vector<std::string> names;
+  for (const Value& target : subject_.values.targets) names.emplace_back(target.node_name());
+  return names;
+}
+
 Status GraphStep::load(const GraphStepRequest& request) {
   path_ = request.path;
   ARGOSY_ASSIGN_OR_RETURN(GraphFile file, read_graph_file(request.path, request.tags));

@@ -35,7 +35,8 @@ class GraphStep {
   const Graph& graph() const { return imported_.graph(); }
   const SubjectStep& subject() const { return subject_; }
   const std::vector<std::string>& targets() const { return targets_; }
-  std::vector<std::string> losses() const;  // by name
+  std::vector<std::string> losses() const;        // by name
+  std::vector<std::string> target_nodes() const;  // by name, however the request wrote them
 
  private:
   GraphStep() = default;

@@ -34,6 +34,14 @@ ReplicaDevices replica_devices(std::span<const DeviceSpec> own) {
   return found;
 }
 
+Status too_few_gpus(int asked, const ReplicaDevices& gpus) {
+  const std::string names = gpus.spans_tasks() ? str_cat(": ", str_join(gpus.names)) : "";
+  return failed_precondition("--replicate ", asked, ": the session has ", gpus.size(),
+                             gpus.size() == 1 ? " GPU" : " GPUs", names)
+      .with_id("ARG-CLUSTER-120")
+      .with_hint("--replicate all, or more GPUs (of a cluster: on all tasks together)");
+}
+
 namespace {
 
 // Makes a handle that lives as long as its session: variables, queues, tables.

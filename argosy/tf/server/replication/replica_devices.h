@@ -29,6 +29,9 @@ ReplicaDevices replica_devices(const DeviceSet& own, const RemoteTasks* tasks, i
 // These, all of the session's own task.
 ReplicaDevices replica_devices(std::span<const DeviceSpec> own);
 
+// FAILED_PRECONDITION "ARG-CLUSTER-120": --replicate asks for more GPUs than these.
+Status too_few_gpus(int asked, const ReplicaDevices& gpus);
+
 // `graph_def`: serialised. INVALID_ARGUMENT "ARG-CLUSTER-121" names what keeps state on another task: replicated sessions
 // have a state of their own, and clients that mean to share it would train apart.
 Status check_own_state(std::string_view graph_def, const std::string& own_task);

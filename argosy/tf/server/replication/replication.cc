@@ -153,12 +153,33 @@ Status Replication::refresh(StepReplicas::Variant& variant, const RunOptions& op
 
 void Replication::prepare(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds) {
   variant.compiled = true;
+  if (how_.planned != nullptr) compare_with_plan(known, variant, feeds);
   if (const Status status = variant.step->compile_for(feeds); !status.ok()) {
     variant.stays = reason_of(status);
     refuse(variant.stays);
   } else if (how_.ask_cost_model && !devices_.spans_tasks()) {
     ask(known, variant, feeds);
   }
+}
+
+void Replication::compare_with_plan(const StepReplicas& known, StepReplicas::Variant& variant,
+                                    std::span<const Tensor> feeds) {
+  std::vector<std::string> nodes;
+  (void)session_.mutate_graph([&] {
+    for (const auto* values : {&known.values.targets, &known.values.fetches}) {
+      for (const Value& value : *values) nodes.emplace_back(value.node_name());
+    }
+    return ok_status();
+  });
+  std::int64_t batch = 0;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    if (const int axis = variant.step->axes()[i]; axis >= 0) batch = std::max(batch, feeds[i].shape()[axis]);
+  }
+  const std::string other = difference(*how_.planned, nodes, batch);
+  if (other.empty()) return;
+  const std::string text = str_cat("the plan in ", how_.planned->file, " is for ", other);
+  ARGOSY_LOG(kWarning, text);
+  variant.summary += "; " + text;
 }
 
 void Replication::ask(const StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds) {

@@ -91,6 +91,9 @@ class Replication {
       ARGOSY_REQUIRES(running_);
   void ask(const StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds)
       ARGOSY_REQUIRES(running_);
+  // Says in the summary how the step differs from the one of the plan that is replayed.
+  void compare_with_plan(const StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds)
+      ARGOSY_REQUIRES(running_);
   // Runs the step replicated and on one device, and compares. False: the step did not run.
   Result<bool> run_checked(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
                            std::span<Tensor> fetches, const RunOptions& options) ARGOSY_REQUIRES(running_);

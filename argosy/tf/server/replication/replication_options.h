@@ -5,6 +5,7 @@
 
 #include "argosy/runtime/tasks/remote_task.h"
 #include "argosy/strategy/strategy_spec.h"
+#include "argosy/tf/server/planning/planned_step.h"
 
 namespace argosy::tf {
 
@@ -16,8 +17,9 @@ struct ReplicationOptions {
   StrategySpec strategy = {};
   // A step stays on one device where it is predicted to be faster there (StepAdvisor).
   bool ask_cost_model = false;
-  int most_gpus = 0;                             // over so many GPUs of the session; 0: all
-  std::shared_ptr<RemoteTasks> tasks = nullptr;  // the other tasks of the session's cluster; null: none
+  int most_gpus = 0;                                     // over so many GPUs of the session; 0: all
+  std::shared_ptr<RemoteTasks> tasks = nullptr;          // the other tasks of the session's cluster; null: none
+  std::shared_ptr<const PlannedStep> planned = nullptr;  // the step of the plan that is replayed; null: there is none
 };
 
 }  // namespace argosy::tf

@@ -109,7 +109,11 @@ TEST_F(SlotHomesTest, OptionsThatContradictEachOtherAreRefused) {
   };
   EXPECT_THAT(id_of({.replicate = true, .check = 2, .strategy = {.zero = 1}}), HasSubstr("--check"));
   EXPECT_THAT(id_of({.strategy = {.zero = 1}}), HasSubstr("--strategy is of replicated steps"));
-  EXPECT_THAT(id_of({.replicate = true, .strategy = {.file = "a"}}), HasSubstr("argosy train"));
+  EXPECT_THAT(id_of({.replicate = true, .strategy = {.file = "a"}}), HasSubstr("argosy run"));
+  EXPECT_THAT(id_of({.devices = {.emulate = "2"}, .replicate = true, .strategy = {.dp = 3}}),
+              HasSubstr("for 3 devices"));
+  EXPECT_THAT(id_of({.devices = {.emulate = "2"}, .replicate = true, .most_gpus = 3}),
+              HasSubstr("the session has 2 GPUs"));
 }
 
 }  // namespace

@@ -131,7 +131,8 @@ RpcReply SessionService::create_session(WireReader in, CallContext& context) {
                                          .most_gpus = options_.most_gpus,
                                          .sync_batch_norm = options_.sync_batch_norm,
                                          .check = options_.check,
-                                         .strategy = options_.strategy},
+                                         .strategy = options_.strategy,
+                                         .planned = options_.planned},
                                         request.graph));
   if (const auto made = sessions_.find(response.session_handle()); made.ok()) (*made)->lease().called_by(context);
   if (options_.count_work) work_.session_opened();

@@ -45,7 +45,8 @@ std::unique_ptr<Replication> make_replication(const ClientSessionOptions& option
                                .strategy = options.strategy.automatic ? StrategySpec{} : options.strategy,
                                .ask_cost_model = options.strategy.automatic && options.check == 0,
                                .most_gpus = options.most_gpus,
-                               .tasks = options.tasks};
+                               .tasks = options.tasks,
+                               .planned = options.planned};
   return std::make_unique<Replication>(session, graph, options.device_set, how, *options.replicas);
 }
 
@@ -80,11 +81,9 @@ Status ClientSession::check_replicas(std::string_view graph_def) const {
   if (options_.replicas == nullptr || options_.tasks == nullptr) return ok_status();
   const ReplicaDevices gpus = replica_devices(*options_.device_set, options_.tasks.get(), options_.most_gpus);
   if (options_.most_gpus > 0 && gpus.size() < static_cast<std::size_t>(options_.most_gpus)) {
-    return failed_precondition("--replicate ", options_.most_gpus, ": the session has ",
-                               gpus.size() == 0 ? "no GPU" : str_join(gpus.names))
-        .with_id("ARG-CLUSTER-120")
-        .with_hint("--replicate all, or more GPUs on the tasks of the cluster");
+    return too_few_gpus(options_.most_gpus, gpus);
   }
+  ARGOSY_RETURN_IF_ERROR(options_.strategy.check(static_cast<int>(gpus.size())));
   if (options_.config.asked_to_isolate) return ok_status();
   return check_own_state(graph_def, options_.task);
 }

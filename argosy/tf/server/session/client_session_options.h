@@ -34,6 +34,7 @@ struct ClientSessionOptions {
   bool sync_batch_norm = false;                   // of replicated steps
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
   StrategySpec strategy = {};  // of replicated steps; automatic: on one device where that is faster
+  std::shared_ptr<const PlannedStep> planned = nullptr;  // of the plan that is replayed; null: there is none
 };
 
 }  // namespace argosy::tf

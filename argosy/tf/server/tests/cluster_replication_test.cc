@@ -196,7 +196,8 @@ TEST_F(ClusterReplication, SoManyGpusAsWereAskedFor) {
   start({2, 1}, {.replicate = true, .most_gpus = 4});
   RawReply reply;
   EXPECT_EQ(client_->create(dropout_graph(), "", &reply), "");
-  EXPECT_THAT(reply.message, HasSubstr("--replicate 4: the session has /job:worker/replica:0/task:0/device:GPU:0"));
+  EXPECT_THAT(reply.message,
+              HasSubstr("--replicate 4: the session has 3 GPUs: /job:worker/replica:0/task:0/device:GPU:0"));
 }
 
 TEST_F(ClusterReplication, TheMasterHasAGpu) {

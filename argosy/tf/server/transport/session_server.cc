@@ -13,6 +13,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/rpc/transport/grpc_transport.h"
 #include "argosy/tf/server/callbacks/py_func_bridge.h"
+#include "argosy/tf/server/replication/replica_devices.h"
 #include "argosy/tf/server/transport/heap_upkeep.h"
 #include "argosy/tf/server/transport/http_status.h"
 #include "argosy/tf/server/transport/master_methods.h"
@@ -144,6 +145,14 @@ std::string status_page(SessionService& service, const std::string& address, std
   return text;
 }
 
+// The devices are as many as steps are replicated over. Those of a cluster's other tasks are known to sessions alone.
+Status check_gpus(const SessionServerOptions& o, const DeviceSet& devices) {
+  if (!o.replicate || o.cluster) return ok_status();
+  const ReplicaDevices gpus = replica_devices(devices, nullptr, o.most_gpus);
+  if (o.most_gpus > 0 && gpus.size() < static_cast<std::size_t>(o.most_gpus)) return too_few_gpus(o.most_gpus, gpus);
+  return o.strategy.check(static_cast<int>(gpus.size()));
+}
+
 }  // namespace
 
 class SessionServer::Impl {
@@ -157,6 +166,7 @@ class SessionServer::Impl {
     DeviceRequest devices = o.devices;
     if (o.cluster) devices.task = {o.cluster->task.job, 0, o.cluster->task.task, "", std::nullopt};
     ARGOSY_ASSIGN_OR_RETURN(auto device_set, DeviceSet::make(devices));
+    ARGOSY_RETURN_IF_ERROR(check_gpus(o, *device_set));
     if (!o.allow_files.empty() || !is_loopback(o.host)) {
       ARGOSY_ASSIGN_OR_RETURN(FilePolicy files, FilePolicy::within(o.allow_files));
       device_set->set_files(std::move(files));
@@ -183,7 +193,8 @@ class SessionServer::Impl {
                                                                         .most_gpus = o.most_gpus,
                                                                         .sync_batch_norm = o.sync_batch_norm,
                                                                         .check = o.check,
-                                                                        .strategy = o.strategy});
+                                                                        .strategy = o.strategy,
+                                                                        .planned = o.planned});
     transport.error_text = [task](const Status& status) { return client_message(status, task); };
     transport.on_response = [this](std::size_t bytes) { service_->metrics().count_response(bytes); };
     std::vector<RpcMethod> methods = master_methods(*service_);
@@ -271,7 +282,7 @@ Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerO
         .with_hint(str_cat("--replicate --strategy ", options.strategy.to_string()));
   }
   if (!options.strategy.file.empty()) {
-    return invalid_argument("--strategy @FILE is of the models of argosy train")
+    return invalid_argument("a strategy file is read by argosy run and argosy serve, not by the server")
         .with_id(kUsage)
         .with_hint("--replicate --strategy dp,zero=1");
   }

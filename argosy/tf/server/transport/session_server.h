@@ -21,6 +21,7 @@
 #include "argosy/cluster/cluster_spec.h"
 #include "argosy/device/device.h"
 #include "argosy/strategy/strategy_spec.h"
+#include "argosy/tf/server/planning/planned_step.h"
 #include "argosy/tf/server/service/work_totals.h"
 
 namespace argosy::tf {
@@ -72,6 +73,8 @@ struct SessionServerOptions {
   // How replicated steps share the work. Automatic: like plain data parallelism, but a step stays on one device where it
   // is predicted to be faster there. With `check` nothing is predicted.
   StrategySpec strategy = {};
+  // The step of the plan that is replayed: reports say where a step is another. Null: there is none.
+  std::shared_ptr<const PlannedStep> planned = nullptr;
   // Folders that graphs may read and write files in. Empty: at a loopback address everything that this process's user
   // may, elsewhere nothing.
   std::vector<std::string> allow_files = {};
