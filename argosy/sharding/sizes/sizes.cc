@@ -28,6 +28,19 @@ std::map<NodeId, PartialShape> fed_shapes(const Graph& graph, const SizesRequest
   return fed;
 }
 
+// The examples' own size among them. Largest first.
+std::vector<std::int64_t> small_sizes(const SizesRequest& request) {
+  std::vector<std::int64_t> sizes(kSmall.begin(), kSmall.end());
+  for (const NodeId id : request.batch) {
+    const auto example = request.examples.find(id);
+    if (example == request.examples.end() || example->second.rank() == 0) continue;
+    const std::int64_t own = example->second[0];
+    if (own < kSmall.front() && own > kSmall.back()) sizes.insert(sizes.begin() + 1, own);
+    break;
+  }
+  return sizes;
+}
+
 bool agrees(const BatchSize& f, std::int64_t batch, std::int64_t size) { return f.at(batch) == size; }
 
 BatchSize function_through(std::int64_t small, std::int64_t large) {
@@ -71,7 +84,7 @@ Result<Sizes> Sizes::find(const Graph& graph, const SizesRequest& request) {
   sizes.twice_ = *std::move(twice);
   sizes.smallest_ = kNominal;
   std::vector<InferredShapes> small;
-  for (const std::int64_t batch : kSmall) {
+  for (const std::int64_t batch : small_sizes(request)) {
     auto inferred = with(batch);
     if (!inferred.ok()) break;  // too few examples: such batches are not covered
     sizes.smallest_ = batch;

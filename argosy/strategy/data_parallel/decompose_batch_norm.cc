@@ -93,7 +93,44 @@ class Decomposer {
   Graph& graph_;
 };
 
+// A copy that waits for the norm: in a branch that is not taken, neither gives anything.
+Value copy_after(Graph& graph, Value given, const Node& norm, NodeId id, const char* name) {
+  const auto on = graph.device(norm.device);
+  const auto after = graph.control_dependencies({Value(&graph, id, Value::kControl)});
+  return graph.add("Identity", {given}, {}, str_cat(norm.name, "/", name));
+}
+
 }  // namespace
+
+Result<Replaced> pass_on_given_statistics(Graph& graph) {
+  Replaced replaced;
+  const auto root = graph.name_scope("");
+  const Graph::Uses uses = graph.consumers();
+  for (std::int32_t i = 0, original = graph.size(); i < original; ++i) {
+    const NodeId id{i};
+    const Node norm = graph.node(id);
+    if (!norm.op->batch_statistics || is_gradient(norm) || norm.attrs.get_bool("is_training")) continue;
+    for (const int output : {1, 2}) {
+      const int input = output + 2;
+      const Endpoint given = norm.inputs[static_cast<std::size_t>(input)];
+      Value value = graph.value(given);
+      if (graph.node(given.node).output_is_ref(given.index)) {  // it is read once
+        const auto on = graph.device(norm.device);
+        value = graph.add("Identity", {value}, {}, str_cat(norm.name, "/given_", output));
+        graph.set_input(id, input, value.endpoint());
+      }
+      const Value copy = copy_after(graph, value, norm, id, output == 1 ? "given_mean" : "given_variance");
+      ARGOSY_RETURN_IF_ERROR(Status(graph.status()));
+      for (const Graph::Use& use : uses[i]) {
+        if (use.input < 0) continue;
+        const Endpoint read = graph.node(use.node).inputs[static_cast<std::size_t>(use.input)];
+        if (read == Endpoint{id, output}) graph.set_input(use.node, use.input, copy.endpoint());
+      }
+      replaced.emplace(Endpoint{id, output}, copy.endpoint());
+    }
+  }
+  return replaced;
+}
 
 Result<Replaced> decompose_batch_norms(Graph& graph) {
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());

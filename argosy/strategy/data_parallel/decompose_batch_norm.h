@@ -21,4 +21,9 @@ using Replaced = std::map<Endpoint, Endpoint>;
 // Decomposes every fused norm in training and its gradient, but for those in loops.
 Result<Replaced> decompose_batch_norms(Graph& graph);
 
+// Outside of training a fused norm gives the mean and the variance that it was given. Whoever reads them reads what was
+// given, which all shards have: of an empty shard the op gives NaN. The fused nodes stay, for their first output. REQUIRES:
+// examples have elements.
+Result<Replaced> pass_on_given_statistics(Graph& graph);
+
 }  // namespace argosy

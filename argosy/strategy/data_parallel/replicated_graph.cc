@@ -15,13 +15,15 @@ constexpr const char* kHost = "/device:CPU:0";
 
 Result<Sizes> find_sizes(const Graph& graph, SizesRequest request) {
   auto any = Sizes::find(graph, request);
-  if (any.ok() || request.exactly) return any;
-  // Written for one size of the batch: that of the examples.
+  if (request.exactly) return any;
+  // Written for one size of the batch, or for some (pairs of examples): that of the examples.
   for (const NodeId id : request.batch) {
     const auto example = request.examples.find(id);
     if (example == request.examples.end() || example->second.rank() == 0) continue;
-    request.exactly = example->second[0];
-    any = Sizes::find(graph, request);
+    const std::int64_t own = example->second[0];
+    if (any.ok() && (own < 2 || any->covers(own))) break;
+    request.exactly = own;
+    if (auto exact = Sizes::find(graph, request); exact.ok() || !any.ok()) any = std::move(exact);
     break;
   }
   if (any.ok()) return any;
@@ -75,6 +77,8 @@ Status ReplicatedGraph::build(const DataParallelOptions& options) {
   // Without losses nobody knows which gradients follow from a shard's own statistics: all are the global batch's.
   const bool global_statistics = options.sync_batch_norm || options.losses.empty();
   if (global_statistics && layout_.shards() > 1) ARGOSY_RETURN_IF_ERROR(decompose_norms());
+  ARGOSY_ASSIGN_OR_RETURN(Replaced given, pass_on_given_statistics(base_));
+  replaced_.merge(given);
   if (options.zero < 0 || options.zero > 1) {
     return invalid_argument("zero is ", options.zero, "; 0 keeps slots on every device, 1 shards them");
   }

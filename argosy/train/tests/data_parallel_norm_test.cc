@@ -46,9 +46,10 @@ struct Network {
                                 training ? none : mean.read, training ? none : variance.read},
                                {{"is_training", training}, {"data_format", first ? "NCHW" : "NHWC"}});
     std::vector<Value> follows;
-    for (int i = 1; training && !hand && i < 3; ++i) {
+    for (int i = 1; !hand && i < 3; ++i) {
       const VariableNode& average = i == 1 ? mean : variance;
-      follows.push_back(graph.add("AssignSub", {average.ref, (average.read - y.output(i)) * 0.25f}));
+      const Value now = training ? average.read : average.read * 0.5f;  // else they are what is given, and stay
+      follows.push_back(graph.add("AssignSub", {average.ref, (now - y.output(i)) * 0.25f}));
     }
     follow = group(graph, follows, "follow");
     if (first) y = transpose(y, {0, 2, 3, 1});

@@ -339,7 +339,7 @@ class RunTest(unittest.TestCase):
 
     def test_synchronised_batch_norm_is_that_of_the_global_batch(self):
         for gpus in (2, 3):
-            self.assert_replicated(SYNCED, gpus, r"replicated  12 steps: \d devices, loss: a mean over the batch",
+            self.assert_replicated(SYNCED, gpus, r"replicated  20 steps: \d devices, loss: a mean over the batch",
                                    flags=("--sync-batch-norm",))
 
     def test_heads_behind_each_other_drop_what_one_gpu_drops(self):

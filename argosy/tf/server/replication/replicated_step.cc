@@ -385,22 +385,28 @@ Status ReplicatedStep::run(Session::Callable& step, std::span<const Tensor> feed
   return step.run(all, fetches, options);
 }
 
-bool ReplicatedStep::can_shard(std::span<const Tensor> feeds) const {
+std::int64_t ReplicatedStep::examples(std::span<const Tensor> feeds) const {
   std::optional<std::int64_t> examples;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     if (axes_[i] < 0) continue;
+    if (axes_[i] >= feeds[i].shape().rank()) return 0;
     const std::int64_t own = feeds[i].shape()[axes_[i]];
-    if (examples.value_or(own) != own) return false;  // the step itself says so as TensorFlow does
+    if (examples.value_or(own) != own) return 0;
     examples = own;
   }
-  const std::vector<std::size_t> sizes = scalars_equal_to(feeds, examples.value_or(0));
+  return examples.value_or(0);
+}
+
+bool ReplicatedStep::can_shard(std::span<const Tensor> feeds) const {
+  const std::int64_t batch = examples(feeds);
+  if (batch == 0) return false;  // the step itself says so as TensorFlow does
+  const std::vector<std::size_t> sizes = scalars_equal_to(feeds, batch);
   if (sizes != sizes_) return false;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const Shape& given = feeds[i].shape();
-    if (axes_[i] > 0 && axes_[i] >= given.rank()) return false;
     if (!parallel_.can_feed(fed_[i], as_fed(given, axes_[i]))) return false;
   }
-  return parallel_.can_shard(examples.value_or(0));
+  return parallel_.can_shard(batch);
 }
 
 }  // namespace argosy::tf

@@ -44,6 +44,9 @@ class ReplicatedStep {
   // can_feed).
   bool can_shard(std::span<const Tensor> feeds) const;
 
+  // Of these feeds. 0: they do not agree.
+  std::int64_t examples(std::span<const Tensor> feeds) const;
+
   // The slots of which every device has a shard (ZeRO-1), by the names of the client's variables.
   const std::vector<std::string>& sharded_slots() const { return slots_; }
   // Gives every device its shard of these.

@@ -35,6 +35,12 @@ std::string key_of(std::span<const Tensor> feeds) {
   return key;
 }
 
+std::string sizes_of(std::span<const Tensor> feeds) {
+  std::string key;
+  for (const Tensor& t : feeds) key += str_cat(" ", t.shape());
+  return key;
+}
+
 }  // namespace
 
 Replication::Replication(Session& session, ImportedGraph& graph, std::shared_ptr<DeviceSet> device_set,
@@ -117,13 +123,19 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
 Result<StepReplicas::Variant*> Replication::variant(StepReplicas& step, std::span<const Tensor> feeds) {
   MutexLock lock(mutex_);
   if (closed_) return cancelled("the session was closed").with_id("ARG-RUN-002");
+  const auto of_kind = [&](const std::string& key) ARGOSY_REQUIRES(mutex_) -> StepReplicas::Variant* {
+    auto found = step.by_feeds.find(key);
+    if (found == step.by_feeds.end()) {
+      if (step.by_feeds.size() >= kMaxVariants) return nullptr;
+      found = step.by_feeds.emplace(key, make(step, feeds)).first;
+    }
+    return &found->second;
+  };
   const std::string key = key_of(feeds);
-  auto found = step.by_feeds.find(key);
-  if (found == step.by_feeds.end()) {
-    if (step.by_feeds.size() >= kMaxVariants) return nullptr;
-    found = step.by_feeds.emplace(key, make(step, feeds)).first;
-  }
-  return &found->second;
+  StepReplicas::Variant* const any = of_kind(key);
+  const bool fits = any == nullptr || any->step == nullptr || any->step->can_shard(feeds);
+  // One that was made for other sizes of these feeds, and for no others. One example is not sharded.
+  return fits || any->step->examples(feeds) < 2 ? any : of_kind(key + sizes_of(feeds));
 }
 
 StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<const Tensor> feeds) {
@@ -303,21 +315,24 @@ Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::
   }
   ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const kind, variant(*known, all));
   const bool made = kind != nullptr && kind->step != nullptr;
-  const bool small = made && !kind->step->can_shard(all);
+  const bool sharded = made && kind->step->can_shard(all);
   Status no_mirrors;
-  if (made && !small) {
+  if (sharded) {
     ARGOSY_ASSIGN_OR_RETURN(const bool done, run_replicated(*known, *kind, all, fetches, options, no_mirrors));
     if (done) return ok_status();
     // A variable without a value: the step itself says so as TensorFlow does.
   }
   ARGOSY_RETURN_IF_ERROR(
       run_alone(*known, known->rest != nullptr ? *known->rest : step.callable(), all, fetches, options));
-  if (small) {
+  if (made && kind->step->examples(all) < 2) {
     counter_.small();
     return ok_status();
   }
   OneDeviceReason why;
-  if (made && no_mirrors.ok()) {
+  if (made && !sharded) {
+    why = {.why = "its shapes do not follow the batch: they are known for other sizes of its feeds alone",
+           .node = known->step.trains};
+  } else if (made && no_mirrors.ok()) {
     why = kind->stays;
   } else if (made) {
     why = reason_of(no_mirrors);

@@ -9,6 +9,7 @@
 
 #include "argosy/rpc/transport/rpc_method.h"
 #include "argosy/strategy/strategy_spec.h"
+#include "argosy/tf/server/planning/planned_step.h"
 #include "argosy/tf/server/service/master_method.h"
 #include "argosy/tf/server/service/service_metrics.h"
 #include "argosy/tf/server/service/session_table.h"

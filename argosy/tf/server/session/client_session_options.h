@@ -9,6 +9,7 @@
 #include "argosy/runtime/machine/deadlines.h"
 #include "argosy/runtime/machine/device_set.h"
 #include "argosy/strategy/strategy_spec.h"
+#include "argosy/tf/server/planning/planned_step.h"
 #include "argosy/tf/server/replication/replica_totals.h"
 #include "argosy/tf/server/service/stuck_steps.h"
 #include "argosy/tf/server/service/work_totals.h"
