@@ -27,6 +27,18 @@ Status check_always(const LowerState& s, const std::vector<NodeId>& order) {
   return ok_status();
 }
 
+// Nodes that read the end of an iteration, other than a Merge, would wait for the next one.
+Status check_ends_of_iterations(const LowerState& s) {
+  for (const Reshard& r : s.assignment.reshards) {
+    const Node& n = s.base.node(r.value.node);
+    if (n.op->flow == Flow::kNextIteration && s.in_step[static_cast<std::size_t>(r.value.node.index)] != 0) {
+      return cannot_lower(
+          n, str_cat("it ends an iteration as ", to_string(r.from), ", and the loop holds ", to_string(r.to)));
+    }
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Lowered::Lowered(std::unique_ptr<LowerState> state) : state_(std::move(state)) {}
@@ -42,6 +54,7 @@ Result<std::unique_ptr<Lowered>> Lowered::make(Graph& graph, const LowerRequest&
   LowerState& s = *state;
   ARGOSY_RETURN_IF_ERROR(find_copied(s));
   ARGOSY_RETURN_IF_ERROR(find_per_shard(s));
+  ARGOSY_RETURN_IF_ERROR(check_ends_of_iterations(s));
   ARGOSY_RETURN_IF_ERROR(copy_nodes(s));
   ARGOSY_RETURN_IF_ERROR(add_outputs(s));
   ARGOSY_RETURN_IF_ERROR(weigh_statistics(s));

@@ -55,6 +55,7 @@ class Sweep {
       known_.push_back(known[s_.at(e)]);
     }
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) wishes_.push_back(s_.wish[s_.at(Endpoint{id, k})]);
+    if (n.op->flow == Flow::kNextIteration) wishes_[0] = wanted_by_merge(id);
     list_ways({.op = n.op,
                .rule = &s_.rules.rule(id),
                .by_chance = s_.by_chance[node] != 0,
@@ -80,6 +81,15 @@ class Sweep {
       return no_way(id);
     }
     return ok_status();
+  }
+
+  // What goes round a loop arrives as the loop holds it: nothing is resharded behind the end of an iteration.
+  Placement wanted_by_merge(NodeId next) const {
+    for (const Graph::Use& use : s_.uses[next.index]) {
+      if (use.input >= 0 && s_.graph.node(use.node).op->flow == Flow::kMerge)
+        return s_.made[s_.at(Endpoint{use.node, 0})];
+    }
+    return Placement::replicate();
   }
 
   void make_container(NodeId id) {

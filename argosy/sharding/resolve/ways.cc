@@ -66,6 +66,11 @@ class Lister {
       if (!in(i).is_shard() && !in(i).is_partial() && !in(i).is_local()) continue;
       if (std::find(kinds.begin(), kinds.end(), in(i)) == kinds.end()) kinds.push_back(in(i));
     }
+    // What goes round a loop arrives as it is needed: nothing is resharded behind the end of an iteration.
+    for (const Placement& p : r_.wishes) {
+      const bool goes_round = r_.op->flow == Flow::kNextIteration;
+      if (goes_round && p.is_shard() && std::find(kinds.begin(), kinds.end(), p) == kinds.end()) kinds.push_back(p);
+    }
     for (const Placement& p : kinds) {
       Choice& c = ways_.emplace_back(Choice{.way = {Way::Kind::kPass}});
       for (int i = 0; i < inputs(); ++i) c.inputs.push_back(is_passed_on(*r_.op, i) ? p : Placement::replicate());
