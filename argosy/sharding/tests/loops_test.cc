@@ -9,6 +9,7 @@
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/passes/functions/lower_functions.h"
+#include "argosy/sharding/resolve/resolve.h"
 #include "argosy/sharding/tests/training_trial_test.h"
 #include "argosy/testing/loop.h"
 #include "argosy/testing/op_case.h"
@@ -45,6 +46,28 @@ TEST(ShardingLoops, CarryShardsSumsAndWholeValues) {
   t.feeds = {x};
   t.fetches = {rows, sums, roots};
   expect_equal(t);
+}
+
+// A node other than a Merge that read the end of an iteration would wait for the next one.
+TEST(ShardingLoops, NothingIsReshardedBehindTheEndOfAnIteration) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat64, {-1, 4}, "x");
+  const Value whole = g.add("MatrixBandPart", {x, constant(g, std::int64_t{0}), constant(g, std::int64_t{1})});
+  const DataflowLoop loop(
+      g, x, [&](Value) { return DataflowLoop::enter(g, whole, "rows"); }, "rows");
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto sizes = Sizes::find(g, {.batch = {x.node()}});
+  ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
+  const auto rules = RuleTable::make(g, *sizes);
+  ASSERT_TRUE(rules.ok()) << rules.status().to_string();
+  const Mesh mesh{.axes = {{.name = "data", .size = 2}}, .devices = {"/device:GPU:0", "/device:GPU:1"}};
+  const auto assigned = resolve(g, *sizes, *rules, mesh, {.seeds = shard_feeds({x.node()}, 0)});
+  ASSERT_TRUE(assigned.ok()) << assigned.status().to_string();
+  EXPECT_TRUE(assigned->layouts[static_cast<std::size_t>(loop.merged.node().index)][0][0].is_shard());
+  EXPECT_TRUE(assigned->layouts[static_cast<std::size_t>(whole.node().index)][0][0].is_replicate());
+  for (const Reshard& r : assigned->reshards) {
+    EXPECT_NE(g.node(r.value.node).op->flow, Flow::kNextIteration) << g.node(r.value.node).name;
+  }
 }
 
 TEST(ShardingLoops, DevicesGoTheSameWay) {
