@@ -64,7 +64,8 @@ void Containers::visit(const Graph& graph, const Sizes& sizes, const RuleTable& 
     const auto at = static_cast<std::size_t>(found.of(container));
     if (!knows_elements(rules, n, {id, static_cast<int>(i)})) found.known[at] = 0;
     if (first < 0) first = container;
-    if (found.list[at] != 0 && found.list[static_cast<std::size_t>(found.of(first))] != 0) found.unite(first, container);
+    if (found.list[at] != 0 && found.list[static_cast<std::size_t>(found.of(first))] != 0)
+      found.unite(first, container);
   }
   for (std::int32_t k = 0; first >= 0 && k < std::ssize(n.output_dtypes); ++k) {
     const DType held = found.list[static_cast<std::size_t>(first)] != 0 ? DType::kVariant : DType::kResource;

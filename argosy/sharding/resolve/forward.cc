@@ -83,7 +83,7 @@ class Sweep {
     return ok_status();
   }
 
-  // What goes round a loop arrives as the loop holds it: nothing is resharded behind the end of an iteration.
+  // What the loop holds: nothing is resharded behind the end of an iteration.
   Placement wanted_by_merge(NodeId next) const {
     for (const Graph::Use& use : s_.uses[next.index]) {
       if (use.input >= 0 && s_.graph.node(use.node).op->flow == Flow::kMerge)

@@ -66,11 +66,8 @@ class Lister {
       if (!in(i).is_shard() && !in(i).is_partial() && !in(i).is_local()) continue;
       if (std::find(kinds.begin(), kinds.end(), in(i)) == kinds.end()) kinds.push_back(in(i));
     }
-    // What goes round a loop arrives as it is needed: nothing is resharded behind the end of an iteration.
-    for (const Placement& p : r_.wishes) {
-      const bool goes_round = r_.op->flow == Flow::kNextIteration;
-      if (goes_round && p.is_shard() && std::find(kinds.begin(), kinds.end(), p) == kinds.end()) kinds.push_back(p);
-    }
+    // Nothing is resharded behind the end of an iteration: it gives what its loop holds.
+    if (r_.op->flow == Flow::kNextIteration && r_.wishes[0].is_shard()) kinds.push_back(r_.wishes[0]);
     for (const Placement& p : kinds) {
       Choice& c = ways_.emplace_back(Choice{.way = {Way::Kind::kPass}});
       for (int i = 0; i < inputs(); ++i) c.inputs.push_back(is_passed_on(*r_.op, i) ? p : Placement::replicate());

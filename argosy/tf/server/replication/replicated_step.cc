@@ -385,17 +385,20 @@ Status ReplicatedStep::run(Session::Callable& step, std::span<const Tensor> feed
   return step.run(all, fetches, options);
 }
 
-std::int64_t ReplicatedStep::examples(std::span<const Tensor> feeds) const {
+// By the axis of each feed; 0: feeds do not agree.
+static std::int64_t examples_along(const std::vector<int>& axes, std::span<const Tensor> feeds) {
   std::optional<std::int64_t> examples;
-  for (std::size_t i = 0; i < axes_.size(); ++i) {
-    if (axes_[i] < 0) continue;
-    if (axes_[i] >= feeds[i].shape().rank()) return 0;
-    const std::int64_t own = feeds[i].shape()[axes_[i]];
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] < 0) continue;
+    if (axes[i] >= feeds[i].shape().rank()) return 0;
+    const std::int64_t own = feeds[i].shape()[axes[i]];
     if (examples.value_or(own) != own) return 0;
     examples = own;
   }
   return examples.value_or(0);
 }
+
+std::int64_t ReplicatedStep::examples(std::span<const Tensor> feeds) const { return examples_along(axes_, feeds); }
 
 bool ReplicatedStep::can_shard(std::span<const Tensor> feeds) const {
   const std::int64_t batch = examples(feeds);

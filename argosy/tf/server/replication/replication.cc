@@ -183,11 +183,7 @@ void Replication::compare_with_plan(const StepReplicas& known, StepReplicas::Var
     }
     return ok_status();
   });
-  std::int64_t batch = 0;
-  for (std::size_t i = 0; i < feeds.size(); ++i) {
-    if (const int axis = variant.step->axes()[i]; axis >= 0) batch = std::max(batch, feeds[i].shape()[axis]);
-  }
-  const std::string other = difference(*how_.planned, nodes, batch);
+  const std::string other = difference(*how_.planned, nodes, variant.step->examples(feeds));
   if (other.empty()) return;
   const std::string text = str_cat("the plan in ", how_.planned->file, " is for ", other);
   ARGOSY_LOG(kWarning, text);
