@@ -1,5 +1,5 @@
-// The format of strategy files, whatever they are for: a JSON document with the strategy, the devices that it uses and
-// what they are, the batch, and what was planned (`for`). Internal to `plan_file` and `plan_graph_file`.
+// The format of strategy files, whatever they are for. A file is a JSON document. It has the strategy, the devices that it
+// uses and what they are, the batch, and what was planned (`for`). Internal to `plan_file` and `plan_graph_file`.
 #pragma once
 
 #include <functional>
