@@ -114,12 +114,12 @@ class Plans(unittest.TestCase):
         self.assertIn("argosy run --emulate 2 --devices gpu:0,gpu:1 --replicate --strategy dp=2,zero=1 -- python", words)
         self.assertIn("ARG-SHARD-005", self.program(path, "--emulate", "2", "--why", "wx", code=3).stderr)
 
-    def run_with(self, plan, batch, code=0, devices="2"):
+    def run_with(self, plan, batch, code=0, devices="2", flags=()):
         """What `argosy run --json` prints of a script that trains the saved graph once in batches of this size."""
         with open(self.path("script.py"), "w") as script:
             script.write(SCRIPT)
-        done = subprocess.run([ARGOSY, "run", "--json", "--emulate", devices, "--strategy", "@" + plan, "--", sys.executable,
-                               self.path("script.py"), self.path("train.meta"), str(batch)],
+        script = [sys.executable, self.path("script.py"), self.path("train.meta"), str(batch)]
+        done = subprocess.run([ARGOSY, "run", "--json", "--emulate", devices, "--strategy", "@" + plan, *flags, "--", *script],
                               capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, done.stderr)
         return json.loads(done.stdout.splitlines()[-1]) if code == 0 else {}, done.stderr
@@ -157,6 +157,9 @@ class Plans(unittest.TestCase):
         self.assertFalse(ran["replicate"])
         self.assertEqual([d["name"] for d in ran["devices"] if "gpu" in d["name"]], ["gpu:0"])  # the first of its devices
         self.assertIn("dp=1 on gpu:1", told)
+        self.program(path, "--emulate", "2", "--devices", "gpu:1", "--batch", "32", "--sync-batch-norm", "--save", plan)
+        self.assertFalse(self.run_with(plan, 32, flags=("--sync-batch-norm", "--check"))[0]["replicate"])
+        self.run_with(plan, 32, code=2)  # without --sync-batch-norm it is another plan
 
     def test_plans_of_models_and_of_graphs_are_not_taken_for_each_other(self):
         path, plan = self.saved(classifier, "train.meta"), self.path("graph.plan")

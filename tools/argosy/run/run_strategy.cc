@@ -26,8 +26,9 @@ Result<std::string> set_strategy(const RunStrategy& choice, tf::SessionServerOpt
                                    file, ": planned for ", str_join(saved.step.targets), " with a batch of ",
                                    saved.step.batch, ", ", format_seconds(saved.step_seconds), " a step");
   server.planned = std::make_shared<const tf::PlannedStep>(std::move(saved.step));
-  if (server.strategy.dp == 1 && server.strategy.accumulate == 1) {  // nothing is replicated
-    server.replicate = false;
+  if (server.strategy.dp == 1 && server.strategy.accumulate == 1) {  // nothing is replicated, synchronised or compared
+    server.replicate = server.sync_batch_norm = false;
+    server.check = 0;
     server.strategy = {};
   }
   return text;
