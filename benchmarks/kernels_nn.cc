@@ -11,7 +11,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/device/device.h"
-#include "argosy/ops/conv/winograd.h"
+#include "argosy/ops/conv/winograd/winograd.h"
 #include "argosy/ops/ops.h"
 #include "benchmarks/measure.h"
 

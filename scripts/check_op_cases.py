@@ -3,7 +3,7 @@
 
     scripts/check_op_cases.py FOLDER [--list]
 
-FOLDER has ops.json (argosy/testing/op_signature_test.cc) and ops_<family>_test.jsonl (argosy/testing/op_dump.h). Fails when an op
+FOLDER has ops.json (argosy/testing/op_cases/op_signature_test.cc) and ops_<family>_test.jsonl (argosy/testing/op_cases/op_dump.h). Fails when an op
 has no case that runs through, or a differentiable op no gradient that was held against finite differences, and is not
 named below with the test that tries it instead; also when such a name is no longer needed. --list prints the counts per
 op and the dtypes an op claims that no case uses.

@@ -4,7 +4,7 @@
 
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/random_case.h"
+#include "argosy/testing/op_cases/random_case.h"
 
 namespace argosy {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/testing/recorded_case.h"
+#include "argosy/testing/op_cases/recorded_case.h"
 #include "fuzz/op_calls/shared_progress.h"
 
 namespace argosy::op_calls {

@@ -2,7 +2,7 @@
 // knows signatures alone could promise.
 #include <algorithm>
 
-#include "argosy/testing/state_case.h"
+#include "argosy/testing/op_cases/state_case.h"
 #include "fuzz/op_calls/draw_attrs.h"
 #include "fuzz/op_calls/draw_call.h"
 

@@ -5,7 +5,7 @@
 
 #include "argosy/op/state/variable.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/random_case.h"
+#include "argosy/testing/op_cases/random_case.h"
 #include "fuzz/op_calls/draw_functions.h"
 #include "fuzz/op_calls/handles.h"
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "argosy/testing/recorded_case.h"
+#include "argosy/testing/op_cases/recorded_case.h"
 #include "fuzz/op_calls/op_call.h"
 
 namespace argosy::op_calls {

@@ -9,7 +9,7 @@
 #include "argosy/op/kernel/file_policy.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/random_case.h"
+#include "argosy/testing/op_cases/random_case.h"
 #include "fuzz/op_calls/run_call.h"
 
 namespace argosy::op_calls {

@@ -1,7 +1,7 @@
 // Runs every op case of the harness again with operands that share memory. They share it as one value, as equal nodes
 // that a pass merges, as views of one buffer, or as a variable that changes while it is read. The results must have the
 // bits of a run with separate operands, on the CPU, an emulated GPU and a fake GPU, in static order and by dataflow.
-// The op tests of this build wrote the cases (argosy/testing/op_dump.h).
+// The op tests of this build wrote the cases (argosy/testing/op_cases/op_dump.h).
 //
 //   op_aliases_test --cases build/release/op_cases [--op NAME] [--few N] [--list]
 //

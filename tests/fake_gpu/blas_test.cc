@@ -1,7 +1,7 @@
 // Matrix products by a fake cuBLASLt: the calls it gets, and what happens when it declines.
 #include <gtest/gtest.h>
 
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/fake_blas.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 

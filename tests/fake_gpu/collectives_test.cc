@@ -11,7 +11,7 @@
 #include "argosy/comm/native_gpu/collective_choice.h"
 #include "argosy/comm/native_gpu/gpu_group.h"
 #include "argosy/device/cuda/device_core.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy::cuda {

@@ -9,10 +9,10 @@
 #include <fstream>
 
 #include "argosy/device/cuda/dnn/dnn_graph_numbers.h"
-#include "argosy/ops/conv/gpu_conv.h"
+#include "argosy/ops/conv/gpu/gpu_conv.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/run_by_dnn.h"
 
 namespace argosy {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/device/cuda/dnn/dnn_graph_numbers.h"
-#include "argosy/ops/conv/dnn_convolutions.h"
+#include "argosy/ops/conv/gpu/dnn_convolutions.h"
 
 namespace argosy::cuda {
 

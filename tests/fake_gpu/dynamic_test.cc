@@ -9,7 +9,7 @@
 #include "argosy/ops/control_flow/functional.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {

@@ -5,7 +5,7 @@
 #include <complex>
 #include <cstring>
 
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/case_run.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 

@@ -4,7 +4,7 @@
 
 #include "argosy/comm/nccl/nccl.h"
 #include "argosy/ops/matmul/gpu_blas.h"
-#include "argosy/ops/norm/dnn_norms.h"
+#include "argosy/ops/norm/gpu/dnn_norms.h"
 #include "argosy/ops/pool/dnn_pools.h"
 #include "argosy/ops/softmax/dnn_softmaxes.h"
 #include "tests/fake_gpu/support/fake_dnn.h"

@@ -11,7 +11,7 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/tensor_array/tensor_array.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {

@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 
 #include "argosy/ops/evaluate.h"
-#include "argosy/ops/norm/dnn_norms.h"
-#include "argosy/ops/norm/gpu_batch_norm.h"
+#include "argosy/ops/norm/gpu/dnn_norms.h"
+#include "argosy/ops/norm/gpu/gpu_batch_norm.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/pool/dnn_pools.h"
 #include "argosy/ops/pool/gpu_pool.h"
 #include "argosy/runtime/compile/capture_regions.h"
 #include "argosy/runtime/execute/captured_region.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/run_by_dnn.h"
 
 namespace argosy {

@@ -1,5 +1,5 @@
 // Runs every op case of the harness on the CPU and on a GPU, in every dtype, forwards and backwards, and compares the
-// results. The op tests of this build wrote the cases (argosy/testing/op_dump.h). The GPU is the machine's; without
+// results. The op tests of this build wrote the cases (argosy/testing/op_cases/op_dump.h). The GPU is the machine's; without
 // one, a fake GPU runs our kernels as host code.
 //
 //   cuda_ops_test --cases build/release/op_cases [--fake] [--op NAME] [--few N] [--orders] [--list] [--spoil]
@@ -24,7 +24,7 @@
 #include "argosy/ops/ops.h"
 #include "argosy/testing/case_flags.h"
 #include "argosy/testing/host_compiler.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/case_run.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 

@@ -14,7 +14,7 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/model/losses.h"
 #include "argosy/train/models/models.h"

@@ -8,7 +8,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/execute/captured_region.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {

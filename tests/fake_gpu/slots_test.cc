@@ -6,7 +6,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/gather/gather.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {

@@ -7,7 +7,7 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/softmax/softmax.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/run_by_dnn.h"
 
 namespace argosy {

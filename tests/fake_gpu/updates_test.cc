@@ -7,7 +7,7 @@
 #include "argosy/ops/optimizer/optimizer.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace argosy {

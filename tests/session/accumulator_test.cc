@@ -9,7 +9,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/queue/queue.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

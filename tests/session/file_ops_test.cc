@@ -11,7 +11,7 @@
 #include "argosy/ops/reader/reader.h"
 #include "argosy/ops/table/table.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "argosy/runtime/machine/device_set.h"
-#include "argosy/testing/recorded_case.h"
+#include "argosy/testing/op_cases/recorded_case.h"
 
 namespace argosy {
 

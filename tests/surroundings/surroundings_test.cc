@@ -1,5 +1,5 @@
 // Runs every op case of the harness in a branch, a loop and a function (surrounded_case.h).
-// The op tests of this build wrote the cases (argosy/testing/op_dump.h).
+// The op tests of this build wrote the cases (argosy/testing/op_cases/op_dump.h).
 //
 //   op_surroundings_test --cases build/release/op_cases [--op NAME] [--few N]
 //

@@ -23,7 +23,7 @@ namespace argosy {
 
 class Device;  // argosy/device/device.h
 class KernelContext;
-class CopyEngine;   // copies elements that the host may not touch: argosy/ops/layout/strided_copy.h
+class CopyEngine;   // copies elements that the host may not touch: argosy/ops/layout/strided/strided_copy.h
 class StepContext;  // what a step hands to kernels that meet others: argosy/op/kernel/step_context.h
 
 // What is known when a kernel is made. Borrowed; valid during the call only.

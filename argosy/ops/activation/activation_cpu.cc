@@ -1,8 +1,8 @@
 #include "argosy/base/threads/parallel.h"
-#include "argosy/ops/activation/bias.h"
 #include "argosy/ops/activation/activation_functors.h"
 #include "argosy/ops/activation/activation_spans.h"
-#include "argosy/ops/elementwise/reference_spans.h"
+#include "argosy/ops/activation/bias.h"
+#include "argosy/ops/elementwise/functions/reference_spans.h"
 
 namespace argosy {
 

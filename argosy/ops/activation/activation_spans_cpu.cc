@@ -7,7 +7,7 @@
 #include <hwy/contrib/math/math-inl.h>
 #include "argosy/ops/activation/activation_functors.h"
 #include "argosy/ops/activation/activation_spans.h"
-#include "argosy/ops/elementwise/spans.inc"
+#include "argosy/ops/elementwise/functions/spans.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy::activation {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "argosy/ops/elementwise/halves.inc"
+#include "argosy/ops/elementwise/functions/halves.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy {

@@ -1,6 +1,6 @@
 #include "argosy/ops/array/array_registration.h"
-#include "argosy/ops/elementwise/functors.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/elementwise/functions/functors.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

@@ -1,5 +1,5 @@
 #include "argosy/ops/array/array_registration.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

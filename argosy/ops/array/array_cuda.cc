@@ -1,6 +1,6 @@
 // Ops on arrays of elements, on a GPU.
 #include "argosy/ops/gpu_kernels.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 
 namespace argosy {
 

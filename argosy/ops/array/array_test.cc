@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "argosy/testing/op_case.h"
-#include "argosy/testing/state_case.h"
+#include "argosy/testing/op_cases/op_case.h"
+#include "argosy/testing/op_cases/state_case.h"
 
 namespace argosy {
 namespace {

@@ -1,6 +1,6 @@
 #include "argosy/ops/array/array_registration.h"
-#include "argosy/ops/layout/strided_copy.h"
-#include "argosy/ops/layout/strided_view.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_view.h"
 
 namespace argosy {
 

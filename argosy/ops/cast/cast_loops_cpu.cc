@@ -5,7 +5,7 @@
 #include <hwy/highway.h>
 
 #include "argosy/ops/cast/cast_loops.h"
-#include "argosy/ops/elementwise/spans.inc"
+#include "argosy/ops/elementwise/functions/spans.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy::casting {

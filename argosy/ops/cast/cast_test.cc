@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "argosy/ops/elementwise/elementwise.h"
-#include "argosy/testing/gradient_case.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/gradient_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

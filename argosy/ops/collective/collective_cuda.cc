@@ -1,7 +1,7 @@
 // Shards of a batch on a GPU: rows are forwarded as they lie; factors are counted in the host's memory, and meet what
 // they scale here.
 #include "argosy/ops/gpu_kernels.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 
 namespace argosy {
 

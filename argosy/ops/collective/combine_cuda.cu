@@ -2,7 +2,7 @@
 // the same orders, so that the bits are the same.
 #include "argosy/comm/native_gpu/combine_table.h"
 #include "argosy/device/cuda/kernels/kernel_source.h"
-#include "argosy/ops/elementwise/functions_cuda.h"
+#include "argosy/ops/elementwise/gpu/functions_cuda.h"
 
 namespace argosy::cuda {
 

@@ -10,10 +10,10 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/collective/shard_batch.h"
-#include "argosy/ops/conv/winograd.h"
+#include "argosy/ops/conv/winograd/winograd.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

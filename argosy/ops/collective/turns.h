@@ -4,7 +4,7 @@
 //   turn 1: forward, backward ─► gradient ─┴► sum ─► update
 //
 // The strategy marks nodes, and the compiler orders them: a device begins a turn when it has done all earlier ones
-// (argosy/runtime/compile/schedule.h). The marks are wishes. An order that dependencies forbid is not taken, so marks
+// (argosy/runtime/compile/order/schedule.h). The marks are wishes. An order that dependencies forbid is not taken, so marks
 // never close a cycle. A node without one belongs to the latest turn of what it reads.
 // Passes keep the turns apart: what one turn computes is neither merged nor fused with what another one does.
 #pragma once

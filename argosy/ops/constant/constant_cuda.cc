@@ -2,7 +2,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel/forward_input.h"
 #include "argosy/ops/broadcast/broadcast_to.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 
 namespace argosy {
 

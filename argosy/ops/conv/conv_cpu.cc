@@ -7,7 +7,7 @@
 #include "argosy/ops/conv/conv_loops.h"
 #include "argosy/ops/conv/host_conv.h"
 #include "argosy/ops/conv/patch_products.h"
-#include "argosy/ops/conv/winograd_products.h"
+#include "argosy/ops/conv/winograd/winograd_products.h"
 
 namespace argosy {
 

@@ -1,7 +1,7 @@
 // Convolutions on a GPU: by cuDNN where it is, else by kernels of our own.
-#include "argosy/ops/conv/gpu_conv.h"
-#include "argosy/ops/conv/windows_cuda.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/conv/gpu/gpu_conv.h"
+#include "argosy/ops/conv/gpu/windows_cuda.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 
 namespace argosy {
 

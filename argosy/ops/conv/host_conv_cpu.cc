@@ -1,6 +1,6 @@
 #include "argosy/ops/conv/host_conv.h"
 
-#include "argosy/ops/conv/winograd.h"
+#include "argosy/ops/conv/winograd/winograd.h"
 
 namespace argosy {
 

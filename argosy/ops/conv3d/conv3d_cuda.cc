@@ -3,7 +3,7 @@
 #include "argosy/ops/conv3d/conv3d_cuda.h"
 
 #include "argosy/ops/conv3d/conv3d_geometry.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/matmul/gpu_gemm.h"
 
 namespace argosy {

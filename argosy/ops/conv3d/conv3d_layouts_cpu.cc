@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy::windows3d {
 

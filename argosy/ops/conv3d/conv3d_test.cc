@@ -7,8 +7,8 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/gradient_case.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/gradient_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

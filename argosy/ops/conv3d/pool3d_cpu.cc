@@ -6,7 +6,7 @@
 #include "argosy/ops/conv3d/conv3d_layouts.h"
 #include "argosy/ops/conv3d/window_cells.h"
 #include "argosy/ops/conv3d/windowed_kernel.h"
-#include "argosy/ops/elementwise/functors.h"
+#include "argosy/ops/elementwise/functions/functors.h"
 
 namespace argosy::windows3d {
 

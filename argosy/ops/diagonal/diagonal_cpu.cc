@@ -1,6 +1,6 @@
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/diagonal/band.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

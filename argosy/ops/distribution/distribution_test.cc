@@ -8,8 +8,8 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/op_case.h"
-#include "argosy/testing/state_case.h"
+#include "argosy/testing/op_cases/op_case.h"
+#include "argosy/testing/op_cases/state_case.h"
 
 namespace argosy {
 namespace {

@@ -1,6 +1,6 @@
 // Einsum on a GPU: the plan's moves by a copy engine, its sums by folds, its products in batches.
 #include "argosy/ops/einsum/einsum_plan.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/matmul/gpu_gemm.h"
 #include "argosy/ops/reduction/reduce_gpu.h"
 

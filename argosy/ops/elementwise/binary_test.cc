@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "argosy/ops/elementwise/elementwise_spans.h"
+#include "argosy/ops/elementwise/functions/elementwise_spans.h"
 
 namespace argosy {
 

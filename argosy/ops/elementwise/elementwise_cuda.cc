@@ -3,9 +3,9 @@
 #include <map>
 
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/ops/elementwise/elementwise_spans.h"
-#include "argosy/ops/elementwise/gpu_functions.h"
-#include "argosy/ops/elementwise/kernel_list_cuda.h"
+#include "argosy/ops/elementwise/functions/elementwise_spans.h"
+#include "argosy/ops/elementwise/gpu/gpu_functions.h"
+#include "argosy/ops/elementwise/gpu/kernel_list_cuda.h"
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/ops.h"
 

@@ -4,8 +4,8 @@
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/forward_input.h"
 #include "argosy/ops/elementwise/elementwise_kernels.h"
-#include "argosy/ops/elementwise/functors.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/elementwise/functions/functors.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

@@ -1,5 +1,5 @@
 // Elementwise kernels that are no rows of a table.
-#include "argosy/ops/elementwise/loops_cuda.h"
+#include "argosy/ops/elementwise/gpu/loops_cuda.h"
 
 namespace argosy::cuda {
 

@@ -2,7 +2,7 @@
 
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/evaluate.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -2,7 +2,7 @@
 // that are not there read as zeros.
 #include "argosy/ops/gather/choice_inputs.h"
 #include "argosy/ops/gather/gather_registration.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/scan/scan_inputs.h"
 
 namespace argosy {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy::cuda {
 

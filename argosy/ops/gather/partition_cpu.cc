@@ -1,6 +1,6 @@
 #include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/gather/partition_inputs.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

@@ -2,7 +2,7 @@
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/gather/gather_registration.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

@@ -4,7 +4,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/gather/gather_registration.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

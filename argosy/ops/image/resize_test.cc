@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "argosy/ops/image/image.h"
-#include "argosy/testing/gradient_case.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/gradient_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -1,5 +1,5 @@
 // What several datasets may share by handle: caches, seed generators.
-#include "argosy/ops/dataset/memory_cache.h"
+#include "argosy/ops/dataset/elements/memory_cache.h"
 #include "argosy/ops/dataset/seeds.h"
 #include "argosy/ops/iterator/iterator_kernels.h"
 

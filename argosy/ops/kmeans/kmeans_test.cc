@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

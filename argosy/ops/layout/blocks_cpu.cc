@@ -1,7 +1,7 @@
 #include "argosy/ops/layout/blocks.h"
 
 #include "argosy/ops/layout/layout_registration.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

@@ -1,6 +1,6 @@
 #include "argosy/ops/layout/layout_ops.h"
 #include "argosy/ops/layout/layout_registration.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 #include "argosy/ops/ops.h"
 
 namespace argosy {

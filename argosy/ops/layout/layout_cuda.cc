@@ -1,6 +1,6 @@
 // The layout family on a GPU: its CPU kernels decide what goes where, a copy engine carries it out.
-#include "argosy/ops/layout/gpu_copy_engine.h"
 #include "argosy/ops/layout/layout_ops.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 
 namespace argosy {
 

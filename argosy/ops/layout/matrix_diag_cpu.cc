@@ -1,7 +1,7 @@
 #include "argosy/base/checked.h"
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/layout/layout_registration.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

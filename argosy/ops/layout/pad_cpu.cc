@@ -3,8 +3,8 @@
 #include "argosy/base/checked.h"
 #include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/layout/layout_registration.h"
-#include "argosy/ops/layout/region_walk.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/region_walk.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

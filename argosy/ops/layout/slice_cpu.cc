@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "argosy/ops/layout/layout_registration.h"
-#include "argosy/ops/layout/strided_copy.h"
-#include "argosy/ops/layout/strided_view.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_view.h"
 
 namespace argosy {
 

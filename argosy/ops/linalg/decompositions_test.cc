@@ -5,7 +5,7 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/linalg/linalg.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

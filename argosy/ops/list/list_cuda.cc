@@ -1,7 +1,7 @@
 #include "argosy/ops/list/list_cuda.h"
 
 #include "argosy/ops/gpu_kernels.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/ops.h"
 
 namespace argosy {

@@ -3,7 +3,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/list/list.h"
-#include "argosy/testing/gradient_case.h"
+#include "argosy/testing/op_cases/gradient_case.h"
 
 namespace argosy {
 namespace {

@@ -5,8 +5,8 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/evaluate.h"
-#include "argosy/testing/gradient_case.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/gradient_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -2,7 +2,7 @@
 // perhaps transposed, then a bias and an activation. A block makes a tile of 32 x 32, each of its 16 x 16 threads four
 // elements.
 #include "argosy/device/cuda/kernels/kernel_source.h"
-#include "argosy/ops/elementwise/functions_complex_cuda.h"
+#include "argosy/ops/elementwise/gpu/functions_complex_cuda.h"
 
 namespace argosy::cuda {
 

@@ -6,7 +6,7 @@
 
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/testing/run_on_gpu.h"
 
 namespace argosy {

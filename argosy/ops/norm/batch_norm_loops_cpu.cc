@@ -5,7 +5,7 @@
 #include <hwy/foreach_target.h>  // before highway.h
 #include <hwy/highway.h>
 
-#include "argosy/ops/elementwise/halves.inc"
+#include "argosy/ops/elementwise/functions/halves.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy::norm_rows {

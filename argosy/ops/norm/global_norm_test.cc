@@ -2,7 +2,7 @@
 // values below are from such a graph.
 #include <gtest/gtest.h>
 
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

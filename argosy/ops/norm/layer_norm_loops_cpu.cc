@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "argosy/ops/elementwise/halves.inc"
+#include "argosy/ops/elementwise/functions/halves.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy::norm_rows {

@@ -4,7 +4,7 @@
 #include <compare>
 
 #include "argosy/device/cuda/dnn/dnn.h"
-#include "argosy/ops/conv/dnn_axis.h"
+#include "argosy/ops/conv/gpu/dnn_axis.h"
 
 namespace argosy::cuda {
 

@@ -1,6 +1,6 @@
 // Pooling on a GPU by kernels of our own, and which kernels there are.
-#include "argosy/ops/conv/windows_cuda.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/conv/gpu/windows_cuda.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/pool/gpu_pool.h"
 
 namespace argosy {

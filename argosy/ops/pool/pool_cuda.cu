@@ -1,7 +1,7 @@
 // Pooling: a thread an element, of the pooled images on the way forward, of the image on the way back, where each
 // element asks the windows it lies under: nothing is added atomically.
 #include "argosy/device/cuda/kernels/kernel_source.h"
-#include "argosy/ops/conv/windows_cuda.h"
+#include "argosy/ops/conv/gpu/windows_cuda.h"
 
 namespace argosy::cuda {
 

@@ -7,7 +7,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "argosy/ops/elementwise/halves.inc"
+#include "argosy/ops/elementwise/functions/halves.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy {

@@ -4,7 +4,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 // The integers themselves are TensorFlow's: tests/oracle/ops/compare_ops.py holds every case against it.
 namespace argosy {

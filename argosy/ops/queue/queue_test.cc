@@ -9,9 +9,9 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
-#include "argosy/ops/queue/test_operation_end.h"
 #include "argosy/ops/queue/queue_state.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/ops/queue/test_operation_end.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

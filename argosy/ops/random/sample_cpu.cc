@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/ops/layout/strided_copy.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
 

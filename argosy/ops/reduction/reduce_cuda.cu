@@ -2,7 +2,7 @@
 // (chunks neighbouring ones per output) a second launch folds; so the order of additions depends on shapes alone, and
 // nothing is added atomically.
 #include "argosy/device/cuda/kernels/kernel_source.h"
-#include "argosy/ops/elementwise/functions_complex_cuda.h"
+#include "argosy/ops/elementwise/gpu/functions_complex_cuda.h"
 
 namespace argosy::cuda {
 

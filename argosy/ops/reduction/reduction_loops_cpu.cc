@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "argosy/ops/elementwise/functors_bits.h"
-#include "argosy/ops/elementwise/spans.inc"
+#include "argosy/ops/elementwise/functions/functors_bits.h"
+#include "argosy/ops/elementwise/functions/spans.inc"
 #include "argosy/ops/reduction/reduction_loops.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/elementwise/functors.h"
+#include "argosy/ops/elementwise/functions/functors.h"
 #include "argosy/ops/reduction/reduction_plan.h"
 
 namespace argosy {

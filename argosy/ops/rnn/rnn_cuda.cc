@@ -1,7 +1,7 @@
 // Recurrent cells on a GPU, in float32: products by the libraries, what lies between them by rnn_cuda.cu.
 #include "argosy/ops/rnn/rnn_cuda.h"
 
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/matmul/gpu_gemm.h"
 #include "argosy/ops/reduction/reduce_gpu.h"
 

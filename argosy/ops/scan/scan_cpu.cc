@@ -4,7 +4,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/ops/elementwise/functors.h"
+#include "argosy/ops/elementwise/functions/functors.h"
 #include "argosy/ops/scan/scan_inputs.h"
 
 namespace argosy {

@@ -3,7 +3,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/workspace.h"
-#include "argosy/ops/elementwise/functors.h"
+#include "argosy/ops/elementwise/functions/functors.h"
 
 namespace argosy {
 

@@ -4,8 +4,8 @@
 
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/op_case.h"
-#include "argosy/testing/random_case.h"
+#include "argosy/testing/op_cases/op_case.h"
+#include "argosy/testing/op_cases/random_case.h"
 
 namespace argosy {
 namespace {

@@ -7,7 +7,7 @@
 #include "argosy/op/kernel/local_rendezvous.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/ops.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include <hwy/contrib/math/math-inl.h>
-#include "argosy/ops/elementwise/halves.inc"
+#include "argosy/ops/elementwise/functions/halves.inc"
 
 HWY_BEFORE_NAMESPACE();
 namespace argosy::softmax_rows {

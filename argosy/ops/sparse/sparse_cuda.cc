@@ -4,7 +4,7 @@
 
 #include "argosy/ops/gather/choice_inputs.h"
 #include "argosy/ops/gather/gpu_slots.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/sparse/sparse_product.h"
 
 namespace argosy {

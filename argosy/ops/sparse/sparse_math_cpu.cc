@@ -5,7 +5,7 @@
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/attr_kernel.h"
-#include "argosy/ops/elementwise/functors.h"
+#include "argosy/ops/elementwise/functions/functors.h"
 #include "argosy/ops/sparse/coo.h"
 #include "argosy/ops/sparse/sparse_product.h"
 #include "argosy/ops/sparse/sparse_registration.h"

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "argosy/op/kernel/workspace.h"
-#include "argosy/ops/elementwise/functors.h"
+#include "argosy/ops/elementwise/functions/functors.h"
 #include "argosy/ops/sparse/coo.h"
 #include "argosy/ops/sparse/sparse_registration.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "argosy/ops/elementwise/scalar_functions.h"
+#include "argosy/ops/elementwise/functions/scalar_functions.h"
 #include "argosy/ops/special/special_functions.h"
 
 namespace argosy::special {

@@ -4,7 +4,7 @@
 
 #include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/gather/gpu_slots.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/state/slices.h"
 
 namespace argosy {

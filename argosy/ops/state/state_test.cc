@@ -6,8 +6,8 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
-#include "argosy/testing/op_dump.h"
-#include "argosy/testing/state_case.h"
+#include "argosy/testing/op_cases/op_dump.h"
+#include "argosy/testing/op_cases/state_case.h"
 
 namespace argosy {
 namespace {

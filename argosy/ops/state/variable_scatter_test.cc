@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "argosy/testing/state_case.h"
+#include "argosy/testing/op_cases/state_case.h"
 
 namespace argosy {
 namespace {

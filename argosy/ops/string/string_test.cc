@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "argosy/ops/string/summarize.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "argosy/op/definition/opcode.h"
 #include "argosy/ops/collective/turns.h"
-#include "argosy/ops/elementwise/fused.h"
+#include "argosy/ops/elementwise/fused/fused.h"
 
 namespace argosy {
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "argosy/ops/collective/turns.h"
-#include "argosy/ops/elementwise/fused.h"
+#include "argosy/ops/elementwise/fused/fused.h"
 #include "argosy/passes/fuse/elementwise_groups.h"
 
 namespace argosy {

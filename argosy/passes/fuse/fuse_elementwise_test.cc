@@ -11,7 +11,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/collective/turns.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/elementwise/fused.h"
+#include "argosy/ops/elementwise/fused/fused.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"

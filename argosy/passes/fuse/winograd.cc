@@ -5,7 +5,7 @@
 #include "argosy/op/definition/opcode.h"
 #include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/collective/turns.h"
-#include "argosy/ops/conv/winograd.h"
+#include "argosy/ops/conv/winograd/winograd.h"
 #include "argosy/ops/onednn/onednn.h"
 #include "argosy/passes/has_op.h"
 

@@ -1,5 +1,5 @@
 // Marks convolutions that compute Winograd's way: 3x3 and 5x5 ones and their gradients, where that is faster
-// (argosy/ops/conv/winograd.h). They run up to twice as fast. The rounding error is two to four times that of the direct
+// (argosy/ops/conv/winograd/winograd.h). They run up to twice as fast. The rounding error is two to four times that of the direct
 // algorithm, about 1e-6 of the result. A marked node has the attribute "_winograd". Kernels that do not know it compute
 // directly.
 #pragma once

@@ -8,7 +8,7 @@
 #include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/ops/collective/turns.h"
 #include "argosy/ops/constant/constant.h"
-#include "argosy/ops/conv/winograd.h"
+#include "argosy/ops/conv/winograd/winograd.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"

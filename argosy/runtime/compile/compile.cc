@@ -8,13 +8,13 @@
 #include "argosy/runtime/compile/deadness.h"
 #include "argosy/runtime/compile/frames.h"
 #include "argosy/runtime/compile/instruction_graph.h"
-#include "argosy/runtime/compile/instruction_order.h"
 #include "argosy/runtime/compile/loop_ends.h"
-#include "argosy/runtime/compile/plan_storage.h"
-#include "argosy/runtime/compile/static_schedule.h"
-#include "argosy/runtime/compile/step_checks.h"
-#include "argosy/runtime/compile/turn_marks.h"
-#include "argosy/runtime/compile/waits.h"
+#include "argosy/runtime/compile/order/instruction_order.h"
+#include "argosy/runtime/compile/order/static_schedule.h"
+#include "argosy/runtime/compile/order/turn_marks.h"
+#include "argosy/runtime/compile/order/waits.h"
+#include "argosy/runtime/compile/storage/plan_storage.h"
+#include "argosy/runtime/compile/storage/step_checks.h"
 
 namespace argosy {
 

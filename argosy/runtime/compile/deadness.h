@@ -20,7 +20,7 @@
 
 #include <span>
 
-#include "argosy/runtime/compile/static_schedule.h"
+#include "argosy/runtime/compile/order/static_schedule.h"
 
 namespace argosy {
 

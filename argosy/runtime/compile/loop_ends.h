@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "argosy/runtime/compile/instruction_graph.h"
-#include "argosy/runtime/compile/plan_storage.h"
-#include "argosy/runtime/compile/static_schedule.h"
+#include "argosy/runtime/compile/order/static_schedule.h"
+#include "argosy/runtime/compile/storage/plan_storage.h"
 
 namespace argosy {
 

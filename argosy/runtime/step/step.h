@@ -94,7 +94,7 @@ struct CaptureRegion {
 };
 
 // A loop is a contiguous range of one device's order. Instructions of branches not taken are passed over
-// (argosy/runtime/compile/static_schedule.h).
+// (argosy/runtime/compile/order/static_schedule.h).
 struct StaticPlan {
   std::vector<std::vector<std::int32_t>> order;  // by device: instructions
   std::vector<Loop> loops;                       // by frame; empty without control flow

@@ -15,7 +15,7 @@
 #include "argosy/ops/tensor_array/tensor_array.h"
 #include "argosy/testing/fake_cluster.h"
 #include "argosy/testing/loop.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

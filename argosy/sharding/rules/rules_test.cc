@@ -2,8 +2,8 @@
 // rule runs whole, and on two and three unequal shards along every factor that its rule offers, one shard empty in some.
 // The shards' outputs, put together as the rule says, must be the whole's. So must those of unequal partial inputs.
 //
-// The cases are random (testing/random_case.h), hand-written (testing/rule_cases.h), and with ARGOSY_RULE_CASES=FOLDER those that
-// the op tests recorded (testing/op_dump.h). ARGOSY_RULE_OP names the one op to try, and prints its cases.
+// The cases are random (testing/op_cases/random_case.h), hand-written (testing/shards/rule_cases.h), and with ARGOSY_RULE_CASES=FOLDER those that
+// the op tests recorded (testing/op_cases/op_dump.h). ARGOSY_RULE_OP names the one op to try, and prints its cases.
 // ARGOSY_RULE_TEXT is another rule for that op, to try before it is built. ARGOSY_RULE_UNCLAIMED=1 lists factors that no rule offers although every case would pass.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,11 +16,11 @@
 #include "argosy/op/definition/sharding_text.h"
 #include "argosy/ops/ops.h"
 #include "argosy/sharding/rules/candidates.h"
-#include "argosy/testing/recorded_case.h"
-#include "argosy/testing/rule_cases.h"
-#include "argosy/testing/shard_cases.h"
-#include "argosy/testing/shard_trial.h"
-#include "argosy/testing/state_case.h"
+#include "argosy/testing/op_cases/recorded_case.h"
+#include "argosy/testing/op_cases/state_case.h"
+#include "argosy/testing/shards/rule_cases.h"
+#include "argosy/testing/shards/shard_cases.h"
+#include "argosy/testing/shards/shard_trial.h"
 
 namespace argosy {
 namespace {

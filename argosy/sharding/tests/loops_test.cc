@@ -12,7 +12,7 @@
 #include "argosy/sharding/resolve/resolve.h"
 #include "argosy/sharding/tests/training_trial_test.h"
 #include "argosy/testing/loop.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -21,7 +21,7 @@
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/softmax/softmax.h"
 #include "argosy/sharding/tests/training_trial_test.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

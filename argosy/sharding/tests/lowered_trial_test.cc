@@ -3,7 +3,7 @@
 
 #include "argosy/sharding/lower/lower.h"
 #include "argosy/sharding/tests/training_trial_test.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/testing/session_steps.h"
 
 namespace argosy {

@@ -20,7 +20,7 @@
 #include "argosy/sharding/reshard/cost.h"
 #include "argosy/sharding/verify/verify.h"
 #include "argosy/testing/loop.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

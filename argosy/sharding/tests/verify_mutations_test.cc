@@ -14,7 +14,7 @@
 #include "argosy/sharding/resolve/resolve.h"
 #include "argosy/sharding/verify/verify.h"
 #include "argosy/testing/loop.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
 namespace {

@@ -15,7 +15,7 @@
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/testing/session_steps.h"
 
 namespace argosy {

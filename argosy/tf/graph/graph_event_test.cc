@@ -6,7 +6,7 @@
 #include "argosy/base/system/test_files.h"
 #include "argosy/formats/proto/graph.pb.h"
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/tf/graph/function_library.h"
+#include "argosy/tf/graph/functions/function_library.h"
 #include "argosy/tf/graph/graph_export.h"
 
 namespace argosy::tf {
@@ -82,7 +82,8 @@ TEST(GraphPicture, KeepsStructureAndDropsBulk) {
   EXPECT_EQ(def.node(1).attr().at("value").tensor().tensor_content().size(), 4u);
   EXPECT_TRUE(def.node(1).attr().at("names").has_list());
   EXPECT_TRUE(def.node(1).attr().at("shape").shape().unknown_rank());
-  EXPECT_THAT(std::vector(def.node(2).input().begin(), def.node(2).input().end()), testing::ElementsAre("x", "^Source"));
+  EXPECT_THAT(std::vector(def.node(2).input().begin(), def.node(2).input().end()),
+              testing::ElementsAre("x", "^Source"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "argosy/formats/proto/graph.pb.h"
 #include "argosy/formats/proto/tensor_proto.h"
 #include "argosy/tf/graph/attr_proto.h"
-#include "argosy/tf/graph/function_import.h"
+#include "argosy/tf/graph/functions/function_import.h"
 #include "argosy/tf/graph/graph_file.h"
 
 namespace argosy::tf {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/tf/graph/function_table.h"
+#include "argosy/tf/graph/functions/function_table.h"
 
 namespace argosy::tf {
 

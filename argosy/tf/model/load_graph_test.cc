@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "argosy/runtime/session/session.h"
-#include "argosy/tf/graph/graph_tools.h"
+#include "argosy/tf/graph/tools/graph_tools.h"
 
 namespace argosy {
 namespace {

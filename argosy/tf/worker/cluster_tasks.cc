@@ -9,7 +9,7 @@
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/ops.h"
 #include "argosy/tf/worker/device_attributes.h"
-#include "argosy/tf/worker/grpc_task.h"
+#include "argosy/tf/worker/peers/grpc_task.h"
 
 namespace argosy::tf {
 

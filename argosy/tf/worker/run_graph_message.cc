@@ -1,7 +1,7 @@
 #include "argosy/tf/worker/run_graph_message.h"
 
-#include "argosy/tf/worker/recv_tensor.h"
-#include "argosy/tf/worker/rpc_error.h"
+#include "argosy/tf/worker/peers/recv_tensor.h"
+#include "argosy/tf/worker/peers/rpc_error.h"
 
 namespace argosy::tf {
 

@@ -11,8 +11,8 @@
 #include "argosy/tf/worker/collective/collective_methods.h"
 #include "argosy/tf/worker/device_attributes.h"
 #include "argosy/tf/worker/partition_graph.h"
-#include "argosy/tf/worker/recv_tensor.h"
-#include "argosy/tf/worker/rpc_error.h"
+#include "argosy/tf/worker/peers/recv_tensor.h"
+#include "argosy/tf/worker/peers/rpc_error.h"
 #include "argosy/tf/worker/step_metadata.h"
 
 namespace argosy::tf {

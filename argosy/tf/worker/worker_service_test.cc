@@ -5,7 +5,7 @@
 
 #include "argosy/formats/proto/tensor_proto.h"
 #include "argosy/formats/proto/worker.pb.h"
-#include "argosy/tf/worker/recv_tensor.h"
+#include "argosy/tf/worker/peers/recv_tensor.h"
 
 namespace argosy::tf {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/runtime/tasks/task_graphs.h"
-#include "argosy/tf/worker/peers.h"
+#include "argosy/tf/worker/peers/peers.h"
 
 namespace argosy::tf {
 

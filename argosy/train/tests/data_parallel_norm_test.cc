@@ -13,7 +13,7 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/model/layers.h"
 #include "argosy/train/model/optimizers.h"
 
@@ -147,9 +147,8 @@ TEST(DataParallelBatchNorm, StatisticsOfEachShardAreTold) {
     EXPECT_TRUE(dp.ok()) << version << ": " << dp.status().to_string();
     if (!dp.ok()) return false;
     const auto notes = dp->notes();
-    return std::any_of(notes.begin(), notes.end(), [](const ReplicationNote& note) {
-      return note.kind == ReplicationNote::Kind::kStatistics;
-    });
+    return std::any_of(notes.begin(), notes.end(),
+                       [](const ReplicationNote& note) { return note.kind == ReplicationNote::Kind::kStatistics; });
   };
   for (const char* version : {"", "V2", "V3", "V3 NCHW", "by hand"}) {
     EXPECT_TRUE(told(version, true, false)) << version;

@@ -16,7 +16,7 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/model/layers.h"
 #include "argosy/train/model/losses.h"
 #include "argosy/train/model/optimizers.h"

@@ -17,7 +17,7 @@
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/pool/pool.h"
 #include "argosy/ops/shape/shape.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/loop/trainer.h"
 #include "argosy/train/model/losses.h"

@@ -12,7 +12,7 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/model/layers.h"
 #include "argosy/train/model/losses.h"
 #include "argosy/train/model/optimizers.h"

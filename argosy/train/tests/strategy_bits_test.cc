@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/models/models.h"
 

@@ -10,7 +10,7 @@
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/model/clipping.h"
 #include "argosy/train/model/layers.h"
 #include "argosy/train/model/metrics.h"

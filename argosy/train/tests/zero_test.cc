@@ -10,7 +10,7 @@
 #include "argosy/data/dataset.h"
 #include "argosy/ops/activation/activation.h"
 #include "argosy/ops/reduction/reduction.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/loop/sdc_check.h"
 #include "argosy/train/loop/trainer.h"

@@ -8,8 +8,8 @@
 #include "argosy/ops/ops.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/loop.h"
-#include "argosy/testing/op_case.h"
-#include "argosy/testing/state_case.h"
+#include "argosy/testing/op_cases/op_case.h"
+#include "argosy/testing/op_cases/state_case.h"
 
 namespace argosy {
 

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "argosy/device/cuda/dnn/dnn_graph_numbers.h"
-#include "argosy/ops/conv/windows_cuda.h"
+#include "argosy/ops/conv/gpu/windows_cuda.h"
 #include "argosy/ops/gpu_kernels.h"
-#include "argosy/ops/layout/gpu_copy_engine.h"
+#include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "tests/fake_gpu/support/fake_dnn_internal.h"
 
 namespace argosy::cuda::fake {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "argosy/ops/conv/windows_cuda.h"
+#include "argosy/ops/conv/gpu/windows_cuda.h"
 #include "argosy/ops/gpu_kernels.h"
-#include "argosy/ops/norm/gpu_norm.h"
+#include "argosy/ops/norm/gpu/gpu_norm.h"
 #include "tests/fake_gpu/support/dnn_rules.h"
 #include "tests/fake_gpu/support/fake_dnn_internal.h"
 

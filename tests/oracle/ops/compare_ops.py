@@ -9,7 +9,7 @@
 Runs each case through the op of that name (TensorFlow 2.x, eager, CPU) and reports per op: cases, how many agree, the
 largest difference in units in the last place, and every case that differs or that only one of the two refuses.
 Exit code 1 when anything differs without the case saying why (OpCase::unlike_tensorflow), or when an op of ops.json has
-no case that is run. The file format is what argosy/testing/op_dump.cc writes. Needs a Python with tensorflow; nothing of
+no case that is run. The file format is what argosy/testing/op_cases/op_dump.cc writes. Needs a Python with tensorflow; nothing of
 argosy's.
 """
 

@@ -1,4 +1,4 @@
-"""One op case (argosy/testing/op_dump.cc writes them) as TensorFlow runs it: its tensors, attributes, variables, results."""
+"""One op case (argosy/testing/op_cases/op_dump.cc writes them) as TensorFlow runs it: its tensors, attributes, variables, results."""
 import struct
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Cases of ops, made from the cases that the C++ tests wrote down (argosy/testing/op_dump.cc) by changing them.
+"""Cases of ops, made from the cases that the C++ tests wrote down (argosy/testing/op_cases/op_dump.cc) by changing them.
 
 A seed's inputs belong together, which no generator that knows signatures alone could promise: sizes fit, indices are inside,
 attributes make sense. What is changed is drawn: values (NaN, infinities, zeros of both signs), integers (negative, beyond),

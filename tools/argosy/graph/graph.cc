@@ -6,12 +6,12 @@
 
 #include "argosy/graph/text.h"
 #include "argosy/ops/ops.h"
-#include "argosy/tf/graph/graph_tools.h"
+#include "argosy/tf/graph/tools/graph_tools.h"
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/exit_code.h"
-#include "tools/argosy/graph/graph_subcommands.h"
 #include "tools/argosy/graph/graph_source.h"
+#include "tools/argosy/graph/graph_subcommands.h"
 
 namespace argosy::cli {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "argosy/ops/ops.h"
-#include "argosy/tf/graph/coverage.h"
+#include "argosy/tf/graph/tools/coverage.h"
 #include "argosy/tf/model/load_graph.h"
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"

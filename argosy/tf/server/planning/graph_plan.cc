@@ -1,6 +1,6 @@
 #include "argosy/tf/server/planning/graph_plan.h"
 
-#include "argosy/tf/server/replication/step_subject.h"
+#include "argosy/tf/server/replication/advice/step_subject.h"
 
 namespace argosy::tf {
 

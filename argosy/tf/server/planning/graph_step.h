@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "argosy/tf/graph/imported_graph.h"
-#include "argosy/tf/server/replication/step_subject.h"
+#include "argosy/tf/server/replication/advice/step_subject.h"
 
 namespace argosy::tf {
 

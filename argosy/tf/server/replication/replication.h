@@ -14,12 +14,12 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/runtime/session/session.h"
+#include "argosy/tf/server/replication/advice/step_advisor.h"
+#include "argosy/tf/server/replication/check/step_check.h"
+#include "argosy/tf/server/replication/check/step_exclusion.h"
 #include "argosy/tf/server/replication/replica_totals.h"
 #include "argosy/tf/server/replication/replicated_step.h"
 #include "argosy/tf/server/replication/slot_homes.h"
-#include "argosy/tf/server/replication/step_advisor.h"
-#include "argosy/tf/server/replication/step_check.h"
-#include "argosy/tf/server/replication/step_exclusion.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {

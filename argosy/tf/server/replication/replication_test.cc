@@ -11,7 +11,7 @@
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/state/state.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/tf/graph/graph_export.h"
 #include "argosy/tf/server/replication/replicated_step.h"
 #include "argosy/tf/server/tests/server_test.h"

@@ -10,7 +10,7 @@
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/state/state.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/tf/graph/graph_export.h"
 #include "argosy/tf/server/tests/server_test.h"
 

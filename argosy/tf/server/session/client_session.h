@@ -25,7 +25,7 @@
 #include "argosy/tf/server/session/resolved_step.h"
 #include "argosy/tf/server/session/step_request.h"
 #include "argosy/tf/server/session/step_runner.h"
-#include "argosy/tf/worker/recent_ids.h"
+#include "argosy/tf/worker/peers/recent_ids.h"
 
 namespace argosy::tf {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <set>
 
-#include "argosy/tf/worker/rpc_error.h"
+#include "argosy/tf/worker/peers/rpc_error.h"
 
 namespace argosy::tf {
 

@@ -1,7 +1,7 @@
 #include "argosy/tf/server/session/step_response.h"
 
 #include "argosy/base/str.h"
-#include "argosy/tf/worker/rpc_error.h"
+#include "argosy/tf/worker/peers/rpc_error.h"
 
 namespace argosy::tf {
 

@@ -12,7 +12,7 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/rpc/gate/listening_socket.h"
 #include "argosy/testing/loop.h"
-#include "argosy/testing/op_case.h"
+#include "argosy/testing/op_cases/op_case.h"
 #include "argosy/tf/graph/graph_export.h"
 #include "argosy/tf/server/tests/server_test.h"
 

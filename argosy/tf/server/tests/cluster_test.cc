@@ -12,7 +12,7 @@
 #include "argosy/rpc/gate/listening_socket.h"
 #include "argosy/tf/server/tests/server_test.h"
 #include "argosy/tf/server/transport/request_mutator.h"
-#include "argosy/tf/worker/recv_tensor.h"
+#include "argosy/tf/worker/peers/recv_tensor.h"
 #include "argosy/tf/worker/run_graph_message.h"
 
 namespace argosy::tf {

@@ -17,7 +17,7 @@
 #include "argosy/tf/server/transport/heap_upkeep.h"
 #include "argosy/tf/server/transport/http_status.h"
 #include "argosy/tf/server/transport/master_methods.h"
-#include "argosy/tf/worker/rpc_error.h"
+#include "argosy/tf/worker/peers/rpc_error.h"
 #include "argosy/tf/worker/worker_service.h"
 
 namespace argosy::tf {

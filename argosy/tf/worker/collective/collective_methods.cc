@@ -5,7 +5,7 @@
 #include "argosy/op/kernel/derived_status.h"
 #include "argosy/tf/worker/collective/collective_messages.h"
 #include "argosy/tf/worker/collective/recv_buf.h"
-#include "argosy/tf/worker/rpc_error.h"
+#include "argosy/tf/worker/peers/rpc_error.h"
 
 namespace argosy::tf {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "argosy/base/mutex.h"
-#include "argosy/tf/worker/peers.h"
+#include "argosy/tf/worker/peers/peers.h"
 
 namespace argosy::tf {
 

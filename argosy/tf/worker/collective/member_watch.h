@@ -13,7 +13,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/tf/worker/collective/group_table.h"
-#include "argosy/tf/worker/peers.h"
+#include "argosy/tf/worker/peers/peers.h"
 
 namespace argosy::tf {
 

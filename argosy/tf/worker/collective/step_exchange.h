@@ -8,7 +8,7 @@
 
 #include "argosy/comm/keyed/piece_exchange.h"
 #include "argosy/tf/worker/collective/group_table.h"
-#include "argosy/tf/worker/peers.h"
+#include "argosy/tf/worker/peers/peers.h"
 
 namespace argosy::tf {
 

@@ -28,7 +28,7 @@
 #include "argosy/tf/worker/collective/step_calls.h"
 #include "argosy/tf/worker/collective/step_numbers.h"
 #include "argosy/tf/worker/collective/step_pieces.h"
-#include "argosy/tf/worker/peers.h"
+#include "argosy/tf/worker/peers/peers.h"
 
 namespace argosy::tf {
 

@@ -1,9 +1,0 @@
-#include "argosy/ops/elementwise/functions_cuda.h"
-#include "argosy/ops/elementwise/loops_cuda.h"
-#include "argosy/ops/elementwise/kernel_list_cuda.h"
-
-namespace argosy::cuda {
-
-ARGOSY_CUDA_BINARY_ARITHMETIC(ARGOSY_CUDA_BINARY_KERNEL)
-
-}  // namespace argosy::cuda

@@ -1,0 +1,17 @@
+// Who waits for whom while a step runs: edges between devices, and edges from asynchronous instructions and copies.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "argosy/runtime/compile/instruction_graph.h"
+#include "argosy/runtime/compile/storage/plan_storage.h"
+
+namespace argosy {
+
+// Fills in `waits`, `wakes` and `signals` of the instructions, and Positions::first_wait. `order`: the global order.
+// REQUIRES: Positions::of_instruction is there.
+void add_waits(Step& step, const InstructionGraph& instructions, std::span<const std::int32_t> order,
+               Positions& positions);
+
+}  // namespace argosy
