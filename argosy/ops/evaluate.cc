@@ -37,7 +37,7 @@ Result<std::vector<Tensor>> run_node(const OpDef& op, const AttrMap& attrs, std:
                          .num_outputs = static_cast<int>(slots.size()),
                          .output_dtypes = output_dtypes.data(),
                          .node = name,
-                         .allocator = &host_allocator(),
+                         .allocator = options.memory != nullptr ? options.memory : &host_allocator(),
                          .resources = &resources});
   ARGOSY_RETURN_IF_ERROR(kernel->run(context));
   return outputs;

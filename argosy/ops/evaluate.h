@@ -14,6 +14,7 @@ namespace argosy {
 struct EvaluateOptions {
   const KernelRegistry* kernels = nullptr;  // null: cpu_kernels()
   ResourceManager* resources = nullptr;     // null: a private one
+  Allocator* memory = nullptr;              // the host's, of what ops give; null: host_allocator()
   bool reference = false;                   // the last kernel of each list instead of the first
 };
 

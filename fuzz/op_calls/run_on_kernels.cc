@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/op/kernel/file_policy.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/ops.h"
@@ -169,7 +170,12 @@ class Making {
                            .allocator = &memory_,
                            .resources = &resources_,
                            .step = &step_});
-    ARGOSY_RETURN_IF_ERROR(kept_.back()->run(context));
+    try {
+      const InterruptScope interrupts(&step_.cancellation());  // as the executor's
+      ARGOSY_RETURN_IF_ERROR(kept_.back()->run(context));
+    } catch (const Interrupted& over) {
+      return over.reason();
+    }
     outcome.stage = Stage::kThrough;
     return outputs;
   }

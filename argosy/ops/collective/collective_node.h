@@ -33,6 +33,8 @@ class CollectiveNode {
   bool divides() const { return divides_; }
 
  private:
+  // Whether the attributes tell a group that can meet: its size, ranks and shards.
+  Status check_ranks() const;
   // Where the group has ranks on other tasks (task_net.h). collective_node_tasks_cpu.cc
   void start_over_tasks(KernelContext& c, GroupBackend* backend, const CollectiveCall& call,
                         Communicator::Done done) const;

@@ -1,3 +1,4 @@
+#include "argosy/base/narrow.h"
 #include "argosy/comm/combine.h"
 #include "argosy/comm/inproc_group.h"
 #include "argosy/op/kernel/step_context.h"
@@ -34,14 +35,7 @@ class GroupOfStep final : public Resource {
   const InprocGroup group_;
 };
 
-// A group takes memory for every rank it says it has, whether they come or not.
-constexpr int kMostRanks = 1 << 16;
-
 Result<std::shared_ptr<GroupOfStep>> group_of_step(KernelContext& c, const std::string& name, int size) {
-  if (size > kMostRanks) {
-    return invalid_argument("the group '", name, "' has ", size, " ranks; at most ", kMostRanks, " meet")
-        .with_id("ARG-COMM-005");
-  }
   ARGOSY_ASSIGN_OR_RETURN(const auto timers, GroupTimers::of(c.resources()));
   StepContext& step = *c.step();
   // Without a time-out of their own ranks wait as long as the step lasts.
@@ -73,13 +67,13 @@ Reduction reduction_of(std::string_view word) {
 CollectiveNode::CollectiveNode(const KernelInit& init)
     : op_(init.op.name),
       group_(init.attrs.get_or<std::string>("group", "")),
-      rank_(static_cast<int>(init.attrs.get_or<std::int64_t>("rank", 0))),
-      size_(static_cast<int>(init.attrs.get_or<std::int64_t>("size", 1))),
+      rank_(saturated_int(init.attrs.get_or<std::int64_t>("rank", 0))),
+      size_(saturated_int(init.attrs.get_or<std::int64_t>("size", 1))),
       grouped_(!group_.empty() || asked_size(init) == 1),
       shards_({rank_}),
       keyed_(init) {
   call_ = {.kind = Collective::kAllReduceShards,
-           .root = static_cast<int>(init.attrs.get_or<std::int64_t>("root", 0)),
+           .root = saturated_int(init.attrs.get_or<std::int64_t>("root", 0)),
            .total = size_,
            .name = group_,
            .same_shapes = true,
@@ -101,7 +95,7 @@ CollectiveNode::CollectiveNode(const KernelInit& init)
     if (const auto& shards = init.attrs.get<std::vector<std::int64_t>>("shards"); !shards.empty()) {
       call_.any_order = false;
       shards_ = shards;
-      call_.total = static_cast<int>(init.attrs.get_int("total"));
+      call_.total = saturated_int(init.attrs.get_int("total"));
     }
   } else if (op_ == "_AllGather") {
     call_.kind = Collective::kAllGather;
@@ -109,7 +103,7 @@ CollectiveNode::CollectiveNode(const KernelInit& init)
   } else if (op_ == "_AllToAll") {
     call_.kind = Collective::kAllToAllParts;
     call_.same_shapes = false;  // every pair of ranks has shapes of its own
-    dim_ = static_cast<int>(init.attrs.get_int("dim"));
+    dim_ = saturated_int(init.attrs.get_int("dim"));
     prepare_ = &CollectiveNode::all_to_all;
   } else if (op_.ends_with("AllGatherVariables")) {
     call_.kind = Collective::kAllGather;
@@ -132,6 +126,20 @@ CollectiveNode::CollectiveNode(const KernelInit& init)
   }
 }
 
+Status CollectiveNode::check_ranks() const {
+  // A group takes memory for every rank and shard it says it has, whether they come or not.
+  constexpr int kMostRanks = 1 << 16;
+  for (const int ranks : {size_, call_.total}) {
+    if (ranks >= 1 && ranks <= kMostRanks) continue;
+    return invalid_argument(op_, ": the group '", group_, "' has ", ranks, " ranks; at most ", kMostRanks, " meet")
+        .with_id("ARG-COMM-005");
+  }
+  for (const int rank : {rank_, call_.root}) {
+    if (rank < 0 || rank >= size_) return invalid_argument(op_, ": rank ", rank, " of a group of ", size_);
+  }
+  return ok_status();
+}
+
 void CollectiveNode::start(KernelContext& c, GroupBackend* backend, Communicator::Done done) const {
   if (!grouped_ && keyed_.by_key && c.step() != nullptr && c.device() != nullptr) {
     if (const auto tasks = keyed_tasks(c.resources()); tasks.ok())
@@ -140,6 +148,7 @@ void CollectiveNode::start(KernelContext& c, GroupBackend* backend, Communicator
   if (!grouped_ || (size_ != 1 && c.step() == nullptr)) {
     return done(failed_precondition(op_, ": ranks meet within a step"));
   }
+  if (Status legal = check_ranks(); !legal.ok()) return done(std::move(legal));
   auto tensors = std::make_shared<Tensors>();
   CollectiveCall call = call_;
   call.member = c.node();

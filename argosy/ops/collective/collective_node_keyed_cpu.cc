@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "argosy/base/narrow.h"
 #include "argosy/comm/keyed/ring.h"
 #include "argosy/comm/keyed/tree_broadcast.h"
 #include "argosy/op/kernel/step_context.h"
@@ -95,13 +96,13 @@ CollectiveNode::Keyed::Keyed(const KernelInit& init) {
   if (!by_key) return;
   has_value = args.size() > 0 && args[0].name == "input";
   if (const auto* size = init.attrs.find_as<std::int64_t>("group_size")) {
-    keys = {{static_cast<std::int32_t>(*size), static_cast<std::int32_t>(init.attrs.get_int("group_key")),
-             static_cast<std::int32_t>(init.attrs.get_int("instance_key"))}};
+    keys = {{saturated_int(*size), saturated_int(init.attrs.get_int("group_key")),
+             saturated_int(init.attrs.get_int("instance_key"))}};
   }
   if (const auto* offsets = init.attrs.find_as<std::vector<std::int64_t>>("subdiv_offsets")) {
-    for (const std::int64_t offset : *offsets) ring_offsets.push_back(static_cast<int>(offset));
+    for (const std::int64_t offset : *offsets) ring_offsets.push_back(saturated_int(offset));
   }
-  most_rings = static_cast<int>(init.attrs.get_or<std::int64_t>("max_subdivs_per_device", -1));
+  most_rings = saturated_int(init.attrs.get_or<std::int64_t>("max_subdivs_per_device", -1));
   mean = init.attrs.get_or<std::string>("final_op", "Id") == "Div";
 }
 

@@ -2,6 +2,7 @@
 // its like): what graphs of its distribution strategies have. The pass resolve_collective_groups numbers the members; then they meet
 // as those of _AllReduce do.
 #include "argosy/ops/collective/named_groups.h"
+#include "argosy/base/narrow.h"
 
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/registry.h"
@@ -108,20 +109,28 @@ Result<GroupMember> broadcast_group(const AttrMap& attrs, std::span<const Partia
 
 // --- shapes ----------------------------------------------------------------------------------------------------------
 
-Status keys_are_scalars(ShapeContext& c, int first) {
-  if (c.attrs().find("group_size") != nullptr) return ok_status();
+// Keys are int32: as attributes they are checked, as inputs they are scalars.
+Status check_keys(ShapeContext& c, int first) {
+  if (c.attrs().find("group_size") != nullptr) {
+    for (const char* name : {"group_size", "group_key", "instance_key"}) {
+      const std::int64_t key = c.attrs().get_int(name);
+      if (saturated_int(key) == key) continue;
+      return invalid_argument("Attr ", name, " has value ", key, " out of range for an int32");
+    }
+    return ok_status();
+  }
   for (int i = first; i < first + 3; ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 0).status());
   return ok_status();
 }
 
 Status reduce_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(keys_are_scalars(c, 1));
+  ARGOSY_RETURN_IF_ERROR(check_keys(c, 1));
   c.set_output(0, c.input(0));
   return ok_status();
 }
 
 Status gather_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(keys_are_scalars(c, 1));
+  ARGOSY_RETURN_IF_ERROR(check_keys(c, 1));
   const PartialShape& part = c.input(0);
   if (!part.has_rank()) return ok_status();
   if (part.rank() == 0) return invalid_argument("Shape must be at least rank 1 but is rank 0");
@@ -135,7 +144,7 @@ Status gather_shape(ShapeContext& c) {
 }
 
 Status send_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(keys_are_scalars(c, 1));
+  ARGOSY_RETURN_IF_ERROR(check_keys(c, 1));
   PartialShape shape = c.input(0);
   if (const auto* told = c.attrs().find_as<PartialShape>("shape")) {
     ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(*told));
@@ -145,7 +154,7 @@ Status send_shape(ShapeContext& c) {
 }
 
 Status receive_shape(ShapeContext& c) {
-  ARGOSY_RETURN_IF_ERROR(keys_are_scalars(c, 0));
+  ARGOSY_RETURN_IF_ERROR(check_keys(c, 0));
   const auto* told = c.attrs().find_as<PartialShape>("shape");
   c.set_output(0, told != nullptr ? *told : c.input_as_shape(3));
   return ok_status();

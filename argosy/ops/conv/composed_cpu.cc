@@ -11,8 +11,10 @@ namespace argosy {
 
 namespace {
 
-Result<Tensor> one_of(const char* op, const AttrMap& attrs, const std::vector<Tensor>& inputs) {
-  ARGOSY_ASSIGN_OR_RETURN(std::vector<Tensor> y, evaluate_op(*builtin_ops().find(op), attrs, inputs));
+// In the memory of the kernel's device, so that it counts there.
+Result<Tensor> one_of(const KernelContext& c, const char* op, const AttrMap& attrs, const std::vector<Tensor>& inputs) {
+  const EvaluateOptions options{.memory = &c.allocator()};
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<Tensor> y, evaluate_op(*builtin_ops().find(op), attrs, inputs, options));
   return std::move(y[0]);
 }
 
@@ -38,7 +40,7 @@ Status conv(KernelContext& c, const AttrMap& attrs) {
     }
     ARGOSY_ASSIGN_OR_RETURN(y, integer_conv(x.reshaped(flat), f, plain, spatial, first, c.allocator()));
   } else {
-    ARGOSY_ASSIGN_OR_RETURN(y, one_of(spatial == 2 ? "Conv2D" : "Conv3D", plain, {x.reshaped(flat), f}));
+    ARGOSY_ASSIGN_OR_RETURN(y, one_of(c, spatial == 2 ? "Conv2D" : "Conv3D", plain, {x.reshaped(flat), f}));
   }
   std::vector<std::int64_t> back(x.shape().sizes().begin(), x.shape().sizes().begin() + batch_dims);
   back.insert(back.end(), y.shape().sizes().begin() + 1, y.shape().sizes().end());
@@ -62,17 +64,17 @@ Status padded_conv(KernelContext& c, const AttrMap& attrs) {
   const DType dtype = x.dtype();
   if (resized) {
     ARGOSY_ASSIGN_OR_RETURN(
-        x, one_of("ResizeBilinear", {{"align_corners", attrs.get_bool("resize_align_corners")}}, {x, c.input(1)}));
+        x, one_of(c, "ResizeBilinear", {{"align_corners", attrs.get_bool("resize_align_corners")}}, {x, c.input(1)}));
     if (x.dtype() != dtype) {
-      ARGOSY_ASSIGN_OR_RETURN(x, one_of("Cast", {{"DstT", dtype}}, {x}));
+      ARGOSY_ASSIGN_OR_RETURN(x, one_of(c, "Cast", {{"DstT", dtype}}, {x}));
     }
   }
   std::array<std::int64_t, 8> by{};
   std::copy_n(paddings.data<std::int32_t>(), 8, by.begin());
   const std::string& mode = attrs.get_string("mode");
   ARGOSY_RETURN_IF_ERROR(mirrored_sizes(x.shape().sizes(), by, mode == "REFLECT").status());
-  ARGOSY_ASSIGN_OR_RETURN(x, one_of("MirrorPad", {{"mode", mode}}, {x, paddings}));
-  ARGOSY_ASSIGN_OR_RETURN(Tensor y, one_of("Conv2D",
+  ARGOSY_ASSIGN_OR_RETURN(x, one_of(c, "MirrorPad", {{"mode", mode}}, {x, paddings}));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor y, one_of(c, "Conv2D",
                                            {{"strides", attrs.get<std::vector<std::int64_t>>("strides")},
                                             {"padding", attrs.get_string("padding")}},
                                            {x, f}));

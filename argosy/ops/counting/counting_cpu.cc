@@ -86,9 +86,12 @@ Result<Rows> ragged_rows(const Tensor& splits, const Tensor& values, bool counts
     return invalid_argument("Splits must end with the number of values, got ", s.back(), " instead of ",
                             values.elements());
   }
+  // Before any row is counted: no split is past the values, then.
+  if (const auto lower = std::is_sorted_until(s.begin(), s.end()); lower != s.end()) {
+    return invalid_argument("Splits must not descend: ", *lower, " after ", *(lower - 1));
+  }
   Rows rows{.count = static_cast<std::int64_t>(s.size()) - 1};
   for (std::size_t k = 0; k + 1 < s.size(); ++k) {
-    if (s[k + 1] < s[k]) return invalid_argument("Splits must not descend: ", s[k + 1], " after ", s[k]);
     rows.row_of.insert(rows.row_of.end(), static_cast<std::size_t>(s[k + 1] - s[k]), static_cast<std::int64_t>(k));
   }
   return rows;

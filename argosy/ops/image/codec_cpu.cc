@@ -1,4 +1,5 @@
 // Kernels: files' bytes to pixels and back, by the codecs of argosy/data.
+#include "argosy/base/narrow.h"
 #include "argosy/data/files/codec.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ struct Asked {
   static Result<Asked> read(const KernelInit& init) {
     const AttrMap& attrs = init.attrs;
     Asked a{.op = init.op.name};
-    a.channels = static_cast<int>(attrs.get_or<std::int64_t>("channels", 0));
+    a.channels = saturated_int(attrs.get_or<std::int64_t>("channels", 0));
     if (a.channels != 0 && a.channels != 1 && a.channels != 3 && a.channels != 4) {
       return invalid_argument("channels must be 0, 1, 3 or 4 but got ", a.channels);
     }

@@ -168,6 +168,7 @@ Status resize_grad(KernelContext& c, const AttrMap& attrs) {
     return invalid_argument("resize gradient: ", dy.shape(), " does not come from images of ", x.shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, x.shape()));
+  if (dx->elements() == 0) return ok_status();
   const Plan rows = planner(rule, in.height, out.height), columns = planner(rule, in.width, out.width);
   std::vector<double> sums(static_cast<std::size_t>(in.height * in.width * in.channels));
   return dispatch<FloatTypes>(dx->dtype(), "resize gradient", [&]<typename T>() {
@@ -243,6 +244,7 @@ Status nearest_grad(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
                           Shape::make(std::vector<std::int64_t>{out.batch, size[0], size[1], out.channels}));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, shape));
+  if (dx->elements() == 0) return ok_status();
   const auto rows = nearest_plan(rule, size[0], out.height), columns = nearest_plan(rule, size[1], out.width);
   return dispatch<RealTypes>(dy.dtype(), "ResizeNearestNeighborGrad", [&]<typename T>() {
     using S = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;

@@ -80,11 +80,14 @@ std::vector<Span> make_spans(const Filter& filter, bool antialias, std::int64_t 
   return spans;
 }
 
-struct Spans {
-  std::vector<Span> rows, columns;
+// Attributes and inputs of both kernels, checked. The tensors outlive it.
+struct Scaling {
+  const Filter& filter;
+  bool antialias;
+  const float* scale;
+  const float* move;
 };
-Result<Spans> read_spans(const AttrMap& attrs, const Tensor& scale, const Tensor& move, const Shape& from,
-                         std::int64_t height, std::int64_t width) {
+Result<Scaling> read_scaling(const AttrMap& attrs, const Tensor& scale, const Tensor& move) {
   const std::string& name = attrs.get_string("kernel_type");
   const auto* filter =
       std::find_if(std::begin(kFilters), std::end(kFilters), [&](const Filter& f) { return f.name == name; });
@@ -95,20 +98,28 @@ Result<Spans> read_spans(const AttrMap& attrs, const Tensor& scale, const Tensor
   }
   const float* const s = scale.data<float>();
   if (!(s[0] > 0) || !(s[1] > 0)) return invalid_argument("scale must be greater than zero, not ", s[0], " and ", s[1]);
-  const bool smooth = attrs.get_bool("antialias");
-  return Spans{make_spans(*filter, smooth, from[1], height, s[0], move.data<float>()[0]),
-               make_spans(*filter, smooth, from[2], width, s[1], move.data<float>()[1])};
+  return Scaling{*filter, attrs.get_bool("antialias"), s, move.data<float>()};
+}
+
+struct Spans {
+  std::vector<Span> rows, columns;
+};
+Spans make_spans(const Scaling& s, const Shape& from, std::int64_t height, std::int64_t width) {
+  return {make_spans(s.filter, s.antialias, from[1], height, s.scale[0], s.move[0]),
+          make_spans(s.filter, s.antialias, from[2], width, s.scale[1], s.move[1])};
 }
 
 Status scale_and_translate(KernelContext& c, const AttrMap& attrs) {
   const Tensor& x = c.input(0);
   ARGOSY_RETURN_IF_ERROR(check_images(x, "ScaleAndTranslate"));
   ARGOSY_ASSIGN_OR_RETURN(const auto size, read_size(c.input(1), "ScaleAndTranslate"));
-  ARGOSY_ASSIGN_OR_RETURN(const Spans spans, read_spans(attrs, c.input(2), c.input(3), x.shape(), size[0], size[1]));
+  ARGOSY_ASSIGN_OR_RETURN(const Scaling scaling, read_scaling(attrs, c.input(2), c.input(3)));
   const std::int64_t height = x.shape()[1], width = x.shape()[2], channels = x.shape()[3];
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape,
                           Shape::make(std::vector<std::int64_t>{x.shape()[0], size[0], size[1], channels}));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+  if (shape.elements() == 0) return ok_status();
+  const Spans spans = make_spans(scaling, x.shape(), size[0], size[1]);
   std::vector<float> line(static_cast<std::size_t>(width * channels));  // rows already summed
   return dispatch<RealTypes>(x.dtype(), "ScaleAndTranslate", [&]<typename T>() {
     float* to = y->data<float>();
@@ -145,9 +156,10 @@ Status scale_and_translate_grad(KernelContext& c, const AttrMap& attrs) {
   if (dy.shape()[0] != x.shape()[0] || dy.shape()[3] != channels) {
     return invalid_argument("ScaleAndTranslateGrad: ", dy.shape(), " does not come from images of ", x.shape());
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Spans spans,
-                          read_spans(attrs, c.input(2), c.input(3), x.shape(), dy.shape()[1], dy.shape()[2]));
+  ARGOSY_ASSIGN_OR_RETURN(const Scaling scaling, read_scaling(attrs, c.input(2), c.input(3)));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const dx, c.output(0, x.shape()));
+  if (dx->elements() == 0) return ok_status();
+  const Spans spans = make_spans(scaling, x.shape(), dy.shape()[1], dy.shape()[2]);
   std::vector<double> sums(static_cast<std::size_t>(x.elements()));
   const float* from = dy.data<float>();
   for (std::int64_t b = 0; b < x.shape()[0]; ++b) {

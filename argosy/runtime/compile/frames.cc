@@ -1,4 +1,5 @@
 #include "argosy/runtime/compile/frames.h"
+#include "argosy/base/narrow.h"
 
 #include <algorithm>
 #include <map>
@@ -54,8 +55,7 @@ Status find_frames(Step& step, const InstructionGraph& instructions) {
       DataflowGraph::Frame frame;
       frame.parent = parent;
       frame.name_key = key_of_name(at->first.second);
-      frame.parallel =
-          static_cast<int>(std::max<std::int64_t>(1, attrs.get_or<std::int64_t>("parallel_iterations", 10)));
+      frame.parallel = saturated_int(std::max<std::int64_t>(1, attrs.get_or<std::int64_t>("parallel_iterations", 10)));
       step.dataflow.frames.push_back(std::move(frame));
     }
     return at->second;

@@ -83,7 +83,8 @@ class SparseBatch final : public UnaryDataset {
         shape.data<std::int64_t>()[k + 1] = d_->row_[k] >= 0 ? d_->row_[k] : largest[k];
       }
       const OpDef& op = *builtin_ops().find("SerializeSparse");
-      ARGOSY_ASSIGN_OR_RETURN(out, evaluate_op(op, {{"out_type", DType::kVariant}}, {indices, values, shape}));
+      ARGOSY_ASSIGN_OR_RETURN(
+          out, evaluate_op(op, {{"out_type", DType::kVariant}}, {indices, values, shape}, {.memory = context_.memory}));
       return true;
     }
   };
