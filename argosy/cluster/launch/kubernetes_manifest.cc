@@ -47,6 +47,10 @@ Result<std::string> kubernetes_manifest(const SchedulerJob& job) {
           ? ""
           : str_cat("          resources:\n            limits:\n              nvidia.com/gpu: ", job.devices_of_node,
                     "\n");
+  std::string variables;
+  for (const auto& [name, value] : job.variables) {
+    variables += str_cat("            - name: ", name, "\n              value: ", quoted(value), "\n");
+  }
   return str_cat(
       "# kubectl apply -f - ; kubectl logs -f job/", job.name, "\n",
       "apiVersion: v1\nkind: Secret\nmetadata:\n  name: ", job.name,
@@ -72,6 +76,7 @@ Result<std::string> kubernetes_manifest(const SchedulerJob& job) {
       "            - name: MASTER_PORT\n              value: \"", job.port, "\"\n",
       "            - name: ARGOSY_INSECURE_CLUSTER\n              value: \"0.0.0.0/0\"  # who may reach the pods: "
       "NetworkPolicy\n",
+      variables,
       "            - name: ARGOSY_JOB_TOKEN\n              valueFrom:\n                secretKeyRef:\n                 "
       " name: ",
       job.name, "-token\n                  key: token\n");

@@ -128,13 +128,15 @@ TEST(KubernetesManifest, NamesItsParts) {
   SchedulerJob job{.program = {"argosy", "train", "le\"net"},
                    .nodes = 2,
                    .devices_of_node = 4,
+                   .variables = {{"OMP_NUM_THREADS", "2"}},
                    .name = "lenet",
                    .image = "r/argosy",
                    .token = "00"};
   const auto manifest = kubernetes_manifest(job);
   ASSERT_TRUE(manifest.ok());
-  for (const char* part : {"kind: Secret", "clusterIP: None", "completionMode: Indexed", "podFailurePolicy",
-                           "nvidia.com/gpu: 4", R"(["argosy", "train", "le\"net"])", "ARGOSY_SERVICE"}) {
+  for (const char* part :
+       {"kind: Secret", "clusterIP: None", "completionMode: Indexed", "podFailurePolicy", "nvidia.com/gpu: 4",
+        R"(["argosy", "train", "le\"net"])", "ARGOSY_SERVICE", "- name: OMP_NUM_THREADS\n              value: \"2\""}) {
     EXPECT_THAT(*manifest, HasSubstr(part));
   }
   job.name = "Le_net";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "argosy/base/status.h"
+#include "argosy/cluster/environment/find_place.h"
 #include "argosy/cluster/launch/host_slots.h"
 
 namespace argosy {
@@ -16,6 +17,7 @@ struct SchedulerJob {
   int devices_of_node = 0;             // GPUs that a node gives to its tasks; 0: not said
   std::string coordinator;             // "host:port" where it is known already; else empty
   std::vector<std::string> passed_on;  // names of variables that tasks need
+  EnvironmentMap variables;            // that the user gives to every task
   std::string name = "argosy", image;  // Kubernetes
   std::string token;                   // goes into the manifest's Secret
   int port = 29500;

@@ -12,6 +12,7 @@
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/exit_code.h"
+#include "tools/argosy/launch/launch_variables.h"
 #include "tools/argosy/launch/launcher.h"
 #include "tools/argosy/launch/options.h"
 
@@ -87,11 +88,16 @@ bool is_here(const std::string& host) {
   return addresses.ok() && std::any_of(addresses->begin(), addresses->end(), is_own_address);
 }
 
-// A task as its agent starts it. Remote hosts have this program at the same path, or where --remote-argosy says.
-LaunchedTask launched(const LaunchOptions& options, const LaunchTask& place, const std::string& token) {
+// A task as its agent starts it. Remote hosts have this program at the same path, or where --remote-argosy says. `named`
+// are the variables of -x. Agents here have this process's environment already.
+LaunchedTask launched(const LaunchOptions& options, const LaunchTask& place, const EnvironmentMap& named,
+                      const std::string& token) {
+  const bool here = options.on != "ssh" && is_here(place.host);
   LaunchedTask task{.place = place, .task = {}, .agent = {}};
   task.task.words = options.program;
   task.task.environment = place.environment;
+  task.task.environment.insert(named.begin(), named.end());
+  if (!here) task.task.environment.merge(own_variables());
   task.task.environment["ARGOSY_JOB_TOKEN"] = token;
   if (options.start_timeout > 0) task.task.environment["ARGOSY_START_TIMEOUT"] = std::to_string(options.start_timeout);
   if (!options.insecure_networks.empty()) {
@@ -101,7 +107,7 @@ LaunchedTask launched(const LaunchOptions& options, const LaunchTask& place, con
   char directory[4096];
   if (::getcwd(directory, sizeof directory) != nullptr) task.task.directory = directory;
   const std::string program = options.remote_argosy.empty() ? own_program() : options.remote_argosy;
-  if (options.on != "ssh" && is_here(place.host)) {
+  if (here) {
     task.agent = {own_program(), "launch", "--agent", "--", "task"};
   } else {
     task.agent = {"ssh", "-o", "BatchMode=yes", place.host, shell_line({program, "launch", "--agent", "--", "task"})};
@@ -127,8 +133,9 @@ Result<int> launch_tasks(const LaunchOptions& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const LaunchRequest request, request_of(options));
   ARGOSY_ASSIGN_OR_RETURN(const LaunchPlan plan, make_launch_plan(request));
   ARGOSY_ASSIGN_OR_RETURN(const std::string token, token_of_job());
+  ARGOSY_ASSIGN_OR_RETURN(const EnvironmentMap named, named_variables(options.exported));
   std::vector<LaunchedTask> tasks;
-  for (const LaunchTask& place : plan.tasks) tasks.push_back(launched(options, place, token));
+  for (const LaunchTask& place : plan.tasks) tasks.push_back(launched(options, place, named, token));
   if (options.dry_run) return print_plan(tasks, console), kDone;
   StreamOptions streams{.directory = options.log_dir.empty() ? options.output_filename : options.log_dir,
                         .redirects = {},
@@ -191,6 +198,8 @@ void define_launch(Command& program) {
               {.least = 1, .most = 86400})
       .option("--insecure-cluster NET", options.insecure_networks,
               "a network (10.0.0.0/8) whose tasks are let in without certificate; may be repeated")
+      .option("-x,--export NAME", options.exported,
+              "a variable for every task: NAME as it is here, or NAME=VALUE; may be repeated")
       .option("--remote-argosy PATH", options.remote_argosy, "this program on the other hosts (default: the same path)")
       .option("--name NAME", options.name, "of the job, for kubernetes")
       .option("--image IMAGE", options.image, "the container that holds the program, for kubernetes")
@@ -200,7 +209,8 @@ void define_launch(Command& program) {
           "Of argosy one process a host is started, whose devices are the slots: --gpus N where the host has them, "
           "else "
           "--emulate N. Of any other program one a slot, with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT "
-          "and TF_CONFIG set. Standard output is that of task 0 alone; everything else goes to standard error, with "
+          "and TF_CONFIG set. Variables ARGOSY_* of this host, and those of -x, are set on every host. Standard output "
+          "is that of task 0 alone; everything else goes to standard error, with "
           "the "
           "task before each line. Signals are passed on. When a task fails the others end, and one cause is told. "
           "Exit code: that of the task which failed first; 5 where a signal ended it; 75 when interrupted tasks "

@@ -13,6 +13,7 @@
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/launch/agent.h"
+#include "tools/argosy/launch/launch_variables.h"
 #include "tools/argosy/launch/options.h"
 
 namespace argosy::cli {
@@ -62,12 +63,17 @@ void set(SchedulerJob& job, const char* name, const std::string& value) {
 
 Result<int> launch_elsewhere(const LaunchOptions& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(SchedulerJob job, job_of(options));
+  ARGOSY_ASSIGN_OR_RETURN(job.variables, named_variables(options.exported));
   if (options.on == "kubernetes") {
     ARGOSY_ASSIGN_OR_RETURN(const std::string manifest, kubernetes_manifest(job));
     return console.print(manifest), kDone;
   }
   // By the environment: it would stand on the command line for everybody to see.
   ::setenv("ARGOSY_JOB_TOKEN", job.token.c_str(), 1);
+  for (const auto& [name, value] : job.variables) set(job, name.c_str(), value);
+  for (const auto& [name, value] : own_variables()) {
+    if (!job.variables.contains(name)) job.passed_on.push_back(name);
+  }
   if (!options.insecure_networks.empty()) set(job, "ARGOSY_INSECURE_CLUSTER", str_join(options.insecure_networks, ","));
   if (options.start_timeout > 0) set(job, "ARGOSY_START_TIMEOUT", std::to_string(options.start_timeout));
   if (options.on == "mpi" && job.hosts.size() > 1) {
