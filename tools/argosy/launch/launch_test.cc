@@ -52,19 +52,19 @@ TEST(AgentTask, ComesBackAsItWas) {
 }
 
 TEST(PassedVariables, AreTheProductsOwnAndTheNamedOnes) {
-  ::setenv("ARGOSY_PASSED_TEST", "a b", 1);
+  ::setenv("ARGOSY_START_TIMEOUT", "a b", 1);
   ::setenv("ARGOSY_COORDINATOR", "a:1", 1);
   ::setenv("ARGOSY_JOB_TOKEN", "ab", 1);
   ::setenv("OTHER_TEST", "c", 1);
   const EnvironmentMap own = own_variables();
-  EXPECT_EQ(own.at("ARGOSY_PASSED_TEST"), "a b");
+  EXPECT_EQ(own.at("ARGOSY_START_TIMEOUT"), "a b");
   for (const char* name : {"ARGOSY_COORDINATOR", "ARGOSY_JOB_TOKEN", "OTHER_TEST"}) EXPECT_FALSE(own.contains(name));
   EXPECT_EQ(named_variables({"OTHER_TEST", "X=1=2", "Y="}).value(),
             (EnvironmentMap{{"OTHER_TEST", "c"}, {"X", "1=2"}, {"Y", ""}}));
   for (const char* wrong : {"", "=1", "NOT_SET_ANYWHERE", "RANK=3", "TF_CONFIG"}) {
     EXPECT_EQ(named_variables({wrong}).status().code(), Code::kInvalidArgument) << wrong;
   }
-  for (const char* name : {"ARGOSY_PASSED_TEST", "ARGOSY_COORDINATOR", "ARGOSY_JOB_TOKEN", "OTHER_TEST"})
+  for (const char* name : {"ARGOSY_START_TIMEOUT", "ARGOSY_COORDINATOR", "ARGOSY_JOB_TOKEN", "OTHER_TEST"})
     ::unsetenv(name);
 }
 
