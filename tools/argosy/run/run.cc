@@ -17,6 +17,7 @@
 #include "tools/argosy/run/run_hook.h"
 #include "tools/argosy/run/run_strategy.h"
 #include "tools/argosy/run/run_verdict.h"
+#include "tools/argosy/serve/serve_heap.h"
 #include "tools/argosy/serve/serve_replicate.h"
 
 namespace argosy::cli {
@@ -65,6 +66,7 @@ std::vector<std::string> step_flags(const Options& options) {
 }
 
 Result<int> run(const Options& options, Console& console) {
+  tune_server_heap();
   tf::SessionServerOptions wanted{.devices = options.devices,
                                   .host = "127.0.0.1",
                                   .port = 0,

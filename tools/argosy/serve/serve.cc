@@ -1,6 +1,5 @@
 #include "argosy/tf/server/transport/session_server.h"
 
-#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,7 +8,6 @@
 #include <thread>
 
 #include "argosy/base/log_style.h"
-#include "argosy/base/threads/parallel.h"
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/device_flags.h"
@@ -17,6 +15,7 @@
 #include "tools/argosy/cli/interrupt.h"
 #include "tools/argosy/run/run_strategy.h"
 #include "tools/argosy/serve/serve_cluster.h"
+#include "tools/argosy/serve/serve_heap.h"
 #include "tools/argosy/serve/serve_replicate.h"
 
 namespace argosy::cli {
@@ -35,15 +34,6 @@ struct Options {
   std::string host;  // "": not said
   std::int64_t lease = 0, client_lease = -1, unfinished_mib = 0, stuck_after = 10;
 };
-
-void tune_heap() {
-  // Large requests arrive in megabytes of fresh pieces: memory that goes back to the system after each of them costs a
-  // page fault for every 4 KiB of the next, more than all copying.
-  mallopt(M_MMAP_THRESHOLD, 64 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  // glibc's eight heaps a core, each with pages in part used, would grow for hours; more than cores never work at once.
-  mallopt(M_ARENA_MAX, available_cores());
-}
 
 // Every client has one or more; nothing here is bound to the small numbers that the soft limit is for.
 void more_descriptors() {
@@ -78,7 +68,7 @@ Result<int> run(Options& options, Console& console) {
   // gRPC's own log says the same as our errors, in other words.
   setenv("GRPC_VERBOSITY", "NONE", 0);
   set_log_style(LogStyle::kLog);
-  tune_heap();
+  tune_server_heap();
   options.server.session_lease = std::chrono::seconds(options.lease);
   options.server.client_lease = std::chrono::seconds(options.client_lease);
   options.server.unfinished_limit_bytes = options.unfinished_mib << 20;
