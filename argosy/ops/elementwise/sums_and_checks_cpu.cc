@@ -177,7 +177,9 @@ class ApproximateEqual final : public Kernel {
         const C a = static_cast<C>(x.data<T>()[i]);
         const C b = static_cast<C>(y.data<T>()[i]);
         if constexpr (std::is_integral_v<T>) {
-          z->data<bool>()[i] = static_cast<double>(a > b ? a - b : b - a) <= static_cast<double>(tolerance_);
+          using U = std::make_unsigned_t<C>;  // a distance of signed integers may be out of their range
+          const U low = static_cast<U>(std::min(a, b)), high = static_cast<U>(std::max(a, b));
+          z->data<bool>()[i] = static_cast<double>(static_cast<U>(high - low)) <= static_cast<double>(tolerance_);
         } else {
           z->data<bool>()[i] = std::abs(a - b) <= static_cast<decltype(std::abs(a))>(tolerance_);
         }

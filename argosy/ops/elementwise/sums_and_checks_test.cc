@@ -56,6 +56,15 @@ TEST(ApproximateEqual, WithinItsTolerance) {
          .inputs = {floats({1, 1, 1}), floats({1.25f, 1.75f, 0.5f})},
          .attrs = {{"tolerance", 0.5}},
          .expect = {Tensor::vector<bool>({true, false, true})}});
+  // Farther apart than the type can say.
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                         kMost = std::numeric_limits<std::int64_t>::max();
+  check({.op = "ApproximateEqual",
+         .inputs = {Tensor::vector<std::int64_t>({0, kLeast, 5, kMost}),
+                    Tensor::vector<std::int64_t>({kLeast, kMost, 5, kMost})},
+         .expect = {Tensor::vector<bool>({false, false, true, true})},
+         .other_dtypes = false,
+         .unlike_tensorflow = "TensorFlow has no kernel of int64"});
   check({.op = "ApproximateEqual", .inputs = {floats({1}), floats({1, 2})}, .error = Code::kInvalidArgument});
 }
 

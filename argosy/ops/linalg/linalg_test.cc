@@ -103,6 +103,20 @@ TEST(LinalgOps, Definitions) {
   check({.op = "MatrixSquareRoot",
          .inputs = {Tensor::of<float>({2, 2}, {-4, 1, 0, 9})},
          .expect = {Tensor::of<float>({2, 2}, {NAN, NAN, NAN, NAN})}});
+  // Near the ends of the range QR steps do not converge without scaling.
+  check({.op = "MatrixSquareRoot",
+         .inputs = {Tensor::of<double>({2, 2}, {1e308, 1, 2, 3})},
+         .expect = {Tensor::of<double>({2, 2}, {1e154, 0, 0, std::sqrt(3.0)})},
+         .other_dtypes = false});
+  using C = std::complex<double>;
+  check({.op = "MatrixLogarithm",
+         .inputs = {Tensor::of<C>({2, 2}, {C(1e308), C(1), C(2), C(3)})},
+         .expect = {Tensor::of<C>({2, 2}, {C(std::log(1e308)), C(0), C(0), C(std::log(3.0))})},
+         .other_dtypes = false});
+  check({.op = "MatrixLogarithm",
+         .inputs = {Tensor::of<C>({2, 2}, {C(1e-170), C(0), C(0), C(1e-170)})},
+         .expect = {Tensor::of<C>({2, 2}, {C(std::log(1e-170)), C(0), C(0), C(std::log(1e-170))})},
+         .other_dtypes = false});
 }
 
 TEST(LinalgOps, Factors) {
