@@ -17,8 +17,9 @@ MADE = {"= default;": "As the compiler makes it.", "= delete;": "There is none."
 # Reached because members have these types; nobody's program names them.
 BEHIND = {"argosy/base/mutex.h", "argosy/base/small_vector.h", "argosy/base/threads/core_use.h",
           "argosy/formats/checkpoint/slice_key.h", "argosy/graph/name_pool.h", "argosy/graph/name_table.h",
-          "argosy/graph/node_array.h", "argosy/op/definition/attr_pool.h", "argosy/runtime/machine/arenas.h",
-          "argosy/runtime/machine/trace.h"}
+          "argosy/graph/node_array.h", "argosy/op/definition/attr_pool.h", "argosy/passes/place/place.h",
+          "argosy/passes/prune/prune.h", "argosy/runtime/machine/arenas.h", "argosy/runtime/machine/trace.h",
+          "argosy/runtime/step/step.h"}
 
 
 def reached(header):

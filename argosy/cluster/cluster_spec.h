@@ -16,8 +16,8 @@ namespace argosy {
 
 // One task of a cluster: "/job:worker/replica:0/task:1". A value type.
 struct TaskName {
-  std::string job;
-  int task = 0;
+  std::string job;  // "worker"
+  int task = 0;     // its number in the job
 
   std::string to_string() const;  // "/job:worker/replica:0/task:1"
   auto operator<=>(const TaskName&) const = default;
@@ -41,10 +41,10 @@ struct ClusterSpec {
 
 // TF_CONFIG: the cluster, and which task this process is. `task` is unset where the text has none.
 struct TfConfig {
-  ClusterSpec cluster;
-  std::optional<TaskName> task;
+  ClusterSpec cluster;           // all tasks
+  std::optional<TaskName> task;  // this process
 
-  static Result<TfConfig> parse(std::string_view json);
+  static Result<TfConfig> parse(std::string_view json);  // errors are those of ClusterSpec::parse
 };
 
 }  // namespace argosy

@@ -9,6 +9,7 @@
 
 namespace argosy {
 
+// A strategy, and the devices that it is planned for.
 struct Candidate {
   StrategySpec strategy;            // dp is the number of devices
   std::vector<DeviceSpec> devices;  // the fastest of those that were asked for, in the order asked

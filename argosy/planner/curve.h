@@ -17,7 +17,7 @@ class Curve {
   double seconds(double size) const;
   // Of one unit of size, above the last point; 0 of a single point.
   double slope() const;
-  bool empty() const { return points_.empty(); }
+  bool empty() const { return points_.empty(); }  // it takes no time
 
  private:
   std::vector<std::pair<double, double>> points_;

@@ -23,7 +23,7 @@ class MachineRates {
  public:
   // The collectives of so many devices.
   struct Group {
-    int devices = 2;
+    int devices = 2;   // their number
     double start = 0;  // seconds that a step takes to start on them, beyond one device
     Curve all_reduce;  // from the last device's arrival to the end, by bytes of the global value
     Curve work;        // the part that takes cores: links of emulated GPUs only make it wait
@@ -40,8 +40,8 @@ class MachineRates {
   double copy_seconds(double bytes) const { return copies_.seconds(bytes); }
   // `bytes`: the global value.
   double collective_seconds(Travel travel, int devices, double bytes) const;
-  double collective_work_seconds(Travel travel, int devices, double bytes) const;
-  double start_seconds(int devices) const;
+  double collective_work_seconds(Travel travel, int devices, double bytes) const;  // the part that takes cores
+  double start_seconds(int devices) const;  // that a step takes to start on them, beyond one device
 
  private:
   const Group* group_of(int devices) const;

@@ -26,7 +26,7 @@ class CompiledCandidate {
   virtual const DataParallel* parallel() const = 0;
   // Errors are those of compiling. Not of memory: the step may be larger than the devices.
   virtual Result<std::shared_ptr<const Step>> look() = 0;
-  virtual Result<std::vector<MemoryForecast>> forecast() = 0;
+  virtual Result<std::vector<MemoryForecast>> forecast() = 0;  // of each device
   // RESOURCE_EXHAUSTED ARG-MEM-002: it does not fit; the hint is a batch that does.
   virtual Status check_memory() = 0;
   // NOT_FOUND ARG-SHARD-005: the subject has no such node.
@@ -43,7 +43,7 @@ class TrialSteps {
   virtual Status prepare(std::int64_t batch) = 0;
   // One step of that size; its seconds. `stats` may be null.
   virtual Result<double> step_seconds(StepStats* stats) = 0;
-  virtual Result<std::shared_ptr<const Step>> look(std::int64_t batch) = 0;
+  virtual Result<std::shared_ptr<const Step>> look(std::int64_t batch) = 0;  // the step of that size
 };
 
 // One thread at a time. It outlives what it makes.
@@ -54,7 +54,7 @@ class PlanSubject {
   // INVALID_ARGUMENT, UNIMPLEMENTED: this strategy does not suit the subject.
   virtual Result<std::unique_ptr<CompiledCandidate>> compile(const Candidate& candidate,
                                                              const std::shared_ptr<DeviceSet>& device_set) = 0;
-  virtual Result<std::unique_ptr<TrialSteps>> on_one_device(const DeviceSpec& spec) = 0;
+  virtual Result<std::unique_ptr<TrialSteps>> on_one_device(const DeviceSpec& spec) = 0;  // to be timed there
   // Seconds in which the input of a step is made, when nothing else is done; 0: it is there.
   virtual Result<double> input_seconds(double budget) = 0;
 };

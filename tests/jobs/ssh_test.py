@@ -15,7 +15,7 @@ import sys
 import time
 import unittest
 
-from cluster_jobs import clean_environment, family, temporary
+from cluster_jobs import clean_environment, family, free_port, temporary
 
 PROGRAM = TASK = ""
 HOSTS = {"one": "127.0.1.1", "two": "127.0.1.2"}
@@ -26,18 +26,12 @@ def daemon_program():
     return shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.1.1", 0))
-        return s.getsockname()[1]
-
-
 class Daemon:
     """sshd at the addresses of HOSTS. A program `ssh` in `folder` takes the test's keys: as a user's own configuration."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        port = free_port()
+        port = free_port(HOSTS["one"])
         for name in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
         shutil.copy(self.folder / "user.pub", self.folder / "authorized")

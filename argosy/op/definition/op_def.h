@@ -227,7 +227,7 @@ struct OpSpec {
   // How a sharded or partial input makes a sharded or partial output, for any mesh: argosy/op/definition/sharding_rule.h.
   // Text in its notation, or a function. Neither, and not elementwise: nobody has said it yet, which counts as "whole".
   std::string sharding = {};
-  ShardingRuleFn sharding_rule = nullptr;
+  ShardingRuleFn sharding_rule = nullptr;  // where text cannot say it
   bool opens_files =
       false;  // reads or writes files that its inputs or attributes name (argosy/op/kernel/file_policy.h)
   // Random: every shard of a batch draws the same as one device does, not a part of it. Candidates are drawn for the

@@ -37,6 +37,7 @@ std::vector<Value> reduce_scatter(const std::vector<Value>& values, const ShardG
 // The global values, from the rank's shards along `dim`. `sizes`: of each global value along `dim`, an int64 vector.
 std::vector<Value> all_gather(const std::vector<Value>& parts, Value sizes, const ShardGroup& of, int dim = 0,
                               std::string_view name = "all_gather");
+// The same, of sizes that are known.
 std::vector<Value> all_gather(const std::vector<Value>& parts, const std::vector<std::int64_t>& sizes,
                               const ShardGroup& of, int dim = 0, std::string_view name = "all_gather");
 

@@ -16,7 +16,7 @@ namespace argosy {
 
 // What an op does for values that leave their task.
 enum class Transfer : char { kNone, kSend, kReceive };
-Transfer transfer_of(const OpDef& op);
+Transfer transfer_of(const OpDef& op);  // kNone: its values stay
 
 // This pair never carries a dead value: the static schedule takes no other. An attribute of both.
 inline constexpr std::string_view kNeverDead = "_never_dead";

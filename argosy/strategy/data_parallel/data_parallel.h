@@ -65,7 +65,7 @@ struct DataParallelOptions {
   std::size_t bucket_bytes = 4 << 20;        // gradients of one all-reduce, about
 };
 
-inline constexpr int kMostMicroBatches = 64;
+inline constexpr int kMostMicroBatches = 64;  // that `accumulate` may ask for
 
 // A difference between the replicated step and one device's step, for reports. The step may run all the same. Notes of
 // kMemory are about memory alone: the values are one device's.

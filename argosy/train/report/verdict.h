@@ -81,8 +81,8 @@ struct ScalingVerdict {
   // stays. What devices compute and read shrinks with their number; waiting for sums grows with (N - 1) / N; overhead
   // stays. NaN where no step was sampled.
   double on_tasks(int other) const;
-  // The task that the others wait for: it waits least itself, and they more than kWaits longer. -1: none.
   static constexpr double kWaits = 0.1;  // of the time
+  // The task that the others wait for: it waits least itself, and they more than kWaits longer. -1: none.
   int straggler() const;
   // 1 for one device; NaN if not measured.
   double speedup() const;

@@ -16,7 +16,7 @@ namespace argosy::tf {
 struct StepTimes {
   double one_device = 0;  // seconds
   double replicated = 0;  // seconds, on `devices`
-  int devices = 0;
+  int devices = 0;        // that it would run on
   // "0.4 ms a step, 1.2 ms on 2 devices".
   std::string to_string() const;
 };

@@ -29,8 +29,8 @@ namespace argosy::tf {
 // This server as one task of a cluster. Its devices are named after it, and its port also serves TensorFlow's
 // WorkerService. Sessions of its clients may place nodes on the devices of all tasks.
 struct ClusterTask {
-  ClusterSpec cluster;
-  TaskName task;  // this one
+  ClusterSpec cluster;  // all tasks
+  TaskName task;        // this one
 };
 
 // Where to listen, who may connect, and what they get.
