@@ -266,6 +266,14 @@ TEST(Datasets, OfFiles) {
                 return InputPipeline{d, {DType::kString}, {PartialShape::scalar()}};
               }),
               ElementsAre("\"123\"", "\"456\""));
+  // Less these, the file would have 2^63 - 5 bytes where it overflows.
+  const Elements huge = elements_of([&](Graph& g) {
+    const Value d = g.add("FixedLengthRecordDataset", {names(g, {"blocks"}), number(g, INT64_MAX), number(g, 1),
+                                                       number(g, INT64_MAX), number(g, 0)});
+    return InputPipeline{d, {DType::kString}, {PartialShape::scalar()}};
+  });
+  EXPECT_EQ(huge.end.code(), Code::kInvalidArgument) << huge.end.to_string();
+  EXPECT_THAT(huge.end.message(), HasSubstr("less than 0 bytes long"));
 }
 
 TEST(Datasets, Windows) {

@@ -212,6 +212,26 @@ TEST_F(FileOps, ReadersGoFromFileToFile) {
   }
 }
 
+TEST_F(FileOps, RecordsOfSizesNearTheEndOfTheRange) {
+  write("x", "abcdef");
+  const auto records = [&](std::int64_t record, std::int64_t footer, std::int64_t hop) {
+    const Value queue = graph_.add("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kString}}});
+    const Value reader = graph_.add("FixedLengthRecordReaderV2", {},
+                                    {{"record_bytes", record}, {"footer_bytes", footer}, {"hop_bytes", hop}});
+    EXPECT_TRUE(run(graph_.add("QueueEnqueueV2", {queue, path("x")}).control()).ok());
+    EXPECT_TRUE(run(graph_.add("QueueCloseV2", {queue}).control()).ok());
+    const Value read = graph_.add("ReaderReadV2", {reader, queue});
+    int found = 0;
+    while (run(read.output(1)).ok()) ++found;
+    EXPECT_EQ(run(read.output(1)).code(), Code::kOutOfRange) << record << " " << footer << " " << hop;
+    return found;
+  };
+  EXPECT_EQ(records(2, 0, 0), 3);
+  EXPECT_EQ(records(2, 1, 1), 4);
+  EXPECT_EQ(records(2, 0, INT64_MAX), 1);
+  EXPECT_EQ(records(2, INT64_MAX, 0), 0);
+}
+
 TEST_F(FileOps, EveryKindOfReader) {
   write("x", "abcdef");
   const Value framed = word(std::string("\x01\0\0\0\0\0\0\0\x1e\x97\x9b\x01x", 13));  // not a whole record

@@ -1,4 +1,5 @@
 // Concat, Pack and their inverses Split, Unpack.
+#include "argosy/base/checked.h"
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -136,7 +137,7 @@ std::optional<PartialInts> concat_offset_ints(const ShapeContext& c, int index) 
   for (int i = 0; i < index; ++i) {
     const auto size = c.int_at(i + 1, static_cast<int>(axis));
     auto& sum = offset[static_cast<std::size_t>(axis)];
-    sum = sum && size ? std::optional(*sum + *size) : std::nullopt;
+    sum = sum && size ? checked_add(*sum, *size) : std::nullopt;
   }
   return offset;
 }

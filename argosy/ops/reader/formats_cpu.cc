@@ -126,7 +126,7 @@ class FixedLength final : public RecordFormat {
     name_ = name;
     number_ = 0;
     at_ = header_;
-    end_ = bytes - footer_;
+    end_ = std::max<std::int64_t>(bytes - footer_, 0);
     return ok_status();
   }
   Result<bool> next(Record& record) override {
@@ -134,7 +134,7 @@ class FixedLength final : public RecordFormat {
     record.second.resize(static_cast<std::size_t>(record_));
     ARGOSY_RETURN_IF_ERROR(file_->read_at(at_, record.second.data(), record.second.size()));
     record.first = str_cat(name_, ":", number_++);
-    at_ += hop_;
+    at_ += std::min(hop_, end_ - at_ + 1);  // past the end is enough
     return true;
   }
 

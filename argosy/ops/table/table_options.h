@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
+#include "argosy/base/status.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {
@@ -19,8 +19,8 @@ struct TableOptions {
   std::size_t value_bytes() const { return static_cast<std::size_t>(value_elements()) * element_bytes(value_dtype); }
   // Key `i` of `keys`, as text: equal for equal keys.
   std::string encoded(const Tensor& keys, std::int64_t i) const;
-  // The shape of the values of keys of this shape; nothing where it does not end as a key's.
-  std::optional<Shape> values_of(const Shape& keys) const;
+  // The shape of the values of keys of this shape. INVALID_ARGUMENT: it does not end as a key's, or a shape cannot have so many values.
+  Result<Shape> values_of(const Shape& keys) const;
   // INVALID_ARGUMENT where these cannot be keys, or a value for each of them. `count`: of keys.
   Status check_keys(const Tensor& keys, std::int64_t* count) const;
   Status check_rows(const Tensor& keys, const Tensor& values, std::int64_t* count) const;

@@ -1,15 +1,16 @@
 #include "argosy/ops/table/table_options.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace argosy {
 
 namespace {
 
-Shape joined(const Shape& a, const Shape& b) {
+Result<Shape> joined(const Shape& a, const Shape& b) {
   std::vector<std::int64_t> sizes(a.sizes().begin(), a.sizes().end());
   sizes.insert(sizes.end(), b.sizes().begin(), b.sizes().end());
-  return Shape(sizes);
+  return Shape::make(sizes);
 }
 
 // `shape` without `tail` at its end; nothing when it does not end so.
@@ -37,9 +38,10 @@ std::string TableOptions::encoded(const Tensor& keys, std::int64_t i) const {
   return std::string(keys.raw_as<const char>() + static_cast<std::size_t>(i) * bytes, bytes);
 }
 
-std::optional<Shape> TableOptions::values_of(const Shape& keys) const {
+Result<Shape> TableOptions::values_of(const Shape& keys) const {
   const auto lead = without_tail(keys, key_shape);
-  return lead ? std::optional(joined(*lead, value_shape)) : std::nullopt;
+  if (!lead) return invalid_argument("Input key shape must end with ", key_shape, ", got ", keys);
+  return joined(*lead, value_shape);
 }
 
 Status TableOptions::check_keys(const Tensor& keys, std::int64_t* count) const {
@@ -67,7 +69,7 @@ Status TableOptions::check_rows(const Tensor& keys, const Tensor& values, std::i
   if (values.dtype() != value_dtype) {
     return invalid_argument("Expected value type ", dtype_name(value_dtype), " but got ", dtype_name(values.dtype()));
   }
-  const Shape expected = *values_of(keys.shape());
+  ARGOSY_ASSIGN_OR_RETURN(const Shape expected, values_of(keys.shape()));
   if (values.shape() == expected) return ok_status();
   return invalid_argument("Expected shape ", expected, " for value, got ", values.shape());
 }

@@ -13,7 +13,7 @@ std::string Table::describe() const {
 Result<Tensor> Table::find(const Tensor& keys, const Tensor& missing, Allocator& memory) const {
   std::int64_t count = 0;
   ARGOSY_RETURN_IF_ERROR(options_.check_keys(keys, &count));
-  const Shape shape = *options_.values_of(keys.shape());
+  ARGOSY_ASSIGN_OR_RETURN(const Shape shape, options_.values_of(keys.shape()));
   const bool each = missing.shape() == shape && !(shape == options_.value_shape);
   if (missing.dtype() != options_.value_dtype || (!each && !(missing.shape() == options_.value_shape))) {
     return invalid_argument("Expected shape ", options_.value_shape, " or ", shape, " and type ",

@@ -95,6 +95,15 @@ TEST_F(Tables, MayChange) {
   expect(table_size(table), Tensor::scalar(std::int64_t{2}));
 }
 
+// 4 * 2^62 is 0 where it overflows.
+TEST_F(Tables, OfMoreValuesThanThereCanBe) {
+  const Value table = mutable_hash_table(graph_, {.value_shape = {std::int64_t{1} << 62}}, "huge");
+  const auto ran =
+      run({table_insert(table, of(words({"a", "b", "c", "d"})), of(Tensor::zeros(DType::kInt64, {4, 0})))});
+  EXPECT_EQ(ran.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(ran.status().message(), HasSubstr("a shape has 2^63 elements or more"));
+}
+
 TEST_F(Tables, WithKeysThatNobodyMayUse) {
   const Value empty = of(ints({0, 0})), deleted = of(ints({0, 1}));
   const AttrMap types = {{"key_dtype", DType::kInt64}, {"value_dtype", DType::kFloat32}};

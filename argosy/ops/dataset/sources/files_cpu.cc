@@ -77,11 +77,11 @@ class Files final : public DatasetValue {
     Status measure(const std::string& name) {
       ARGOSY_ASSIGN_OR_RETURN(ByteStream stream, ByteStream::open(name, o_.compression, o_.buffer));
       ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, stream.skip(INT64_MAX));
-      const std::int64_t body = size - o_.header - o_.footer;
-      if (body < 0) {
-        return invalid_argument("The body of file ", name, " is ", body, " bytes long: ", size,
+      if (o_.header > size || o_.footer > size - o_.header) {
+        return invalid_argument("The body of file ", name, " is less than 0 bytes long: ", size,
                                 " bytes, less the header (", o_.header, ") and the footer (", o_.footer, ")");
       }
+      const std::int64_t body = size - o_.header - o_.footer;
       if (body % o_.record != 0) {
         return invalid_argument("Excluding the header (", o_.header, " bytes) and footer (", o_.footer,
                                 " bytes), input file \"", name, "\" has body length ", body,
