@@ -1,8 +1,10 @@
 // Functions of whole matrices.
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <unsupported/Eigen/MatrixFunctions>
 
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 
 namespace argosy::linalg {
@@ -48,6 +50,46 @@ Status square_root(const MatrixOp& op, MatrixCall& c) {
   });
 }
 
+// The principal logarithm by inverse scaling and squaring (Higham, Functions of Matrices, 2008, section 11.5): roots of the
+// Schur form until it is near 1, then a Pade approximant, as eight points of Gauss and Legendre. Nothing for a singular
+// matrix, or where a root overflows. Eigen's own takes roots for ever there.
+std::optional<Matrix<C>> log_of(const Matrix<C>& a) {
+  constexpr double kNear = 0.25;
+  constexpr int kMostRoots = 1100;  // each halves an exponent, or what stands above a diagonal of ones
+  constexpr std::pair<double, double> kPoints[] = {{0.1834346424956498, 0.3626837833783620},
+                                                   {0.5255324099163290, 0.3137066458778873},
+                                                   {0.7966664774136267, 0.2223810344533745},
+                                                   {0.9602898564975363, 0.1012285362903763}};
+  const Eigen::ComplexSchur<Matrix<C>> schur(a);
+  if (schur.info() != Eigen::Success) return std::nullopt;
+  Matrix<C> root = schur.matrixT();
+  const Matrix<C> one = Matrix<C>::Identity(a.rows(), a.cols());
+  const auto eigenvalues = root.diagonal().eval();
+  if (!root.allFinite() || eigenvalues.cwiseAbs().minCoeff() == 0) return std::nullopt;
+  int roots = 0;
+  for (;; ++roots) {
+    check_interrupted();
+    const double far = (root - one).cwiseAbs().colwise().sum().maxCoeff();
+    if (!std::isfinite(far) || roots > kMostRoots) return std::nullopt;
+    if (far < kNear) break;
+    Matrix<C> next;
+    Eigen::matrix_sqrt_triangular(root, next);
+    root = next.template triangularView<Eigen::Upper>();
+  }
+  const Matrix<C> x = root - one;
+  Matrix<C> log = Matrix<C>::Zero(a.rows(), a.cols());
+  for (const auto& [point, weight] : kPoints) {
+    for (const double at : {(1 + point) / 2, (1 - point) / 2}) {
+      log += weight / 2 * (one + at * x).template triangularView<Eigen::Upper>().solve(x);
+    }
+  }
+  log *= std::ldexp(1.0, roots);
+  log.diagonal() = eigenvalues.array().log();
+  const Matrix<C> result = schur.matrixU() * log.template triangularView<Eigen::Upper>() * schur.matrixU().adjoint();
+  if (!result.allFinite()) return std::nullopt;
+  return result;
+}
+
 Status logarithm(const MatrixOp& op, MatrixCall& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Stack s, square_stack_of(op.name, c.input(0)));
   ARGOSY_ASSIGN_OR_RETURN(const Tensor y, c.output(0, c.input(0).shape()));
@@ -56,9 +98,9 @@ Status logarithm(const MatrixOp& op, MatrixCall& c) {
     return for_each(n == 0 ? 0 : s.count, 60 * cube(n), [&](std::int64_t i) {
       const Matrix<T> a = ConstMap<T>(c.input(0).data<T>() + i * n * n, n, n);
       Map<T> to(y.data<T>() + i * n * n, n, n);
-      if (a.allFinite() && a.cwiseAbs().maxCoeff() > 0) {
-        const double scale = scale_of(a);
-        to = Matrix<T>(a / scale).log();
+      const double scale = a.allFinite() ? scale_of(a) : 0;
+      if (const auto log = scale > 0 ? log_of(a / scale) : std::nullopt) {
+        to = *log;
         if (scale != 1) to.diagonal().array() += std::log(scale);
       } else {
         to.setConstant(T(not_a_number<T>().real(), not_a_number<T>().real()));

@@ -113,6 +113,14 @@ TEST(LinalgOps, Definitions) {
          .inputs = {Tensor::of<C>({2, 2}, {C(1e308), C(1), C(2), C(3)})},
          .expect = {Tensor::of<C>({2, 2}, {C(std::log(1e308)), C(0), C(0), C(std::log(3.0))})},
          .other_dtypes = false});
+  // Of singular matrices whose eigenvalues lie together Eigen's own took roots for ever.
+  const Tensor singular = Tensor::of<C>({3, 3}, {C(0), C(1), C(2), C(0), C(0.05), C(3), C(0), C(0), C(0.08)});
+  const Tensor none = Tensor::of<C>({3, 3}, std::vector<C>(9, C(NAN, NAN)));
+  check({.op = "MatrixLogarithm",
+         .inputs = {singular},
+         .expect = {none},
+         .other_dtypes = false,
+         .unlike_tensorflow = "a singular matrix has no logarithm, and TensorFlow looks for one for ever"});
   check({.op = "MatrixLogarithm",
          .inputs = {Tensor::of<C>({2, 2}, {C(1e-170), C(0), C(0), C(1e-170)})},
          .expect = {Tensor::of<C>({2, 2}, {C(std::log(1e-170)), C(0), C(0), C(std::log(1e-170))})},
