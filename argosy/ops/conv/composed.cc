@@ -1,5 +1,7 @@
 #include "argosy/ops/conv/composed.h"
 
+#include <algorithm>
+
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/conv/conv_geometry.h"
 
@@ -26,9 +28,8 @@ Result<int> spatial_axes(const AttrMap& conv, int input_rank, int filter_rank) {
   const std::int64_t batch_dims = conv.get_int("batch_dims");
   if (filter_rank != 4 && filter_rank != 5)
     return invalid_argument("The filter must be rank 4 or 5 but got ", filter_rank);
-  const bool within = batch_dims >= 0 && batch_dims <= input_rank;
-  const std::int64_t spatial = within ? input_rank - batch_dims - 1 : -1;
-  if (!within || (spatial != 2 && spatial != 3))
+  const std::int64_t spatial = input_rank - std::clamp<std::int64_t>(batch_dims, -(1 << 20), input_rank) - 1;
+  if (batch_dims < 0 || (spatial != 2 && spatial != 3))
     return invalid_argument("The input must have 2 or 3 spatial dimensions but got ", spatial);
   if (filter_rank != spatial + 2) {
     return invalid_argument("Conv: a filter of rank ", filter_rank, " for an input of ", spatial,
