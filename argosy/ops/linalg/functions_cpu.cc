@@ -38,21 +38,21 @@ Status square_root(const MatrixOp& op, MatrixCall& c) {
       Map<T> root(y.data<T>() + i * n * n, n, n);
       root.setConstant(not_a_number<T>());
       if (!a.allFinite()) return ok_status();
-      const double scale = scale_of(a);
-      const Matrix<C> found = Matrix<C>(a / scale).sqrt() * std::sqrt(scale);
+      const double scale = scale_of(a), back = std::sqrt(scale);
+      const Matrix<C> found = Matrix<C>(a / scale).sqrt();
       if constexpr (Eigen::NumTraits<T>::IsComplex) {
-        root = found;
-      } else if (found.imag().norm() <= 1e-9 * (1 + found.real().norm())) {
-        root = found.real();
+        root = found * back;
+      } else if (found.imag().norm() <= 1e-9 * found.norm()) {
+        root = found.real() * back;
       }
       return ok_status();
     });
   });
 }
 
-// The principal logarithm by inverse scaling and squaring (Higham, Functions of Matrices, 2008, section 11.5): roots of the
-// Schur form until it is near 1, then a Pade approximant, as eight points of Gauss and Legendre. Nothing for a singular
-// matrix, or where a root overflows. Eigen's own takes roots for ever there.
+// The principal logarithm by inverse scaling and squaring (Higham, Functions of Matrices, 2008, section 11.5). Roots of the
+// Schur form are taken until it is near 1. Then comes a Pade approximant: eight points of Gauss and Legendre. Nothing for a
+// singular matrix, or where a root overflows. Eigen's own takes roots for ever there.
 std::optional<Matrix<C>> log_of(const Matrix<C>& a) {
   constexpr double kNear = 0.25;
   constexpr int kMostRoots = 1100;  // each halves an exponent, or what stands above a diagonal of ones

@@ -108,6 +108,13 @@ TEST(LinalgOps, Definitions) {
          .inputs = {Tensor::of<double>({2, 2}, {1e308, 1, 2, 3})},
          .expect = {Tensor::of<double>({2, 2}, {1e154, 0, 0, std::sqrt(3.0)})},
          .other_dtypes = false});
+  // Roots that are not real are told, however small or large.
+  for (const double least : {-1e-30, -1e308}) {
+    check({.op = "MatrixSquareRoot",
+           .inputs = {Tensor::of<double>({2, 2}, {least, 0, 0, least})},
+           .expect = {Tensor::of<double>({2, 2}, {NAN, NAN, NAN, NAN})},
+           .other_dtypes = false});
+  }
   using C = std::complex<double>;
   check({.op = "MatrixLogarithm",
          .inputs = {Tensor::of<C>({2, 2}, {C(1e308), C(1), C(2), C(3)})},
