@@ -257,7 +257,7 @@ function(argosy_op_families)
   set(quick_cpu ${cpu})
   set(plain_cpu ${cpu})
   list(FILTER quick_cpu INCLUDE REGEX "/ops/(${quick})/([a-z0-9_]*/)?[a-z0-9_]*\\.cc$")
-  list(FILTER plain_cpu INCLUDE REGEX "/((${plain})/[a-z0-9_]*|[a-z]*/(reference_[a-z0-9_]*|${plain}))\\.cc$")
+  list(FILTER plain_cpu INCLUDE REGEX "/(ops/(${plain})/([a-z0-9_]*/)?[a-z0-9_]*|[a-z]*/(reference_[a-z0-9_]*|${plain}))\\.cc$")
   list(REMOVE_ITEM cpu ${quick_cpu} ${plain_cpu})
   set(libraries hwy::hwy Eigen3::Eigen PkgConfig::re2 PkgConfig::icu ${FARMHASH_LIBRARY} ZLIB::ZLIB)
   # Kernels read neither errno nor the floating-point exception flags: loops with sqrt and guarded divisions become

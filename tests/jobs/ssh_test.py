@@ -139,11 +139,11 @@ class BySsh(unittest.TestCase):
     def test_variables_reach_every_host(self):
         script = "echo $RANK own=$ARGOSY_PASSED here=$PASSED_HERE set=$PASSED_SET other=$NOT_PASSED"
         done = self.launch("--on", "ssh", "-H", "one,two", "-x", "PASSED_HERE", "-x", "PASSED_SET=a b", "--", "sh", "-c", script,
-                           ARGOSY_PASSED="own", PASSED_HERE="here", NOT_PASSED="other")
+                           ARGOSY_PASSED="its-own-value", PASSED_HERE="here", NOT_PASSED="other")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout, "0 own=own here=here set=a b other=\n")
-        self.assertIn("[1] 1 own=own here=here set=a b other=\n", done.stderr)
-        self.assertNotIn("own", self.commands())
+        self.assertEqual(done.stdout, "0 own=its-own-value here=here set=a b other=\n")
+        self.assertIn("[1] 1 own=its-own-value here=here set=a b other=\n", done.stderr)
+        self.assertNotIn("its-own-value", self.commands())
 
     def test_killed_task_ends_the_other_host(self):
         began = time.monotonic()

@@ -1,7 +1,6 @@
 #include "argosy/ops/table/table_options.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace argosy {
 
@@ -13,12 +12,12 @@ Result<Shape> joined(const Shape& a, const Shape& b) {
   return Shape::make(sizes);
 }
 
-// `shape` without `tail` at its end; nothing when it does not end so.
-std::optional<Shape> without_tail(const Shape& shape, const Shape& tail) {
-  const auto sizes = shape.sizes();
-  const std::size_t lead = sizes.size() - std::min(sizes.size(), tail.sizes().size());
-  if (!std::ranges::equal(sizes.subspan(lead), tail.sizes())) return std::nullopt;
-  return Shape(sizes.first(lead));
+// The shape of keys without a key's at its end. INVALID_ARGUMENT: it does not end so.
+Result<Shape> without_tail(const Shape& keys, const Shape& key) {
+  const auto sizes = keys.sizes();
+  const std::size_t lead = sizes.size() - std::min(sizes.size(), key.sizes().size());
+  if (std::ranges::equal(sizes.subspan(lead), key.sizes())) return Shape(sizes.first(lead));
+  return invalid_argument("Input key shape must end with ", key, ", got ", keys);
 }
 
 }  // namespace
@@ -39,20 +38,16 @@ std::string TableOptions::encoded(const Tensor& keys, std::int64_t i) const {
 }
 
 Result<Shape> TableOptions::values_of(const Shape& keys) const {
-  const auto lead = without_tail(keys, key_shape);
-  if (!lead) return invalid_argument("Input key shape must end with ", key_shape, ", got ", keys);
-  return joined(*lead, value_shape);
+  ARGOSY_ASSIGN_OR_RETURN(const Shape lead, without_tail(keys, key_shape));
+  return joined(lead, value_shape);
 }
 
 Status TableOptions::check_keys(const Tensor& keys, std::int64_t* count) const {
   if (keys.dtype() != key_dtype) {
     return invalid_argument("Key must be type ", dtype_name(key_dtype), " but got ", dtype_name(keys.dtype()));
   }
-  const auto lead = without_tail(keys.shape(), key_shape);
-  if (!lead) {
-    return invalid_argument("Input key shape must end with ", key_shape, ", got ", keys.shape());
-  }
-  *count = lead->elements();
+  ARGOSY_ASSIGN_OR_RETURN(const Shape lead, without_tail(keys.shape(), key_shape));
+  *count = lead.elements();
   if (!empty_key.valid()) return ok_status();
   const std::string empty = encoded(empty_key, 0);
   const std::string deleted = deleted_key.valid() ? encoded(deleted_key, 0) : empty;

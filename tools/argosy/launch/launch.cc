@@ -26,10 +26,6 @@ std::string own_program() {
   return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : "argosy";
 }
 
-Status usage(std::string message, std::string next) {
-  return invalid_argument(message).with_id(kUsageId).with_where("argosy launch").with_hint(std::move(next));
-}
-
 // The hosts that were named, by whichever flag.
 Result<std::vector<HostSlots>> named_hosts(const LaunchOptions& options) {
   if (!options.hosts.empty()) return parse_hosts(options.hosts);
@@ -42,8 +38,8 @@ Result<std::vector<HostSlots>> named_hosts(const LaunchOptions& options) {
     return std::vector<HostSlots>{{"localhost", std::max(options.nproc_per_node, 1)}};
   }
   if (options.np > 0) return std::vector<HostSlots>{{"localhost", options.np}};
-  return usage("no hosts: -H, --hostfile, --local or --nnodes says where",
-               "argosy launch --local 2 -- argosy train lenet --emulate 2");
+  return launch_usage("no hosts: -H, --hostfile, --local or --nnodes says where",
+                      "argosy launch --local 2 -- argosy train lenet --emulate 2");
 }
 
 Result<LaunchRequest> request_of(const LaunchOptions& options) {
@@ -58,12 +54,12 @@ Result<LaunchRequest> request_of(const LaunchOptions& options) {
   request.job = str_cat("launch ", bits >> 32);
   if (options.nnodes > 1) {  // torchrun's way: started once on every host
     if (options.master_addr.empty() || options.node_rank < 0) {
-      return usage("--nnodes starts the tasks of this host alone: --node-rank and --master-addr say which it is",
-                   "argosy launch -H gpu-a:4,gpu-b:4 --dry-run -- argosy train lenet");
+      return launch_usage("--nnodes starts the tasks of this host alone: --node-rank and --master-addr say which it is",
+                          "argosy launch -H gpu-a:4,gpu-b:4 --dry-run -- argosy train lenet");
     }
     if (std::getenv("ARGOSY_JOB_TOKEN") == nullptr) {
-      return usage("--nnodes needs a token that every host has: ARGOSY_JOB_TOKEN is not set",
-                   "export ARGOSY_JOB_TOKEN=$(openssl rand -hex 32), the same on every host");
+      return launch_usage("--nnodes needs a token that every host has: ARGOSY_JOB_TOKEN is not set",
+                          "export ARGOSY_JOB_TOKEN=$(openssl rand -hex 32), the same on every host");
     }
     const int here = request.per_slot ? std::max(options.nproc_per_node, 1) : 1;
     request.first_rank = options.node_rank * here;
@@ -143,7 +139,8 @@ Result<int> launch_tasks(const LaunchOptions& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(streams.redirects, StreamChoice::parse("--redirects", options.redirects));
   ARGOSY_ASSIGN_OR_RETURN(const StreamChoice tee, StreamChoice::parse("--tee", options.tee));
   if (streams.directory.empty() && (!options.redirects.empty() || !options.tee.empty())) {
-    return usage("--redirects and --tee choose what goes to files: --log-dir says where they are", "--log-dir logs");
+    return launch_usage("--redirects and --tee choose what goes to files: --log-dir says where they are",
+                        "--log-dir logs");
   }
   for (const LaunchedTask& task : tasks) {  // what goes to both is not redirected
     const int rank = task.place.rank;
@@ -158,8 +155,8 @@ Result<int> run(LaunchOptions& options, Console& console) {
   if (options.agent) return run_agent();
   constexpr std::string_view kStarters[] = {"auto", "ssh", "slurm", "mpi", "kubernetes"};
   if (std::find(std::begin(kStarters), std::end(kStarters), options.on) == std::end(kStarters)) {
-    return usage(str_cat("--on: \"", options.on, "\" is none of ", str_join(kStarters)),
-                 "argosy launch --on slurm --nnodes 2 --dry-run -- argosy train lenet");
+    return launch_usage(str_cat("--on: \"", options.on, "\" is none of ", str_join(kStarters)),
+                        "argosy launch --on slurm --nnodes 2 --dry-run -- argosy train lenet");
   }
   if (options.on == "slurm" || options.on == "mpi" || options.on == "kubernetes")
     return launch_elsewhere(options, console);

@@ -61,7 +61,7 @@ TEST(PassedVariables, AreTheProductsOwnAndTheNamedOnes) {
   for (const char* name : {"ARGOSY_COORDINATOR", "ARGOSY_JOB_TOKEN", "OTHER_TEST"}) EXPECT_FALSE(own.contains(name));
   EXPECT_EQ(named_variables({"OTHER_TEST", "X=1=2", "Y="}).value(),
             (EnvironmentMap{{"OTHER_TEST", "c"}, {"X", "1=2"}, {"Y", ""}}));
-  for (const char* wrong : {"", "=1", "NOT_SET_ANYWHERE", "RANK=3", "TF_CONFIG"}) {
+  for (const char* wrong : {"", "=1", "NOT_SET_ANYWHERE", "RANK=3", "TF_CONFIG", "ARGOSY_JOB_TOKEN=ab"}) {
     EXPECT_EQ(named_variables({wrong}).status().code(), Code::kInvalidArgument) << wrong;
   }
   for (const char* name : {"ARGOSY_START_TIMEOUT", "ARGOSY_COORDINATOR", "ARGOSY_JOB_TOKEN", "OTHER_TEST"})

@@ -2,13 +2,20 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "argosy/base/status.h"
+#include "tools/argosy/cli/exit_code.h"
 
 namespace argosy::cli {
 
 class Console;
+
+// An error of the command line: exit code 2.
+inline Status launch_usage(std::string message, std::string next) {
+  return invalid_argument(message).with_id(kUsageId).with_where("argosy launch").with_hint(std::move(next));
+}
 
 struct LaunchOptions {
   std::string hosts, host_file, on = "auto", master_addr, log_dir, output_filename, redirects, tee, remote_argosy;
