@@ -16,7 +16,7 @@
 #include <cstring>
 
 #include "argosy/formats/proto/graph.pb.h"
-#include "argosy/tf/server/transport/raw_client.h"
+#include "argosy/tf/server/testing/raw_client.h"
 #include "argosy/tf/server/transport/session_server.h"
 #include "benchmarks/measure.h"
 

@@ -6,7 +6,7 @@
 #include "argosy/base/check.h"
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/op/kernel/rendezvous.h"
-#include "argosy/tf/server/transport/request_mutator.h"
+#include "argosy/tf/server/testing/request_mutator.h"
 #include "argosy/tf/worker/device_attributes.h"
 #include "argosy/tf/worker/partition_graph.h"
 #include "argosy/tf/worker/peers/peers.h"

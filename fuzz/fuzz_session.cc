@@ -5,8 +5,8 @@
 
 #include "argosy/rpc/wire/wire_writer.h"
 #include "argosy/tf/server/service/session_service.h"
-#include "argosy/tf/server/transport/raw_client.h"
-#include "argosy/tf/server/transport/request_mutator.h"
+#include "argosy/tf/server/testing/raw_client.h"
+#include "argosy/tf/server/testing/request_mutator.h"
 
 namespace {
 

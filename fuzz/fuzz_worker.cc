@@ -5,8 +5,8 @@
 
 #include "argosy/base/check.h"
 #include "argosy/formats/proto/worker.pb.h"
-#include "argosy/runtime/machine/deadlines.h"
-#include "argosy/tf/server/transport/request_mutator.h"
+#include "argosy/runtime/device_set/deadlines.h"
+#include "argosy/tf/server/testing/request_mutator.h"
 #include "argosy/tf/worker/worker_service.h"
 #include "fuzz/input_file.h"
 

@@ -18,7 +18,7 @@ MADE = {"= default;": "As the compiler makes it.", "= delete;": "There is none."
 BEHIND = {"argosy/base/mutex.h", "argosy/base/small_vector.h", "argosy/base/threads/core_use.h",
           "argosy/formats/checkpoint/slice_key.h", "argosy/graph/name_pool.h", "argosy/graph/name_table.h",
           "argosy/graph/node_array.h", "argosy/op/definition/attr_pool.h", "argosy/passes/place/place.h",
-          "argosy/passes/prune/prune.h", "argosy/runtime/machine/arenas.h", "argosy/runtime/machine/trace.h",
+          "argosy/passes/simplify/prune.h", "argosy/runtime/device_set/arenas.h", "argosy/runtime/device_set/trace.h",
           "argosy/runtime/step/step.h"}
 
 

@@ -1,5 +1,5 @@
 // JobTasks: this process as one task of a job that runs the same program on every task (multi-controller). What training
-// over hosts asks for. Made by join_job() of argosy/cluster/member.h; SingleTask stands for a job of one.
+// over hosts asks for. Made by join_job() of argosy/cluster/join_job.h; SingleTask stands for a job of one.
 #pragma once
 
 #include <functional>

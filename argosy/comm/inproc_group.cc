@@ -27,7 +27,7 @@ class InprocRank final : public Communicator {
  private:
   // Around a call: its cancellation aborts the group, its error says which rank's it was.
   Status run_checked(const CollectiveCall& call, const CollectiveOptions& options) override {
-    std::atomic<bool>& inside = rendezvous_->seat(rank()).inside;
+    std::atomic<bool>& inside = rendezvous_->waiter(rank()).inside;
     if (inside.exchange(true, std::memory_order_acq_rel)) {
       return failed_precondition("rank ", rank(), " is already inside a call: one thread at a time")
           .with_id("ARG-COMM-003");

@@ -15,7 +15,7 @@ InprocRendezvous::InprocRendezvous(int size, const InprocOptions& options)
     : size_(size),
       options_(options),
       may_spin_(size <= available_cores()),
-      seats_(static_cast<std::size_t>(size)),
+      waiters_(static_cast<std::size_t>(size)),
       rounds_(size) {
   ARGOSY_CHECK(size >= 1);
   if (options.cancellation != nullptr) step_abort_ = std::make_shared<StepAbort>(*options.cancellation);
@@ -47,7 +47,7 @@ Result<Event> InprocRendezvous::run(const CollectiveCall& call, const InprocPlac
   const InprocRounds::Joined joined = rounds_.join(call, place, ready, none);
   if (joined.round == nullptr) return rounds_.cause();
   Round& round = *joined.round;
-  Seat& mine = seat(place.rank);
+  RankWaiter& mine = waiter(place.rank);
   const std::size_t slot = Round::slot_of(call, place.rank);
   const auto begun = [&] { return round.phase.load(std::memory_order_seq_cst) != Round::kGathering; };
   const auto over = [&] { return round.phase.load(std::memory_order_seq_cst) == Round::kOver; };
@@ -119,7 +119,7 @@ void InprocRendezvous::begin_in_host_memory(Round& round, bool helps) {
   for (std::size_t s = 0; s < round.entries.size() && (on_devices || wakes > 0); ++s) {
     Device* const device = round.calls[s].device;
     if (round.entries[s].waits) {
-      if (wakes > 0 && seat(round.calls[s].rank).wake()) --wakes;
+      if (wakes > 0 && waiter(round.calls[s].rank).wake()) --wakes;
     } else if (device != nullptr) {
       round.users.fetch_add(1, std::memory_order_relaxed);
       try {
@@ -150,7 +150,7 @@ void InprocRendezvous::finish(Round& round, Status status) {
     const Round::Entry& entry = round.entries[s];
     if (!entry.here) continue;
     if (entry.waits) {
-      seat(round.calls[s].rank).wake();
+      waiter(round.calls[s].rank).wake();
     } else if (!paced || round.calls[s].device == nullptr) {
       finish_one(round, s);
     }
@@ -182,7 +182,7 @@ void InprocRendezvous::abort(const Status& cause) {
 
 Status InprocRendezvous::reset() {
   for (int r = 0; r < size_; ++r) {
-    if (seat(r).inside.load(std::memory_order_acquire)) {
+    if (waiter(r).inside.load(std::memory_order_acquire)) {
       return failed_precondition("group cannot be reset: rank ", r, " is still inside a call").with_id("ARG-COMM-003");
     }
   }

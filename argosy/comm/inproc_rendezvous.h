@@ -10,7 +10,7 @@
 
 #include "argosy/comm/inproc_group.h"
 #include "argosy/comm/inproc_rounds.h"
-#include "argosy/comm/seat.h"
+#include "argosy/comm/rank_waiter.h"
 
 namespace argosy {
 
@@ -20,7 +20,7 @@ class InprocRendezvous final : public std::enable_shared_from_this<InprocRendezv
   InprocRendezvous(int size, const InprocOptions& options);
 
   int size() const { return size_; }
-  Seat& seat(int rank) { return seats_[static_cast<std::size_t>(rank)]; }
+  RankWaiter& waiter(int rank) { return waiters_[static_cast<std::size_t>(rank)]; }
   // Of now_nanos(), for a call that gives this time-out; 0 = none.
   std::int64_t deadline(std::chrono::nanoseconds timeout) const;
 
@@ -59,7 +59,7 @@ class InprocRendezvous final : public std::enable_shared_from_this<InprocRendezv
   const int size_;
   const InprocOptions options_;
   const bool may_spin_;  // a core for every rank
-  std::vector<Seat> seats_;
+  std::vector<RankWaiter> waiters_;
   std::shared_ptr<StepAbort> step_abort_;  // null: no step
   InprocRounds rounds_;
 };

@@ -133,7 +133,7 @@ class Device {
   // Null on a synchronous device, where a kernel's work is done when its run() returns. Host code must not touch the
   // memory of an asynchronous device.
   virtual LaunchQueue* launch_queue() { return nullptr; }
-  // The device itself. A view of a device (argosy/runtime/machine/device_set_view.h) returns the device behind it.
+  // The device itself. A view of a device (argosy/runtime/device_set/device_set_view.h) returns the device behind it.
   virtual Device& physical() { return *this; }
   // Waits for all streams.
   virtual Status synchronize() = 0;

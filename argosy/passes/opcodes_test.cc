@@ -71,14 +71,16 @@ TEST(Opcodes, VersionsShareOne) {
 
 TEST(Opcodes, FactsOfShapesAndBroadcasts) {
   const OpRegistry& ops = builtin_ops();
-  std::set<std::string> by_shape, by_rows, broadcast;
+  std::set<std::string> by_shape, by_rows, by_sizes, broadcast;
   for (const auto& op : ops.all()) {
     if (op->reads == Reads::kShape) by_shape.insert(op->name);
     if (op->reads == Reads::kRows) by_rows.insert(op->name);
+    if (op->reads == Reads::kSizes) by_sizes.insert(op->name);
     if (op->broadcasts != Broadcasts::kNone) broadcast.insert(op->name);
   }
   EXPECT_EQ(by_shape, (std::set<std::string>{"OnesLike", "ZerosLike"}));
   EXPECT_EQ(by_rows, std::set<std::string>{"_ShardWeight"});
+  EXPECT_EQ(by_sizes, (std::set<std::string>{"Rank", "Shape", "ShapeN", "Size"}));
   EXPECT_EQ(broadcast, (std::set<std::string>{"BroadcastTo", "Fill"}));
 }
 

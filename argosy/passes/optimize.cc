@@ -11,11 +11,11 @@
 #include "argosy/passes/fuse/relu_before_pool.h"
 #include "argosy/passes/fuse/winograd.h"
 #include "argosy/passes/place/resolve_collective_groups.h"
-#include "argosy/passes/prune/constant_folding.h"
-#include "argosy/passes/prune/cse.h"
-#include "argosy/passes/prune/order_ref_reads.h"
-#include "argosy/passes/prune/prune_control_edges.h"
-#include "argosy/passes/prune/remove_identities.h"
+#include "argosy/passes/simplify/constant_folding.h"
+#include "argosy/passes/simplify/cse.h"
+#include "argosy/passes/simplify/order_ref_reads.h"
+#include "argosy/passes/simplify/prune_control_edges.h"
+#include "argosy/passes/simplify/remove_identities.h"
 
 namespace argosy {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/runtime/step/step.h"
 

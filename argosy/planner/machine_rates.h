@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "argosy/planner/curve.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 
 namespace argosy {
 

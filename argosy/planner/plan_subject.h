@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "argosy/planner/candidates.h"
-#include "argosy/runtime/machine/device_set.h"
-#include "argosy/runtime/machine/stats.h"
+#include "argosy/runtime/device_set/device_set.h"
+#include "argosy/runtime/device_set/stats.h"
 #include "argosy/runtime/step/step.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 

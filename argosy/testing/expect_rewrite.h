@@ -26,7 +26,7 @@
 
 #include "argosy/graph/text.h"
 #include "argosy/ops/ops.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 

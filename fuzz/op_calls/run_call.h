@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "fuzz/op_calls/op_call.h"
 
 namespace argosy::op_calls {

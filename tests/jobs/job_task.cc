@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "argosy/cluster/environment/find_place.h"
-#include "argosy/cluster/member.h"
+#include "argosy/cluster/join_job.h"
 #include "tools/argosy/cli/error_json.h"
 #include "tools/argosy/cli/exit_code.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/testing/op_cases/recorded_case.h"
 
 namespace argosy {

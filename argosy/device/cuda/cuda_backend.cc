@@ -9,7 +9,7 @@ namespace argosy::cuda {
 
 namespace {
 
-// As nvidia-smi writes it. The driver gives instances of a GPU (MIG) their own, and says in their name what they are.
+// In nvidia-smi's format. An instance of a GPU (MIG) has a UUID of its own; its name contains " MIG ".
 std::string uuid_text(const CuUuid& uuid, std::string_view gpu) {
   std::string text = gpu.find(" MIG ") != std::string_view::npos ? "MIG-" : "GPU-";
   constexpr char kDigits[] = "0123456789abcdef";
@@ -32,7 +32,7 @@ std::string CudaBackend::driver() const {
                          : str_cat(version, " (CUDA ", driver_->version_text(), ")");
 }
 
-Result<CudaBackend::Gpu> CudaBackend::look_at(int ordinal) const {
+Result<CudaBackend::Gpu> CudaBackend::query_gpu(int ordinal) const {
   const DriverCalls& cu = *driver_->operator->();
   const auto check = [&](CuResult result, const char* call) { return driver_->check(result, call); };
   Gpu gpu;
@@ -61,18 +61,18 @@ Result<CudaBackend::Gpu> CudaBackend::look_at(int ordinal) const {
     facts.unusable =
         str_cat(facts.name, " has compute capability ", facts.major, ".", facts.minor, ", this build starts at ",
                 options_.oldest_major, ".", options_.oldest_minor, "; GPUs before 7.5 need a build with CUDA 12");
-  } else if (compute_mode == 2) {
+  } else if (compute_mode == kCuComputeModeProhibited) {
     facts.unusable = str_cat(facts.name, " is in compute mode \"prohibited\": nvidia-smi -i ", pci, " -c DEFAULT");
   }
   return gpu;
 }
 
-Result<std::vector<CudaBackend::Gpu>> CudaBackend::find() const {
+Result<std::vector<CudaBackend::Gpu>> CudaBackend::enumerate_gpus() const {
   int count = 0;
   ARGOSY_RETURN_IF_ERROR(driver_->check((*driver_)->cuDeviceGetCount(&count), "cuDeviceGetCount"));
   std::vector<Gpu> gpus;
   for (int i = 0; i < count; ++i) {
-    ARGOSY_ASSIGN_OR_RETURN(Gpu gpu, look_at(i));
+    ARGOSY_ASSIGN_OR_RETURN(Gpu gpu, query_gpu(i));
     gpus.push_back(std::move(gpu));
   }
   // Instances of one GPU (MIG) share an address; they stay in the driver's order.
@@ -82,7 +82,7 @@ Result<std::vector<CudaBackend::Gpu>> CudaBackend::find() const {
 }
 
 Result<std::vector<GpuFacts>> CudaBackend::gpus() {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Gpu> gpus, find());
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Gpu> gpus, enumerate_gpus());
   std::vector<GpuFacts> facts;
   for (const Gpu& gpu : gpus) {
     facts.push_back(gpu.facts);
@@ -108,8 +108,8 @@ std::vector<LibraryFacts> CudaBackend::libraries() {
 
 GpuLinks CudaBackend::try_links() {
   GpuLinks all;
-  const auto gpus = find();
-  if (!gpus.ok()) return all;
+  const auto gpus = enumerate_gpus();
+  if (!gpus.ok()) return all;  // gpus(), which the report asks first, says why
   std::vector<TrialGpu> usable;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<CudaDevice*> ranks;
@@ -122,7 +122,7 @@ GpuLinks CudaBackend::try_links() {
     spec.kind = DeviceKind::kCuda;
     spec.physical_gpu = gpu.facts.number;
     auto device = make(std::move(spec), {}, {}, nullptr);
-    if (!device.ok()) return all;
+    if (!device.ok()) return all;  // as making a session on it will say
     devices.push_back(*std::move(device));
     ranks.push_back(static_cast<CudaDevice*>(devices.back().get()));
   }
@@ -137,7 +137,7 @@ GpuLinks CudaBackend::try_links() {
 Result<std::unique_ptr<Device>> CudaBackend::make(DeviceSpec spec, const DeviceRequest& request,
                                                   const DeviceFaults& faults,
                                                   std::shared_ptr<ShutdownSignal> shutdown) {
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Gpu> gpus, find());
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Gpu> gpus, enumerate_gpus());
   if (spec.physical_gpu < 0 || spec.physical_gpu >= static_cast<int>(gpus.size())) {
     return not_found("there is no GPU ", spec.physical_gpu, "; there are ", gpus.size()).with_id("ARG-DEV-005");
   }

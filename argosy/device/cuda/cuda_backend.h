@@ -42,8 +42,8 @@ class CudaBackend final : public GpuBackend {
     GpuFacts facts;
   };
   // In the order of their PCI addresses, as nvidia-smi's. The driver's default order is by speed.
-  Result<std::vector<Gpu>> find() const;
-  Result<Gpu> look_at(int ordinal) const;
+  Result<std::vector<Gpu>> enumerate_gpus() const;
+  Result<Gpu> query_gpu(int ordinal) const;
 
   const std::shared_ptr<const Driver> driver_;
   const Options options_;

@@ -14,7 +14,7 @@ namespace argosy::cuda {
 
 struct TrialGpu {
   CuDevice handle = 0;
-  int number = 0;  // nvidia-smi's
+  int number = 0;  // GpuFacts::number
 };
 
 struct TrialOptions {

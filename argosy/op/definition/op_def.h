@@ -87,7 +87,7 @@ enum class Linear {
 };
 
 // When an op gives its first input as it is, so that its readers may read that instead
-// (argosy/passes/prune/remove_identities.h).
+// (argosy/passes/simplify/remove_identities.h).
 enum class IdentityWhen : char {
   kNever,
   kNoAxes,     // input 1, a list of axes, is empty: Sum, Any
@@ -95,11 +95,12 @@ enum class IdentityWhen : char {
 };
 
 // What of its first input an op's outputs follow from, where they follow from less than its values: constant folding
-// then computes them of zeros (argosy/passes/prune/known_values.h). What known_ints tells need not be said here.
+// then computes them of zeros (argosy/passes/simplify/known_values.h). What known_ints tells need not be said here.
 enum class Reads : char {
   kValues,
   kShape,  // OnesLike, ZerosLike
   kRows,   // the size of its first dimension alone: _ShardWeight
+  kSizes,  // its shape, which the outputs tell: Shape, Size, Rank. known_ints computes them
 };
 
 // The input that an op's output is, broadcast to a shape that another input gives.

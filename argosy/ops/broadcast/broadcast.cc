@@ -51,15 +51,15 @@ PartialInts as_ints(const std::vector<std::int64_t>& numbers) { return PartialIn
 Status gradient_args_shape(ShapeContext& c) {
   for (const int i : {0, 1}) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 1).status());
   const auto axes = known_axes(c);
-  c.set_output(0, axes ? PartialShape{static_cast<std::int64_t>(axes->x_repeated.size())} : PartialShape{-1});
-  c.set_output(1, axes ? PartialShape{static_cast<std::int64_t>(axes->y_repeated.size())} : PartialShape{-1});
+  c.set_output(0, axes ? PartialShape{static_cast<std::int64_t>(axes->x_reduced.size())} : PartialShape{-1});
+  c.set_output(1, axes ? PartialShape{static_cast<std::int64_t>(axes->y_reduced.size())} : PartialShape{-1});
   return ok_status();
 }
 
 std::optional<PartialInts> gradient_args_ints(const ShapeContext& c, int index) {
   const auto axes = known_axes(c);
   if (!axes) return std::nullopt;
-  return as_ints(index == 0 ? axes->x_repeated : axes->y_repeated);
+  return as_ints(index == 0 ? axes->x_reduced : axes->y_reduced);
 }
 
 Status args_shape(ShapeContext& c) {

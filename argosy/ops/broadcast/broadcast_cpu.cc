@@ -69,8 +69,8 @@ Status write(KernelContext& c, int index, const std::vector<std::int64_t>& numbe
 
 Status gradient_args(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto axes, axes_of_inputs(c, "BroadcastGradientArgs"));
-  ARGOSY_RETURN_IF_ERROR(write(c, 0, axes.x_repeated));
-  return write(c, 1, axes.y_repeated);
+  ARGOSY_RETURN_IF_ERROR(write(c, 0, axes.x_reduced));
+  return write(c, 1, axes.y_reduced);
 }
 
 Status broadcast_args(KernelContext& c) {

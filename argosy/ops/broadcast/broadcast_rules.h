@@ -9,8 +9,8 @@ namespace argosy::internal {
 
 struct BroadcastAxes {
   std::vector<std::int64_t> shape;  // of the result
-  std::vector<std::int64_t> x_repeated,
-      y_repeated;  // axes of the result each is summed over by its gradient, ascending
+  // Axes of the result, ascending: those that the gradient of x, or of y, is summed over.
+  std::vector<std::int64_t> x_reduced, y_reduced;
 };
 
 // None when they do not broadcast. As TensorFlow's: equal shapes sum over nothing; otherwise an axis of size 1 in both

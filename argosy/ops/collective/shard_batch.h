@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "argosy/base/status.h"
+#include "argosy/op/definition/op_def.h"
 
 namespace argosy {
 
@@ -24,6 +24,6 @@ enum class RowsRead : std::uint8_t {
   kShard,  // those of the shard that its attributes name
   kNone,   // it asks for the shape alone
 };
-RowsRead rows_read_by(std::string_view op);
+RowsRead rows_read_by(const OpDef& op);
 
 }  // namespace argosy

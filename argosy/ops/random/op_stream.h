@@ -1,4 +1,4 @@
-// What a random op draws from: a stream that it keeps between its runs (argosy/op/state/session_op_state.h).
+// The random numbers of an op: a Philox generator that the session keeps between runs (argosy/op/state/session_op_state.h).
 #pragma once
 
 #include <memory>
@@ -9,11 +9,12 @@
 
 namespace argosy {
 
-// Of the node that the kernel is made for, or whose shard it draws (attribute "stream"), by its attributes "seed" and
-// "seed2"; outside a session its own. Thread-safe.
+// Returns the generator of the kernel's node. The attribute "stream" may name another node, whose generator is shared
+// then: a shard of its draw is made here. Its seeds are the attributes "seed" and "seed2". Outside of a session each
+// kernel has a generator of its own. Thread-safe.
 Result<std::shared_ptr<SharedPhilox>> op_stream(const KernelInit& init);
 
-// A kernel K(init, stream) that draws from it.
+// Makes a kernel K(init, generator).
 template <typename K>
 Result<std::unique_ptr<Kernel>> make_with_stream(const KernelInit& init) {
   ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<SharedPhilox> stream, op_stream(init));

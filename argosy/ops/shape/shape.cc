@@ -182,6 +182,7 @@ void define_shape(OpRegistry& ops) {
     spec.gradient = kNotDifferentiable;
     spec.cost = free_cost;
     spec.blocks_gradient = true;
+    spec.reads = Reads::kSizes;
     spec.host_outputs = {0};
     ops.add(std::move(spec));
   };

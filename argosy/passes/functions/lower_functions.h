@@ -16,7 +16,7 @@
 // their users do.
 #pragma once
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 

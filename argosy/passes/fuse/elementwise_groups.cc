@@ -35,7 +35,7 @@ Endpoint ElementwiseGroups::source(Endpoint e) const {
   if (flow_ || !n.controls.empty() || n.op->broadcasts == Broadcasts::kNone) return e;
   const bool first = n.op->broadcasts == Broadcasts::kFirst;
   const Endpoint number = n.inputs[first ? 0 : 1], size = n.inputs[first ? 1 : 0];
-  if (graph_.constant(size) == nullptr) return e;  // a step may need its effects (prune/size_only_effects.h)
+  if (graph_.constant(size) == nullptr) return e;  // a step may need its effects (simplify/size_only_effects.h)
   return graph_.shape(number).is_full() && graph_.shape(number).elements() == 1 && !is_ref(number) ? number : e;
 }
 

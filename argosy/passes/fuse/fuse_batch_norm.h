@@ -9,7 +9,7 @@
 // from x where the ReLU was open, with the arithmetic of the forward pass.
 #pragma once
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 

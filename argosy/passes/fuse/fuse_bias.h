@@ -6,7 +6,7 @@
 // along the last axis count as BiasAdd. OpDef::fused_as names the fused form of an op.
 #pragma once
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 

@@ -11,7 +11,7 @@
 // or colocation. In a graph with control flow a group has one output: one of two may be dead where the other is not.
 #pragma once
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 

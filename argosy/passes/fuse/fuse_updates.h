@@ -14,7 +14,7 @@
 #include <functional>
 #include <string>
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 

@@ -6,7 +6,7 @@
 // there x > 0 exactly where y > 0. All other cells get zero in both orders.
 #pragma once
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "argosy/passes/place/place.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "argosy/passes/place/place.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 #include "argosy/runtime/step/step.h"
 
 namespace argosy {

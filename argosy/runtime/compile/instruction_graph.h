@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "argosy/base/small_vector.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 #include "argosy/runtime/step/step.h"
 
 namespace argosy {

@@ -2,7 +2,7 @@
 
 #include "argosy/base/small_vector.h"
 #include "argosy/base/threads/parallel.h"
-#include "argosy/runtime/machine/counted_strings.h"
+#include "argosy/runtime/device_set/counted_strings.h"
 #include "argosy/runtime/session/function_calls.h"
 
 namespace argosy {

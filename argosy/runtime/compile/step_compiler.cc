@@ -12,7 +12,7 @@
 #include "argosy/passes/optimize.h"
 #include "argosy/passes/place/resolve_collective_groups.h"
 #include "argosy/runtime/compile/compile.h"
-#include "argosy/runtime/compile/homes.h"
+#include "argosy/runtime/compile/resource_homes.h"
 #include "argosy/runtime/tasks/partitioned_step.h"
 
 namespace argosy {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 #include "argosy/runtime/compile/kernel_refusals.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/runtime/execute/remote_parts.h"
-#include "argosy/runtime/machine/device_set.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/runtime/step/step.h"
 

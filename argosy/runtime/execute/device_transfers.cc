@@ -6,7 +6,7 @@
 #include "argosy/base/guard.h"
 #include "argosy/device/event.h"
 #include "argosy/ops/collective/async_launch_kernel.h"
-#include "argosy/runtime/machine/once_callback.h"
+#include "argosy/runtime/device_set/once_callback.h"
 
 namespace argosy {
 

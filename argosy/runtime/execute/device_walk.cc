@@ -99,7 +99,7 @@ Status DeviceWalk::run_special(std::int32_t index, const Instruction& instructio
     if (run_.failed()) return ok_status();  // the run has its error already
   }
   if (instruction.may_be_dead && instruction.role != Role::kMerge && flow_.note_dead(index, meta)) {
-    flow_.pass_over(index, instruction, meta);
+    flow_.skip_dead(index, instruction, meta);
     return ok_status();
   }
   // A Merge reads the variable of its live input alone: those of branches not taken have no handle.
@@ -111,7 +111,7 @@ Status DeviceWalk::run_special(std::int32_t index, const Instruction& instructio
   switch (instruction.role) {
     case Role::kLoopBegin: flow_.begin_loop(step_.plan.loops[meta.loop], meta.loop, at); return ok_status();
     case Role::kLoopEnd:
-      if (flow_.goes_on(step_.plan.loops[meta.loop], meta.loop, at)) return ok_status();
+      if (flow_.start_next_iteration(step_.plan.loops[meta.loop], meta.loop, at)) return ok_status();
       break;
     case Role::kForward: flow_.forward_input(instruction, meta, 0, instruction.first_output); break;
     case Role::kSwitch: status = flow_.run_switch(instruction, meta, fields_); break;

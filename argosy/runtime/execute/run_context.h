@@ -9,8 +9,8 @@
 #include "argosy/op/kernel/rendezvous.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/op/state/resource_manager.h"
+#include "argosy/runtime/device_set/stats.h"
 #include "argosy/runtime/execute/running_instruction.h"
-#include "argosy/runtime/machine/stats.h"
 
 namespace argosy {
 

@@ -52,14 +52,14 @@ void StaticControlFlow::begin_loop(const Loop& loop, std::int32_t frame, std::si
   at = static_cast<std::size_t>(loop.end) - 1;
 }
 
-bool StaticControlFlow::goes_on(const Loop& loop, std::int32_t frame, std::size_t& at) {
+bool StaticControlFlow::start_next_iteration(const Loop& loop, std::int32_t frame, std::size_t& at) {
   if (std::all_of(loop.nexts.begin(), loop.nexts.end(), [&](std::int32_t flag) { return is_dead(flag); })) return false;
   state_.first_iteration[frame] = 0;
   at = static_cast<std::size_t>(loop.begin);
   return true;
 }
 
-void StaticControlFlow::pass_over(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta) {
+void StaticControlFlow::skip_dead(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta) {
   if (instruction.role == Role::kSwitch)
     std::fill_n(state_.dead.begin() + instruction.first_output, instruction.num_outputs, 1);
   for (const std::int32_t slot : meta.releases) state_.tensors[slot] = Tensor();

@@ -1,5 +1,5 @@
 // StaticControlFlow: branches and loops in a static schedule. A value that the run does not take is dead: a flag of
-// RunState::dead says so, and instructions that depend on it are passed over.
+// RunState::dead says so, and instructions that depend on it are skipped.
 //
 //   kSwitch     its untaken output is dead.
 //   kMerge      forwards its first live input; dead when all inputs are.
@@ -21,19 +21,20 @@ class StaticControlFlow {
  public:
   explicit StaticControlFlow(StaticRun& run) : run_(run), step_(run.step()), state_(run.state()) {}
 
+  // `flag` below 0: never dead.
   bool is_dead(std::int32_t flag) const { return flag >= 0 && state_.dead[static_cast<std::size_t>(flag)] != 0; }
 
-  // For an instruction that may be dead, but a Merge: notes whether it is.
+  // Records whether an instruction is dead, and returns it. REQUIRES: it may be dead, and is no Merge.
   bool note_dead(std::int32_t index, const InstructionMeta& meta) {
     const bool dead =
         std::any_of(meta.dead_flags.begin(), meta.dead_flags.end(), [&](std::int32_t flag) { return is_dead(flag); });
     set_dead(index, dead);
     return dead;
   }
-  // A dead instruction: its outputs are dead, and what it would let go of goes.
-  void pass_over(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta);
+  // Marks the outputs of a dead instruction as dead, and releases the slots that it is the last to read.
+  void skip_dead(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta);
 
-  // INVALID_ARGUMENT, from the kernel, where the predicate is no scalar bool.
+  // INVALID_ARGUMENT unless the predicate is a scalar bool: the kernel says so.
   Status run_switch(const Instruction& instruction, const InstructionMeta& meta, KernelContext::Fields& fields);
   // At the head of a loop the first live input is one from outside in the first iteration, and one from the iteration
   // before in later ones.
@@ -50,10 +51,11 @@ class StaticControlFlow {
 
   // `at`: the position in the device's order. A loop of which every Enter is dead is skipped.
   void begin_loop(const Loop& loop, std::int32_t frame, std::size_t& at);
-  // True: there is another iteration, and `at` is back at the loop's begin.
-  bool goes_on(const Loop& loop, std::int32_t frame, std::size_t& at);
+  // Where there is another iteration: sets `at` back to the loop's begin and returns true.
+  bool start_next_iteration(const Loop& loop, std::int32_t frame, std::size_t& at);
 
  private:
+  // RunState::dead holds the flags of slots, then those of instructions.
   void set_dead(std::int32_t index, bool dead) {
     state_.dead[step_.slots.size() + static_cast<std::size_t>(index)] = dead ? 1 : 0;
   }

@@ -44,7 +44,7 @@ class StaticExecutor {
     if (two_phases) {
       const auto middle = static_cast<std::size_t>(step_.plan.phase_two_position);
       host.drive(0, middle);
-      if (wait_for_phase_two()) launched = launch(1, 2) || launched;
+      if (wait_for_phase_two_dependencies()) launched = launch(1, 2) || launched;
       host.drive(middle, end);
     } else {
       host.drive(0, end);
@@ -53,8 +53,8 @@ class StaticExecutor {
     return launched;
   }
 
-  // All that phase two of other devices waits for: they are not started before. False: the run has failed.
-  bool wait_for_phase_two() {
+  // Phase two of the other devices is started only when all that it waits for is there. False: the run has failed.
+  bool wait_for_phase_two_dependencies() {
     for (const std::int32_t p : step_.plan.phase_two_dependencies) run_.wait_for(0, p);
     return !run_.failed();
   }
@@ -79,22 +79,22 @@ class StaticExecutor {
   }
 
   void launch_device(int d, std::size_t begin, std::size_t end) {
-    const auto leave = [gates = state_.gates] {
+    const auto device_finished = [gates = state_.gates] {
       if (gates->running.fetch_sub(1, std::memory_order_acq_rel) == 1) gates->end.open();
     };
     try {
-      step_.device_set->device(d).compute().run([this, d, begin, end, leave] {
+      step_.device_set->device(d).compute().run([this, d, begin, end, device_finished] {
         {
           DeviceWalk walk(run_, d);
           walk.drive(begin, end);
           walk.settle();
         }
-        // From here on the run may be over, and only the gates are sure to be there.
-        leave();
+        // After this call run() may return: only the gates, which are shared, may be used.
+        device_finished();
       });
-    } catch (...) {  // it was not started; devices that were end by this, and are waited for
+    } catch (...) {  // This device did not start. Those that did see the failure, and run() waits for them.
       run_.fail(status_of_exception());
-      leave();
+      device_finished();
     }
   }
 

@@ -1,7 +1,7 @@
 #include "argosy/runtime/session/active_runs.h"
 
 #include "argosy/base/guard.h"
-#include "argosy/runtime/machine/watchdog.h"
+#include "argosy/runtime/device_set/watchdog.h"
 
 namespace argosy {
 

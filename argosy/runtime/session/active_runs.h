@@ -7,8 +7,8 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/base/threads/cancel_link.h"
+#include "argosy/runtime/device_set/deadlines.h"
 #include "argosy/runtime/execute/run_context.h"
-#include "argosy/runtime/machine/deadlines.h"
 
 namespace argosy {
 

@@ -7,7 +7,7 @@
 #include "argosy/graph/graph.h"
 #include "argosy/op/kernel/function_call.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 
 namespace argosy {
 

@@ -18,12 +18,12 @@
 
 #include "argosy/graph/graph.h"
 #include "argosy/op/kernel/kernel.h"
-#include "argosy/runtime/machine/device_set.h"
-#include "argosy/runtime/machine/stats.h"
+#include "argosy/runtime/device_set/device_set.h"
+#include "argosy/runtime/device_set/stats.h"
 
 namespace argosy {
 
-class StuckObserver;  // argosy/runtime/machine/watchdog.h
+class StuckObserver;  // argosy/runtime/device_set/watchdog.h
 class RemoteTasks;    // argosy/runtime/tasks/remote_task.h
 
 struct SessionOptions {

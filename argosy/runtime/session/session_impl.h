@@ -6,9 +6,9 @@
 #include <memory>
 #include <span>
 
-#include "argosy/runtime/machine/deadlines.h"
-#include "argosy/runtime/machine/trace.h"
-#include "argosy/runtime/machine/watchdog.h"
+#include "argosy/runtime/device_set/deadlines.h"
+#include "argosy/runtime/device_set/trace.h"
+#include "argosy/runtime/device_set/watchdog.h"
 #include "argosy/runtime/session/active_runs.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/runtime/session/step_cache.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 #include "argosy/runtime/compile/step_compiler.h"
 #include "argosy/runtime/execute/executable_step.h"
 

@@ -22,9 +22,9 @@
 
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/passes/place/place.h"
-#include "argosy/passes/prune/prune.h"
-#include "argosy/runtime/machine/device_set.h"
-#include "argosy/runtime/machine/stats.h"
+#include "argosy/passes/simplify/prune.h"
+#include "argosy/runtime/device_set/device_set.h"
+#include "argosy/runtime/device_set/stats.h"
 
 namespace argosy {
 

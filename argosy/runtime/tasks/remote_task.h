@@ -18,8 +18,8 @@
 
 #include "argosy/device/device.h"
 #include "argosy/op/kernel/rendezvous.h"
-#include "argosy/passes/prune/prune.h"
-#include "argosy/runtime/machine/stats.h"
+#include "argosy/passes/simplify/prune.h"
+#include "argosy/runtime/device_set/stats.h"
 #include "argosy/runtime/tasks/task_rendezvous.h"
 
 namespace argosy {

@@ -10,8 +10,8 @@
 #include "argosy/passes/optimize.h"
 #include "argosy/passes/place/place.h"
 #include "argosy/runtime/compile/compile.h"
-#include "argosy/runtime/compile/homes.h"
 #include "argosy/runtime/compile/kernel_refusals.h"
+#include "argosy/runtime/compile/resource_homes.h"
 #include "argosy/runtime/execute/executable_step.h"
 
 namespace argosy {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/runtime/tasks/remote_task.h"
 #include "argosy/runtime/tasks/task_rendezvous.h"
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "argosy/passes/prune/size_only_effects.h"
+#include "argosy/passes/simplify/size_only_effects.h"
 #include "argosy/sharding/lower/host_sizes.h"
 #include "argosy/sharding/lower/lower.h"
 #include "argosy/sharding/lower/regions.h"
@@ -93,7 +93,7 @@ struct LowerState {
   // What is near node `id`, dead where the node `by` is: past the last iteration, and in a branch that is not taken. Else
   // who reads it would run there, draw random numbers, or begin another iteration.
   Value dead_with(Value near, NodeId by, NodeId id);
-  // `size`, where the step needs effects before node `of` for it alone (passes/prune/size_only_effects.h): a value that
+  // `size`, where the step needs effects before node `of` for it alone (passes/simplify/size_only_effects.h): a value that
   // waits for the copies of `of`. In a loop it waits for device d's copy. Else `size` itself.
   Value after_effects(Value size, NodeId of, int d);
   // The loop in which outputs of a node are: of an Exit the one around.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "argosy/strategy/facts/reachability.h"
-#include "argosy/strategy/facts/variable_nodes.h"
+#include "argosy/strategy/analysis/reachability.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 
 namespace argosy {
 

@@ -3,9 +3,9 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/sharding/resolve/resolve.h"
 #include "argosy/sharding/verify/verify.h"
+#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/data_parallel/batch_statistics.h"
 #include "argosy/strategy/data_parallel/mirrors.h"
-#include "argosy/strategy/facts/reachability.h"
 
 namespace argosy {
 
@@ -237,7 +237,7 @@ void ReplicatedGraph::list_copies() {
 }
 
 Status ReplicatedGraph::shard_slots(const std::vector<NodeId>& targets) {
-  ReplicatedStep step;
+  ReplicationFacts step;
   for (std::int32_t i = 0; i < base_.size(); ++i) {
     const NodeId id{i};
     step.kinds.push_back(!lowered_->is_copied(id)     ? ReplicaKind::kSingleton

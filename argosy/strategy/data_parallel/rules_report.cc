@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/data_parallel/step_summary.h"
-#include "argosy/strategy/facts/reachability.h"
 
 namespace argosy {
 

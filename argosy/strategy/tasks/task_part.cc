@@ -78,7 +78,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> TaskPart::own_rows(NodeId p
     if (use.input < 0) continue;
     const Node& n = global_->node(use.node);
     const int owner = owner_[static_cast<std::size_t>(use.node.index)];
-    const RowsRead rows = rows_read_by(n.op->name);
+    const RowsRead rows = rows_read_by(*n.op);
     if (rows == RowsRead::kNone) continue;
     if (rows == RowsRead::kAll || use.input != 0) {
       if (owner == kEveryTask || owner == own_) return std::nullopt;

@@ -16,7 +16,7 @@ namespace {
 
 class UpdateSharder {
  public:
-  UpdateSharder(const Graph& original, const ReplicatedStep& step, const ReplicaLayout& layout, ZeroPlan zero,
+  UpdateSharder(const Graph& original, const ReplicationFacts& step, const ReplicaLayout& layout, ZeroPlan zero,
                 Graph& graph, Replicas& replicas)
       : original_(original),
         step_(step),
@@ -234,7 +234,7 @@ class UpdateSharder {
   }
 
   const Graph& original_;
-  const ReplicatedStep& step_;
+  const ReplicationFacts& step_;
   const ReplicaLayout& layout_;
   const ZeroPlan zero_;
   Graph& graph_;
@@ -245,7 +245,7 @@ class UpdateSharder {
 
 }  // namespace
 
-Result<ShardedUpdates> shard_updates(const Graph& original, const ReplicatedStep& step, const ReplicaLayout& layout,
+Result<ShardedUpdates> shard_updates(const Graph& original, const ReplicationFacts& step, const ReplicaLayout& layout,
                                      const std::vector<NodeId>& targets, Graph& graph, Replicas& replicas) {
   if (layout.devices.size() < 2) return ShardedUpdates{.is_sharded = std::vector<char>(step.kinds.size(), 0)};
   ARGOSY_ASSIGN_OR_RETURN(ZeroPlan zero, plan_sharded_updates(original, step, targets));

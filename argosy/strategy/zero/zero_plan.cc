@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "argosy/sharding/lower/regions.h"
-#include "argosy/strategy/facts/reachability.h"
-#include "argosy/strategy/facts/variable_nodes.h"
+#include "argosy/strategy/analysis/reachability.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 
 namespace argosy {
 
@@ -16,7 +16,7 @@ const PartialShape& shape_of(const Node& variable) { return variable.attrs.get<P
 
 class Planner {
  public:
-  Planner(const Graph& graph, const ReplicatedStep& step, const std::vector<NodeId>& targets)
+  Planner(const Graph& graph, const ReplicationFacts& step, const std::vector<NodeId>& targets)
       : graph_(graph), step_(step), targets_(targets), uses_(graph.consumers()) {}
 
   Result<ZeroPlan> run() {
@@ -176,7 +176,7 @@ class Planner {
   }
 
   const Graph& graph_;
-  const ReplicatedStep& step_;
+  const ReplicationFacts& step_;
   const std::vector<NodeId>& targets_;
   const Graph::Uses uses_;
   LoopRegions regions_;
@@ -201,7 +201,7 @@ SlotUse slot_use(const Graph& graph, NodeId variable, const Graph::Use& use) {
   return gives_value ? SlotUse::kRead : SlotUse::kUnknown;
 }
 
-Result<ZeroPlan> plan_sharded_updates(const Graph& graph, const ReplicatedStep& step,
+Result<ZeroPlan> plan_sharded_updates(const Graph& graph, const ReplicationFacts& step,
                                       const std::vector<NodeId>& targets) {
   return Planner(graph, step, targets).run();
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/strategy/zero/replicated_step.h"
+#include "argosy/strategy/zero/replication_facts.h"
 
 namespace argosy {
 
@@ -34,7 +34,7 @@ struct ZeroPlan {
 };
 
 // `graph`: the original. `targets`: nodes that a step names to run them.
-Result<ZeroPlan> plan_sharded_updates(const Graph& graph, const ReplicatedStep& step,
+Result<ZeroPlan> plan_sharded_updates(const Graph& graph, const ReplicationFacts& step,
                                       const std::vector<NodeId>& targets);
 
 // How a node that runs once (a saver, an initialiser) uses a variable by its reference or handle.

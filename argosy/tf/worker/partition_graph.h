@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy::tf {
 

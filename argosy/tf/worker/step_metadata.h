@@ -4,7 +4,7 @@
 #include <string>
 
 #include "argosy/graph/graph.h"
-#include "argosy/runtime/machine/stats.h"
+#include "argosy/runtime/device_set/stats.h"
 
 namespace tensorflow {
 class RunMetadata;

@@ -7,7 +7,7 @@
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/op/kernel/derived_status.h"
-#include "argosy/runtime/machine/device_set_view.h"
+#include "argosy/runtime/device_set/device_set_view.h"
 #include "argosy/tf/worker/collective/collective_methods.h"
 #include "argosy/tf/worker/device_attributes.h"
 #include "argosy/tf/worker/partition_graph.h"

@@ -10,7 +10,7 @@
 
 #include "argosy/data/dataset.h"
 #include "argosy/formats/checkpoint/checkpoint.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/strategy/tasks/task_part.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 
 namespace argosy {
 

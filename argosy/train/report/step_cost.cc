@@ -1,7 +1,7 @@
 #include "argosy/train/report/step_cost.h"
 
 #include "argosy/op/definition/shape_context.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/runtime/machine/stats.h"
+#include "argosy/runtime/device_set/stats.h"
 #include "argosy/train/report/interleaved_rates.h"
 
 namespace argosy {

@@ -18,7 +18,7 @@
 #include "argosy/cluster/job_tasks.h"
 #include "argosy/comm/net/net_group.h"
 #include "argosy/device/device.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/strategy/tasks/task_part.h"
 
 namespace argosy {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/testing/op_cases/recorded_case.h"
 
 namespace argosy {

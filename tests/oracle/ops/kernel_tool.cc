@@ -17,7 +17,7 @@
 #include "argosy/device/cuda/fake/fake_driver.h"
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/ops.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include "argosy/cluster/check/pair_check.h"
 #include "argosy/cluster/environment/find_place.h"
-#include "argosy/cluster/member.h"
+#include "argosy/cluster/join_job.h"
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/count_of.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "argosy/cluster/environment/find_place.h"
-#include "argosy/cluster/member.h"
+#include "argosy/cluster/join_job.h"
 #include "tools/argosy/version.h"
 
 namespace argosy::cli {

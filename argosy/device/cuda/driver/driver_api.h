@@ -122,6 +122,7 @@ enum : int {  // of cuDeviceGetAttribute
   kCuMaxSharedPerBlockOptin = 97,
   kCuMemoryPools = 115,
 };
+inline constexpr int kCuComputeModeProhibited = 2;  // a value of kCuComputeMode
 
 enum : int {
   kCuPointerMemoryType = 2,     // of cuPointerGetAttributes

@@ -6,9 +6,9 @@
 #include "argosy/base/clock.h"
 #include "argosy/base/guard.h"
 #include "argosy/base/threads/interrupt.h"
+#include "argosy/runtime/device_set/once_callback.h"
 #include "argosy/runtime/execute/executor.h"
 #include "argosy/runtime/execute/inject_bit_flip.h"
-#include "argosy/runtime/machine/once_callback.h"
 
 namespace argosy {
 

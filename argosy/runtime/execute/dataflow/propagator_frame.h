@@ -24,9 +24,10 @@ struct PropagatorState::Frame {
   std::vector<Iteration> spare;  // ended ones: their memory is used again
   std::int64_t newest = -1;
   std::vector<std::pair<std::int32_t, Tensor>> invariants;  // (Enter instruction, value; invalid = dead)
-  std::vector<std::pair<std::int32_t, Tensor>> held_back;   // NextIterations waiting for room
-  std::vector<std::pair<std::int32_t, std::int64_t>>
-      dead_nexts;            // NextIterations that are dead, and of which iteration
+  // NextIterations whose iteration begins when an earlier one has ended: no more run in parallel.
+  std::vector<std::pair<std::int32_t, Tensor>> deferred_next_iterations;
+  // Dead NextIterations (instruction, iteration) of an iteration that has not begun.
+  std::vector<std::pair<std::int32_t, std::int64_t>> dead_next_iterations;
   std::vector<char> exited;  // by position in Frame::exits: fired live
 };
 

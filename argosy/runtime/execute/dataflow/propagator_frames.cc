@@ -1,4 +1,4 @@
-// Frames and iterations: how loops begin, iterate and end.
+// PropagatorState's frames and iterations: how loops begin, iterate and end. As TensorFlow's executor.
 #include <algorithm>
 
 #include "argosy/runtime/execute/dataflow/propagator_frame.h"
@@ -6,7 +6,7 @@
 namespace argosy {
 
 namespace {
-// Of a frame entered in an iteration of another one: never 0.
+// The key of a child frame: a hash of the parent's key, the iteration that enters it and its name. 0 means the root.
 std::uint64_t child_key(std::uint64_t parent, std::int64_t iteration, std::uint64_t name) {
   std::uint64_t key = parent;
   for (const std::uint64_t part : {static_cast<std::uint64_t>(iteration), name}) {
@@ -24,7 +24,7 @@ void PropagatorState::enter(const Entry& entry, const Tensor& value) {
   Frame& frame = child_frame(entry, facts.frame);
   ++frame.entered;
   Iteration& first = frame.iterations.at(0);
-  ++first.outstanding;  // held while values arrive
+  ++first.outstanding;  // keeps the iteration alive while values are delivered
   const bool dead = !value.valid();
   if (facts.is_constant) {
     frame.invariants.emplace_back(entry.instruction, value);
@@ -35,7 +35,7 @@ void PropagatorState::enter(const Entry& entry, const Tensor& value) {
   } else {
     for (const DataflowGraph::Edge& e : step_.dataflow.successors[entry.instruction]) deliver(frame, 0, e, value, dead);
   }
-  leave(frame, 0);
+  decrement_outstanding(frame, 0);
 }
 
 PropagatorState::Frame& PropagatorState::child_frame(const Entry& entry, std::int32_t id) {
@@ -72,18 +72,18 @@ void PropagatorState::start_iteration(Frame& frame, std::int64_t number) {
     for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction])
       deliver(frame, number, e, value, !value.valid());
   }
-  for (const auto& [instruction, of_number] : frame.dead_nexts) {
+  for (const auto& [instruction, of_number] : frame.dead_next_iterations) {
     if (of_number != number) continue;
     for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction])
       deliver(frame, number, e, Tensor(), true);
   }
-  frame.dead_nexts.clear();
+  frame.dead_next_iterations.clear();
 }
 
-// The next iteration may begin later, by another value.
+// Delivers a dead NextIteration, or keeps it until another value starts the next iteration.
 void PropagatorState::dead_next(Frame& frame, std::int64_t iteration, std::int32_t instruction) {
   if (!frame.iterations.contains(iteration + 1)) {
-    frame.dead_nexts.emplace_back(instruction, iteration + 1);
+    frame.dead_next_iterations.emplace_back(instruction, iteration + 1);
     return;
   }
   for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction])
@@ -95,7 +95,7 @@ void PropagatorState::next_iteration(Frame& frame, std::int64_t iteration, std::
   const std::int64_t number = iteration + 1;
   if (number > frame.newest) {
     if (static_cast<int>(frame.iterations.size()) >= step_.dataflow.frames[frame.id].parallel) {
-      frame.held_back.emplace_back(instruction, value);
+      frame.deferred_next_iterations.emplace_back(instruction, value);
       return;
     }
     start_iteration(frame, number);
@@ -103,17 +103,17 @@ void PropagatorState::next_iteration(Frame& frame, std::int64_t iteration, std::
   for (const DataflowGraph::Edge& e : step_.dataflow.successors[instruction]) deliver(frame, number, e, value, false);
 }
 
-// Something of an iteration is done. Iterations end in order; an ended last one ends its frame.
-void PropagatorState::leave(Frame& frame, std::int64_t iteration) {
+// One entry or child frame of the iteration is done. Iterations without any retire in order; the frame ends with the last.
+void PropagatorState::decrement_outstanding(Frame& frame, std::int64_t iteration) {
   --frame.iterations.at(iteration).outstanding;
   if (&frame == root_.get() || failed_) return;
   if (frame.entered < step_.dataflow.frames[frame.id].enters) return;
   while (!frame.iterations.empty() && frame.iterations.begin()->second.outstanding == 0) {
-    const bool last = frame.iterations.size() == 1 && frame.held_back.empty();
+    const bool last = frame.iterations.size() == 1 && frame.deferred_next_iterations.empty();
     if (last) return end_frame(frame);
     const std::int64_t oldest = frame.iterations.begin()->first;
-    if (!frame.held_back.empty()) {
-      const auto held = std::exchange(frame.held_back, {});
+    if (!frame.deferred_next_iterations.empty()) {
+      const auto held = std::exchange(frame.deferred_next_iterations, {});
       const std::int64_t number = frame.newest + 1;
       start_iteration(frame, number);
       Iteration& fresh = frame.iterations.at(number);
@@ -143,7 +143,7 @@ void PropagatorState::end_frame(Frame& frame) {
   }
   std::erase_if(frames_, [&](const auto& entry) { return entry.second.get() == &frame; });
   --parent.iterations.at(iteration).outstanding;
-  leave(parent, iteration);  // the count the frame held
+  decrement_outstanding(parent, iteration);  // which counted this frame
 }
 
 }  // namespace argosy

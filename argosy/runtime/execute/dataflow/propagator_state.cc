@@ -71,7 +71,7 @@ void PropagatorState::take_inputs(const Entry& entry, std::vector<Tensor>& input
 
 void PropagatorState::finish(const Entry& entry, const std::vector<Tensor>& outputs) {
   if (!failed_) propagate(entry, outputs);
-  leave(*entry.frame, entry.iteration);
+  decrement_outstanding(*entry.frame, entry.iteration);
   --outstanding_;
 }
 

@@ -81,7 +81,7 @@ class PropagatorState {
   void start_iteration(Frame& frame, std::int64_t number);
   void next_iteration(Frame& frame, std::int64_t iteration, std::int32_t instruction, const Tensor& value);
   void dead_next(Frame& frame, std::int64_t iteration, std::int32_t instruction);
-  void leave(Frame& frame, std::int64_t iteration);
+  void decrement_outstanding(Frame& frame, std::int64_t iteration);
   void end_frame(Frame& frame);
 
   const Step& step_;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy::tf {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "argosy/strategy/facts/variable_nodes.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 
 namespace argosy::tf {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "argosy/graph/graph.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 
 namespace argosy::tf {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "argosy/base/status.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/runtime/tasks/remote_task.h"
 
 namespace argosy::tf {

@@ -5,7 +5,7 @@
 
 #include "argosy/base/log.h"
 #include "argosy/planner/runners_up.h"
-#include "argosy/strategy/facts/variable_nodes.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
 #include "argosy/tf/server/replication/step_rewrite.h"
 

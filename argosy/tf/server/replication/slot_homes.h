@@ -12,7 +12,7 @@
 #include <string>
 
 #include "argosy/op/state/variable.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 
 namespace argosy::tf {
 

@@ -6,7 +6,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/passes/functions/lower_functions.h"
-#include "argosy/strategy/facts/variable_nodes.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
 
 namespace argosy::tf {

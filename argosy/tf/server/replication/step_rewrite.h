@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "argosy/device/device.h"
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tf/server/replication/replica_devices.h"
 #include "argosy/tf/server/replication/replication_options.h"

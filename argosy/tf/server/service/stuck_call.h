@@ -2,7 +2,7 @@
 #pragma once
 
 #include "argosy/rpc/transport/call_context.h"
-#include "argosy/runtime/machine/watchdog.h"
+#include "argosy/runtime/device_set/watchdog.h"
 #include "argosy/tf/server/service/stuck_steps.h"
 #include "argosy/tf/server/session/step_response.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "argosy/base/mutex.h"
-#include "argosy/runtime/machine/watchdog.h"
+#include "argosy/runtime/device_set/watchdog.h"
 
 namespace argosy::tf {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
-#include "argosy/runtime/machine/device_set.h"
-#include "argosy/runtime/machine/stats.h"
+#include "argosy/runtime/device_set/device_set.h"
+#include "argosy/runtime/device_set/stats.h"
 #include "argosy/tf/server/replication/replica_totals.h"
 
 namespace argosy::tf {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "argosy/runtime/machine/deadlines.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/deadlines.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/strategy/strategy_spec.h"
 #include "argosy/tf/server/planning/planned_step.h"
 #include "argosy/tf/server/replication/replica_totals.h"

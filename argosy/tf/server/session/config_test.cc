@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "argosy/rpc/wire/wire_writer.h"
-#include "argosy/runtime/machine/device_set_view.h"
+#include "argosy/runtime/device_set/device_set_view.h"
 #include "argosy/tf/server/service/session_service.h"
 #include "argosy/tf/server/session/run_options.h"
 #include "argosy/tf/server/session/session_config.h"

@@ -4,7 +4,7 @@
 
 #include "argosy/device/pool.h"
 #include "argosy/formats/proto/master.pb.h"
-#include "argosy/runtime/machine/device_set_view.h"
+#include "argosy/runtime/device_set/device_set_view.h"
 #include "argosy/tf/worker/device_attributes.h"
 
 namespace argosy::tf {

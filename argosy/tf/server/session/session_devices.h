@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/tf/server/session/session_config.h"
 
 namespace tensorflow {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "argosy/rpc/wire/tensor_wire.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 
 namespace argosy::tf {
 

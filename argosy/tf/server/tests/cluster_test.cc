@@ -10,8 +10,8 @@
 
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/rpc/gate/listening_socket.h"
+#include "argosy/tf/server/testing/request_mutator.h"
 #include "argosy/tf/server/tests/server_test.h"
-#include "argosy/tf/server/transport/request_mutator.h"
 #include "argosy/tf/worker/peers/recv_tensor.h"
 #include "argosy/tf/worker/run_graph_message.h"
 

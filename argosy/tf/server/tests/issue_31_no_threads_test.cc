@@ -6,10 +6,10 @@
 #include <system_error>
 
 #include "argosy/base/threads/test_no_threads.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/tf/server/service/session_service.h"
 #include "argosy/tf/server/tests/server_test.h"
-#include "argosy/tf/server/transport/http_status.h"
+#include "argosy/tf/server/transport/status_page_server.h"
 
 namespace argosy::tf {
 namespace {
@@ -67,9 +67,9 @@ TEST_F(NoThreadsTest, EveryMethodEndsInAStatus) {
   EXPECT_TRUE(call(Method::kReset, "").ok());
 }
 
-TEST(HttpStatus, SaysSoWhereNoThreadCanBeStarted) {
+TEST(StatusPageServer, SaysSoWhereNoThreadCanBeStarted) {
   const NoThreads none;
-  const auto refused = HttpStatus::start(
+  const auto refused = StatusPageServer::start(
       "127.0.0.1", 0, {}, [] { return "m"; }, [] { return "s"; });
   EXPECT_EQ(refused.status().id(), "ARG-THREAD-001") << refused.status().to_string();
 }

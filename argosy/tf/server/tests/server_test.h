@@ -7,7 +7,7 @@
 
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/formats/proto/master.pb.h"
-#include "argosy/tf/server/transport/raw_client.h"
+#include "argosy/tf/server/testing/raw_client.h"
 #include "argosy/tf/server/transport/session_server.h"
 
 namespace argosy::tf {

@@ -15,8 +15,8 @@
 #include "argosy/tf/server/callbacks/py_func_bridge.h"
 #include "argosy/tf/server/replication/replica_devices.h"
 #include "argosy/tf/server/transport/heap_upkeep.h"
-#include "argosy/tf/server/transport/http_status.h"
 #include "argosy/tf/server/transport/master_methods.h"
+#include "argosy/tf/server/transport/status_page_server.h"
 #include "argosy/tf/worker/peers/rpc_error.h"
 #include "argosy/tf/worker/worker_service.h"
 
@@ -207,7 +207,7 @@ class SessionServer::Impl {
       const std::int64_t begin = now_nanos();
       ARGOSY_ASSIGN_OR_RETURN(const GateRules rules, page_rules(o));
       ARGOSY_ASSIGN_OR_RETURN(
-          http_, HttpStatus::start(
+          http_, StatusPageServer::start(
                      transport.host, o.http_port, rules,
                      [this] { return metrics_page(*service_, transport_->threads(), transport_->connections()); },
                      [this, begin] { return status_page(*service_, address_, begin, transport_->threads()); }));
@@ -255,7 +255,7 @@ class SessionServer::Impl {
   std::unique_ptr<WorkerService> worker_;  // null: a server alone
   std::unique_ptr<SessionService> service_;
   std::unique_ptr<GrpcTransport> transport_;
-  std::unique_ptr<HttpStatus> http_;
+  std::unique_ptr<StatusPageServer> http_;
   std::string address_;
   std::atomic<bool> stopped_{false};
   Mutex mutex_;

@@ -7,7 +7,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel/rendezvous.h"
-#include "argosy/runtime/machine/device_set.h"
+#include "argosy/runtime/device_set/device_set.h"
 #include "argosy/tf/worker/peers/peers.h"
 
 namespace argosy::tf {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "argosy/planner/compiled_step.h"
-#include "argosy/strategy/facts/variable_nodes.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/tf/server/replication/advice/step_trial.h"
 #include "argosy/tf/server/replication/step_rewrite.h"
 #include "argosy/train/report/memory_check.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "argosy/passes/prune/prune.h"
+#include "argosy/passes/simplify/prune.h"
 #include "argosy/planner/plan_subject.h"
 #include "argosy/tf/server/replication/replication_options.h"
 #include "argosy/tf/server/session/resolved_step.h"

@@ -6,9 +6,9 @@
 #include "argosy/base/str.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/planner/compiled_step.h"
-#include "argosy/runtime/machine/device_set_view.h"
+#include "argosy/runtime/device_set/device_set_view.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/strategy/facts/variable_nodes.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/tf/server/replication/step_rewrite.h"
 #include "argosy/train/report/memory_check.h"
 

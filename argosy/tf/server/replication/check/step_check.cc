@@ -4,9 +4,9 @@
 #include <map>
 
 #include "argosy/passes/functions/lower_functions.h"
+#include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/strategy/data_parallel/batch_statistics.h"
 #include "argosy/strategy/data_parallel/step_equivalence.h"
-#include "argosy/strategy/facts/variable_nodes.h"
 #include "argosy/tf/server/replication/check/step_comparison.h"
 #include "argosy/tf/server/session/session_state.h"
 

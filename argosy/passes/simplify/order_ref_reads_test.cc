@@ -1,0 +1,47 @@
+#include "argosy/passes/simplify/order_ref_reads.h"
+
+#include "argosy/testing/expect_rewrite.h"
+
+namespace argosy {
+namespace {
+
+// TensorFlow's Identity forwards the variable's memory: a reader that comes after the update sees the new value.
+TEST(OrderRefReads, AReaderAfterTheUpdateReadsTheVariable) {
+  expect_rewrite(order_ref_reads, R"(
+    v = VariableV2 [dtype=float, shape=shape[]]
+    one = Const [dtype=float, value=float[] {1}]
+    read = Identity(v)
+    add = AssignAdd(v, one)
+    y = Neg(read, ^add)
+    -> y)",
+                 R"(
+    v = VariableV2 [dtype=float, shape=shape[]]
+    one = Const [dtype=float, value=float[] {1}]
+    read = Identity(v)
+    add = AssignAdd(v, one)
+    y = Neg(v, ^read, ^add)
+    -> y)");
+}
+
+TEST(OrderRefReads, WithoutAnOrderNothingChanges) {
+  expect_left_alone(order_ref_reads, R"(
+    v = VariableV2 [dtype=float, shape=shape[]]
+    one = Const [dtype=float, value=float[] {1}]
+    read = Identity(v)
+    add = AssignAdd(v, one)
+    y = Neg(read)
+    -> y, ^add)");
+}
+
+TEST(OrderRefReads, AReadAfterTheUpdateStays) {
+  expect_left_alone(order_ref_reads, R"(
+    v = VariableV2 [dtype=float, shape=shape[]]
+    one = Const [dtype=float, value=float[] {1}]
+    add = AssignAdd(v, one)
+    read = Identity(v, ^add)
+    y = Neg(read)
+    -> y)");
+}
+
+}  // namespace
+}  // namespace argosy

@@ -1,0 +1,18 @@
+// Nodes that give their input as it is go: their readers read the input.
+//
+//   x ─► Sum (over no axis) ─► y          x ─────► y
+//   x ─► Reshape to its shape ─► y   ──►  x ─────► y
+//
+// Gradients are full of them: in a graph for any batch size, the gradient of an addition sums over axes that turn out to
+// be none. OpDef::identity_when says which ops may do nothing. Left alone: nodes with control edges, references, nodes
+// that ask for another device than their input.
+#pragma once
+
+#include "argosy/passes/simplify/prune.h"
+
+namespace argosy {
+
+// Returns how many nodes were bypassed. Dead nodes stay: see drop_dead_nodes().
+Result<int> remove_identities(StepGraph& step);
+
+}  // namespace argosy

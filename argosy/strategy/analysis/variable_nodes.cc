@@ -1,0 +1,62 @@
+#include "argosy/strategy/analysis/variable_nodes.h"
+
+#include <algorithm>
+
+#include "argosy/strategy/analysis/reachability.h"
+
+namespace argosy {
+
+bool is_handle(const Graph& graph, Endpoint e) {
+  return e.index >= 0 && (graph.node(e.node).output_is_ref(e.index) || graph.dtype(e) == DType::kResource);
+}
+
+// Queues, tables and accumulators are named by references and handles, too.
+bool is_variable(const Node& n) {
+  if (!n.op->stateful || !n.inputs.empty() || n.output_dtypes.size() != 1) return false;
+  const auto* const dtype = n.attrs.find_as<DType>("dtype");
+  if (dtype == nullptr) return false;
+  if (n.output_is_ref(0)) return n.output_dtypes[0] == *dtype;
+  return n.output_dtypes[0] == DType::kResource && n.attrs.find("reduction_type") == nullptr;
+}
+
+bool writes_variable(const Graph& graph, const Node& n) {
+  if (n.inputs.empty() || !is_handle(graph, n.inputs[0])) return false;
+  if (n.op->flow != Flow::kNone || n.op->step_state) return false;
+  const bool takes_ref = !n.op->input_args.empty() && n.op->input_args[0].is_ref;
+  if (graph.dtype(n.inputs[0]) == DType::kResource && !takes_ref) return n.op->stateful && n.output_dtypes.empty();
+  return takes_ref && n.output_is_ref(0);
+}
+
+bool only_looks(const Node& n) {
+  const auto& name = n.op->name;
+  return name == "Assert" || name.starts_with("CheckNumerics") || name.starts_with("Print");
+}
+
+bool reads_table(const Node& n) { return n.op->name.starts_with("LookupTable") && !n.output_dtypes.empty(); }
+
+bool may_be_repeated(const Node& n) {
+  const auto& name = n.op->name;
+  return only_looks(n) || reads_table(n) || name == "ReadVariableOp" || name == "VariableShape" ||
+         name.starts_with("ResourceGather");
+}
+
+bool writes_variables(const Graph& graph, const std::vector<NodeId>& run) {
+  const std::vector<char> used = ancestors(graph, run, true);
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    if (used[i] && (writes_variable(graph, n) || (n.op->stateful && n.op->calls != Calls::kNothing))) return true;
+  }
+  return false;
+}
+
+std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e) {
+  for (int steps = 0; steps < 64; ++steps) {
+    const Node& n = graph.node(e.node);
+    if (is_variable(n)) return e.node;
+    if (n.inputs.empty() || !is_handle(graph, n.inputs[0])) return std::nullopt;
+    e = n.inputs[0];
+  }
+  return std::nullopt;
+}
+
+}  // namespace argosy
