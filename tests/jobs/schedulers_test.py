@@ -23,13 +23,54 @@ def run(*words, timeout=120, **environment):
                           stdin=subprocess.DEVNULL)
 
 
+OTHER_HOST = """#!/bin/sh
+# Starts what a launcher starts by ssh: on this host, with an environment of its own.
+while [ "${1#-}" != "$1" ]; do shift; done
+host=$1
+shift
+exec env -i PATH="$PATH" HOME="$HOME" STARTED_ON="$host" sh -c "$*"
+"""
+TELL = ["sh", "-c", 'echo "$STARTED_ON $GREETING $LISTED $ARGOSY_THREADS ${ARGOSY_JOB_TOKEN:+token} $UNLISTED"']
+TOLD = ["node-a hello there 3 token", "node-b hello there 3 token"]
+
+
+def other_hosts(folder):
+    """A program in place of ssh."""
+    program = pathlib.Path(folder) / "other_host"
+    program.write_text(OTHER_HOST)
+    program.chmod(0o755)
+    return str(program)
+
+
+def launch_on_other_hosts(**environment):
+    """What `argosy launch --on mpi` gives to tasks on other hosts, as two of them tell it."""
+    done = run(PROGRAM, "launch", "--on", "mpi", "-H", "node-a:1,node-b:1", "-x", "GREETING=hello", "-x", "LISTED",
+               "--insecure-cluster", "10.0.0.0/8", "--", *TELL, LISTED="there", UNLISTED="kept",
+               ARGOSY_THREADS="3", **environment)
+    return sorted(line.strip() for line in done.stdout.splitlines()), done.stderr
+
+
 def joined(done):
     """The sizes that tasks printed when they had joined."""
     documents = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return sorted((d["rank"], d["joined"]) for d in documents if "joined" in d)
 
 
-class OpenMpi(unittest.TestCase):
+TRAINING = ["train", "lenet", "--steps", "6", "--batch", "32", "--seed", "3", "--no-verdict", "--json", "-q"]
+
+
+class Trains:
+    """argosy train by this launcher: two tasks of an emulated GPU end with the losses of one process with two."""
+
+    def assert_trained(self, done):
+        alone = run(PROGRAM, *TRAINING, "--emulate", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)  # task 0's, and nothing else
+        self.assertEqual(len(document["tasks"]), 2)
+        self.assertEqual(document["losses"], json.loads(alone.stdout)["losses"])
+
+
+class OpenMpi(Trains, unittest.TestCase):
     def setUp(self):
         version = run("mpirun", "--version") if shutil.which("mpirun") else None
         if version is None or "Open MPI" not in version.stdout:
@@ -41,6 +82,10 @@ class OpenMpi(unittest.TestCase):
         self.assertEqual(joined(done), [(0, 3), (1, 3), (2, 3)], done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("OMPI_COMM_WORLD_RANK", done.stdout)
+
+    def test_training(self):
+        self.assert_trained(run("mpirun", *self.root, "--oversubscribe", "--bind-to", "none", "-np", "2", PROGRAM,
+                                *TRAINING, "--emulate", "1"))
 
     def test_pmix(self):
         # As on several hosts: the launcher does not say that all tasks are here, so its exchange tells the address.
@@ -57,34 +102,60 @@ class OpenMpi(unittest.TestCase):
         done = run(PROGRAM, "launch", "--on", "mpi", "--local", "2", "--", TASK)
         self.assertEqual(joined(done), [(0, 2), (1, 2)], done.stderr)
 
+    def test_variables_reach_other_hosts(self):
+        with temporary() as folder:
+            told, errors = launch_on_other_hosts(OMPI_MCA_plm_rsh_agent=other_hosts(folder))
+        self.assertEqual(told, TOLD, errors)
+
     def test_failed_task_ends_the_job(self):
         done = run("mpirun", *self.root, "--oversubscribe", "-np", "2", TASK, "--fail-at", "3", "--fail-rank", "1", "--steps", "10000")
         self.assertNotEqual(done.returncode, 0)
 
 
-class Mpich(unittest.TestCase):
-    def test_mpiexec(self):
-        folder = os.environ.get("ARGOSY_MPICH", "")
-        program = shutil.which("mpiexec.hydra", path=folder or None)
-        if not program:
+class Mpich(Trains, unittest.TestCase):
+    def setUp(self):
+        self.program = shutil.which("mpiexec.hydra", path=os.environ.get("ARGOSY_MPICH") or None)
+        if not self.program:
             self.skipTest("MPICH is not installed; ARGOSY_MPICH names its folder")
-        done = run(program, "-n", "2", TASK)
+        self.path = f"{pathlib.Path(self.program).parent}:{os.environ['PATH']}"  # its mpirun comes first
+
+    def test_launch(self):
+        done = run(PROGRAM, "launch", "--on", "mpi", "--local", "2", "--", TASK, PATH=self.path)
+        self.assertEqual(joined(done), [(0, 2), (1, 2)], done.stderr)
+
+    def test_variables_reach_other_hosts(self):
+        with temporary() as folder:
+            told, errors = launch_on_other_hosts(PATH=self.path, HYDRA_LAUNCHER="ssh",
+                                                 HYDRA_LAUNCHER_EXEC=other_hosts(folder))
+        self.assertEqual(told, [f"{line} kept" for line in TOLD], errors)  # MPICH hands over all of them
+
+    def test_training(self):
+        self.assert_trained(run(self.program, "-n", "2", PROGRAM, *TRAINING, "--emulate", "1"))
+
+    def test_mpiexec(self):
+        done = run(self.program, "-n", "2", TASK)
         self.assertEqual(joined(done), [(0, 2), (1, 2)], done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("PMI_RANK", done.stdout)
 
 
-class Torchrun(unittest.TestCase):
-    def test_torchrun(self):
+class Torchrun(Trains, unittest.TestCase):
+    def setUp(self):
         program = os.environ.get("ARGOSY_TORCHRUN") or shutil.which("torchrun")
         if not program:
             self.skipTest("torchrun is not installed; ARGOSY_TORCHRUN names it")
-        done = run(program, "--no-python", "--standalone", "--nproc-per-node", "2", TASK)
+        self.words = [program, "--no-python", "--standalone", "--nproc-per-node", "2"]
+
+    def test_training(self):
+        self.assert_trained(run(*self.words, PROGRAM, *TRAINING, "--emulate", "1"))
+
+    def test_torchrun(self):
+        done = run(*self.words, TASK)
         self.assertEqual(joined(done), [(0, 2), (1, 2)], done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
-class Slurm(unittest.TestCase):
+class Slurm(Trains, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if os.geteuid() != 0 or slurm_cluster.missing():
@@ -105,6 +176,9 @@ class Slurm(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("SLURM_PROCID", done.stdout)
 
+    def test_training(self):
+        self.assert_trained(self.slurm.run("srun", "-N", "2", "--ntasks-per-node=1", PROGRAM, *TRAINING, "--emulate", "1"))
+
     def test_several_tasks_a_node(self):
         done = self.slurm.run("srun", "-N", "2", "--ntasks-per-node=2", TASK)
         self.assertEqual(joined(done), [(rank, 4) for rank in range(4)], done.stderr)
@@ -112,6 +186,13 @@ class Slurm(unittest.TestCase):
     def test_launch(self):
         done = self.slurm.run(PROGRAM, "launch", "--on", "slurm", "--nnodes", "2", "--", TASK)
         self.assertEqual(joined(done), [(0, 2), (1, 2)], done.stderr)
+
+    def test_variables_reach_the_nodes(self):
+        done = self.slurm.run("env", "LISTED=there", "ARGOSY_THREADS=3", PROGRAM, "launch", "--on", "slurm", "--nnodes", "2",
+                              "-x", "GREETING=hello", "-x", "LISTED", "--", "sh", "-c",
+                              'echo "$SLURMD_NODENAME $GREETING $LISTED $ARGOSY_THREADS ${ARGOSY_JOB_TOKEN:+token}"')
+        self.assertEqual(sorted(done.stdout.splitlines()), ["node1 hello there 3 token", "node2 hello there 3 token"],
+                         done.stderr)
 
     def test_batch_script_without_srun_is_alone_and_told(self):
         script = pathlib.Path(self.temporary.name) / "job.sh"

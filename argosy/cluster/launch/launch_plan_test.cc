@@ -120,7 +120,7 @@ TEST(SchedulerCommands, AreTheirs) {
             "mpirun --allow-run-as-root -np 2 --host a:1,b:1 --oversubscribe --bind-to none -x ARGOSY_JOB_TOKEN argosy "
             "train lenet");
   EXPECT_EQ(shell_line(mpirun_command(job, MpiKind::kHydra, false)),
-            "mpirun -n 2 -hosts a:1,b:1 -genvlist ARGOSY_JOB_TOKEN argosy train lenet");
+            "mpirun -n 2 -hosts a:1,b:1 -genvall argosy train lenet");
   EXPECT_EQ(shell_line({"a b", "it's", ""}), "'a b' 'it'\\''s' ''");
 }
 

@@ -60,7 +60,7 @@ std::vector<std::string> mpirun_command(const SchedulerJob& job, MpiKind kind, b
   } else {
     words.insert(words.end(), {"-n", std::to_string(tasks)});
     if (!job.hosts.empty()) words.insert(words.end(), {"-hosts", host_words(job.hosts, job.tasks_of_node)});
-    if (!job.passed_on.empty()) words.insert(words.end(), {"-genvlist", str_join(job.passed_on, ",")});
+    words.emplace_back("-genvall");  // -genvlist would keep all others from tasks on other hosts
   }
   words.insert(words.end(), job.program.begin(), job.program.end());
   return words;
