@@ -59,7 +59,8 @@ Result<JobStatus> ask_status(const std::string& address, const JobToken& token) 
   const Status asked = client.call("Status", v1::StatusRequest(), response, kTimeout);
   if (asked.ok()) return status_of(response);
   if (asked.code() == Code::kPermissionDenied) return asked;
-  return not_found("what listens at ", address, " is no coordinator of a job: ", asked.message())
+  const std::string why(asked.message());
+  return not_found("what listens at ", address, " is no coordinator of a job", why.empty() ? "" : ": ", why)
       .with_id("ARG-CLUSTER-054")
       .with_where("argosy status")
       .with_hint("the address that task 0 printed");

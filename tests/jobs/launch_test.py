@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import pathlib
+import resource
 import signal
 import stat
 import subprocess
@@ -19,9 +20,10 @@ PROGRAM = TASK = ""
 PYTHON = sys.executable
 
 
-def launch(*words, timeout=90, **environment):
+def launch(*words, timeout=90, most_file_bytes=None, **environment):
+    full = None if most_file_bytes is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_file_bytes,) * 2)
     done = subprocess.run([PROGRAM, "launch", *words], env=clean_environment(**environment), capture_output=True, text=True,
-                          timeout=timeout, stdin=subprocess.DEVNULL)
+                          timeout=timeout, stdin=subprocess.DEVNULL, preexec_fn=full)
     return done
 
 
@@ -89,6 +91,22 @@ class Output(unittest.TestCase):
         self.assertEqual((error["task"], error["exit"], error["signal"]), (1, 1, 0))
         self.assertEqual(error["last_output"], "err 1\n")
 
+    def test_logs_on_a_full_disk_are_told_and_the_output_goes_on(self):
+        script = "echo out $RANK; echo err $RANK >&2"
+        for redirects in ([], ["--redirects", "3"]):  # those too have nowhere else to go
+            done = launch("--local", "2", "--log-dir", self.folder, *redirects, "--", "sh", "-c", script, most_file_bytes=0)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout, "out 0\n")
+            for line in ("[0] err 0", "[1] err 1", "[1] out 1"):
+                self.assertIn(line + "\n", done.stderr)
+            for rank in (0, 1):
+                for stream in ("stdout", "stderr"):
+                    told = f"output of task {rank} is not kept: write {self.folder}/task-{rank}/{stream}: "
+                    self.assertEqual(done.stderr.count(told), 1, done.stderr)
+        done = launch("--local", "1", "--log-dir", self.folder, "--", "sh", "-c", "exit 4", most_file_bytes=0)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn(f"the error of task 0 is not kept: write {self.folder}/task-0/error.json: ", done.stderr)
+
     def test_variables_of_other_launchers(self):
         names = "RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR TF_CONFIG"
         done = launch("-H", "127.0.1.1:2,127.0.1.2:1", "--", "sh", "-c", f"for n in {names}; do eval echo $n=\\$$n; done")
@@ -101,6 +119,22 @@ class Output(unittest.TestCase):
         done = launch("--local", "2", "--", TASK, OMPI_COMM_WORLD_RANK=0, OMPI_COMM_WORLD_SIZE=7, RANK=3, WORLD_SIZE=9)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('"joined":2', done.stdout)
+
+    def test_what_a_scheduler_would_not_get_is_refused(self):
+        for words, said in (
+                (("--on", "mpi", "-H", "a:4,b:4", "-np", "6"), "-np 6 beside 2 hosts of 4: 8 tasks"),
+                (("--on", "slurm", "--nnodes", "2", "-np", "3"), "-np 3 beside 2 hosts"),
+                (("--on", "mpi", "-H", "a:4,b:2"), "their slots differ"),
+                (("--on", "slurm", "-H", "a,b", "--log-dir", "logs"), "--log-dir is of tasks that argosy launch starts itself"),
+                (("--on", "mpi", "-H", "a,b", "--tee", "3"), "--tee is of tasks"),
+                (("-H", "a,b", "--local", "2"), "-H, --hostfile and --local each say where"),
+                (("--local", "2", "--nproc-per-node", "4"), "--nproc-per-node beside -H, --hostfile or --local")):
+            done = launch(*words, "--dry-run", "--", "true")
+            self.assertEqual(done.returncode, 2, (words, done.stdout))
+            self.assertIn(said, done.stderr)
+        done = launch("--on", "mpi", "-H", "a:2,b:2", "--dry-run", "--", "argosy", "train", "lenet")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("mpirun tells no task its number of devices", done.stderr)
 
     def test_dry_run_starts_nothing_and_hides_the_token(self):
         done = launch("-H", "gpu-a:4,gpu-b:4", "--dry-run", "--", "argosy", "train", "lenet", ARGOSY_JOB_TOKEN="ab" * 32)
@@ -155,6 +189,25 @@ class Ends(unittest.TestCase):
             _, err = job.process.communicate(timeout=30)
             self.assertEqual(job.process.returncode, 75, err)
             self.assertNotIn("error ", err)
+
+    def test_tasks_that_ignore_the_end_are_killed(self):
+        script = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('ready', flush=True)\ntime.sleep(600)"
+        with Started("--local", "2", "--", PYTHON, "-c", script) as job:
+            self.assertEqual(job.process.stdout.readline(), "ready\n")
+            time.sleep(0.5)
+            job.process.send_signal(signal.SIGTERM)
+            job.process.communicate(timeout=60)
+            self.assertNotEqual(job.process.returncode, 0)
+
+    def test_an_interrupt_prints_no_empty_lines(self):
+        with Started("--local", "2", "--", "argosy", "serve", "--emulate", "1") as job:  # at the ports of TF_CONFIG
+            self.assertTrue(job.process.stdout.readline().startswith("serving "))
+            time.sleep(2)
+            job.process.send_signal(signal.SIGINT)
+            _, err = job.process.communicate(timeout=60)
+            self.assertIn("[1] closing the sessions", err)
+            self.assertNotIn("[1] \n", err)
+            self.assertNotIn("[0] \n", err)
 
     def test_second_signal_ends_the_deaf(self):
         script = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('ready', flush=True)\ntime.sleep(600)"
@@ -230,8 +283,16 @@ exec sh -c "$4"
 
     def test_host_that_is_not_there(self):
         done = launch("--on", "ssh", "-H", "one,dead", "--start-timeout", "20", "--", TASK, **self.environment)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("No route to host", done.stderr[done.stderr.rindex("error "):])
+        self.assertEqual(done.returncode, 3, done.stderr)
+        told = done.stderr[done.stderr.rindex("error "):]
+        self.assertIn("host dead is not reached by ssh: ssh: connect to host dead port 22: No route to host", told)
+        self.assertIn("try    ssh -o BatchMode=yes dead true", told)
+
+    def test_host_without_the_program(self):
+        done = launch("--on", "ssh", "-H", "one", "--remote-argosy", "/no/such/argosy", "--", "true", **self.environment)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("argosy cannot be started on host one", done.stderr)
+        self.assertIn("--remote-argosy PATH", done.stderr)
 
     def test_host_that_talks(self):
         done = launch("--on", "ssh", "-H", "noisy", "--", "true", **self.environment)
@@ -280,6 +341,19 @@ class StatusAndCheck(unittest.TestCase):
                                    capture_output=True, text=True, timeout=30)
             self.assertEqual(other.returncode, 3)
             self.assertIn("ARG-CLUSTER-034", other.stderr)
+
+    def test_status_of_another_server(self):
+        server = subprocess.Popen([PROGRAM, "serve", "--port", "0", "--emulate", "1", "--json"], env=clean_environment(),
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            port = json.loads(server.stdout.readline())["port"]
+            done = subprocess.run([PROGRAM, "status", f"127.0.0.1:{port}"], env=clean_environment(), capture_output=True, text=True,
+                                  timeout=30)
+        finally:
+            server.kill()
+            server.communicate()
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, r"is no coordinator of a job(: \S.*)?\n")
 
     def test_status_of_nothing(self):
         done = subprocess.run([PROGRAM, "status", "127.0.0.1:1"], env=clean_environment(), capture_output=True, text=True, timeout=30)

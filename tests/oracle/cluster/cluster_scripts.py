@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,17 +17,28 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RESULT = re.compile(r"worker (\d) steps (\d+) seconds ([\d.]+) loss ([\d.]+)")
 
 
-def run(prefix, workers, steps, environments=None, timeout=240):
-    """Starts one ps and the workers; {worker: (seconds, loss)} and how the ps ended."""
+def own_address():
+    """Of this machine, beyond loopback; None: no network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        try:
+            any_socket.connect(("192.0.2.77", 9))  # sends nothing
+            address = any_socket.getsockname()[0]
+        except OSError:
+            return None
+    return None if address.startswith("127.") else address
+
+
+def run(prefix, workers, steps, environments=None, timeout=240, host="127.0.0.1"):
+    """Starts one ps and the workers; {worker: (seconds, loss)} and how the ps ended. `prefix`: of hosts, job, task, folder."""
     ports = free_ports(1 + workers)
-    hosts = ["127.0.0.1:%d" % p for p in ports]
+    hosts = ["%s:%d" % (host, p) for p in ports]
     ended = {}
     with tempfile.TemporaryDirectory() as folder:
         processes = {}
         tasks = [("ps", 0)] + [("worker", i) for i in range(workers)]
         for job, task in tasks:
-            command = prefix(hosts, job, task) + [sys.executable, os.path.join(HERE, "ps_script.py"), hosts[0], ",".join(hosts[1:]),
-                                                  job, str(task), str(steps), folder]
+            script = [sys.executable, os.path.join(HERE, "ps_script.py"), hosts[0], ",".join(hosts[1:]), job, str(task), str(steps), folder]
+            command = prefix(hosts, job, task, folder) + script
             environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", **((environments or (lambda *_: {}))(hosts, job, task)))
             processes[job, task] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
         texts = {}
@@ -46,6 +58,11 @@ def run(prefix, workers, steps, environments=None, timeout=240):
         found = RESULT.search(texts["worker", i])
         if not found:
             raise RuntimeError("worker %d: %s" % (i, texts["worker", i][-2000:]))
+        if i == 0 and "saved model.ckpt-%d" % steps not in texts["worker", i]:
+            raise RuntimeError("no checkpoint: %s" % texts["worker", i][-2000:])
+        for text in texts.values():
+            if "no TensorFlow session came here" in text:
+                raise RuntimeError("the report of a task that did its part: %s" % text[-2000:])
         ended[i] = (float(found.group(3)), float(found.group(4)))
     return ended, texts["ps", 0], processes["ps", 0].returncode
 
@@ -69,8 +86,8 @@ def main():
     plain, _, _ = run(lambda *_: [], 1, options.steps)
     ways = {
         "argosy run": (lambda *_: [options.program, "run", "--"], None),
-        "argosy run --cluster": (lambda hosts, job, task: [options.program, "run", "--cluster", spec(hosts), "--job", job, "--task",
-                                                           str(task), "--"], None),
+        "argosy run --cluster": (lambda hosts, job, task, _: [options.program, "run", "--cluster", spec(hosts), "--job", job, "--task",
+                                                              str(task), "--"], None),
         "TF_CONFIG": (lambda *_: [options.program, "run", "--"],
                       lambda hosts, job, task: {"TF_CONFIG": json.dumps({"cluster": json.loads(spec(hosts)),
                                                                          "task": {"type": job, "index": task}})}),
@@ -80,6 +97,19 @@ def main():
         check("%s: one worker's loss %g, TensorFlow's %g" % (name, ours[0][1], plain[0][1]),
               abs(ours[0][1] - plain[0][1]) <= 1e-5 + 1e-4 * abs(plain[0][1]))
         check("%s: the parameter server ended by itself with its job: code %s" % (name, code), code == 0 and "ps ended" in ps)
+    host = own_address()
+    if host is None:
+        print("skipped: tasks beyond this host, which has no such address")
+    else:
+        for name, told in (("the script's cluster", False), ("--cluster", True)):
+            def beyond(hosts, job, task, folder):
+                cluster = ["--cluster", spec(hosts), "--job", job, "--task", str(task)] if told else []
+                return [options.program, "run", *cluster, "--insecure-cluster", host + "/32", "--allow-files", folder, "--"]
+
+            ours, ps, code = run(beyond, 1, options.steps, host=host)
+            check("beyond this host, %s: one worker's loss %g, TensorFlow's %g" % (name, ours[0][1], plain[0][1]),
+                  abs(ours[0][1] - plain[0][1]) <= 1e-5 + 1e-4 * abs(plain[0][1]))
+            check("beyond this host, %s: the parameter server ended by itself: code %s" % (name, code), code == 0 and "ps ended" in ps)
     theirs, _, _ = run(lambda *_: [], 2, options.steps)
     ours, ps, code = run(ways["argosy run"][0], 2, options.steps)
     check("two workers: losses %s, TensorFlow's %s" % ([l for _, l in ours.values()], [l for _, l in theirs.values()]),

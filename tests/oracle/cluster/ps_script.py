@@ -1,6 +1,7 @@
 """A parameter-server script as they were written for TensorFlow 1.x: nothing in it knows of Argosy.
 
-  ps_script.py PS_HOSTS WORKER_HOSTS JOB TASK STEPS FOLDER     FOLDER: both workers meet there before their first step
+  ps_script.py PS_HOSTS WORKER_HOSTS JOB TASK STEPS FOLDER     FOLDER: both workers meet there before their first step; the
+                                                               chief writes its checkpoints below it
 """
 import os
 import sys
@@ -41,7 +42,8 @@ def main():
     wanted = np.linspace(-1, 1, 64).reshape(64, 1)
     if task > 0:  # the chief has made the variables
         meet(folder, "built%d" % task, ["made"])
-    with tf.train.MonitoredTrainingSession(master=server.target, is_chief=task == 0) as session:
+    saved = os.path.join(folder, "saved")
+    with tf.train.MonitoredTrainingSession(master=server.target, is_chief=task == 0, checkpoint_dir=saved) as session:
         meet(folder, "made" if task == 0 else "in%d" % task, ["in%d" % i for i in range(1, count)])
         begin = time.time()
         for _ in range(steps):
@@ -49,6 +51,8 @@ def main():
             value, at = session.run([loss, step, train], {x: a, y: a.dot(wanted)})[:2]
         print("worker %d steps %d seconds %.4f loss %.6f" % (task, steps, time.time() - begin, value))
         meet(folder, "done%d" % task, ["done%d" % i for i in range(count)])
+    if task == 0:
+        print("saved %s" % os.path.basename(tf.train.latest_checkpoint(saved)))
 
 
 main()

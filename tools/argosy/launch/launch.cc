@@ -28,6 +28,13 @@ std::string own_program() {
 
 // The hosts that were named, by whichever flag.
 Result<std::vector<HostSlots>> named_hosts(const LaunchOptions& options) {
+  const int ways = static_cast<int>(!options.hosts.empty()) + static_cast<int>(!options.host_file.empty()) +
+                   static_cast<int>(options.local > 0);
+  if (ways > 1)
+    return launch_usage("-H, --hostfile and --local each say where: one of them", "-H localhost:2 is --local 2");
+  if (ways > 0 && options.nproc_per_node > 0) {
+    return launch_usage("--nproc-per-node beside -H, --hostfile or --local, which say how many, too", "leave it out");
+  }
   if (!options.hosts.empty()) return parse_hosts(options.hosts);
   if (!options.host_file.empty()) {
     ARGOSY_ASSIGN_OR_RETURN(const std::string text, read_file(options.host_file, 16 << 20));
@@ -201,7 +208,9 @@ void define_launch(Command& program) {
       .option("--name NAME", options.name, "of the job, for kubernetes")
       .option("--image IMAGE", options.image, "the container that holds the program, for kubernetes")
       .option("--agent", options.agent, "run one task, told on standard input: what launch starts on each host");
-  command.argument("PROGRAM", options.program, "the program and its arguments, after --", {.may_be_empty = true})
+  command
+      .argument("PROGRAM", options.program, "the program and its arguments; what follows its name is its own",
+                {.may_be_empty = true})
       .about(
           "Of argosy one process a host is started, whose devices are the slots: --gpus N where the host has them, "
           "else "
@@ -210,7 +219,8 @@ void define_launch(Command& program) {
           "is that of task 0 alone; everything else goes to standard error, with "
           "the "
           "task before each line. Signals are passed on. When a task fails the others end, and one cause is told. "
-          "Exit code: that of the task which failed first; 5 where a signal ended it; 75 when interrupted tasks "
+          "Exit code: that of the task which failed first; 3 where ssh does not reach its host; 5 where a signal ended "
+          "it; 75 when interrupted tasks "
           "wrote a checkpoint.")
       .example("argosy launch --local 2 -- argosy train lenet --emulate 2", "two tasks on this host")
       .example("argosy launch -H gpu-a:4,gpu-b:4 --insecure-cluster 10.0.0.0/8 -- argosy train resnet",

@@ -30,6 +30,35 @@ MpiKind mpi_here() {
   return std::string_view(text.data(), n).find("HYDRA") != std::string_view::npos ? MpiKind::kHydra : MpiKind::kOpenMpi;
 }
 
+// What the scheduler's command would not be told.
+Status check_scheduler_gets_all(const LaunchOptions& options, const SchedulerJob& job) {
+  const std::string how = str_cat("argosy launch --on ", options.on, " --dry-run prints its command, to add to it");
+  const std::pair<const char*, bool> of_our_own[] = {
+      {"--log-dir", !options.log_dir.empty()},     {"--output-filename", !options.output_filename.empty()},
+      {"--redirects", !options.redirects.empty()}, {"--tee", !options.tee.empty()},
+      {"--node-rank", options.node_rank >= 0},     {"--master-addr", !options.master_addr.empty()}};
+  for (const auto& [name, given] : of_our_own) {
+    if (given)
+      return launch_usage(str_cat(name, " is of tasks that argosy launch starts itself, not of --on ", options.on),
+                          how);
+  }
+  const bool uneven = std::any_of(job.hosts.begin(), job.hosts.end(),
+                                  [&](const HostSlots& h) { return h.slots != job.hosts[0].slots; });
+  if (uneven)
+    return launch_usage(str_cat("--on ", options.on, " starts as many on each host, and their slots differ"), how);
+  const int tasks = job.nodes * job.tasks_of_node;
+  if (options.np > 0 && options.np != tasks) {
+    return launch_usage(
+        str_cat("-np ", options.np, " beside ", job.nodes, " hosts of ", job.tasks_of_node, ": ", tasks, " tasks"),
+        how);
+  }
+  if (options.on == "mpi" && job.devices_of_node > 1) {
+    return launch_usage(str_cat("slots of argosy are devices, and mpirun tells no task its number of devices"),
+                        "-H a,b, and --gpus or --emulate behind the subcommand");
+  }
+  return ok_status();
+}
+
 Result<SchedulerJob> job_of(const LaunchOptions& options) {
   SchedulerJob job{.program = options.program, .name = options.name, .image = options.image};
   if (!options.hosts.empty()) {
@@ -63,6 +92,7 @@ void set(SchedulerJob& job, const char* name, const std::string& value) {
 
 Result<int> launch_elsewhere(const LaunchOptions& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(SchedulerJob job, job_of(options));
+  ARGOSY_RETURN_IF_ERROR(check_scheduler_gets_all(options, job));
   ARGOSY_ASSIGN_OR_RETURN(job.variables, named_variables(options.exported));
   if (options.on == "kubernetes") {
     ARGOSY_ASSIGN_OR_RETURN(const std::string manifest, kubernetes_manifest(job));

@@ -36,6 +36,11 @@ bool follows(const TaskOutcome& outcome) {
   return outcome.ended_by_us || (named >= 0 && named != outcome.rank);
 }
 
+std::string_view last_line(const std::string& text) {
+  const std::string_view words = str_trim(text);
+  return words.substr(words.rfind('\n') == std::string_view::npos ? 0 : words.rfind('\n') + 1);
+}
+
 std::string how_it_ended(const TaskOutcome& outcome) {
   if (outcome.signal == 0) return str_cat("ended with exit code ", outcome.exit);
   const char* const name = ::sigabbrev_np(outcome.signal);
@@ -61,8 +66,7 @@ Status cause_of(const TaskOutcome& first, std::size_t others) {
         .with_where(where)
         .with_hint(field(first.error, "next"));
   }
-  const std::string_view words = str_trim(first.agent_words.empty() ? first.last_words : first.agent_words);
-  const std::string last(words.substr(words.rfind('\n') == std::string_view::npos ? 0 : words.rfind('\n') + 1));
+  const std::string_view last = last_line(first.agent_words.empty() ? first.last_words : first.agent_words);
   return Status(Code::kUnavailable, str_cat(first.name(), " ", how_it_ended(first),
                                             last.empty() ? "" : str_cat(", its last words: ", last), rest))
       .with_id("ARG-CLUSTER-051")
@@ -82,6 +86,35 @@ int exit_of(const TaskOutcome& first, const std::vector<TaskOutcome>& outcomes, 
 }
 
 }  // namespace
+
+void agent_ended(int exit, int signal, bool remote, bool answered, TaskOutcome& outcome) {
+  constexpr int kSshFailed = 255, kNotFound = 127, kNotExecutable = 126;
+  outcome.exit = signal != 0 ? 128 + signal : std::max(1, exit);
+  outcome.signal = signal;
+  if (!remote || signal != 0) return;
+  const auto tell = [&](const Status& cause) {
+    outcome.error = {{"code", code_name(cause.code())},
+                     {"id", "ARG-CLUSTER-051"},
+                     {"message", cause.message()},
+                     {"where", outcome.name()},
+                     {"next", cause.hint()}};
+  };
+  const std::string_view words = last_line(outcome.agent_words);
+  const std::string said = words.empty() ? std::string() : str_cat(": ", words);
+  if (exit == kSshFailed && answered) {
+    outcome.exit = kPeerLost;
+    tell(unavailable("the connection to host ", outcome.host, " was closed", said)
+             .with_hint("--log-dir DIR keeps the output of every task"));
+  } else if (exit == kSshFailed) {
+    outcome.exit = kMissing;
+    tell(not_found("host ", outcome.host, " is not reached by ssh", said)
+             .with_hint(str_cat("ssh -o BatchMode=yes ", outcome.host, " true")));
+  } else if (!answered && (exit == kNotFound || exit == kNotExecutable)) {
+    outcome.exit = kMissing;
+    tell(not_found("argosy cannot be started on host ", outcome.host, said)
+             .with_hint("--remote-argosy PATH says where it is there"));
+  }
+}
 
 bool read_exit(std::string_view frame, TaskOutcome& outcome) {
   // What lies deeper than an error's fields is left out: a task writes them as it likes.

@@ -24,6 +24,7 @@ using tf::Descriptor;
 
 constexpr std::chrono::milliseconds kSettle{1000};   // after the first failure: the others find out by themselves
 constexpr std::chrono::milliseconds kGrace{5000};    // then SIGTERM, then SIGKILL
+constexpr std::chrono::seconds kToSave{30};          // after Ctrl-C: for a checkpoint; then SIGKILL
 constexpr std::chrono::milliseconds kSameWish{500};  // timeout signals a process and its group
 constexpr std::size_t kLastWords = 2048;
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -33,6 +34,8 @@ struct Agent {
   Descriptor in, out, err;
   FrameReader reader;
   TaskOutcome outcome;
+  bool remote = false;              // started by ssh
+  bool answered = false;            // a frame of it came
   bool told = false, over = false;  // its last frame came; the process is gone
 };
 
@@ -94,13 +97,13 @@ class Launcher {
     const Descriptor their_err(err[1]);
     agent->outcome.rank = task.place.rank;
     agent->outcome.host = task.place.host;
-    const bool far = task.agent[0] == "ssh";
+    const bool remote = agent->remote = task.agent[0] == "ssh";
     agent->pid = ::fork();
     if (agent->pid < 0) return no_process();
     if (agent->pid == 0) {
       ::setpgid(0, 0);  // Ctrl-C comes here, and is passed on once
       // ssh ends with us, and its connection with it; our own agents see the end of their input.
-      if (far) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+      if (remote) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
       ::sigprocmask(SIG_SETMASK, &signals_.before(), nullptr);
       ::dup2(their_in.get(), STDIN_FILENO);
       ::dup2(their_out.get(), STDOUT_FILENO);
@@ -166,6 +169,7 @@ class Launcher {
 
   void take(Agent& agent, FrameKind kind, std::string_view body) {
     TaskOutcome& outcome = agent.outcome;
+    agent.answered = true;
     switch (kind) {
       case FrameKind::kHello: return;
       case FrameKind::kOut: return streams_.write(outcome.rank, false, body);
@@ -188,6 +192,11 @@ class Launcher {
     streams_.write(agent.outcome.rank, true, words);
   }
 
+  // What lies in the pipe; others may hold its end (a master connection of ssh), so it is not read to the end.
+  void read_last_words(Agent& agent) {
+    for (pollfd file{agent.err.get(), POLLIN, 0}; agent.err.get() >= 0 && ::poll(&file, 1, 0) > 0;) read_words(agent);
+  }
+
   void ended(Agent& agent) {
     if (agent.told) return;
     agent.told = true;
@@ -207,8 +216,9 @@ class Launcher {
     agent.over = true;
     if (agent.told) return;
     // No last frame: ssh could not connect, or the agent was killed.
-    agent.outcome.exit = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : std::max(1, WEXITSTATUS(status));
-    agent.outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    read_last_words(agent);
+    const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    agent_ended(signal != 0 ? 0 : WEXITSTATUS(status), signal, agent.remote, agent.answered, agent.outcome);
     ended(agent);
   }
 
@@ -229,10 +239,14 @@ class Launcher {
     order(number);
   }
 
-  // Once one has failed the others end: by themselves, by SIGTERM, by SIGKILL.
+  // Once one has failed the others end: by themselves, by SIGTERM, by SIGKILL. So do those that were asked to end.
   void enforce() {
-    if (!failed_) return;
     const auto now = Clock::now();
+    if (asked_ != 0 && !sent_kill_ && now - asked_at_ > kToSave) {
+      sent_kill_ = true;
+      order(SIGKILL);
+    }
+    if (!failed_) return;
     if (!sent_term_ && now - failed_at_ > kSettle) {
       sent_term_ = true;
       order(SIGTERM);

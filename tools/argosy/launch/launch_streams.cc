@@ -80,11 +80,23 @@ Result<std::unique_ptr<Streams>> Streams::open(const StreamOptions& options, con
 
 void Streams::write(int rank, bool is_error, std::string_view bytes) {
   Files& files = files_[rank];
-  File* const file = is_error ? files.err.get() : files.out.get();
-  if (file != nullptr) (void)file->write(bytes);  // a full disk does not end the job
-  if ((options_.redirects.of(rank) & (is_error ? 2 : 1)) != 0) return;
+  const int stream = is_error ? 2 : 1;
+  std::unique_ptr<File>& file = is_error ? files.err : files.out;
+  if (file != nullptr) {
+    if (const Status written = file->write(bytes); !written.ok()) {  // a full disk does not end the job
+      not_kept(rank, written);
+      files.failed |= stream;
+      file.reset();
+    }
+  }
+  if ((options_.redirects.of(rank) & stream & ~files.failed) != 0) return;
   if (rank == lowest_ && !is_error) return write_all(STDOUT_FILENO, bytes);
   show(rank, is_error, is_error ? files.err_line : files.out_line, bytes);
+}
+
+void Streams::not_kept(int rank, const Status& error) {
+  write_all(STDERR_FILENO, str_cat("argosy launch: output of task ", rank, " is not kept: ", error.message(),
+                                   "; from here on it goes to the console only\n"));
 }
 
 // Whole lines, so that those of several tasks do not mix.
@@ -109,7 +121,12 @@ void Streams::end(const TaskOutcome& outcome) {
   if (options_.directory.empty() || !outcome.failed()) return;
   auto file = File::create(join_path(folder(options_.directory, outcome.rank), "error.json"));
   const auto handler = nlohmann::ordered_json::error_handler_t::replace;
-  if (file.ok()) (void)file->write(outcome_json(outcome).dump(2, ' ', false, handler) + "\n");
+  const Status written =
+      file.ok() ? file->write(outcome_json(outcome).dump(2, ' ', false, handler) + "\n") : file.status();
+  if (!written.ok()) {
+    write_all(STDERR_FILENO,
+              str_cat("argosy launch: the error of task ", outcome.rank, " is not kept: ", written.message(), "\n"));
+  }
 }
 
 }  // namespace argosy::cli

@@ -145,6 +145,33 @@ TEST(EndOfLaunch, WithoutAnErrorTheLastWordsAreTold) {
   EXPECT_EQ(end.cause.message(), "task 0 (a) ended with exit code 3, its last words: no such file");
 }
 
+TaskOutcome of_agent(int exit, int signal, bool remote, bool answered, const char* words) {
+  TaskOutcome outcome{.rank = 1, .host = "gpu-b", .agent_words = words};
+  agent_ended(exit, signal, remote, answered, outcome);
+  return outcome;
+}
+
+TEST(AgentEnded, HostsThatAreNotReachedAreMissing) {
+  LaunchEnd end =
+      end_of_launch({{.rank = 0}, of_agent(255, 0, true, false, "banner\nssh: gpu-b: Name or service not known\n")}, 0);
+  EXPECT_EQ(end.exit, kMissing);
+  EXPECT_EQ(end.cause.message(), "host gpu-b is not reached by ssh: ssh: gpu-b: Name or service not known");
+  EXPECT_EQ(end.cause.where(), "task 1 (gpu-b)");
+  EXPECT_THAT(end.cause.hint(), HasSubstr("ssh -o BatchMode=yes gpu-b true"));
+  end = end_of_launch({of_agent(127, 0, true, false, "sh: /opt/argosy: not found\n")}, 0);
+  EXPECT_EQ(end.exit, kMissing);
+  EXPECT_THAT(end.cause.hint(), HasSubstr("--remote-argosy"));
+}
+
+TEST(AgentEnded, ConnectionsThatAreClosedLoseATask) {
+  const LaunchEnd end = end_of_launch({of_agent(255, 0, true, true, "Connection to gpu-b closed\n")}, 0);
+  EXPECT_EQ(end.exit, kPeerLost);
+  EXPECT_THAT(end.cause.message(), HasSubstr("the connection to host gpu-b was closed"));
+  EXPECT_EQ(end_of_launch({of_agent(0, 9, true, true, "")}, 0).exit, kPeerLost);
+  EXPECT_EQ(of_agent(255, 0, false, false, "").exit, 255);  // no ssh: the program's own
+  EXPECT_EQ(of_agent(0, 0, true, false, "").exit, 1);
+}
+
 TEST(EndOfLaunch, InterruptedIsNoFailure) {
   const LaunchEnd end =
       end_of_launch({{.rank = 0, .exit = 75, .ended_by_us = true}, {.rank = 1, .exit = 75, .ended_by_us = true}}, 15);

@@ -28,6 +28,10 @@ struct TaskOutcome {
 // {"schema_version": 1, "task": 1, "host": …, "exit": 5, "signal": 0, "error": {…}, "last_output": …}
 nlohmann::ordered_json outcome_json(const TaskOutcome& outcome);
 
+// Of an agent that ended without its last frame. `remote`: started by ssh; `answered`: a frame of it came before. A host
+// that ssh does not reach, or that has no such program, is missing (3); one that answered first is gone (5).
+void agent_ended(int exit, int signal, bool remote, bool answered, TaskOutcome& outcome);
+
 // Reads an agent's last frame, {"exit": 5, "signal": 0, "error": {…}}. False: it is none.
 bool read_exit(std::string_view frame, TaskOutcome& outcome);
 

@@ -31,6 +31,8 @@ struct StreamOptions {
 class Streams {
  public:
   static Result<std::unique_ptr<Streams>> open(const StreamOptions& options, const std::vector<int>& ranks, int lowest);
+  // Writes to the task's file and the console. A file that fails, on a full disk, is told once and given up; its stream
+  // goes to the console from then on.
   void write(int rank, bool is_error, std::string_view bytes);
   void end(const TaskOutcome& outcome);  // its last line, and error.json
 
@@ -38,7 +40,9 @@ class Streams {
   struct Files {
     std::unique_ptr<File> out, err;
     std::string out_line, err_line;  // not ended yet
+    int failed = 0;                  // streams whose file failed, as in StreamChoice
   };
+  void not_kept(int rank, const Status& error);  // says so
   void show(int rank, bool is_error, std::string& line, std::string_view bytes);
 
   StreamOptions options_;

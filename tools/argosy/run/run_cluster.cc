@@ -11,12 +11,14 @@ using Json = nlohmann::ordered_json;
 Result<std::optional<tf::ClusterTask>> task_of_run(const ClusterFlags& flags) {
   if (flags.cluster.empty() && flags.job.empty() && flags.task < 0) {
     const char* const text = std::getenv("TF_CONFIG");
-    if (text == nullptr || *text == '\0') return cluster_task(flags);
+    if (text == nullptr || *text == '\0') return std::optional<tf::ClusterTask>();
     auto config = TfConfig::parse(text);
     if (!config.ok()) return std::move(config).status().with_where("TF_CONFIG");
     if (!config->task || config->cluster.address(*config->task) == nullptr) return std::optional<tf::ClusterTask>();
   }
-  return cluster_task(flags);
+  ClusterFlags place = flags;
+  place.insecure.clear();  // of the cluster that the script makes, where none is given
+  return cluster_task(place);
 }
 
 // What TF_CONFIG says now; nothing where it says nothing that can be read.
@@ -28,7 +30,7 @@ static TfConfig tf_config() {
 }
 
 std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices,
-                                            const std::vector<std::string>& step_flags) {
+                                            const std::vector<std::string>& serve_flags) {
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
   Json serve = {error ? std::string("argosy") : own.string(), "serve"};
@@ -43,7 +45,7 @@ std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>
   add("--virtual-gpus", devices.virtual_gpus);
   if (devices.cpu_threads > 0) add("--cpu-threads", std::to_string(devices.cpu_threads));
   if (devices.tf32) serve.push_back("--tf32");
-  for (const std::string& flag : step_flags) serve.push_back(flag);
+  for (const std::string& flag : serve_flags) serve.push_back(flag);
   std::vector<std::string> list = {"ARGOSY_SERVE=" + serve.dump()};
   if (task) {
     const Json own_task = {

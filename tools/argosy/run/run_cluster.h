@@ -9,13 +9,14 @@
 
 namespace argosy::cli {
 
-// As cluster_task(). A TF_CONFIG whose task is no task of its cluster (an evaluator) makes a run alone.
+// As cluster_task(). A TF_CONFIG whose task is no task of its cluster (an evaluator) makes a run alone. Networks may be
+// named without a cluster: the script may have one of its own.
 Result<std::optional<tf::ClusterTask>> task_of_run(const ClusterFlags& flags);
 
 // ARGOSY_CLUSTER_TASK, the task that this process serves, ARGOSY_SERVE, the command for others, and TF_CONFIG where it
 // does not say the same yet: "NAME=value" each.
-// `step_flags`: this run's flags of `argosy serve` that say how steps run, for them as well.
+// `serve_flags`: this run's flags of `argosy serve` (how steps run, who may connect, which files), for them as well.
 std::vector<std::string> server_environment(const std::optional<tf::ClusterTask>& task, const DeviceRequest& devices,
-                                            const std::vector<std::string>& step_flags);
+                                            const std::vector<std::string>& serve_flags);
 
 }  // namespace argosy::cli

@@ -4,10 +4,9 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
+#include "argosy/base/system/file.h"
 #include "tools/argosy/run_hook_source.h"
 
 extern char** environ;
@@ -18,25 +17,55 @@ namespace argosy::cli {
 // of the call. glibc from 2.35 on asks for huge pages when told so.
 constexpr const char* kHugePages = "glibc.malloc.hugetlb=1";
 
-Result<RunHook> RunHook::write() {
-  std::error_code error;
-  std::string pattern = (std::filesystem::temp_directory_path(error) / "argosy_run_XXXXXX").string();
-  if (error || ::mkdtemp(pattern.data()) == nullptr) {
-    return unavailable("no folder for the program's Python could be made in ", pattern, ": ", std::strerror(errno))
-        .with_hint("TMPDIR=<a folder that may be written> argosy run …");
+namespace {
+
+// As std::filesystem::temp_directory_path(), but also where there is no such folder: the error names it.
+std::string temporary_folder() {
+  for (const char* const name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return std::filesystem::absolute(value).string();
   }
+  return "/tmp";
+}
+
+Status no_folder(const Status& error, const std::string& folder) {
+  return Status(error.code(), str_cat("the program's Python needs a temporary folder, and \"", folder,
+                                      "\" cannot be used: ", error.message()))
+      .with_id(std::string(error.id()))
+      .with_where("argosy run")
+      .with_hint("TMPDIR=DIR argosy run ..., with a folder that may be written and has 1 MB free");
+}
+
+}  // namespace
+
+Result<RunHook> RunHook::write() {
+  const std::string temporary = temporary_folder();
+  std::string pattern = join_path(temporary, "argosy_run_XXXXXX");
+  if (::mkdtemp(pattern.data()) == nullptr) return no_folder(system_error(errno, "create", pattern), temporary);
   RunHook hook(pattern);
+  std::error_code error;
   const std::string here = std::filesystem::current_path(error).string();
   for (const auto& [name, source] :
        {std::pair("sitecustomize.py", std::string_view(kRunHookSource)),
         std::pair("argosy_py_func.py", std::string_view(kPyFuncSource)),
         std::pair("argosy_server.py", std::string_view(kServerSource)), std::pair("folder", std::string_view(here))}) {
-    std::ofstream file(std::filesystem::path(pattern) / name, std::ios::binary);
-    file << source;
-    file.close();
-    if (!file) return unavailable(pattern, "/", name, " could not be written");
+    auto file = File::create(join_path(pattern, name));
+    if (!file.ok()) return no_folder(file.status(), temporary);
+    Status written = file->write(source);
+    if (written.ok()) written = file->close();
+    if (!written.ok()) return no_folder(written, temporary);
   }
   return hook;
+}
+
+std::vector<std::string> RunHook::served() const {
+  std::vector<std::string> tasks;
+  const auto text = read_file(join_path(folder_, "served"), 1 << 20);
+  if (!text.ok()) return tasks;  // it started none
+  for (const std::string& line : str_split(*text, '\n')) {
+    if (!line.empty()) tasks.push_back(line);
+  }
+  return tasks;
 }
 
 RunHook::~RunHook() { remove(); }

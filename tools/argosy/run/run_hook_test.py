@@ -2,6 +2,8 @@
 """What run/hook/sitecustomize.py does to a Python program, shown on a small package that has TensorFlow's folders (ctest
 "cli_run_hook"); tests/oracle/scripts/run_scripts.py has the real one.
 """
+import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -36,6 +38,66 @@ TENSORFLOW = {
 }
 
 
+def server_module():
+    spec = importlib.util.spec_from_file_location("argosy_server", HOOK / "argosy_server.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Config:
+    """A message of protobuf's, as far as configs are merged."""
+
+    def __init__(self, **fields):
+        self.fields = fields
+
+    def ListFields(self):
+        return list(self.fields.items())
+
+    def MergeFrom(self, other):
+        self.fields = {**self.fields, **other.fields}
+
+    CopyFrom = MergeFrom
+
+
+class Server(unittest.TestCase):
+    def ends_after(self, *looks):
+        """How many looks at the two workers join() takes; each look: who is there, a second after the one before."""
+        module, at = server_module(), [-1]
+        module._is_there = lambda address: address in looks[min(at[0], len(looks) - 1)]
+        module.time = type("Clock", (), {"time": staticmethod(lambda: at[0]), "sleep": staticmethod(lambda _: step())})
+
+        def step():
+            at[0] += 1
+            if at[0] > 50:
+                raise TimeoutError
+
+        step()
+        try:
+            module.wait_for_the_end({"ps": {"0": "p"}, "worker": {"0": "a", "1": "b"}}, "ps")
+        except TimeoutError:
+            return None
+        return at[0]
+
+    def test_join_ends_when_all_were_there_and_are_gone(self):
+        self.assertEqual(self.ends_after("ab", "ab", ""), 4)
+        self.assertEqual(self.ends_after("a", "a", "b", ""), 5)
+        self.assertIsNone(self.ends_after("a", "a", ""))  # b never came
+        self.assertIsNone(self.ends_after("ab", "b"))
+
+    def test_join_waits_for_a_task_that_comes_back_late(self):
+        gone = ["b"] * 10
+        self.assertEqual(self.ends_after("ab", *gone, "ab", "a", "a", "a", "a", ""), 18)
+
+    def test_the_servers_config_lies_under_the_sessions(self):
+        module = server_module()
+        module._configs["t"] = Config(timeout=500, soft=True)
+        self.assertEqual(module.with_servers_config("t", None).fields, {"timeout": 500, "soft": True})
+        self.assertEqual(module.with_servers_config("t", Config(timeout=1)).fields, {"timeout": 1, "soft": True})
+        own = Config(timeout=1)
+        self.assertIs(module.with_servers_config("other", own), own)
+
+
 class Hook(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -49,12 +111,13 @@ class Hook(unittest.TestCase):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
 
-    def python(self, script, target="grpc://127.0.0.1:7", files=None, path=(), hook=HOOK, fails=False):
+    def python(self, script, target="grpc://127.0.0.1:7", files=None, path=(), hook=HOOK, fails=False, variables=None):
         self.write({"user/script.py": script, **(files or {})})
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, [hook, self.folder / "site-packages", *path])))
         environment.pop("ARGOSY_TARGET", None)
         if target:
             environment["ARGOSY_TARGET"] = target
+        environment.update(variables or {})
         ended = subprocess.run([sys.executable, "-B", str(self.folder / "user/script.py")], env=environment,
                                capture_output=True, text=True, timeout=60)
         if fails:
@@ -130,6 +193,51 @@ class Hook(unittest.TestCase):
         self.assertIn("try    TF_USE_LEGACY_KERAS=1 argosy run", there)
         self.assertNotIn("tf_keras", self.python("raise AttributeError('no such thing')", fails=True))
         self.assertNotIn("tf_keras", self.python(ended, target="", fails=True))
+
+    SERVER = {"site-packages/tensorflow/python/training/__init__.py": "",
+              "site-packages/tensorflow/python/training/server_lib.py":
+                  "class Server: pass\n"
+                  "class Of:\n    def __init__(self, **fields): self.__dict__.update(fields)\n"
+                  "def _make_server_def(spec, job, task, protocol, config):\n"
+                  "    jobs = [Of(name=n, tasks=dict(enumerate(t))) for n, t in spec.items()]\n"
+                  "    return Of(cluster=Of(job=jobs), job_name=job, task_index=task, default_session_config=None)\n"}
+    SERVES = json.dumps([sys.executable, "-c", "print('serving grpc://a:2222 (cpu:0)')"])
+
+    def served(self, script, **more):
+        here = self.folder / "hook"
+        shutil.copytree(HOOK, here, dirs_exist_ok=True)
+        text = ("import tensorflow as tf\nfrom tensorflow.python.training import server_lib\n"
+                "server = server_lib.Server({'ps': ['a:2222'], 'worker': ['b:2222']}, 'ps', 0)\n" + script)
+        return self.python(text, hook=here, files=self.SERVER, **more), here / "served"
+
+    def test_servers_of_the_program_are_told_to_the_run(self):
+        printed, told = self.served("print(tf.compat.v1.Session(server.target).found[0])",
+                                    variables={"ARGOSY_SERVE": self.SERVES})
+        self.assertEqual(printed, "grpc://a:2222")
+        self.assertEqual(told.read_text(), "/job:ps/task:0 at a:2222\n")
+
+    def test_a_server_outlives_the_thread_that_started_it(self):
+        lasting = "import time; print('serving grpc://a:2222 (cpu:0)', flush=True); time.sleep(50)"
+        script = ("import importlib, threading, time\nours = importlib.import_module('argosy_server')\n"
+                  "made, plain = [], ours._started\n"
+                  "def started(command): made.append(plain(command)); return made[-1]\n"
+                  "ours._started = started\n"
+                  "thread = threading.Thread(target=server_lib.Server, args=({'worker': ['b:2']}, 'worker', 0))\n"
+                  "thread.start(); thread.join(); time.sleep(0.3)\nprint(made[0].poll())\n")
+        printed, _ = self.served(script, variables={"ARGOSY_SERVE": json.dumps([sys.executable, "-c", lasting])})
+        self.assertEqual(printed, "None")
+
+    def test_a_session_that_would_need_a_certificate_is_refused(self):
+        with_certificate = json.dumps(json.loads(self.SERVES) + ["--tls-cert", "c.pem"])
+        printed, _ = self.served("tf.compat.v1.Session(server.target)", variables={"ARGOSY_SERVE": with_certificate}, fails=True)
+        self.assertIn("the server at grpc://a:2222 wants a certificate", printed)
+        self.assertIn("--insecure-cluster", printed)
+        printed, _ = self.served("print(tf.compat.v1.Session().found[0])", variables={"ARGOSY_SERVE": with_certificate})
+        self.assertEqual(printed, "grpc://127.0.0.1:7")  # on loopback, for the program alone
+        own = json.dumps({"cluster": {"ps": ["a:2222"], "worker": ["b:2222"]}, "job": "ps", "task": 0})
+        printed, _ = self.served("tf.compat.v1.Session()", fails=True,
+                                 variables={"ARGOSY_SERVE": with_certificate, "ARGOSY_CLUSTER_TASK": own})
+        self.assertIn("the server at grpc://127.0.0.1:7 wants a certificate", printed)
 
     def test_the_users_own_sitecustomize_runs(self):
         files = {"theirs/sitecustomize.py": "import sys\nsys.marked = 'theirs'\n"}

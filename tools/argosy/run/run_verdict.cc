@@ -43,6 +43,9 @@ std::string advice(const RunReport& report, double busy, double at_work) {
     ++gpus;
     if (d.ops == 0) idle += str_cat(idle.empty() ? "" : ", ", d.device.short_string());
   }
+  if (gpus == 0 && report.replicate && totals.replicated_steps == 0) {
+    return "this run has no GPU to replicate on: --emulate 2 makes two of this machine's CPU";
+  }
   if (!idle.empty()) {
     const std::string pin = str_cat("tf.device('/", idle.substr(0, idle.find(',')), "') puts work there");
     if (!totals.reasons.empty() && totals.reasons[0].times) {
@@ -74,12 +77,39 @@ constexpr const char* kNoSession =
     "no TensorFlow session came here: the program opened none, or gave it a target of its own, or its Python ignores "
     "PYTHONPATH (-E, -I)";
 
+// Of a run whose own server had no session.
+std::string no_session(const RunReport& report) {
+  if (!report.own_task.empty()) {
+    return str_cat("ran  ", report.own_task,
+                   " of its cluster: no session was opened here; steps of other tasks' "
+                   "sessions are counted where they were opened");
+  }
+  if (!report.served.empty()) {
+    return str_cat("ran  ", str_join(report.served),
+                   " by a server of the program's own, whose steps are not counted "
+                   "here; argosy run --cluster JSON --job J --task N counts those of its sessions");
+  }
+  return kNoSession;
+}
+
 double busy_seconds(const tf::WorkTotals& totals) { return static_cast<double>(totals.busy_nanos) * 1e-9; }
 
 double compute_seconds(const tf::WorkTotals& totals) {
   double sum = 0;
   for (const auto& d : totals.devices) sum += static_cast<double>(d.compute_nanos) * 1e-9;
   return sum;
+}
+
+// Steps that did not run to their end.
+std::string other_ends(const tf::WorkTotals& totals) {
+  std::string text;
+  const auto add = [&](std::int64_t count, const char* what) {
+    if (count > 0) text += str_cat(", ", count, " ", what);
+  };
+  add(totals.data_ended_steps, "at the end of the data");
+  add(totals.cancelled_steps, "cancelled");
+  add(totals.failed_steps, "that failed");
+  return text;
 }
 
 // One line says why, the next how often and where.
@@ -116,11 +146,11 @@ std::string replication_lines(const tf::WorkTotals& totals) {
 
 std::string run_verdict(const RunReport& report) {
   const tf::WorkTotals& totals = report.totals;
-  if (totals.sessions == 0) return kNoSession;
+  if (totals.sessions == 0) return no_session(report);
   const double busy = busy_seconds(totals), compute = compute_seconds(totals);
-  std::string text = str_cat("ran  ", count_of(totals.sessions, "session"), ", ", count_of(totals.steps, "step"),
-                             totals.failed_steps > 0 ? str_cat(", ", totals.failed_steps, " that failed") : "", ", ",
-                             number("%.1f", busy), " s of the program's ", number("%.1f", report.seconds), " s");
+  std::string text =
+      str_cat("ran  ", count_of(totals.sessions, "session"), ", ", count_of(totals.steps, "step"), other_ends(totals),
+              ", ", number("%.1f", busy), " s of the program's ", number("%.1f", report.seconds), " s");
   text += replication_lines(totals);
   if (totals.steps == 0 || busy <= 0) return text;
   std::string shares;
@@ -157,6 +187,8 @@ std::string run_verdict_json(const RunReport& report) {
                          {"sessions", totals.sessions},
                          {"steps", totals.steps},
                          {"failed_steps", totals.failed_steps},
+                         {"data_ended_steps", totals.data_ended_steps},
+                         {"cancelled_steps", totals.cancelled_steps},
                          {"devices", devices},
                          {"devices_at_work", ran ? Json(compute / busy) : Json(nullptr)},
                          {"replicate", report.replicate},
@@ -168,7 +200,7 @@ std::string run_verdict_json(const RunReport& report) {
                          {"checked_steps", totals.checked_steps},
                          {"differing_steps", totals.differing_steps},
                          {"not_checked", to_json(totals.not_checked)},
-                         {"advice", totals.sessions == 0 ? Json(kNoSession)
+                         {"advice", totals.sessions == 0 ? Json(no_session(report))
                                     : ran                ? Json(advice(report, busy, compute / busy))
                                                          : Json(nullptr)}};
   // Names of nodes are a client's bytes.

@@ -9,9 +9,11 @@ namespace argosy::cli {
 
 struct RunReport {
   tf::WorkTotals totals;
-  bool replicate = false;  // the program's training steps were to be sharded over the GPUs
-  double seconds = 0;      // that the program took
-  int exit_code = 0;       // the program's
+  bool replicate = false;                // the program's training steps were to be sharded over the GPUs
+  double seconds = 0;                    // that the program took
+  int exit_code = 0;                     // the program's
+  std::string own_task = {};             // of a cluster: what this run served itself; "": none
+  std::vector<std::string> served = {};  // tasks whose servers the program started, as RunHook::served() says
 };
 
 //   ran  2 sessions, 1204 steps, 12.3 s of the program's 20.1 s

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/cli/interrupt.h"
 #include "tools/argosy/run/run_strategy.h"
+#include "tools/argosy/serve/serve_access.h"
 #include "tools/argosy/serve/serve_cluster.h"
 #include "tools/argosy/serve/serve_heap.h"
 #include "tools/argosy/serve/serve_replicate.h"
@@ -28,6 +30,7 @@ constexpr std::chrono::seconds kLongestStop{10};  // from the first signal to th
 struct Options {
   tf::SessionServerOptions server;
   ClusterFlags cluster;
+  AccessFlags access;
   std::string replicate;
   RunStrategy strategy;
   int port = -1;     // -1: not said
@@ -41,6 +44,17 @@ void more_descriptors() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
   (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// SIGHUP is SIGTERM from now on, unless it is ignored (nohup). REQUIRES: an Interrupt lives.
+void end_on_hangup() {
+  struct sigaction before {};
+  if (sigaction(SIGHUP, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_handler = [](int) { ::raise(SIGTERM); };
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGHUP, &action, nullptr);
 }
 
 std::string ready_line(const tf::SessionServer& server, Console& console) {
@@ -74,14 +88,17 @@ Result<int> run(Options& options, Console& console) {
   options.server.unfinished_limit_bytes = options.unfinished_mib << 20;
   options.server.stuck_after = std::chrono::seconds(options.stuck_after);
   ARGOSY_RETURN_IF_ERROR(read_replicate(options.replicate, options.server));
+  ARGOSY_RETURN_IF_ERROR(set_access(options.access, options.server));
   if (options.port >= 0) options.server.port = options.port;
   if (!options.host.empty()) options.server.host = options.host;
   ARGOSY_ASSIGN_OR_RETURN(const auto task, cluster_task(options.cluster));
   if (task) ARGOSY_RETURN_IF_ERROR(listen_as(*task, options.port, options.host, options.cluster, options.server));
   ARGOSY_ASSIGN_OR_RETURN(const std::string strategy, set_strategy(options.strategy, options.server));
   if (!strategy.empty()) console.note(strategy);
+  if (const std::string files = files_note(options.server); task && !files.empty()) console.note(files);
   more_descriptors();
   Interrupt interrupt("closing the sessions; once more to stop at once");
+  end_on_hangup();
   auto server = tf::SessionServer::start(options.server);
   if (!server.ok()) {
     if (server.status().code() != Code::kUnavailable) return std::move(server).status();
@@ -122,17 +139,12 @@ void define_serve(Command& program) {
               "of replicated steps: the first N of each also run on one device from the same state; one that gives "
               "anything else fails",
               {.least = 0, .most = 1e9, .implied = "3"})
-      .option("--allow-files DIR", server.allow_files,
-              "graphs may use files in this folder only; may be repeated (default: on localhost all that you may, else "
-              "none)")
       .option("--insecure-tf-clients NET", server.insecure_clients,
-              "a network (10.0.0.0/8) whose clients are let in without certificate; may be repeated")
-      .option("--any-local-user", server.any_local_user,
-              "on localhost let every user of this machine in, not only the one who starts this, and root")
-      .option("--tls-cert FILE", server.tls_cert, "our certificate (PEM); with --tls-key and --tls-ca")
-      .option("--tls-key FILE", server.tls_key, "its key (PEM)")
-      .option("--tls-ca FILE", server.tls_ca, "who signs the certificates of clients (PEM)")
-      .option("--http-port N", server.http_port, "also serve /metrics, /statusz and /healthz there; 0: any free port",
+              "a network (10.0.0.0/8) whose clients are let in without certificate; may be repeated");
+  add_access_flags(serve, options.access);
+  serve
+      .option("--http-port N", server.http_port,
+              "also serve /metrics, /statusz and /healthz there; 0: any free port; default: off",
               {.least = -1, .most = 65535})
       .option("--http-clients NET", server.http_clients,
               "a network whose hosts may read these pages; may be repeated (default: as clients without certificate)")
@@ -162,8 +174,10 @@ void define_serve(Command& program) {
       .example("argosy serve --cluster @cluster.json --job ps --task 0", "one task of a TensorFlow cluster")
       .example("argosy serve --host 0.0.0.0 --insecure-tf-clients 10.0.0.0/8", "for stock clients of a trusted network")
       .about(
-          "Prints one line when it is ready. The first Ctrl-C or SIGTERM ends the steps under way and closes the "
-          "sessions. Devices are /job:localhost/replica:0/task:0/device:CPU:0, GPU:0 and so on; in a cluster "
+          "Prints one line when it is ready. The first Ctrl-C, SIGTERM, SIGHUP (its terminal closes) or SIGUSR1 (a "
+          "scheduler's notice) ends the steps under way and closes the sessions; the exit code is 0. A second one, but "
+          "for SIGUSR1, stops at once. Devices are /job:localhost/replica:0/task:0/device:CPU:0, GPU:0 and so on; in a "
+          "cluster "
           "/job:J/replica:0/task:N/device:CPU:0.")
       .runs([&options](Console& console) { return run(options, console); });
 }

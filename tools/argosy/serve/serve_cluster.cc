@@ -18,13 +18,24 @@ Status not_there(const TaskName& task, const ClusterSpec& cluster) {
       .with_hint(str_cat("--job ", cluster.tasks()[0].job, " --task ", cluster.tasks()[0].task));
 }
 
+// Networks of the flags and of ARGOSY_INSECURE_CLUSTER.
+std::vector<std::string> networks_of(const ClusterFlags& flags) {
+  std::vector<std::string> networks = flags.insecure;
+  const char* const more = std::getenv("ARGOSY_INSECURE_CLUSTER");
+  for (const std::string& network : str_split(more != nullptr ? more : "", ',')) {
+    if (!network.empty()) networks.push_back(network);
+  }
+  return networks;
+}
+
 }  // namespace
 
 void add_cluster_flags(Command& command, ClusterFlags& flags) {
   command.option("--cluster JSON", flags.cluster, "jobs, tasks and addresses, or @FILE; default $TF_CONFIG's")
       .option("--job J", flags.job, "the job of this task in the cluster")
       .option("--task N", flags.task, "its number in the job; default 0", {.least = 0, .most = 1e9})
-      .option("--insecure-cluster NET", flags.insecure, "let tasks and clients of NET in without certificate");
+      .option("--insecure-cluster NET", flags.insecure,
+              "let tasks and clients of NET in without certificate; also $ARGOSY_INSECURE_CLUSTER");
 }
 
 Result<std::optional<tf::ClusterTask>> cluster_task(const ClusterFlags& flags) {
@@ -37,11 +48,11 @@ Result<std::optional<tf::ClusterTask>> cluster_task(const ClusterFlags& flags) {
     if (!parsed.ok()) return std::move(parsed).status().with_where("TF_CONFIG");
     found.cluster = std::move(parsed->cluster);
     told = parsed->task;
-  } else if (!flags.job.empty() || flags.task >= 0 || !flags.insecure.empty()) {
+  }
+  if (found.cluster.jobs.empty()) {  // TF_CONFIG need not name one
+    if (flags.job.empty() && flags.task < 0 && flags.insecure.empty()) return std::optional<tf::ClusterTask>();
     return usage("--job, --task and --insecure-cluster are of a cluster, which is not given")
         .with_hint(R"(--cluster '{"ps": ["a:2222"], "worker": ["b:2222"]}' --job worker --task 0)");
-  } else {
-    return std::optional<tf::ClusterTask>();
   }
   if (!flags.job.empty() || flags.task >= 0) {
     if (flags.job.empty())
@@ -73,7 +84,8 @@ Status listen_as(const tf::ClusterTask& task, int port, const std::string& host,
   server.cluster = task;
   server.host = host.empty() ? own_host : host;
   server.port = own_port;
-  server.insecure_clients.insert(server.insecure_clients.end(), flags.insecure.begin(), flags.insecure.end());
+  const std::vector<std::string> networks = networks_of(flags);
+  server.insecure_clients.insert(server.insecure_clients.end(), networks.begin(), networks.end());
   const bool certificates = !server.tls_cert.empty() || !server.tls_key.empty() || !server.tls_ca.empty();
   if (tf::is_loopback(server.host) || certificates || !server.insecure_clients.empty()) return ok_status();
   return usage("whoever reaches ", server.host,

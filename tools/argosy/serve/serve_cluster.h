@@ -23,7 +23,8 @@ void add_cluster_flags(Command& command, ClusterFlags& flags);
 // INVALID_ARGUMENT: flags that contradict each other, a task that the cluster has not ("ARG-CLUSTER-015").
 Result<std::optional<tf::ClusterTask>> cluster_task(const ClusterFlags& flags);
 
-// Fills in where the server listens. `port` and `host`: as given, or -1 and "".
+// Fills in where the server listens, and whom ARGOSY_INSECURE_CLUSTER lets in besides `flags`. `port` and `host`: as
+// given, or -1 and "". Call it after set_access().
 // INVALID_ARGUMENT "ARG-CLUSTER-016": they contradict the cluster.
 Status listen_as(const tf::ClusterTask& task, int port, const std::string& host, const ClusterFlags& flags,
                  tf::SessionServerOptions& server);

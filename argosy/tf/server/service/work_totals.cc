@@ -21,10 +21,15 @@ void WorkCounter::step_begins() {
   if (under_way_++ == 0) since_ = now_nanos();
 }
 
-void WorkCounter::step_ends(bool ok, const StepStats& stats, const DeviceSet& device_set) {
+void WorkCounter::step_ends(Code end, const StepStats& stats, const DeviceSet& device_set) {
   MutexLock lock(mutex_);
   if (--under_way_ == 0) totals_.busy_nanos += now_nanos() - since_;
-  ++(ok ? totals_.steps : totals_.failed_steps);
+  switch (end) {
+    case Code::kOk: ++totals_.steps; break;
+    case Code::kOutOfRange: ++totals_.data_ended_steps; break;
+    case Code::kCancelled: ++totals_.cancelled_steps; break;
+    default: ++totals_.failed_steps; break;
+  }
   for (const StepStats::PerDevice& part : stats.devices) {
     const int d = device_set.find(part.device);
     const std::string name = d >= 0 ? device_set.device(d).spec().request_name() : "";

@@ -20,10 +20,12 @@ struct WorkTotals {
     std::int64_t copy_nanos = 0;     // waiting for copies and for other devices
     std::int64_t ops = 0;            // kernels that ran
   };
-  std::int64_t sessions = 0;      // opened
-  std::int64_t steps = 0;         // run to their end
-  std::int64_t failed_steps = 0;  // that ended with an error
-  std::int64_t busy_nanos = 0;    // at least one step was under way
+  std::int64_t sessions = 0;          // opened
+  std::int64_t steps = 0;             // run to their end
+  std::int64_t failed_steps = 0;      // that ended with an error, other than these two
+  std::int64_t data_ended_steps = 0;  // with OUT_OF_RANGE: a dataset or queue has no more
+  std::int64_t cancelled_steps = 0;   // with CANCELLED: its session, client or queue was closed
+  std::int64_t busy_nanos = 0;        // at least one step was under way
   // As in ReplicaTotals; counted without count_work, too.
   std::int64_t replicated_steps = 0;
   std::string replicas;                  // how, for people; "": none was replicated
@@ -44,9 +46,9 @@ class WorkCounter {
 
   void session_opened();  // One session more.
   void step_begins();     // One step more is under way.
-  // `stats` of a step that went well on these devices, the session's own view of the server's: what it calls gpu:0 may
+  // How a step ended, and its `stats` on these devices, the session's own view of the server's: what it calls gpu:0 may
   // be the server's gpu:1.
-  void step_ends(bool ok, const StepStats& stats, const DeviceSet& device_set);
+  void step_ends(Code end, const StepStats& stats, const DeviceSet& device_set);
   // Copies `replicas` into the result.
   WorkTotals totals(const ReplicaTotals& replicas) const;
 

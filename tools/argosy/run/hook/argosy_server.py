@@ -2,7 +2,8 @@
 
 * The task that `argosy run --cluster` is told (or TF_CONFIG names) is served by `argosy run` itself.
 * Of any other task an `argosy serve --cluster ...` is started, which ends with the program.
-* join() ends with the job, not never: when every task of the other jobs was there and has gone.
+* join() ends with the job, not never: when every task of the other jobs was there, and all are gone at one time.
+* Its config is that of every session that names its target, where the session's own says nothing.
 
 Python 2.7 and 3.
 """
@@ -12,8 +13,10 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 
+_HERE = os.path.dirname(os.path.abspath(__file__))
 _BETWEEN_LOOKS = 0.25
 _GONE_FOR = 3.0  # seconds: a task that is started again is back before
 
@@ -60,17 +63,69 @@ def _ends_with_us():
         _PRCTL(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
+def _has_certificates():
+    """Do servers of this program, and that of `argosy run` as a task of a cluster, ask for certificates?"""
+    return "--tls-cert" in json.loads(os.environ.get("ARGOSY_SERVE", "[]"))
+
+
+_certified = set()  # targets that let nobody in without a certificate
+
+
+def check_target(target, own):
+    """`own`: the target of `argosy run` itself."""
+    served = target == own and os.environ.get("ARGOSY_CLUSTER_TASK")
+    if _has_certificates() and (served or target in _certified):
+        raise RuntimeError(
+            "argosy run: the server at %s wants a certificate, and TensorFlow's client has none to show: it would wait for ever\n"
+            "  try    --insecure-cluster NET, a network that you trust, in place of --tls-cert, --tls-key and --tls-ca" % target)
+
+
+def _tell(job, task, address):
+    """For the report of `argosy run`."""
+    try:
+        with open(os.path.join(_HERE, "served"), "a") as file:
+            file.write("/job:%s/task:%d at %s\n" % (job, task, address))
+    except (IOError, OSError):
+        pass
+
+
+def _started(command):
+    """A process that ends with this one. It ends with the thread that starts it, too: so one is kept for it."""
+    made, ready = [], threading.Event()
+
+    def start():
+        try:
+            made.append(subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=_ends_with_us))
+        except Exception as error:
+            made.append(error)
+        ready.set()
+        if not isinstance(made[0], Exception):
+            made[0].wait()
+
+    thread = threading.Thread(target=start)
+    thread.daemon = True
+    thread.start()
+    ready.wait()
+    if isinstance(made[0], Exception):
+        raise made[0]
+    return made[0]
+
+
 def _serve(spec, job, task):
     command = json.loads(os.environ["ARGOSY_SERVE"])
     command += ["--cluster", json.dumps(spec), "--job", job, "--task", str(task)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=_ends_with_us)
+    child = _started(command)
     line = child.stdout.readline().decode()
     if not line.startswith("serving "):
         raise RuntimeError("argosy serve for /job:%s/task:%d did not start (its message is above)" % (job, task))
     if _PRCTL is None:
         # Python closes its sessions after this, and waits for a server that is gone.
         atexit.register(_stop, child)
-    return line.split()[1]
+    target = line.split()[1]
+    if _has_certificates():
+        _certified.add(target)
+    _tell(job, task, spec[job][str(task)])
+    return target
 
 
 def _stop(child):
@@ -80,33 +135,32 @@ def _stop(child):
 
 
 def wait_for_the_end(spec, job):
-    """Returns when every task of the other jobs was there and has gone. Of a cluster of one job: never."""
+    """Returns when every task of the other jobs was there, and all are gone at one time. Of a cluster of one job: never.
+    A task that comes back, however late, is waited for as long as another is there."""
     others = [address for name, tasks in spec.items() if name != job for address in tasks.values()]
-    waited_for, last_seen = set(others), {}
-    while waited_for or not others:
-        for address in list(waited_for):
+    last_seen = {}
+    while True:
+        for address in others:
             if _is_there(address):
                 last_seen[address] = time.time()
-            elif time.time() - last_seen.get(address, time.time()) >= _GONE_FOR:
-                waited_for.discard(address)
+        if others and len(last_seen) == len(others) and time.time() - max(last_seen.values()) >= _GONE_FOR:
+            return
         time.sleep(_BETWEEN_LOOKS)
 
 
-_leaders = {}  # by target: who agrees on groups of collectives, as the server's config says
+_configs = {}  # by target: the server's config
 
 
-def with_leader(target, config):
-    """TensorFlow's servers know their leader from their own config; ours is told by each session."""
-    leader = _leaders.get(target)
-    if not leader or (config is not None and config.experimental.collective_group_leader):
+def with_servers_config(target, config):
+    """TensorFlow's servers merge a session's config into their own; ours are told both by the session."""
+    servers = _configs.get(target)
+    if servers is None or not servers.ListFields():
         return config
-    from tensorflow.core.protobuf import config_pb2
-
-    own = config_pb2.ConfigProto()
+    both = type(servers)()
+    both.CopyFrom(servers)
     if config is not None:
-        own.CopyFrom(config)
-    own.experimental.collective_group_leader = leader
-    return own
+        both.MergeFrom(config)
+    return both
 
 
 def patch(module, target):
@@ -130,8 +184,7 @@ def patch(module, target):
             self._argosy_target = target
         else:
             self._argosy_target = _serve(self._spec, job, task)
-        experimental = getattr(self._server_def.default_session_config, "experimental", None)
-        _leaders[self._argosy_target] = getattr(experimental, "collective_group_leader", "")
+        _configs[self._argosy_target] = self._server_def.default_session_config
 
     def join(self):
         wait_for_the_end(self._spec, self._server_def.job_name)

@@ -9,7 +9,7 @@
 * Where a file of the user's says `import tensorflow as tf` and uses names that only TensorFlow 1.x had, `tf` is 1.x.
 
 Python 2.7 and 3: wheels of TensorFlow 1.x were made for both. Nothing is imported that the program does not import, no
-file is written, and the user's own sitecustomize is run as well.
+file is written outside of this folder, and the user's own sitecustomize is run as well.
 """
 import ast
 import os
@@ -72,7 +72,8 @@ def _patch_session(module):
             own.isolate_session_state = True
             target, config = _TARGET, own
             _folder.session_opened()
-        plain(self, target, graph, argosy_server.with_leader(target, config))
+        argosy_server.check_target(target, _TARGET)
+        plain(self, target, graph, argosy_server.with_servers_config(target, config))
 
     base.__init__ = __init__
 
