@@ -139,7 +139,7 @@ Result<int> cat(const std::string& path, const std::string& name, std::int64_t l
   return kDone;
 }
 
-// Every byte against its checksum. All are looked at; the first damage decides the exit code.
+// Every byte against its checksum. All are looked at; the first that is damaged or missing decides the exit code.
 Result<int> verify(const std::vector<std::string>& paths, Console& console) {
   std::vector<std::string> prefixes;
   for (const std::string& path : paths) {
@@ -166,8 +166,9 @@ Result<int> verify(const std::vector<std::string>& paths, Console& console) {
       }
       continue;
     }
-    list.push_back({{"prefix", prefix}, {"ok", false}, {"error", status.message()}});
-    if (!console.json()) console.print(str_cat("DAMAGED  ", prefix, "\n"));
+    const bool missing = status.id() == "ARG-CKPT-007";  // there is nothing that could be damaged
+    list.push_back({{"prefix", prefix}, {"ok", false}, {"missing", missing}, {"error", status.message()}});
+    if (!console.json()) console.print(str_cat(missing ? "missing  " : "DAMAGED  ", prefix, "\n"));
     if (first.ok()) first = std::move(status).with_where(prefix);
   }
   if (console.json()) console.print(dump({{"schema_version", 1}, {"checkpoints", list}}));
@@ -235,7 +236,7 @@ void define_ckpt(Command& program) {
   auto& verify_options = verify_command.own<Options>();
   verify_command.argument("PATH", verify_options.paths, "prefixes, or folders: all checkpoints in them")
       .json()
-      .example("argosy ckpt verify runs/a", "exit 6 if any is damaged")
+      .example("argosy ckpt verify runs/a", "exit 6 if any is damaged, 3 if one is missing")
       .runs([&o = verify_options](Console& console) { return verify(o.paths, console); });
 
   Command& diff_command = ckpt.add("diff", "Compare two checkpoints, tensor by tensor");

@@ -1,10 +1,16 @@
 #include "argosy/tf/graph/graph_file.h"
 
 #include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/stubs/common.h>
 #include <google/protobuf/text_format.h>
+#if GOOGLE_PROTOBUF_VERSION < 4022000
+#include <google/protobuf/stubs/logging.h>
+#endif
 
 #include <algorithm>
 #include <climits>
+#include <optional>
+#include <utility>
 
 #include "argosy/base/system/file.h"
 #include "argosy/formats/proto/meta_graph.pb.h"
@@ -18,12 +24,34 @@ using tensorflow::GraphDef;
 using tensorflow::MetaGraphDef;
 using tensorflow::SavedModel;
 
+// While it lives, protobuf prints nothing to stderr: what is wrong is in the errors here. Later versions of protobuf
+// have no such lines.
+struct Silence {
+#if GOOGLE_PROTOBUF_VERSION < 4022000
+  google::protobuf::LogSilencer silencer;
+#endif
+};
+
 bool is_text_path(std::string_view path) {
   return path.ends_with(".pbtxt") || path.ends_with(".pb.txt") || path.ends_with(".prototxt");
 }
 
 Status malformed(const std::string& path, const auto&... what) {
-  return invalid_argument(what...).with_id("ARG-IMPORT-009").with_where(path);
+  return invalid_argument(what...)
+      .with_id("ARG-IMPORT-009")
+      .with_where(path)
+      .with_hint("a .pb, .pbtxt or .meta file, or the folder of a SavedModel");
+}
+
+// The error for bytes that are no message, and what they are where that is known.
+Status no_graph(const std::string& path, std::string_view bytes, std::string_view wanted) {
+  const bool zip = bytes.starts_with("PK\x03\x04"), hdf5 = bytes.starts_with("\x89HDF\r\n\x1a\n");
+  if (!zip && !hdf5) return malformed(path, bytes.size(), " bytes are ", wanted);
+  return invalid_argument(bytes.size(), " bytes are ", wanted, ", but ",
+                          zip ? "a zip archive, as .keras files are" : "HDF5, as .h5 files of Keras are")
+      .with_id("ARG-IMPORT-009")
+      .with_where(path)
+      .with_hint("in Python: keras.models.load_model(FILE).export(FOLDER) writes a SavedModel");
 }
 
 // Keeps the first error of a text.
@@ -46,7 +74,10 @@ Status parse_text(const std::string& path, std::string_view text, Message& to) {
   parser.AllowUnknownField(true);  // newer versions say more
   parser.SetRecursionLimit(100);
   if (parser.ParseFromString(std::string(text), &to)) return ok_status();
-  return malformed(path, to.GetTypeName(), " as text: ", error.text().empty() ? "malformed" : error.text());
+  return invalid_argument(to.GetTypeName(), " as text: ", error.text().empty() ? "malformed" : error.text())
+      .with_id("ARG-IMPORT-009")
+      .with_where(path)
+      .with_hint("correct that line");
 }
 
 bool parse_binary(std::string_view bytes, Message& to) {
@@ -88,12 +119,13 @@ Result<std::unique_ptr<MetaGraphDef>> choose(const std::string& path, SavedModel
       .with_hint("--tags with one of these");
 }
 
-Result<GraphFile> read_model(const std::string& path, std::string_view bytes, const std::vector<std::string>& tags) {
+Result<GraphFile> read_model(const std::string& path, std::string_view bytes, bool text,
+                             const std::vector<std::string>& tags) {
   SavedModel model;
-  if (is_text_path(path)) {
+  if (text) {
     ARGOSY_RETURN_IF_ERROR(parse_text(path, bytes, model));
   } else if (!parse_binary(bytes, model)) {
-    return malformed(path, bytes.size(), " bytes are not a SavedModel");
+    return no_graph(path, bytes, "not a SavedModel");
   }
   GraphFile file;
   file.kind = GraphKind::kSavedModel;
@@ -104,17 +136,85 @@ Result<GraphFile> read_model(const std::string& path, std::string_view bytes, co
   return file;
 }
 
-Result<GraphFile> read_meta(const std::string& path, std::string_view bytes) {
+Result<GraphFile> read_meta(const std::string& path, std::string_view bytes, bool text) {
   GraphFile file;
   file.kind = GraphKind::kMetaGraphDef;
   file.path = path;
   file.meta = std::make_unique<MetaGraphDef>();
-  if (is_text_path(path)) {
+  if (text) {
     ARGOSY_RETURN_IF_ERROR(parse_text(path, bytes, *file.meta));
   } else if (!parse_binary(bytes, *file.meta)) {
-    return malformed(path, bytes.size(), " bytes are not a MetaGraphDef");
+    return no_graph(path, bytes, "not a MetaGraphDef");
   }
   return file;
+}
+
+Result<GraphFile> read_graph(const std::string& path, std::string_view bytes) {
+  GraphFile file;
+  file.path = path;
+  file.meta = std::make_unique<MetaGraphDef>();
+  ARGOSY_RETURN_IF_ERROR(parse_text(path, bytes, *file.meta->mutable_graph_def()));
+  return file;
+}
+
+// Behind blanks and comments.
+std::string_view first_statement(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // the mark that editors put before UTF-8
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\v\f"), text.size()));
+    if (!text.starts_with('#')) return text;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  }
+}
+
+// "node" of "node { …" and "versions" of "versions: …"; empty for what is no text of a message.
+std::string_view first_field(std::string_view text) {
+  text = first_statement(text);
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  const std::string_view name = text.substr(0, text.find_first_not_of(kLetters));
+  const std::string_view rest = first_statement(text.substr(name.size()));
+  return rest.starts_with('{') || rest.starts_with(':') || rest.starts_with('<') ? name : std::string_view();
+}
+
+// A message as bytes has some of these in its beginning: the tags and lengths of its fields.
+bool is_binary(std::string_view bytes) {
+  bytes = bytes.substr(0, 4096);
+  return std::any_of(bytes.begin(), bytes.end(), [](char c) {
+    return c == 0x7f || (static_cast<unsigned char>(c) < 0x20 && (c < '\t' || c > '\r'));
+  });
+}
+
+// No field has its name in two of the messages, so that the first one tells which it is.
+std::optional<GraphKind> kind_of_text(std::string_view text) {
+  constexpr std::pair<std::string_view, GraphKind> kFields[] = {
+      {"node", GraphKind::kGraphDef},
+      {"versions", GraphKind::kGraphDef},
+      {"version", GraphKind::kGraphDef},
+      {"library", GraphKind::kGraphDef},
+      {"debug_info", GraphKind::kGraphDef},
+      {"meta_info_def", GraphKind::kMetaGraphDef},
+      {"graph_def", GraphKind::kMetaGraphDef},
+      {"saver_def", GraphKind::kMetaGraphDef},
+      {"collection_def", GraphKind::kMetaGraphDef},
+      {"signature_def", GraphKind::kMetaGraphDef},
+      {"asset_file_def", GraphKind::kMetaGraphDef},
+      {"object_graph_def", GraphKind::kMetaGraphDef},
+      {"meta_graphs", GraphKind::kSavedModel},
+      {"saved_model_schema_version", GraphKind::kSavedModel},
+  };
+  const std::string_view field = first_field(text);
+  for (const auto& [name, kind] : kFields) {
+    if (field == name) return kind;
+  }
+  return std::nullopt;
+}
+
+// Text by its path alone: an empty file, or one that begins with something else. The parser says what is wrong there.
+Result<GraphFile> read_other_text(const std::string& path, std::string_view bytes) {
+  ARGOSY_ASSIGN_OR_RETURN(GraphFile file, read_graph(path, bytes));
+  if (file.meta->graph_def().ByteSizeLong() > 0 || first_statement(bytes).empty()) return file;
+  return malformed(path, "text that begins with \"", first_field(bytes),
+                   "\" is no GraphDef, MetaGraphDef or SavedModel");
 }
 
 }  // namespace
@@ -132,34 +232,36 @@ std::string_view kind_name(GraphKind kind) {
   }
 }
 
+bool may_be_graph(std::string_view head) { return is_binary(head) || kind_of_text(head).has_value(); }
+
 Result<GraphFile> read_graph_bytes(const std::string& path, std::string_view bytes,
                                    const std::vector<std::string>& tags) {
   if (bytes.size() > INT_MAX) {
     return resource_exhausted(bytes.size(), " bytes exceed protobuf's 2 GiB").with_id("ARG-PROTO-002").with_where(path);
   }
+  const Silence silence;
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-  if (name.starts_with("saved_model.")) return read_model(path, bytes, tags);
-  if (name.find(".meta") != std::string_view::npos) return read_meta(path, bytes);
+  const bool text = !is_binary(bytes) && (is_text_path(path) || kind_of_text(bytes));
+  if (name.starts_with("saved_model.")) return read_model(path, bytes, text, tags);
+  if (text) {
+    const auto kind = kind_of_text(bytes);
+    if (!kind) return read_other_text(path, bytes);
+    if (*kind == GraphKind::kSavedModel) return read_model(path, bytes, true, tags);
+    return *kind == GraphKind::kMetaGraphDef ? read_meta(path, bytes, true) : read_graph(path, bytes);
+  }
+  if (name.find(".meta") != std::string_view::npos) return read_meta(path, bytes, false);
   GraphFile file;
   file.path = path;
   file.meta = std::make_unique<MetaGraphDef>();
-  if (is_text_path(path)) {
-    Status as_graph = parse_text(path, bytes, *file.meta->mutable_graph_def());
-    if (as_graph.ok() && file.meta->graph_def().node_size() > 0) return file;
-    // With fields that a GraphDef lacks it reads as one without nodes.
-    auto as_meta = read_meta(path, bytes);
-    if (as_meta.ok() && as_meta->meta->graph_def().node_size() > 0) return as_meta;
-    if (!as_graph.ok()) return as_graph;
-    return file;
-  }
   if (parse_binary(bytes, *file.meta->mutable_graph_def()) && is_plausible(file.meta->graph_def())) return file;
-  if (auto meta = read_meta(path, bytes); meta.ok() && is_plausible(*meta->meta)) return meta;
+  if (auto meta = read_meta(path, bytes, false); meta.ok() && is_plausible(*meta->meta)) return meta;
   SavedModel model;
-  if (parse_binary(bytes, model) && is_plausible(model)) return read_model(path, bytes, tags);
-  return malformed(path, bytes.size(), " bytes are no GraphDef, MetaGraphDef or SavedModel");
+  if (parse_binary(bytes, model) && is_plausible(model)) return read_model(path, bytes, false, tags);
+  return no_graph(path, bytes, "no GraphDef, MetaGraphDef or SavedModel");
 }
 
 Result<GraphFile> read_graph_file(const std::string& path, const std::vector<std::string>& tags) {
+  constexpr const char* kFiles = "a folder that tf.saved_model.save() wrote, or a .pb, .pbtxt or .meta file";
   std::string file = path;
   if (is_directory(path)) {
     file = path + "/saved_model.pb";
@@ -168,11 +270,14 @@ Result<GraphFile> read_graph_file(const std::string& path, const std::vector<std
       return not_found("there is neither saved_model.pb nor saved_model.pbtxt in it")
           .with_id("ARG-FILE-001")
           .with_where(path)
-          .with_hint("a folder that tf.saved_model.save() wrote, or a .pb, .pbtxt or .meta file");
+          .with_hint(kFiles);
     }
   }
-  ARGOSY_ASSIGN_OR_RETURN(const std::string bytes, read_file(file, std::int64_t{INT_MAX}));
-  return read_graph_bytes(file, bytes, tags);
+  Result<std::string> bytes = read_file(file, std::int64_t{INT_MAX});
+  if (bytes.ok()) return read_graph_bytes(file, *bytes, tags);
+  const bool missing = bytes.status().code() == Code::kNotFound;
+  Status why = std::move(bytes).status().with_where(file);
+  return missing ? std::move(why).with_hint(str_cat("check the path: ", kFiles)) : std::move(why);
 }
 
 std::string graph_text(const GraphDef& def) {

@@ -1,9 +1,11 @@
 // Graphs in files of TensorFlow: a GraphDef (.pb, or .pbtxt as text), a MetaGraphDef (.meta), a SavedModel (a folder
-// with saved_model.pb or .pbtxt). Internal to argosy/tf: the messages are known here by name only.
+// with saved_model.pb or .pbtxt). Each may be text under any name: what is in a file says which it is.
+// Internal to argosy/tf: the messages are known here by name only.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "argosy/base/status.h"
@@ -33,9 +35,12 @@ struct GraphFile {
 // `tags`: which graph of a SavedModel that holds several; empty: its only one, or the one tagged "serve" alone.
 // NOT_FOUND; INVALID_ARGUMENT, with line and column of a text; FAILED_PRECONDITION listing the tags there are.
 Result<GraphFile> read_graph_file(const std::string& path, const std::vector<std::string>& tags = {});
-// The same from a file's contents; `path` says by its ending what they should be, and is named in errors.
+// The same from a file's contents. `path` is named in errors; it says what the bytes should be where they do not.
 Result<GraphFile> read_graph_bytes(const std::string& path, std::string_view bytes,
                                    const std::vector<std::string>& tags = {});
+// Whether a file that begins so, whatever its name, is for read_graph_bytes(): text that begins as a message does
+// ("node {", "saver_def {"), or what is no text at all.
+bool may_be_graph(std::string_view head);
 
 // Writes text if the path ends in .pbtxt, else binary. Replaces the file in one step.
 Status write_graph_file(const std::string& path, const tensorflow::GraphDef& def);

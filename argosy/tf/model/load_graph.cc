@@ -9,6 +9,7 @@
 #include "argosy/tf/graph/graph_file.h"
 #include "argosy/tf/graph/imported_graph.h"
 #include "argosy/tf/model/signatures.h"
+#include "argosy/tf/model/unrestored.h"
 
 namespace argosy {
 
@@ -56,7 +57,10 @@ class LoadedGraph::Impl {
   static Result<std::unique_ptr<Impl>> make(tf::GraphFile file) {
     auto impl = std::make_unique<Impl>();
     MetaGraphDef& meta = *file.meta;
-    for (const auto& node : meta.graph_def().node()) impl->node_names_.push_back(node.name());
+    for (const auto& node : meta.graph_def().node()) {
+      impl->node_names_.push_back(node.name());
+      impl->node_ops_.push_back(node.op());
+    }
     impl->signatures_ = signatures_of(meta);
     impl->ends_ = ends_of(meta.graph_def());
     impl->init_ops_ = init_ops_of(meta);
@@ -66,6 +70,7 @@ class LoadedGraph::Impl {
     impl->folder_ = file.folder;
     impl->path_ = file.path;
     impl->is_saved_model_ = file.kind == tf::GraphKind::kSavedModel;
+    if (impl->is_saved_model_) impl->unrestored_ = unrestored_of(meta, impl->init_ops_);
     Status added = impl->imported_.extend(std::move(*meta.mutable_graph_def()));
     if (!added.ok()) return std::move(added).with_where(file.path);
     return impl;
@@ -170,6 +175,8 @@ class LoadedGraph::Impl {
 
   Graph& graph() { return imported_.graph(); }
   const std::vector<std::string>& node_names() const { return node_names_; }
+  const std::vector<std::string>& node_ops() const { return node_ops_; }
+  const std::vector<std::string>& unrestored() const { return unrestored_; }
   const std::vector<ModelSignature>& signatures() const { return signatures_; }
 
  private:
@@ -191,7 +198,7 @@ class LoadedGraph::Impl {
   }
 
   tf::ImportedGraph imported_;
-  std::vector<std::string> node_names_;
+  std::vector<std::string> node_names_, node_ops_, unrestored_;
   std::vector<ModelSignature> signatures_;
   ModelSignature ends_;
   std::string signature_;  // that names are of; empty: none was chosen
@@ -210,6 +217,8 @@ Graph& LoadedGraph::graph() { return impl_->graph(); }
 Result<Value> LoadedGraph::value(std::string_view name) { return impl_->value(name); }
 Result<Value> LoadedGraph::value_to_feed(std::string_view name) { return impl_->value_to_feed(name); }
 const std::vector<std::string>& LoadedGraph::node_names() const { return impl_->node_names(); }
+const std::vector<std::string>& LoadedGraph::node_ops() const { return impl_->node_ops(); }
+const std::vector<std::string>& LoadedGraph::unrestored() const { return impl_->unrestored(); }
 const std::vector<ModelSignature>& LoadedGraph::signatures() const { return impl_->signatures(); }
 const ModelSignature* LoadedGraph::signature(std::string_view name) const { return impl_->signature(name); }
 Status LoadedGraph::use_signature(std::string_view name) { return impl_->use_signature(name); }

@@ -1,5 +1,5 @@
 // Models that TensorFlow wrote, ready to be run: frozen graphs (.pb, .pbtxt), graphs of a tf.train.Saver (.meta),
-// SavedModels (folders).
+// SavedModels (folders). Each may be text, whatever the file's name.
 //
 //   Result<LoadedGraph> model = load_graph("mnist.pb");
 //   Session session(model->graph());
@@ -64,6 +64,8 @@ class LoadedGraph {
   Result<Value> value_to_feed(std::string_view name);
   // The names of all nodes, in the file's order.
   const std::vector<std::string>& node_names() const;
+  // The op of each of them.
+  const std::vector<std::string>& node_ops() const;
 
   const std::vector<ModelSignature>& signatures() const;  // sorted by name
   // value() reads names as this signature's from now on. NOT_FOUND lists the signatures.
@@ -79,6 +81,9 @@ class LoadedGraph {
   // first run. A frozen graph has nothing to restore.
   // `checkpoint`: the prefix to read; empty: the SavedModel's own. FAILED_PRECONDITION if there is none.
   Status restore(Session& session, const std::string& checkpoint = "");
+  // The variables of a SavedModel that its signatures read and restore() gives no value, sorted: steps that read them
+  // fail. What tf.saved_model.save writes of a Keras 3 model has such, for its Python restores them.
+  const std::vector<std::string>& unrestored() const;
 
  private:
   friend Result<LoadedGraph> load_graph(const std::string& path, const LoadOptions& options);

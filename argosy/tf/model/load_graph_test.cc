@@ -152,6 +152,59 @@ TEST_F(LoadGraph, RefusesWhatIsNoGraph) {
   EXPECT_THAT(text.status().message(), HasSubstr("line 2, column 9"));
 }
 
+// export_meta_graph(as_text=True) writes text into .meta; people keep text in .txt, and bytes in .pbtxt.
+TEST_F(LoadGraph, WhatIsInAFileSaysWhetherItIsText) {
+  const std::string meta = str_cat("meta_info_def { tags: 'serve' }\ngraph_def { ", kGraph, " }\n");
+  for (const std::string& text : {std::string(kGraph), "# a comment\n" + meta, "saver_def { version: V2 }\n" + meta,
+                                  "\xef\xbb\xbfmeta_graphs { " + meta + " }", "meta_graphs: < " + meta + " >"}) {
+    for (const char* name : {"g.txt", "g.pb", "g.meta", "g", "g.pbtxt"}) {
+      auto model = load_graph(write(name, text));
+      ASSERT_TRUE(model.ok()) << name << ": " << model.status().to_string();
+      EXPECT_EQ(run(*model, "x", "y"), 6) << name;
+    }
+  }
+  const auto form = tf::GraphForm::read(write("g.txt", kGraph), {}, Graph().ops());
+  ASSERT_TRUE(form.ok() && form->save((folder_ / "g.pb").string()).ok());
+  std::filesystem::rename(folder_ / "g.pb", folder_ / "bytes.pbtxt");
+  EXPECT_TRUE(load_graph((folder_ / "bytes.pbtxt").string()).ok());
+  // Its first error, though a GraphDef leaves out what is in fields that it lacks.
+  const auto wrong = load_graph(write("g.txt", meta + "saver_def { version: V9 }\n"));
+  EXPECT_THAT(wrong.status().message(), HasSubstr("MetaGraphDef as text: line"));
+  EXPECT_FALSE(load_graph(write("notes.pbtxt", "key: value\n")).ok());
+  EXPECT_TRUE(load_graph(write("empty.pbtxt", "# nothing yet\n")).ok());
+}
+
+TEST_F(LoadGraph, FilesOfKerasNameTheWayToASavedModel) {
+  for (const std::string& bytes : {std::string("PK\x03\x04\0\0", 6), std::string("\x89HDF\r\n\x1a\n\0", 9)}) {
+    EXPECT_THAT(load_graph(write("m.keras", bytes)).status().hint(), HasSubstr("export(FOLDER)"));
+  }
+  EXPECT_THAT(load_graph((folder_ / "none.pb").string()).status().hint(), HasSubstr("check the path"));
+}
+
+TEST_F(LoadGraph, VariablesThatNothingRestoresAreNamed) {
+  const auto model_of = [&](const std::string& restored) {
+    const auto variable = [](const char* name) {
+      return str_cat("node { name: '", name, "' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_FLOAT } } ",
+                     "attr { key: 'shared_name' value { s: 'the ", name, "' } } }\n");
+    };
+    write("m/saved_model.pbtxt",
+          str_cat("meta_graphs { graph_def { ", variable("kernel"), variable("other"),
+                  "node { name: 'read' op: 'ReadVariableOp' input: 'kernel' }\n"
+                  "node { name: 'set' op: 'AssignVariableOp' input: '",
+                  restored,
+                  "' input: 'one' }\n"
+                  "node { name: 'one' op: 'Const' }\n"
+                  "node { name: 'restore' op: 'NoOp' input: '^set' } }\n"
+                  "saver_def { restore_op_name: 'restore' }\n"
+                  "signature_def { key: 'a' value { outputs { key: 'answer' value { name: 'read:0' } } } } }"));
+    return load_graph((folder_ / "m").string()).value();
+  };
+  EXPECT_THAT(model_of("other").unrestored(), ::testing::ElementsAre("the kernel"));
+  EXPECT_THAT(model_of("kernel").unrestored(), ::testing::IsEmpty());
+  EXPECT_THAT(load_graph(write("graph.txt", kGraph))->unrestored(), ::testing::IsEmpty());
+  EXPECT_THAT(model_of("other").node_ops(), ::testing::Contains("AssignVariableOp"));
+}
+
 TEST_F(LoadGraph, Strips) {
   const std::string path = write("graph.pbtxt", kGraph);
   const OpRegistry& ops = Graph().ops();

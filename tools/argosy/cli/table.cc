@@ -13,8 +13,10 @@ std::size_t columns(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+// A number, with a unit or a remark of two words at most: "4.0 GiB". A sentence that begins with one is text.
 bool is_number(const std::string& cell) {
-  return cell.empty() || cell == "-" || std::isdigit(static_cast<unsigned char>(cell.front())) != 0;
+  if (cell.empty() || cell == "-") return true;
+  return std::isdigit(static_cast<unsigned char>(cell.front())) != 0 && std::count(cell.begin(), cell.end(), ' ') <= 2;
 }
 
 }  // namespace

@@ -29,24 +29,29 @@ struct Options {
 
 // A graph to look at; of TensorFlow's, all that can be converted, and why the rest cannot.
 struct Shown {
+  struct Failure {
+    std::string name, op, why;
+  };
   GraphSource source;
-  std::vector<std::string> failures;
+  std::vector<Failure> failures;
 };
 
 Result<Shown> load(const Options& options) {
   ARGOSY_ASSIGN_OR_RETURN(GraphSource source, GraphSource::open(options.file, options.tags));
   Shown shown{std::move(source), {}};
   if (LoadedGraph* model = shown.source.model()) {
-    for (const std::string& name : model->node_names()) {
-      const auto value = model->value(name);
-      if (!value.ok()) shown.failures.push_back(str_cat(name, ": ", value.status().message()));
+    const std::vector<std::string>&names = model->node_names(), &ops = model->node_ops();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto value = model->value(names[i]);
+      if (!value.ok()) shown.failures.push_back({names[i], ops[i], value.status().message()});
     }
   }
   return shown;
 }
 
-ordered_json to_json(const Graph& graph) {
-  ordered_json nodes = ordered_json::array();
+ordered_json to_json(const Graph& graph, const std::vector<Shown::Failure>& failures) {
+  ordered_json nodes = ordered_json::array(), not_converted = ordered_json::array();
+  for (const auto& [name, op, why] : failures) not_converted.push_back({{"name", name}, {"op", op}, {"why", why}});
   const auto name_of = [&](NodeId id) { return graph.node(id).name; };
   for (const Node& node : graph.nodes()) {
     ordered_json inputs = ordered_json::array(), outputs = ordered_json::array();
@@ -61,7 +66,7 @@ ordered_json to_json(const Graph& graph) {
                      {"inputs", inputs},
                      {"outputs", outputs}});
   }
-  return {{"schema_version", 1}, {"nodes", nodes}};
+  return {{"schema_version", 1}, {"nodes", nodes}, {"not_converted", not_converted}};
 }
 
 // "12 nodes: 5 Const, 3 MatMul, …; 2 functions".
@@ -92,14 +97,15 @@ Result<int> show(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(Shown shown, load(options));
   const Graph& graph = shown.source.graph();
   if (console.json()) {
-    console.print(to_json(graph).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    console.print(to_json(graph, shown.failures).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
     return kDone;
   }
   TextOptions form{.all_attrs = options.all_attrs};
   if (!options.all_values) form.max_values = kShownValues;
   console.print(to_text(graph, form));
-  for (const std::string& failure : shown.failures) console.print(str_cat("# not converted: ", failure, "\n"));
+  for (const Shown::Failure& f : shown.failures) console.print(str_cat("# not converted: ", f.name, ": ", f.why, "\n"));
   console.note(summary(graph));
+  if (!shown.failures.empty()) console.note(str_cat(shown.failures.size(), " more nodes cannot be converted"));
   if (!options.all_values && has_long_constants(graph)) {
     console.note(str_cat("constants of more than ", kShownValues, " values are cut: --all-values prints them"));
   }
@@ -107,7 +113,7 @@ Result<int> show(const Options& options, Console& console) {
 }
 
 Result<int> dot(const Options& options, Console& console) {
-  if (is_tensorflow(options.file)) {
+  if (holds_tensorflow(options.file)) {
     // As it is, whatever its ops.
     ARGOSY_ASSIGN_OR_RETURN(const auto form, tf::GraphForm::read(options.file, options.tags, builtin_ops()));
     return console.print(form.dot()), kDone;
@@ -126,7 +132,8 @@ void define_graph(Command& program) {
           "The text form is one node a line, inputs before their users:\n"
           "  x = Placeholder [dtype=float, shape=shape[?,4]] @/device:GPU:0\n"
           "  y = Identity(x)\n"
-          "TensorFlow's graphs are .pb, .pbtxt and .meta files and the folders of SavedModels.");
+          "TensorFlow's graphs are .pb, .pbtxt and .meta files, messages as text in files of any name, and the folders "
+          "of SavedModels.");
 
   Command& show_command = graph.add("show", "Check a graph and print it with inferred dtypes and shapes");
   auto& show_options = show_command.own<Options>();

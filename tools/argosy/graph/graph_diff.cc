@@ -20,7 +20,7 @@ using tf::GraphDifference;
 using tf::GraphForm;
 
 Result<GraphForm> read(const std::string& path, const std::vector<std::string>& tags) {
-  if (is_tensorflow(path)) return GraphForm::read(path, tags, builtin_ops());
+  if (holds_tensorflow(path)) return GraphForm::read(path, tags, builtin_ops());
   ARGOSY_ASSIGN_OR_RETURN(const Graph graph, load_text(path));
   return GraphForm::of(graph);
 }

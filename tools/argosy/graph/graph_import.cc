@@ -48,8 +48,10 @@ ordered_json signatures_json(const std::vector<ModelSignature>& signatures) {
 }
 
 // What may be fed and fetched, a line each, and how to run it.
-std::string signatures_text(const std::string& file, const std::vector<ModelSignature>& signatures,
-                            const ModelSignature& ends) {
+std::string signatures_text(const std::string& file, const LoadedGraph& model) {
+  const std::vector<ModelSignature>& signatures = model.signatures();
+  const ModelSignature& ends = model.ends();
+  const bool runs = model.unrestored().empty();
   std::string text;
   const auto add = [&](const ModelSignature& s) {
     constexpr std::size_t kMost = 12;
@@ -69,7 +71,7 @@ std::string signatures_text(const std::string& file, const std::vector<ModelSign
     for (const auto& [key, name] : s.inputs) run += str_cat(" --feed ", key, "=FILE.npy");
     if (!s.outputs.empty()) run += str_cat(" --fetch ", s.outputs.begin()->first);
     if (signatures.size() > 1 && s.name != "serving_default") run += str_cat(" --signature ", s.name);
-    if (s.inputs.size() <= kMost) text += str_cat("  run    ", run, "\n");
+    if (s.inputs.size() <= kMost && runs) text += str_cat("  run    ", run, "\n");
   };
   for (const ModelSignature& s : signatures) add(s);
   if (signatures.empty() && !(ends.inputs.empty() && ends.outputs.empty())) add(ends);
@@ -105,10 +107,11 @@ std::string some(const std::vector<std::string>& nodes) {
 
 Result<int> run(const Options& options, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const auto coverage, tf::read_coverage(options.file, options.tags, builtin_ops()));
-  const bool complete = coverage.missing() == 0 && coverage.problems.empty();
   ARGOSY_ASSIGN_OR_RETURN(const LoadedGraph model, load_graph(options.file, {.tags = options.tags}));
+  const bool complete = coverage.missing() == 0 && coverage.problems.empty() && model.unrestored().empty();
   if (console.json()) {
     ordered_json document = to_json(coverage);
+    document["unrestored"] = model.unrestored();
     document["signatures"] = signatures_json(model.signatures());
     document["graph"] = {{"inputs", values_json(model.ends(), model.ends().inputs)},
                          {"outputs", values_json(model.ends(), model.ends().outputs)}};
@@ -122,7 +125,7 @@ Result<int> run(const Options& options, Console& console) {
                         " ops: ", coverage.ops.size() - static_cast<std::size_t>(coverage.missing() + not_needed),
                         " native, ", coverage.missing(), " missing",
                         not_needed > 0 ? str_cat(", ", not_needed, " that no signature needs") : std::string(), "\n"));
-  console.print(signatures_text(options.file, model.signatures(), model.ends()));
+  console.print(signatures_text(options.file, model));
   std::vector<std::vector<std::string>> rows = {{"op", "nodes", "", "where"}};
   for (const auto& op : coverage.ops) {
     if ((op.native || !op.needed) && !options.report) continue;
@@ -132,6 +135,11 @@ Result<int> run(const Options& options, Console& console) {
   if (rows.size() > 1) console.print(format_table(rows));
   for (const auto& p : coverage.problems) {
     console.print(str_cat("node '", p.node, "' (", p.op, "): ", p.error, "\n"));
+  }
+  if (!model.unrestored().empty()) {
+    console.print(str_cat("no value for ", model.unrestored().size(), " variables that signatures read: ",
+                          some(model.unrestored()), "\n  the file does not say how they are restored; ",
+                          "of a Keras 3 model, model.export(FOLDER) writes what does\n"));
   }
   return complete ? kDone : kFailed;
 }
@@ -147,7 +155,8 @@ void define_graph_import(Command& graph) {
       .json()
       .about(
           "Says what may be fed and fetched, and which ops are missing. Exit code 0 when all of it can be run (of a "
-          "SavedModel: its signatures), 1 when ops are missing or nodes cannot be converted.")
+          "SavedModel: its signatures), 1 when ops are missing, nodes cannot be converted, or variables are never "
+          "given a value.")
       .example("argosy graph import models/mnist", "a SavedModel: its signatures, and whether they run here")
       .example("argosy graph import model.pb --report", "ops native and missing, with counts and node names")
       .runs([&options](Console& console) { return run(options, console); });

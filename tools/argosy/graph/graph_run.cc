@@ -1,6 +1,4 @@
 // argosy graph run: a graph, fed from files, its values into files.
-#include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "argosy/data/files/npy.h"
@@ -9,8 +7,10 @@
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/device_flags.h"
 #include "tools/argosy/cli/exit_code.h"
+#include "tools/argosy/graph/graph_feeds.h"
 #include "tools/argosy/graph/graph_source.h"
 #include "tools/argosy/graph/graph_subcommands.h"
+#include "tools/argosy/graph/graph_values.h"
 
 namespace argosy::cli {
 
@@ -26,91 +26,15 @@ struct Options {
   DeviceRequest devices;
 };
 
-// NumPy's "float" has 64 bits.
-std::string_view numpy_name(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32: return "float32";
-    case DType::kFloat64: return "float64";
-    case DType::kFloat16: return "float16";
-    default: return dtype_name(dtype);
-  }
-}
-
-Status wrong_feed(std::string_view feed, const auto&... what) {
-  return invalid_argument("--feed ", feed, ": ", what...)
-      .with_id(kUsageId)
-      .with_hint("--feed NAME=FILE.npy, or --feed NAME=NUMBER for a scalar");
-}
-
-// A scalar as written on the command line, in the dtype that the graph wants.
-Result<Tensor> scalar_of(std::string_view feed, const std::string& text, DType dtype) {
-  if (dtype == DType::kString) return Tensor::scalar(text);
-  if (dtype == DType::kBool && (text == "true" || text == "false")) return Tensor::scalar(text == "true");
-  double number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) {
-    return wrong_feed(feed, "\"", text, "\" is neither a .npy file nor a ", dtype_name(dtype));
-  }
-  if (dtype == DType::kBool) return Tensor::scalar(number != 0);
-  Tensor value;
-  ARGOSY_RETURN_IF_ERROR(dispatch<RealTypes>(dtype, "--feed", [&]<typename T>() {
-    value = Tensor::scalar(static_cast<T>(static_cast<float>(number)));
-    if constexpr (std::is_same_v<T, double>) value = Tensor::scalar(number);
-    if constexpr (std::is_integral_v<T>) value = Tensor::scalar(static_cast<T>(number));
-    return ok_status();
-  }));
-  return value;
-}
-
-Result<Feeds> read_feeds(GraphSource& source, const std::vector<std::string>& words) {
-  Feeds feeds;
-  for (const std::string& word : words) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0) return wrong_feed(word, "wants NAME=FILE.npy");
-    const std::string name = word.substr(0, equals), from = word.substr(equals + 1);
-    ARGOSY_ASSIGN_OR_RETURN(const Value value, source.value_to_feed(name));
-    if (value.index() == Value::kControl) return wrong_feed(word, "\"", name, "\" has no output to feed");
-    Result<Tensor> tensor = from.ends_with(".npy") ? data::read_npy(from) : scalar_of(word, from, value.dtype());
-    if (!tensor.ok()) return std::move(tensor).status().with_where(str_cat("--feed ", word));
-    if (tensor->dtype() != value.dtype()) {
-      return invalid_argument("--feed ", name, ": the file holds ", dtype_name(tensor->dtype()), ", the graph wants ",
-                              dtype_name(value.dtype()))
-          .with_id("ARG-FEED-001")
-          .with_hint(str_cat("in Python: numpy.save('", from, "', array.astype('", numpy_name(value.dtype()), "'))"));
-    }
-    feeds.emplace_back(value, *std::move(tensor));
-  }
-  return feeds;
-}
-
-template <typename T>
-ordered_json number_json(T v) {
-  if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T>) return v;
-  return static_cast<double>(static_cast<float>(v));
-}
-
 ordered_json to_json(const std::string& name, const Tensor& tensor) {
-  ordered_json values = ordered_json::array();
-  const std::int64_t shown = std::min(tensor.elements(), kMostShown);
-  if (tensor.dtype() == DType::kString) {
-    for (std::int64_t i = 0; i < shown; ++i) values.push_back(tensor.data<std::string>()[i]);
-  } else if (tensor.dtype() == DType::kBool) {
-    for (std::int64_t i = 0; i < shown; ++i) values.push_back(tensor.data<bool>()[i]);
-  } else if (tensor.dtype() == DType::kFloat64) {
-    for (std::int64_t i = 0; i < shown; ++i) values.push_back(tensor.data<double>()[i]);
-  } else {
-    (void)dispatch<RealTypes>(tensor.dtype(), "json", [&]<typename T>() {
-      for (std::int64_t i = 0; i < shown; ++i) values.push_back(number_json(tensor.data<T>()[i]));
-      return ok_status();
-    });
-  }
-  ordered_json shape = ordered_json::array();
+  ordered_json values = values_json(tensor, kMostShown), shape = ordered_json::array();
+  const bool complete = static_cast<std::int64_t>(values.size()) == tensor.elements();
   for (const std::int64_t size : tensor.shape().sizes()) shape.push_back(size);
   return {{"name", name},
           {"dtype", dtype_name(tensor.dtype())},
           {"shape", shape},
-          {"values", values},
-          {"complete", shown == tensor.elements()}};
+          {"values", std::move(values)},
+          {"complete", complete}};
 }
 
 // The error, and what may be fed and fetched.
@@ -175,11 +99,15 @@ Result<int> run_source(GraphSource& source, const Options& options, Console& con
   for (std::size_t i = 0; i < fetches.size(); ++i) {
     const Tensor& value = values[i];
     if (!value.valid()) continue;  // a node that is only run
-    if (!options.outs.empty()) ARGOSY_RETURN_IF_ERROR(data::write_npy(options.outs[i], value));
+    if (!options.outs.empty()) {
+      ARGOSY_ASSIGN_OR_RETURN(const Tensor stored, relabelled(value, storage_dtype(value.dtype())));
+      ARGOSY_RETURN_IF_ERROR(data::write_npy(options.outs[i], stored));
+    }
     if (console.json()) {
       results.push_back(to_json(options.fetches[i], value));
     } else if (options.outs.empty()) {
-      console.print(str_cat(options.fetches[i], " = ", value.to_string(64), "\n"));
+      ARGOSY_ASSIGN_OR_RETURN(const std::string text, values_text(value, 64));
+      console.print(str_cat(options.fetches[i], " = ", text, "\n"));
     } else {
       console.note(str_cat(options.outs[i], ": ", options.fetches[i], " ", dtype_name(value.dtype()), value.shape()));
     }
@@ -215,7 +143,8 @@ void define_graph_run(Command& graph) {
   Command& command = graph.add("run", "Run a graph: feeds from .npy files, fetches printed or into .npy files");
   auto& options = command.own<Options>();
   command.argument("FILE", options.file, "a .pb, .pbtxt or .meta file, a SavedModel's folder, or a graph's text form")
-      .option("--feed NAME=VALUE", options.feeds, "a value to feed: a .npy file, or a number (repeat it)")
+      .option("--feed NAME=VALUE", options.feeds,
+              "a value to feed: a .npy file, or a scalar: 3, -inf, true, 1+2j, text (repeat it)")
       .option("--fetch NAME", options.fetches, "a value to take: node, node:1, or a name of the signature (repeat it)")
       .option("--out FILE", options.outs, "where the fetched values go as .npy, one for each --fetch")
       .option("--signature NAME", options.signature, "whose names --feed and --fetch are; default: serving_default")
@@ -223,6 +152,13 @@ void define_graph_run(Command& graph) {
       .option("--tags TAG", options.tags, "which graph of a SavedModel (repeat it)")
       .option("--checkpoint PREFIX", options.checkpoint, "what variables are restored from")
       .json()
+      .about(
+          "A .npy file must have the dtype that the graph wants, and a scalar must be of it: 1.5 is no int32. "
+          "Quantised\n"
+          "dtypes are fed and written as the integers that they are stored as. Under --json complex numbers are\n"
+          "[re, im], infinities and NaN \"inf\", \"-inf\" and \"nan\", strings that are no UTF-8 {\"b64\": \"…\"}; at "
+          "most\n"
+          "1000 values of a fetch are in it, and \"complete\" says whether that is all.")
       .example("argosy graph run mnist.pb --feed x=digits.npy --feed keep_prob=1 --fetch softmax --out p.npy",
                "a frozen graph, with no Python")
       .example("argosy graph run models/mnist --feed image=digits.npy --fetch probabilities",

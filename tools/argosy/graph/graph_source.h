@@ -13,6 +13,8 @@ namespace argosy::cli {
 
 // Files of TensorFlow are known by their endings (.pb, .pbtxt, .meta), folders by what is in them.
 bool is_tensorflow(const std::string& path);
+// The same, and files of any name by how they begin: text of a message, or what is no text at all.
+bool holds_tensorflow(const std::string& path);
 
 bool is_saved_model(const std::string& path);
 
