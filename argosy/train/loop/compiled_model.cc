@@ -2,12 +2,38 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/train/tasks/run_tasks.h"
 
 namespace argosy {
+
+namespace {
+
+// The variables, by index, in groups: those of a group together take no more bytes than the largest variable. The largest
+// come first, so that no group needs more memory than the one before.
+std::vector<std::vector<std::size_t>> restored_together(const std::vector<const Tensor*>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a]->bytes() > values[b]->bytes(); });
+  std::vector<std::vector<std::size_t>> groups;
+  std::size_t bytes = 0;
+  for (const std::size_t i : order) {
+    const std::size_t more = values[i]->bytes();
+    if (groups.empty() || bytes + more > values[order[0]]->bytes()) {
+      groups.emplace_back();
+      bytes = 0;
+    }
+    groups.back().push_back(i);
+    bytes += more;
+  }
+  return groups;
+}
+
+}  // namespace
 
 Result<double> scalar_value(const Tensor& t) {
   double value = 0;
@@ -183,26 +209,51 @@ Result<std::unique_ptr<Session::Callable>> CompiledModel::callable(const std::ve
 }
 
 Status CompiledModel::initialize(std::span<const tf::NamedTensor> values) {
+  if (!values.empty()) return restore(values);
+  // A separate session: its memory for drawing initial values is free again before training.
+  Session once(parallel_.graph(), {.device_set = device_set_, .trace_path = ""});
+  const Parts parts = part_of({}, {}, {parallel_.target(built_.initializer)});
+  return once.run({}, {}, parts.targets).status();
+}
+
+// In several runs: beside the variables, each holds no more values than the largest variable takes. A training step holds
+// that variable's gradient, so what trains can be restored.
+Status CompiledModel::restore(std::span<const tf::NamedTensor> values) {
   std::map<std::string_view, const Tensor*> given;
   for (const tf::NamedTensor& v : values) given[v.name] = &v.tensor;
-  Feeds feeds;
+  std::vector<const Tensor*> by_variable;
   for (const VariableNode& v : built_.variables) {
-    if (values.empty()) break;
     const auto found = given.find(v.ref.node_name());
     if (found == given.end()) {
       return not_found("there is no value for the variable \"", v.ref.node_name(), "\"").with_id("ARG-CKPT-013");
     }
-    // In place of the initial value: what the initialiser assigns, on every device.
-    const Node& assign = built_.graph->node(v.initializer.node());
-    feeds.emplace_back(parallel_.input(built_.graph->value(assign.inputs[1])), *found->second);
+    by_variable.push_back(found->second);
   }
-  std::vector<Value> fed;
-  for (const auto& feed : feeds) fed.push_back(feed.first);
-  const Parts parts = part_of(std::move(fed), {}, {parallel_.target(built_.initializer)});
-  for (std::size_t i = 0; i < feeds.size(); ++i) feeds[i].first = parts.feeds[i];
-  // A separate session: its memory for drawing initial values is free again before training.
   Session once(parallel_.graph(), {.device_set = device_set_, .trace_path = ""});
-  return once.run(feeds, {}, parts.targets).status();
+  for (const std::vector<std::size_t>& group : restored_together(by_variable)) {
+    std::vector<Value> fed, targets;
+    for (const std::size_t i : group) {
+      const VariableNode& v = built_.variables[i];
+      // In place of the initial value: what the initialiser assigns, on every device.
+      const Node& assign = built_.graph->node(v.initializer.node());
+      fed.push_back(parallel_.input(built_.graph->value(assign.inputs[1])));
+      targets.push_back(parallel_.target(v.initializer));
+    }
+    const Parts parts = part_of(std::move(fed), {}, std::move(targets));
+    if (parts.targets.empty()) continue;  // other tasks'
+    Feeds feeds;
+    for (std::size_t k = 0; k < group.size(); ++k) feeds.emplace_back(parts.feeds[k], *by_variable[group[k]]);
+    const Status assigned = once.run(feeds, {}, parts.targets).status();
+    if (assigned.code() == Code::kResourceExhausted) {
+      // Its own hint is about batches.
+      return resource_exhausted("restoring the variables: ", assigned.message())
+          .with_id(std::string(assigned.id()))
+          .with_where(assigned.where())
+          .with_hint("a higher --mem cap: to restore takes all variables, and the largest of them once more");
+    }
+    ARGOSY_RETURN_IF_ERROR(Status(assigned));
+  }
+  return ok_status();
 }
 
 Result<std::vector<tf::NamedTensor>> CompiledModel::variables() {

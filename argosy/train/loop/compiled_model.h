@@ -53,7 +53,7 @@ class CompiledModel {
  public:
   static Result<std::unique_ptr<CompiledModel>> make(BuiltModel built, const CompiledModelOptions& options);
 
-  // Gives every variable its initial value, or the value given by name. NOT_FOUND ARG-CKPT-010: only some are given.
+  // Gives every variable its initial value, or the value given by name. NOT_FOUND ARG-CKPT-013: only some are given.
   Status initialize(std::span<const tf::NamedTensor> values = {});
   // The values of all variables, with their names in the original graph. They may share memory with the variables,
   // which nothing overwrites while they do. Of several tasks the first gets them; on the others the list is empty.
@@ -92,6 +92,8 @@ class CompiledModel {
  private:
   CompiledModel(BuiltModel built, DataParallel parallel) : built_(std::move(built)), parallel_(std::move(parallel)) {}
   Status prepare(std::size_t devices);
+  // Gives every variable the value of its name.
+  Status restore(std::span<const tf::NamedTensor> values);
   // The graph becomes this task's part of it.
   Status take_part(const std::string& what);
   struct Parts {

@@ -67,7 +67,7 @@ struct Outcome {
   std::vector<std::vector<double>> losses;  // by member
   std::vector<Tensor> variables;            // of all members
   std::vector<double> metrics;
-  double seconds = 0;           // of the steps after the first
+  double seconds = 0;           // of the steps after the first, or of the only one
   std::vector<double> by_step;  // of each of these, all members together
   CoreUse use;                  // of the cores, during training
   double trained = 0;           // seconds of that
@@ -194,15 +194,14 @@ class Runner {
     ARGOSY_ASSIGN_OR_RETURN(const auto fed, components(train, first, models));
     std::vector<Tensor> losses(models);
     outcome.by_step.resize(static_cast<std::size_t>(std::max<std::int64_t>(options_.steps - 1, 0)));
+    const std::int64_t first_timed = options_.steps > 1 ? 1 : 0;  // the first step compiles
     for (std::int64_t step = 0; step < options_.steps; ++step) {
       ARGOSY_ASSIGN_OR_RETURN(const data::Batch batch, loader->next());
       const std::int64_t began = now_nanos();
       ARGOSY_RETURN_IF_ERROR(call.run(feeds(batch, fed), losses));
-      if (step > 0) {
-        const double seconds = seconds_since(began);
-        outcome.seconds += seconds;
-        outcome.by_step[static_cast<std::size_t>(step - 1)] += seconds;
-      }
+      const double seconds = seconds_since(began);
+      if (step >= first_timed) outcome.seconds += seconds;
+      if (step > 0) outcome.by_step[static_cast<std::size_t>(step - 1)] += seconds;
       for (std::size_t k = 0; k < models; ++k) {
         ARGOSY_ASSIGN_OR_RETURN(const double loss, scalar_value(losses[k]));
         outcome.losses[first + k].push_back(loss);
@@ -303,7 +302,7 @@ Result<EnsembleReport> train_ensemble(const EnsembleOptions& options, const data
   report.placement = together.placement;
   report.side_by_side_seconds = together.seconds;
   if (together.seconds > 0) {
-    const auto examples = static_cast<double>(options.batch * (options.steps - 1));
+    const auto examples = static_cast<double>(options.batch * std::max<std::int64_t>(options.steps - 1, 1));
     report.samples_per_second = examples * static_cast<double>(options.models.size()) / together.seconds;
   }
   report.one_after_another_seconds = one_by_one.seconds;

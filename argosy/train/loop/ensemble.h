@@ -49,7 +49,7 @@ struct EnsembleReport {
   std::vector<DeviceSpec> devices;                                               // that were used
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device, side by side
   std::string placement;                                                         // for people
-  double samples_per_second = 0;  // side by side: all members together, after the first step
+  double samples_per_second = 0;  // side by side: all members together, after the first step, if there are more
   double side_by_side_seconds = 0, one_after_another_seconds = 0;  // of training, without compiling
   Comparison speed;        // samples/s by rounds of steps: one after another (`one`), side by side (`many`)
   bool identical = false;  // losses and variables, bit for bit, in both modes

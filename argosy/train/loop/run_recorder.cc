@@ -76,10 +76,10 @@ void RunRecorder::before_step(Step& step) {
 }
 
 void RunRecorder::after_step(const Step& step, const std::vector<Tensor>& feeds) {
-  if (step.index >= kWarmUpSteps || step.index + 1 == report_.total_steps) {
-    const double seconds = seconds_since(step.asked);
-    speed_.add(static_cast<double>(step.examples), seconds);
-    recent_.add(static_cast<double>(step.examples), seconds);
+  last_ = {.samples = static_cast<double>(step.examples), .seconds = seconds_since(step.asked)};
+  if (step.index >= kWarmUpSteps) {
+    speed_.add(last_.samples, last_.seconds);
+    recent_.add(last_.samples, last_.seconds);
   }
   if (step.sampled) breakdown_.add(step.stats, step.waited);
   // A last, smaller batch would not show the usual speed.
@@ -91,7 +91,7 @@ void RunRecorder::after_step(const Step& step, const std::vector<Tensor>& feeds)
 
 Status RunRecorder::log_step(std::int64_t step, double loss) {
   if (!log_ || step % options_.log_every != 0) return ok_status();
-  ARGOSY_RETURN_IF_ERROR(log_->step(step, loss, options_.optimizer.learning_rate().at(step - 1), recent_.rate()));
+  ARGOSY_RETURN_IF_ERROR(log_->step(step, loss, options_.optimizer.learning_rate().at(step - 1), recent_rate()));
   recent_ = {};
   return ok_status();
 }
@@ -109,7 +109,8 @@ Status RunRecorder::evaluated(std::int64_t step, const Evaluation& evaluation) {
 
 void RunRecorder::stop(std::int64_t step) {
   report_.steps = step;
-  report_.samples_per_second = speed_.rate();
+  // A run of few steps has none but those that warm up: the last one then tells most.
+  report_.samples_per_second = speed_.seconds > 0 ? speed_.rate() : last_.rate();
   note_memory();
 }
 

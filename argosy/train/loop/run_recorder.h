@@ -39,8 +39,8 @@ class RunRecorder {
   // Also to the report.
   Status evaluated(std::int64_t step, const Evaluation& evaluation);
 
-  // Samples/s since the last logged step.
-  double recent_rate() const { return recent_.rate(); }
+  // Samples/s since the last logged step; of the last step where none is counted yet.
+  double recent_rate() const { return recent_.seconds > 0 ? recent_.rate() : last_.rate(); }
 
   // After the last step: the speed, and the memory so far.
   void stop(std::int64_t step);
@@ -70,7 +70,7 @@ class RunRecorder {
   std::unique_ptr<RunLog> log_;               // null: none
   std::vector<MemoryForecast> forecast_;      // of the training step
   std::vector<MemoryForecast> first_values_;  // of the run before it, which gives variables their first values
-  Speed speed_, recent_;                      // of all counted steps; of those since the last logged one
+  Speed speed_, recent_, last_;               // of all counted steps; of those since the last logged one; of the last
   TimeBreakdownMeter breakdown_;
   std::optional<CoreUseMeter> cores_;  // from the first counted step
   std::int64_t counted_from_ = 0;      // time of that step

@@ -36,8 +36,9 @@ struct Limits {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   std::vector<std::string> one_of = {};
-  bool may_be_empty = false;  // words for somebody else
-  std::string implied = {};   // of a number: its value where the flag stands alone ("--check"); "": it may not
+  // Words for another program, which may be empty: all that follows its name is its own, whatever it looks like.
+  bool may_be_empty = false;
+  std::string implied = {};  // of a number: its value where the flag stands alone ("--check"); "": it may not
 };
 
 // Sets `to` from text; the error says what would have been right. bool is a switch and takes no text.

@@ -11,6 +11,13 @@ struct DevicesText {
   bool gpus = false, given = false;
 };
 
+// --virtual-gpus divides real GPUs, and --emulate is in their place: whichever comes second is refused.
+struct GpusText {
+  std::string* text = nullptr;  // in the request
+  const GpusText* other = nullptr;
+  bool given = false;
+};
+
 namespace {
 
 // "4" is the first four; "2,3" are those two, by the machine's numbers.
@@ -45,14 +52,31 @@ Status parse_value(std::string_view text, const Limits& limits, DevicesText& to)
   to.request->devices = std::move(devices);
   return ok_status();
 }
+Status parse_value(std::string_view text, const Limits& limits, GpusText& to) {
+  ARGOSY_RETURN_IF_ERROR(parse_value(text, limits, *to.text));
+  if (to.other->given) {
+    return invalid_argument("--emulate is in place of the real GPUs that --virtual-gpus divides: give one of both")
+        .with_hint("2");
+  }
+  to.given = true;
+  return ok_status();
+}
+std::string show_value(const GpusText& value) { return *value.text; }
+
 std::string show_value(const DevicesText& value) { return value.gpus ? std::string() : value.request->devices; }
 
 void add_machine_flags(Command& command, DeviceRequest& request) {
+  auto& emulated = command.own<GpusText>();
+  auto& divided = command.own<GpusText>();
+  emulated.text = &request.emulate;
+  divided.text = &request.virtual_gpus;
+  emulated.other = &divided;
+  divided.other = &emulated;
   command
-      .option("--emulate N", request.emulate,
+      .option("--emulate N", emulated,
               "N emulated GPUs, or \"gpu:4GiB,gpu:4GiB@0.5;link=12GB/s\"; default $ARGOSY_EMULATE")
       .option("--mem CAPS", request.memory, "hard memory caps by device: gpu:0=4GiB,gpu:1=50%")
-      .option("--virtual-gpus N", request.virtual_gpus,
+      .option("--virtual-gpus N", divided,
               "N logical GPUs on every GPU, or by number: 0:2,1:4; default $ARGOSY_VIRTUAL_GPUS");
 }
 

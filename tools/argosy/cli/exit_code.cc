@@ -4,15 +4,14 @@ namespace argosy::cli {
 
 int exit_code(const Status& status) {
   const bool computed = status.where().starts_with("node ");
+  const bool of_files = status.id().starts_with("ARG-FILE") || status.id().starts_with("ARG-CKPT");
   switch (status.code()) {
     case Code::kOk: return kDone;
     case Code::kDataLoss: return kCorrupt;
     case Code::kUnavailable: return kPeerLost;
     // Memory unless the error says that it was another thing that ran out (a disk, descriptors).
-    case Code::kResourceExhausted: {
-      const bool disk = status.id().starts_with("ARG-FILE") || status.id().starts_with("ARG-CKPT");
-      return disk ? kMissing : kOutOfMemory;
-    }
+    case Code::kResourceExhausted: return of_files ? kMissing : kOutOfMemory;
+    case Code::kAborted: return of_files ? kMissing : kFailed;  // a folder that another run holds
     case Code::kInvalidArgument:
     case Code::kOutOfRange:
     case Code::kFailedPrecondition: return computed ? kFailed : kUsage;
@@ -23,7 +22,6 @@ int exit_code(const Status& status) {
     case Code::kCancelled:
     case Code::kUnknown:
     case Code::kDeadlineExceeded:
-    case Code::kAborted:
     case Code::kInternal:
     case Code::kUnauthenticated: return kFailed;
   }

@@ -29,6 +29,8 @@ TEST(ExitCode, FollowsTheTable) {
   EXPECT_EQ(exit_code(resource_exhausted("x").with_where("node 'a'")), 4);
   EXPECT_EQ(exit_code(resource_exhausted("disk").with_id("ARG-FILE-001")), 3);
   EXPECT_EQ(exit_code(resource_exhausted("disk").with_id("ARG-CKPT-010")), 3);
+  EXPECT_EQ(exit_code(aborted("in use").with_id("ARG-CKPT-012")), 3);
+  EXPECT_EQ(exit_code(aborted("the loss is not finite").with_id("ARG-TRAIN-001")), 1);
   EXPECT_EQ(exit_code(unavailable("x")), 5);
   EXPECT_EQ(exit_code(data_loss("x")), 6);
 }

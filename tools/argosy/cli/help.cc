@@ -1,13 +1,24 @@
 #include "tools/argosy/cli/help.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace argosy::cli {
 
 namespace {
 
-constexpr std::size_t kTextWidth = 110;
+constexpr int kLeastWidth = 60, kMostWidth = 110;
 constexpr std::size_t kWidestLeft = 56;
+
+// $COLUMNS within bounds: lines that are too short or too long are hard to read.
+std::size_t text_width() {
+  const char* columns = std::getenv("COLUMNS");
+  const int wanted = columns != nullptr ? std::atoi(columns) : 0;
+  return static_cast<std::size_t>(wanted > 0 ? std::clamp(wanted, kLeastWidth, kMostWidth) : kMostWidth);
+}
+
+// Of a table's left column; longer entries have a line to themselves.
+std::size_t widest_left() { return std::min(kWidestLeft, text_width() / 2); }
 
 struct HelpLine {
   std::string left, right;
@@ -16,8 +27,9 @@ struct HelpLine {
 // Wraps at words what is longer than a line; later lines begin with `indent` spaces.
 std::string wrap(std::string line, const std::string& text, std::size_t indent) {
   std::string all;
+  const std::size_t width = text_width();
   for (const std::string& word : str_split(text, ' ')) {
-    if (line.size() + word.size() > kTextWidth && line.size() > indent) {
+    if (line.size() + word.size() > width && line.size() > indent) {
       all += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
       line = std::string(indent, ' ');
     }
@@ -38,8 +50,9 @@ std::string paragraphs(const std::string& text) {
 // Two columns; the right one wraps at words. A long left one has its line to itself.
 std::string table(const std::vector<HelpLine>& rows) {
   std::size_t indent = 0;
+  const std::size_t widest = widest_left();
   for (const HelpLine& row : rows) {
-    if (row.left.size() <= kWidestLeft) indent = std::max(indent, row.left.size());
+    if (row.left.size() <= widest) indent = std::max(indent, row.left.size());
   }
   indent += 4;
   std::string text;
@@ -72,7 +85,7 @@ HelpLine row_of(const Option& option) {
 }
 
 std::string help(const Command& command, bool full) {
-  std::string text = str_cat(command.path(), ": ", command.summary(), "\n");
+  std::string text = wrap("", str_cat(command.path(), ": ", command.summary()), 0);
   if (!command.examples().empty()) {
     text += "\nExamples\n";
     std::vector<HelpLine> rows;
@@ -107,7 +120,7 @@ std::string help(const Command& command, bool full) {
   }
   std::size_t widest = 0;  // one column for all groups
   for (const auto& [title, rows] : groups) {
-    for (const HelpLine& row : rows) widest = std::max(widest, row.left.size() <= kWidestLeft ? row.left.size() : 0);
+    for (const HelpLine& row : rows) widest = std::max(widest, row.left.size() <= widest_left() ? row.left.size() : 0);
   }
   for (auto& [title, rows] : groups) {
     for (HelpLine& row : rows) row.left.resize(std::max(widest, row.left.size()), ' ');

@@ -48,7 +48,8 @@ Interrupt::Interrupt(const std::string& notice) {
   ARGOSY_CHECK(!owned.exchange(true));
   asked = 0;
   asked_at = 0;
-  const std::string line = ("\n" + notice).substr(0, sizeof notice_line - 2) + "\n";
+  // Behind the terminal's ^C; in a log the notice has a line of its own as it is.
+  const std::string line = ((isatty(STDERR_FILENO) != 0 ? "\n" : "") + notice).substr(0, sizeof notice_line - 2) + "\n";
   std::memcpy(notice_line, line.c_str(), line.size() + 1);
   struct sigaction action {};
   action.sa_handler = argosy_interrupt;

@@ -36,10 +36,61 @@ std::vector<std::string> with_implied(const Command& program, std::vector<std::s
   return words;
 }
 
+// Does the command take a program and its words?
+bool starts_a_program(const Command& command) {
+  return std::any_of(command.options().begin(), command.options().end(), [](const Option& option) {
+    return !option.name.starts_with('-') && option.repeated && option.limits.may_be_empty;
+  });
+}
+
+// The option that a word gives: "--steps", "--steps=3", "-n", "-n4". Null: none that is known.
+const Option* option_given(const std::vector<Option>& options, const std::string& word) {
+  for (const Option& option : options) {
+    for (const std::string& name : spellings(option)) {
+      const bool glued = name.size() == 2 && !option.placeholder.empty();
+      if (name.starts_with('-') && (word == name || word.starts_with(name + "=") || (glued && word.starts_with(name))))
+        return &option;
+    }
+  }
+  return nullptr;
+}
+
+bool has_its_value(const Option& option, const std::string& word) {
+  const std::vector<std::string> names = spellings(option);
+  return std::find(names.begin(), names.end(), word) == names.end();
+}
+
+// Where the words of another program begin: "python" of "argosy run --emulate 2 python train.py --json". All from there
+// on is that program's, as it is for env, srun and mpirun. Their number where there are none, or a flag is not known.
+std::size_t program_at(const Command& program, const std::vector<Option>& globals,
+                       const std::vector<std::string>& words) {
+  const Command* command = &program;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (!words[i].starts_with('-')) {
+      const auto& subs = command->commands();
+      const auto sub = std::find_if(subs.begin(), subs.end(), [&](const auto& c) { return c->name() == words[i]; });
+      if (sub == subs.end()) return starts_a_program(*command) ? i : words.size();
+      command = sub->get();
+      continue;
+    }
+    const std::string word = words[i] == "-np" ? "--np" : words[i];
+    const Option* option = option_given(command->options(), word);
+    if (option == nullptr) option = option_given(globals, word);
+    if (option == nullptr) return words.size();
+    if (option->placeholder.empty() || has_its_value(*option, word)) continue;
+    const std::string& implied = option->limits.implied;
+    const bool value = i + 1 < words.size() && (looks_like_a_number(words[i + 1]) || words[i + 1] == implied);
+    if (implied.empty() || value) ++i;
+  }
+  return words.size();
+}
+
 class CommandParser {
  public:
-  CommandParser(const Command& program, const std::vector<std::string>& typed) {
-    const std::vector<std::string> words = with_implied(program, typed);
+  CommandParser(const Command& program, std::vector<std::string> typed) {
+    const std::size_t at = program_at(program, globals_, typed);
+    if (at < typed.size()) typed.insert(typed.begin() + static_cast<std::ptrdiff_t>(at), "--");
+    const std::vector<std::string> words = with_implied(program, std::move(typed));
     app_.set_help_flag("");
     for (Option& option : globals_) {
       option.set = [this, name = spellings(option).back(), limits = option.limits](std::string_view text) {
@@ -109,13 +160,13 @@ class CommandParser {
     for (const std::string& value : values) {
       Status status = option.set(value);
       if (status.ok() || !first_error_.ok()) continue;
-      std::string use = good_use(command, option, status.hint());
       // A value with a grammar of its own has an error of its own.
       const bool own = status.id() != invalid_argument().id();
+      wrong_ = &option;
       first_error_ = Status(Code::kInvalidArgument, str_cat(long_name(option), ": ", status.message()))
                          .with_id(own ? std::string(status.id()) : kUsageId)
-                         .with_where(command.path())
-                         .with_hint(std::move(use));
+                         .with_where(command.path());
+      right_value_ = status.hint();
     }
     return true;
   }
@@ -172,7 +223,9 @@ class CommandParser {
   Status complain(const Command& command, const std::vector<std::string>& words,
                   const std::vector<std::string>& extra) {
     if (!value_error_.empty()) return explain_value(command, globals_, value_error_, words);
-    if (!first_error_.ok()) return first_error_;
+    if (!first_error_.ok()) {
+      return Status(first_error_).with_hint(good_use(command, *wrong_, {globals_, words}, right_value_));
+    }
     if (!extra.empty()) return explain_extra(command, globals_, extra.front(), words);
     for (const Option& option : command.options()) {
       if (!option.required || given(option)) continue;
@@ -188,6 +241,8 @@ class CommandParser {
   std::vector<std::string> extra_;
   std::string value_error_;
   Status first_error_;
+  const Option* wrong_ = nullptr;  // the option of first_error_
+  std::string right_value_;        // one that would do; may be empty
   Parsed parsed_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <random>
 
 #include "tools/argosy/cli/exit_code.h"
@@ -44,9 +46,11 @@ class ParseTest : public ::testing::Test {
     ls.argument("FILE", *files_, "checkpoints").runs([](Console&) -> Result<int> { return kDone; });
     Command& run = program_.add("run", "Run");
     words_ = &run.own<std::vector<std::string>>();
-    run.argument("PROGRAM", *words_, "a program", {.may_be_empty = true}).runs([](Console&) -> Result<int> {
-      return kDone;
-    });
+    run.argument("PROGRAM", *words_, "a program", {.may_be_empty = true})
+        .option("-n,--np N", tasks_, "so many", {.least = 1})
+        .option("--shard N", shard_, "over so many", {.implied = "all"})
+        .json()
+        .runs([](Console&) -> Result<int> { return kDone; });
     program_.add("version", "Version").runs([](Console&) -> Result<int> { return kDone; });
   }
 
@@ -55,6 +59,8 @@ class ParseTest : public ::testing::Test {
   Command program_{"argosy", "test program"};
   Values* values_;
   std::vector<std::string>*files_, *words_;
+  int tasks_ = 0;
+  std::string shard_;
 };
 
 TEST_F(ParseTest, ANumberMayBeLeftOutWhereOneIsImplied) {
@@ -85,6 +91,34 @@ TEST_F(ParseTest, WordsForAnotherProgramMayBeEmpty) {
   ASSERT_TRUE(parsed.status.ok()) << parsed.status.to_string();
   EXPECT_EQ(*words_, (std::vector<std::string>{"echo", "", "--color"}));
   EXPECT_THAT(parse(program_, {"ckpt", "ls", ""}).status.message(), HasSubstr("the value is empty"));
+}
+
+TEST_F(ParseTest, WhatFollowsAProgramIsItsOwn) {
+  const auto words_of = [&](const std::string& line, bool json = false) {
+    words_->clear();
+    tasks_ = 0;
+    shard_.clear();
+    const Parsed parsed = parse_words(line);
+    EXPECT_TRUE(parsed.status.ok()) << line << ": " << parsed.status.to_string();
+    EXPECT_EQ(parsed.console.json, json) << line;
+    return str_join(*words_, " ");
+  };
+  EXPECT_EQ(words_of("run python x.py --np 2 --json --epochs 3 -q"), "python x.py --np 2 --json --epochs 3 -q");
+  EXPECT_EQ(tasks_, 0);
+  EXPECT_EQ(words_of("run -n 2 --json python --json", true), "python --json");
+  EXPECT_EQ(tasks_, 2);
+  EXPECT_EQ(words_of("run -n2 python -n 3"), "python -n 3");
+  EXPECT_EQ(words_of("run -np 2 python -np 3"), "python -np 3");
+  EXPECT_EQ(words_of("run --np=2 --color never python x --help"), "python x --help");
+  EXPECT_EQ(words_of("run --shard python --shard"), "python --shard");
+  EXPECT_EQ(shard_, "all");
+  EXPECT_EQ(words_of("run --shard 2 python"), "python");
+  EXPECT_EQ(shard_, "2");
+  EXPECT_EQ(words_of("run --shard all train mlp --steps"), "train mlp --steps");
+  EXPECT_EQ(words_of("-q run python a -- b"), "python a -- b");
+  EXPECT_EQ(words_of("run -n 2 -- python --json -- b"), "python --json -- b");
+  EXPECT_THAT(parse_words("run --npp 2 python --json").status.message(), HasSubstr("unknown flag --npp"));
+  EXPECT_THAT(parse_words("run --np").status.message(), HasSubstr("--np wants a value"));
 }
 
 TEST_F(ParseTest, SetsEveryKindOfOption) {
@@ -129,6 +163,31 @@ TEST_F(ParseTest, HelpWinsOverEverythingElse) {
   EXPECT_EQ(asked.command->path(), "argosy ckpt ls");
 }
 
+// The longest line of a help text that is no example.
+std::size_t widest_line(const Command& command, const char* columns) {
+  ::setenv("COLUMNS", columns, 1);
+  std::size_t widest = 0;
+  for (const std::string& line : str_split(full_help(command), '\n')) widest = std::max(widest, line.size());
+  ::unsetenv("COLUMNS");
+  return widest;
+}
+
+TEST(Help, TextIsAsWideAsColumnsSay) {
+  Command program("argosy", "a summary of some length that is to be wrapped where the terminal is narrow, as the rest");
+  std::string a;
+  std::string long_text;
+  for (int i = 0; i < 40; ++i) long_text += "words and ";
+  program.option("--an-option VALUE", a, long_text).about(long_text);
+  EXPECT_LE(widest_line(program, "80"), 80U);
+  EXPECT_GT(widest_line(program, "80"), 70U);
+  EXPECT_LE(widest_line(program, "20"), 60U);  // no narrower
+  EXPECT_GT(widest_line(program, "20"), 50U);
+  for (const char* columns : {"500", "", "none", "-3"}) {
+    EXPECT_LE(widest_line(program, columns), 110U) << columns;
+    EXPECT_GT(widest_line(program, columns), 100U) << columns;
+  }
+}
+
 TEST(Help, OptionsStandInGroupsInTheOrderOfTheirTitles) {
   Command program("argosy", "test");
   bool a = false, b = false, c = false;
@@ -167,6 +226,11 @@ const Bad kBad[] = {
     {"train mlp --rate nan", "\"nan\" is not a number of at least 0", "argosy train", "--rate 0.5"},
     {"train mlp -r -1", "\"-1\" is not a number of at least 0", "argosy train", "--rate 0.5"},
     {"train mlp --optimizer adma", "\"adma\" is none of sgd, adam", "argosy train", "--optimizer adam"},
+    // The line to type has the model that was typed, where one was.
+    {"train lenet --steps x", "\"x\" is not a whole number", "argosy train", "argosy train lenet --steps 200"},
+    {"train --steps x lenet", "\"x\" is not a whole number", "argosy train", "argosy train lenet --steps 200"},
+    {"train --seed 4 lenet --steps", "--steps wants a value", "argosy train", "argosy train lenet --steps 200"},
+    {"train --color never --steps x", "\"x\" is not a whole number", "argosy train", "argosy train mlp --steps 200"},
     {"train mlp --seed=", "--seed", "argosy train", "--seed"},
     {"train mlp --color blue", "\"blue\" is none of auto, always, never", "argosy train", "--color auto"},
     {"version --json", "unknown flag --json", "argosy version", "argosy version --help"},
@@ -186,10 +250,11 @@ TEST_F(ParseTest, EveryMistakeSaysWhatWhereAndWhatToType) {
 // Anything at all may be typed: the parser ends, and either sets the options or says what, where and what to type.
 TEST_F(ParseTest, RandomWordsEndInACommandOrAnError) {
   const std::vector<std::string> vocabulary = {
-      "train", "ckpt",  "ls",   "version",       "mlp",      "lenet",    "--steps", "--steps=3", "-r",     "-r1",
-      "--",    "-",     "---",  "--=",           "--with",   "--json",   "--trace", "--seed",    "--help", "-h",
-      "",      "=",     "-5",   "1e400",         "\xff\xfe", "--color",  "never",   "[x]",       "{",      "@file",
-      "-qh",   "-hq=1", "%s%n", "--no-progress", "nan",      "--steps=", "a=b",     "--trace=0", "-q",     "\n"};
+      "train",    "run",    "ckpt",      "ls",    "version", "mlp",   "lenet",  "--steps",       "--steps=3",
+      "-r",       "-r1",    "--",        "-",     "---",     "--=",   "--with", "--json",        "--trace",
+      "--seed",   "--help", "-h",        "",      "=",       "-5",    "1e400",  "\xff\xfe",      "--color",
+      "never",    "[x]",    "{",         "@file", "-qh",     "-hq=1", "%s%n",   "--no-progress", "nan",
+      "--steps=", "a=b",    "--trace=0", "-q",    "\n"};
   std::mt19937 random(20240501);
   for (int round = 0; round < 20000; ++round) {
     std::vector<std::string> words(random() % 7);

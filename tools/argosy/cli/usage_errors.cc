@@ -22,6 +22,30 @@ std::string retyped(const std::vector<std::string>& words, const std::string& wo
   return str_cat("argosy", line.empty() ? "" : " ", str_join(line, " "));
 }
 
+// The words that are arguments: neither the command, nor options, nor values of options.
+std::vector<std::string> arguments_of(const Command& command, const TypedLine& typed) {
+  std::size_t begin = 0;
+  for (const Command* c = &command; c->parent() != nullptr; c = c->parent()) ++begin;
+  std::vector<std::string> arguments;
+  for (std::size_t i = 0; i < typed.words.size(); ++i) {
+    const std::string& word = typed.words[i];
+    if (!word.starts_with('-')) {
+      arguments.push_back(word);
+      continue;
+    }
+    for (const auto* list : {&command.options(), &typed.globals}) {
+      for (const Option& option : *list) {
+        const auto names = spellings(option);
+        // Its value follows.
+        if (!option.placeholder.empty() && std::find(names.begin(), names.end(), word) != names.end()) ++i;
+      }
+    }
+  }
+  arguments.erase(arguments.begin(),
+                  arguments.begin() + static_cast<std::ptrdiff_t>(std::min(begin, arguments.size())));
+  return arguments;
+}
+
 }  // namespace
 
 std::vector<std::string> spellings(const Option& option) { return str_split(option.name, ','); }
@@ -32,7 +56,7 @@ bool looks_like_a_number(const std::string& word) {
   return begin < word.size() && std::isdigit(static_cast<unsigned char>(word[begin])) != 0;
 }
 
-std::string good_use(const Command& command, const Option& option, std::string value) {
+std::string good_use(const Command& command, const Option& option, const TypedLine& line, std::string value) {
   if (value.empty() && !option.limits.one_of.empty()) value = option.limits.one_of.front();
   if (value.empty()) value = option.fallback;
   // A default may be no number that could be typed: it stands for what follows from something else.
@@ -41,8 +65,14 @@ std::string good_use(const Command& command, const Option& option, std::string v
     value = str_cat(option.limits.least);
   if (!option.name.starts_with('-')) return str_cat(command.path(), " ", value.empty() ? option.name : value);
   std::string use = command.path();
+  const std::vector<std::string> arguments = arguments_of(command, line);
+  std::size_t at = 0;
   for (const Option& o : command.options()) {
-    if (o.required) use += str_cat(" ", o.limits.one_of.empty() ? o.name : o.limits.one_of.front());
+    if (!o.required) continue;
+    const bool sound = at < arguments.size() && !o.repeated && o.set(arguments[at]).ok();
+    const std::string otherwise = o.limits.one_of.empty() ? o.name : o.limits.one_of.front();
+    use += str_cat(" ", sound ? arguments[at] : otherwise);
+    ++at;
   }
   return str_cat(use, " ", long_name(option), " ", value.empty() ? option.placeholder : value);
 }
@@ -69,7 +99,7 @@ Status explain_value(const Command& command, const std::vector<Option>& globals,
         }
         if (!option.placeholder.empty() && (is_last || value_error.starts_with(name + ":"))) {
           return usage_error(command, str_cat(name, " wants a value, ", option.placeholder, ": ", option.help),
-                             good_use(command, option));
+                             good_use(command, option, {globals, words}));
         }
       }
     }

@@ -12,8 +12,15 @@ std::vector<std::string> spellings(const Option& option);  // "-n", "--np"
 std::string long_name(const Option& option);               // the last of them
 bool looks_like_a_number(const std::string& word);         // "-3", "0.5"
 
-// "argosy train autoencoder --steps 200", with values that would do; `value` for the option, where one is given.
-std::string good_use(const Command& command, const Option& option, std::string value = "");
+// What was typed, to say what to type instead.
+struct TypedLine {
+  const std::vector<Option>& globals;     // options of all commands
+  const std::vector<std::string>& words;  // without the program's name
+};
+
+// "argosy train mlp --steps 200", with the arguments that were typed, else with ones that would do; `value` for the
+// option, where one is given.
+std::string good_use(const Command& command, const Option& option, const TypedLine& line, std::string value = "");
 
 // An error of usage at this command; `next` is the line to type.
 Status usage_error(const Command& command, std::string message, std::string next);

@@ -11,12 +11,19 @@ namespace {
 
 // What decides about the graph of a step, as it is typed.
 Json model_json(const TrainChoices& c) {
-  return {{"model", c.model},           {"data", c.data},
-          {"image-size", c.image_size}, {"depth", c.depth},
-          {"width", c.width},           {"layers", c.layers},
-          {"precision", c.precision},   {"optimizer", c.optimizer},
-          {"clip-norm", c.clip_norm},   {"reproducible", c.reproducible},
-          {"shards", c.shards},         {"sync-batch-norm", c.sync_batch_norm}};
+  return {{"model", c.model},
+          {"data", c.data},
+          {"image-size", c.image_size},
+          {"depth", c.depth},
+          {"width", c.width},
+          {"layers", c.layers},
+          {"dropout", c.dropout ? Json(*c.dropout) : Json(nullptr)},
+          {"precision", c.precision},
+          {"optimizer", c.optimizer},
+          {"clip-norm", c.clip_norm},
+          {"reproducible", c.reproducible},
+          {"shards", c.shards},
+          {"sync-batch-norm", c.sync_batch_norm}};
 }
 
 Status compare_model(const std::string& path, const Json& saved, const TrainChoices& choices) {
@@ -26,15 +33,17 @@ Status compare_model(const std::string& path, const Json& saved, const TrainChoi
   }
   const Json run = model_json(choices);
   for (const auto& [key, here] : run.items()) {
-    if (!saved.contains(key)) return no_plan(path, str_cat("\"", key, "\" is missing"));
-    if (saved[key] == here) continue;
+    // Files of older versions say nothing of dropout: they are for the model's own.
+    if (!saved.contains(key) && key != "dropout") return no_plan(path, str_cat("\"", key, "\" is missing"));
+    const Json there = saved.contains(key) ? saved[key] : Json(nullptr);
+    if (there == here) continue;
     const std::string name = key == "model" ? "" : str_cat("--", key, " ");
     const auto text = [&](const Json& value) {
-      const bool unset = value == "" || value == 0 || value == false;
+      const bool unset = value.is_null() || value == "" || value == false || (value == 0 && key != "dropout");
       if (unset) return str_cat("no ", name.empty() ? "model" : name.substr(0, name.size() - 1));
       return name + (value.is_string() ? value.get<std::string>() : value.dump());
     };
-    return other_plan(path, str_cat(text(saved[key]), ", this run has ", text(here)));
+    return other_plan(path, str_cat(text(there), ", this run has ", text(here)));
   }
   return ok_status();
 }

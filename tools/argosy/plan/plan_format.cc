@@ -74,11 +74,11 @@ Result<PlanDocument> parse(const std::string& path, const Json& file, const Devi
 
 }  // namespace
 
-Status other_plan(const std::string& path, const std::string& what) {
+Status other_plan(const std::string& path, const std::string& what, const std::string& hint) {
   return failed_precondition("the plan in ", path, " is for ", what)
       .with_id("ARG-SHARD-003")
       .with_where("--strategy @" + path)
-      .with_hint("--strategy auto (it plans anew)");
+      .with_hint(hint);
 }
 
 Status no_plan(const std::string& path, const std::string& why) {

@@ -28,7 +28,8 @@ using ComparePlan = std::function<Status(const PlanDocument&)>;
 Result<PlanDocument> read_plan(const std::string& path, const DeviceRequest& devices, const ComparePlan& compare);
 
 // ARG-SHARD-003: "the plan in PATH is for WHAT".
-Status other_plan(const std::string& path, const std::string& what);
+Status other_plan(const std::string& path, const std::string& what,
+                  const std::string& hint = "--strategy auto (it plans anew)");
 // ARG-SHARD-004.
 Status no_plan(const std::string& path, const std::string& why);
 

@@ -91,11 +91,10 @@ Status refuse_model_flags(const TrainChoices& c) {
 }
 
 std::string run_by_hand(const Plan& plan, const TrainChoices& c) {
-  std::string line = "argosy run";
-  if (!c.request.emulate.empty()) line += str_cat(" --emulate ", shell_word(c.request.emulate));
-  line += str_cat(" --devices ", device_list(plan));
+  std::string line = str_cat("argosy run", machine_flags(c.request), " --devices ", device_list(plan));
   if (plan.devices.size() > 1 || plan.strategy.accumulate > 1) {
     line += str_cat(" --replicate --strategy ", plan.strategy.to_string());
+    if (c.sync_batch_norm) line += " --sync-batch-norm";
   }
   return line + " -- python SCRIPT";
 }

@@ -22,8 +22,8 @@ Result<SavedGraphStrategy> load_graph_strategy(const std::string& path, const De
     const Json& saved = plan.planned_for;
     if (saved.contains("model")) {
       const std::string model = saved.at("model");
-      return other_plan(path, str_cat("the model ", model, " of argosy train; this run wants a graph's"))
-          .with_hint("argosy plan train.meta --save FILE (of the script's tf.train.export_meta_graph)");
+      return other_plan(path, str_cat("the model ", model, " of argosy train; this run wants a graph's"),
+                        "argosy plan train.meta --save FILE (of the script's tf.train.export_meta_graph)");
     }
     if (saved.at(kSyncBatchNorm) == sync_batch_norm) return ok_status();
     return other_plan(path, sync_batch_norm ? "a step without --sync-batch-norm" : "a step with --sync-batch-norm");

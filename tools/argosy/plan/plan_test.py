@@ -67,6 +67,15 @@ class Document(unittest.TestCase):
                      "  whole     ", "  lost      ", "dp=1", "  by hand   argosy train mlp", "one on each of 2 devices"):
             self.assertIn(word, text)
 
+    def test_the_line_by_hand_has_all_that_was_typed(self):
+        flags = ["--dropout", "0.25", "--seed", "3", "--emulate", "2", "--mem", "gpu:0=2GiB", "--cpu-threads", "2"]
+        text = program("plan", *MLP, *flags, "--strategy", "dp").stdout
+        line = next(line for line in text.splitlines() if line.startswith("  by hand"))
+        for flag, value in zip(flags[::2], flags[1::2]):
+            self.assertIn(f" {flag} {value}", line)
+        words = line.split()[3:]
+        self.assertEqual(len(train(*words[1:])["losses"]), 2)
+
     def test_a_node_that_is_not_there_is_named_with_the_nearest(self):
         done = program("plan", *MLP, "--emulate", "2", "--why", "dense/kernal", code=3)
         self.assertIn("ARG-SHARD-005", done.stderr)
@@ -164,6 +173,7 @@ class Files(unittest.TestCase):
             for change, told in (
                     (["lenet", "--image-size", "16", "--emulate", "2"], "is for mlp, this run has lenet"),
                     ([*MLP[:3], "--width", "64", "--emulate", "2"], "--width 32, this run has --width 64"),
+                    ([*two, "--dropout", "0.5"], "is for no --dropout, this run has --dropout 0.5"),
                     ([*two, "--batch", "64"], "--batch 128, this run has 64"),
                     ([*MLP, "--emulate", "gpu:1GiB,gpu:1GiB"], "gpu:0 with memory_bytes"),
                     ([*two, "--devices", "gpu:0"], "gpu:1 and others; this run has gpu:0"),
@@ -173,6 +183,25 @@ class Files(unittest.TestCase):
                 done = program("train", *change, "--strategy", "@" + file, "--steps", "1", code=2)
                 self.assertIn("ARG-SHARD-003", done.stderr, change)
                 self.assertIn(told, done.stderr, change)
+
+    def test_dropout_belongs_to_the_plan(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "a.plan")
+            two = [*MLP, "--emulate", "2"]
+            program("plan", *two, "--strategy", "dp", "--dropout", "0.25", "--save", file, "--json")
+            replay = ["--strategy", "@" + file, "--steps", "1", "--no-verdict"]
+            program("train", *two, *replay, "--dropout", "0.25")
+            for flags, here in (([], "no --dropout"), (["--dropout", "0"], "--dropout 0")):
+                told = program("train", *two, *replay, *flags, code=2).stderr
+                self.assertIn(f"is for --dropout 0.25, this run has {here}", told)
+            # Files of versions before say nothing of it.
+            with open(file) as saved:
+                document = json.load(saved)
+            del document["for"]["dropout"]
+            with open(file, "w") as out:
+                json.dump(document, out)
+            program("train", *two, *replay)
+            self.assertIn("is for no --dropout", program("train", *two, *replay, "--dropout", "0.25", code=2).stderr)
 
     def test_any_damage_is_an_error_and_no_crash(self):
         with tempfile.TemporaryDirectory() as folder:

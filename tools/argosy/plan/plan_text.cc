@@ -105,6 +105,17 @@ std::string device_list(const Plan& plan) {
   return str_join(names, ",");
 }
 
+std::string machine_flags(const DeviceRequest& request) {
+  std::string flags;
+  for (const auto& [flag, value] : {std::pair("--emulate", request.emulate), std::pair("--mem", request.memory),
+                                    std::pair("--virtual-gpus", request.virtual_gpus)}) {
+    if (!value.empty()) flags += str_cat(" ", flag, " ", shell_word(value));
+  }
+  if (request.cpu_threads > 0) flags += str_cat(" --cpu-threads ", request.cpu_threads);
+  if (request.tf32) flags += " --tf32";
+  return flags;
+}
+
 std::string by_hand(const Plan& plan, const TrainChoices& c) {
   const TrainChoices none;
   std::string line = str_cat("argosy train ", c.model);
@@ -116,18 +127,15 @@ std::string by_hand(const Plan& plan, const TrainChoices& c) {
   add("--depth", c.depth, 0);
   add("--width", c.width, 0);
   add("--layers", c.layers, 0);
+  if (c.dropout) line += str_cat(" --dropout ", *c.dropout);
   add("--precision", c.precision, none.precision);
+  add("--seed", c.seed, none.seed);
   add("--batch", c.batch, 0);
   add("--optimizer", c.optimizer, none.optimizer);
   add("--clip-norm", c.clip_norm, 0);
-  add("--emulate", c.request.emulate, none.request.emulate);
-  add("--mem", c.request.memory, none.request.memory);
-  add("--virtual-gpus", c.request.virtual_gpus, none.request.virtual_gpus);
-  add("--cpu-threads", c.request.cpu_threads, 0);
-  for (const auto& [flag, given] : {std::pair("--tf32", c.request.tf32), std::pair("--reproducible", c.reproducible),
-                                    std::pair("--sync-batch-norm", c.sync_batch_norm)}) {
-    if (given) line += str_cat(" ", flag);
-  }
+  line += machine_flags(c.request);
+  if (c.reproducible) line += " --reproducible";
+  if (c.sync_batch_norm) line += " --sync-batch-norm";
   add("--shards", c.shards, 0);
   add("--combine", c.combine, none.combine);
   return str_cat(line, " --devices ", device_list(plan), " --strategy ", plan.strategy.to_string());

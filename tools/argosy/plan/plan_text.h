@@ -14,6 +14,8 @@ namespace argosy::cli {
 std::string plan_text(const Plan& plan, const std::string& name, const std::string& by_hand);
 // The training of a model with this plan.
 std::string by_hand(const Plan& plan, const TrainChoices& choices);
+// Which devices there are, as they are typed: " --emulate 2 --mem gpu:0=4GiB"; "": the machine as it is.
+std::string machine_flags(const DeviceRequest& request);
 // A word as a shell reads it.
 std::string shell_word(const std::string& text);
 // The plan's devices, as --devices takes them.

@@ -206,7 +206,7 @@ class Folders(Case):
         self.assertNotIn("verdict", done.stdout)
         self.assertNotIn("trained", done.stdout)
         self.assertIn("trained  4 steps", self.runs(*words, "--steps", "8").stdout)
-        self.assertIn("finished", self.runs(*words, "--epochs", "0", "--steps", "5").stdout)
+        self.assertIn("finished", self.runs(*words, "--steps", "5").stdout)
 
 
 class Help(Case):

@@ -40,6 +40,12 @@ Json to_json(const std::vector<DeviceSpec>& devices) {
 
 Json to_json(const Range& r) { return {{"low", r.low}, {"median", r.middle}, {"high", r.high}}; }
 
+// What is trained on, and how images and model were fitted to each other.
+template <typename Job>
+std::string data_text(const Job& job) {
+  return str_cat(job.train->describe(), job.note.empty() ? "" : "; ", job.note);
+}
+
 // Null where nothing was measured.
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -148,7 +154,8 @@ Json to_json(const EnsembleReport& report) {
             {"speedup", number_or_null(report.speedup())},
             {"not_measured", report.speed.not_measured.empty() ? Json(nullptr) : Json(report.speed.not_measured)},
             {"in_turn", interleaved_json(report.speed)}}},
-          {"checkpoint", nullptr}};
+          {"checkpoint", nullptr},
+          {"interrupted", false}};
 }
 
 std::string speedup_text(const Comparison& c) {
@@ -207,7 +214,7 @@ void announce(const std::vector<DeviceSpec>& devices, const TrainJob& job, const
     gpu = gpu || devices[i].is_gpu();
   }
   console.note(str_cat(line, machine_note(devices), gpu ? "" : "; no GPU here: rehearse with --emulate 2"));
-  console.note(str_cat("data  ", job.train->describe(), job.note.empty() ? "" : "; ", job.note));
+  console.note(str_cat("data  ", data_text(job)));
 }
 
 // Where a run begins, when that may surprise.
@@ -297,6 +304,7 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
   }
   if (console.json()) {
     Json document = to_json(choices, job.options.strategy, report, other_bits);
+    document["data"] = data_text(job);
     if (tasks != nullptr) document["tasks"] = tasks_json(*tasks, report.devices);
     if (!picture.empty()) document["picture"] = picture;
     if (!failed.ok()) document["error"] = error_json(failed, "argosy train");
@@ -313,6 +321,7 @@ Result<int> tell(const TrainChoices& choices, const TrainJob& job, Trainer& trai
 
 Result<int> train_one(TrainChoices choices, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const JobPlace place, take_place());
+  ARGOSY_RETURN_IF_ERROR(refuse_task_flags(place, choices));
   if (choices.model == "autoencoder" && choices.picture.empty()) choices.picture = "reconstruction.png";
   ARGOSY_ASSIGN_OR_RETURN(TrainJob job, make_job(choices));
   ARGOSY_ASSIGN_OR_RETURN(const std::unique_ptr<JobTasks> tasks, join_training(place, choices, console));
@@ -358,6 +367,7 @@ Result<int> train_many(const TrainChoices& choices, Console& console) {
   ARGOSY_ASSIGN_OR_RETURN(const JobPlace place, take_place());
   if (place.size > 1) return join_training(place, choices, console).status();
   ARGOSY_ASSIGN_OR_RETURN(const EnsembleJob job, make_ensemble_job(choices));
+  console.note(str_cat("data  ", data_text(job)));
   Interrupt interrupt("finishing this step; once more to stop at once");
   EnsembleOptions options = job.options;
   Progress progress(console, "ensemble", 2 * options.steps);
@@ -367,10 +377,21 @@ Result<int> train_many(const TrainChoices& choices, Console& console) {
   };
   auto report = train_ensemble(options, *job.train, job.test.get());
   progress.finish();
+  if (!report.ok() && report.status().code() == Code::kCancelled && interrupt.requested()) {
+    console.note("stopped: an ensemble writes no checkpoints, nothing of it is kept");
+    if (console.json()) {
+      const Json document = {
+          {"schema_version", 1}, {"model", "ensemble"}, {"checkpoint", nullptr}, {"interrupted", true}};
+      console.print(document.dump(2) + "\n");
+    }
+    return 128 + interrupt.signal();
+  }
   if (!report.ok()) return std::move(report).status();
   if (!report->placement.empty()) console.note(report->placement);
   if (console.json()) {
-    console.print(to_json(*report).dump(2) + "\n");
+    Json document = to_json(*report);
+    document["data"] = data_text(job);
+    console.print(document.dump(2) + "\n");
   } else {
     std::string text;
     for (const auto& m : report->members) {

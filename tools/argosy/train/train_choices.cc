@@ -23,6 +23,7 @@ struct Defaults {
   int image_size, depth, width, layers;
   const char* schedule;
 };
+constexpr int kMembers = 4;
 constexpr Defaults kDefaults[] = {
     {"autoencoder", "adam", 1e-3, 16, 500, 0, 64, 4, 32, 0, "constant"},
     {"mlp", "adam", 1e-3, 128, 0, 6, 28, 0, 256, 0, "cosine"},
@@ -73,6 +74,9 @@ int halvings(std::int64_t size, int most) {
   return depth;
 }
 
+// Its images have no common size of their own: it resizes each as it reads it. Other data have one.
+bool resizes_as_it_reads(const data::Dataset& data) { return data.describe().starts_with("image folder"); }
+
 Status resize(Data& data, std::int64_t size) {
   ARGOSY_ASSIGN_OR_RETURN(data.train, data::resize_images(std::move(data.train), size));
   if (data.test != nullptr) {
@@ -108,6 +112,10 @@ Result<Data> open_data(const TrainChoices& c, const Defaults& d) {
   options.normalize = c.model != "autoencoder";
   Data opened;
   ARGOSY_ASSIGN_OR_RETURN(opened.train, data::open_dataset(c.data, options));
+  if (c.image_size == 0 && resizes_as_it_reads(*opened.train)) {
+    opened.note =
+        str_cat("images are resized to ", options.image_size, " x ", options.image_size, " pixels (--image-size)");
+  }
   options.split = "test";
   options.examples = 1000;
   auto test = data::open_dataset(c.data, options);
@@ -195,14 +203,14 @@ std::string show_value(const StrategyChoice& value) { return value.to_string(); 
 void add_model_flags(Command& command, TrainChoices& c) {
   command.group("Data and model")
       .option("--data DIR", c.data, "a folder with MNIST, CIFAR, .npy files or images; or synthetic")
-      .option("--image-size N", c.image_size, "height and width of images, resized to it; default: the data's own",
-              {.least = 0, .most = 4096})
+      .option("--image-size N", c.image_size,
+              "images become N x N; default: the data's own; for image files the model's", {.least = 1, .most = 4096})
       .option("--depth N", c.depth, "autoencoder: how often images are halved; default: 4, or what fits",
               {.least = 1, .most = 12})
       .option("--width N", c.width, "filters of the first layer, or units of hidden ones; default: the model's",
               {.least = 1, .most = 65536})
       .option("--layers N", c.layers, "resnet: 20, 32, 44, 56 or 50; transformer: blocks; default: the model's",
-              {.least = 0, .most = 1000})
+              {.least = 1, .most = 1000})
       .option("--dropout RATE", c.dropout, "of hidden units, or the autoencoder's code; default: 0, transformer 0.1",
               {.least = 0, .most = 0.999})
       .option("--precision P", c.precision, "of the computation", {.one_of = {"fp32", "bf16", "fp64"}})
@@ -211,7 +219,8 @@ void add_model_flags(Command& command, TrainChoices& c) {
       .option("--batch N", c.batch, "examples per step, of all devices together; default: the model's",
               {.least = 1, .most = 1 << 20})
       .option("--optimizer NAME", c.optimizer, "sgd, momentum, nesterov, adagrad, adadelta, rmsprop, adam, adamw, ftrl")
-      .option("--clip-norm X", c.clip_norm, "bound on the common norm of all gradients; default: none", {.least = 0});
+      .option("--clip-norm X", c.clip_norm, "bound on the common norm of all gradients; 0, the default: none",
+              {.least = 0});
 }
 
 void add_strategy_flags(Command& command, TrainChoices& c) {
@@ -234,13 +243,14 @@ void add_train_flags(Command& command, TrainChoices& c) {
   add_model_flags(command, c);
   command
       .option("--steps N", c.steps, "number of steps, a resumed run's first ones included; default: by --epochs",
-              {.least = 0})
-      .option("--epochs N", c.epochs, "passes over the data, without --steps; default: the model's", {.least = 0})
+              {.least = 1})
+      .option("--epochs N", c.epochs, "passes over the data, in place of --steps; default: the model's", {.least = 1})
       .option("--lr RATE", c.lr, "learning rate; default: the model's", {.least = 0})
       .option("--schedule NAME", c.schedule, "of the learning rate over the whole run",
               {.one_of = {"constant", "cosine", "exponential", "warm-up"}})
       .option("--input-threads N", c.input_threads, "threads that prepare batches", {.least = 1, .most = 256})
-      .option("--members N", c.members, "ensemble: how many models", {.least = 1, .most = 512});
+      .option("--members N", c.members, str_cat("ensemble: how many models; default: ", kMembers),
+              {.least = 1, .most = 512});
   add_strategy_flags(command, c);
   command
       .option("--check-replicas N", c.check_replicas,
@@ -256,7 +266,7 @@ void add_train_flags(Command& command, TrainChoices& c) {
       .option("--log-device-placement", c.log_device_placement, "print where everything runs")
       .group("Checkpoints")
       .option("--checkpoint-dir DIR", c.checkpoint_dir, "write checkpoints there, in TensorFlow's format")
-      .option("--checkpoint-every N", c.checkpoint_every, "steps between checkpoints; default: at the end only",
+      .option("--checkpoint-every N", c.checkpoint_every, "steps between checkpoints; 0, the default: at the end only",
               {.least = 0})
       .option("--resume", c.resume, "go on from the newest checkpoint in --checkpoint-dir")
       .group("Output")
@@ -282,7 +292,7 @@ Status refuse_foreign_flags(const TrainChoices& c) {
       {"--width", c.width != none.width, "autoencoder mlp transformer ensemble"},
       {"--layers", c.layers != none.layers, "resnet transformer"},
       {"--dropout", c.dropout.has_value(), "autoencoder mlp lenet transformer"},
-      {"--members", c.members != none.members, "ensemble"},
+      {"--members", c.members.has_value(), "ensemble"},
       {"--picture", c.picture != none.picture, "autoencoder"},
       {"--checkpoint-dir", c.checkpoint_dir != none.checkpoint_dir, kOne},
       {"--checkpoint-every", c.checkpoint_every != none.checkpoint_every, kOne},
@@ -309,13 +319,39 @@ Status refuse_foreign_flags(const TrainChoices& c) {
   return ok_status();
 }
 
+// Refuses flags without the flag that they need, and beside one that leaves them nothing to say. Flags of many devices
+// are accepted on one: the same line is for any number of them.
+Status refuse_idle_flags(const TrainChoices& c) {
+  const struct {
+    const char* flag;
+    bool idle;
+    const char *why, *hint;
+  } flags[] = {
+      {"--shards", c.shards > 0 && !c.reproducible, "does nothing without --reproducible", "add --reproducible"},
+      {"--resume", c.resume && c.checkpoint_dir.empty(), "does not say from where", "add --checkpoint-dir DIR"},
+      {"--checkpoint-every", c.checkpoint_every > 0 && c.checkpoint_dir.empty(),
+       "does nothing without --checkpoint-dir", "add --checkpoint-dir DIR"},
+      {"--epochs", c.epochs > 0 && c.steps > 0, "does nothing beside --steps", "leave one of them out"},
+  };
+  for (const auto& f : flags) {
+    if (!f.idle) continue;
+    return invalid_argument(f.flag, " ", f.why).with_id(kUsageId).with_where(f.flag).with_hint(f.hint);
+  }
+  return ok_status();
+}
+
+Status check_flags(const TrainChoices& c) {
+  ARGOSY_RETURN_IF_ERROR(refuse_foreign_flags(c));
+  return refuse_idle_flags(c);
+}
+
 std::int64_t steps_of(const TrainChoices& c, const Defaults& d) {
   return c.steps > 0 ? c.steps : c.epochs > 0 ? 0 : d.steps;
 }
 
 Result<Optimizer> optimizer_of(const TrainChoices& c, const Defaults& d, std::int64_t steps) {
   return optimizer_by_name(pick(c.optimizer, std::string(d.optimizer)),
-                           schedule_of(pick(c.schedule, std::string(d.schedule)), pick(c.lr, d.lr), steps));
+                           schedule_of(pick(c.schedule, std::string(d.schedule)), c.lr.value_or(d.lr), steps));
 }
 
 // Options that trainers and ensembles share.
@@ -336,20 +372,8 @@ void set_common(const TrainChoices& c, const Defaults& d, Options& o) {
 }  // namespace
 
 Result<TrainJob> make_job(const TrainChoices& c) {
-  ARGOSY_RETURN_IF_ERROR(refuse_foreign_flags(c));
+  ARGOSY_RETURN_IF_ERROR(check_flags(c));
   const Defaults& d = defaults_of(c.model);
-  if (c.shards > 0 && !c.reproducible) {
-    return invalid_argument("--shards does nothing without --reproducible")
-        .with_id(kUsageId)
-        .with_where("--shards")
-        .with_hint("add --reproducible");
-  }
-  if (c.resume && c.checkpoint_dir.empty()) {
-    return invalid_argument("--resume does not say from where")
-        .with_id(kUsageId)
-        .with_where("--resume")
-        .with_hint("add --checkpoint-dir DIR");
-  }
   TrainJob job;
   if (c.model == "transformer") {
     models::TransformerOptions options{.width = pick(c.width, d.width), .layers = pick(c.layers, d.layers)};
@@ -388,16 +412,18 @@ Result<TrainJob> make_job(const TrainChoices& c) {
 }
 
 Result<EnsembleJob> make_ensemble_job(const TrainChoices& c) {
-  ARGOSY_RETURN_IF_ERROR(refuse_foreign_flags(c));
+  ARGOSY_RETURN_IF_ERROR(check_flags(c));
   const Defaults& d = defaults_of(c.model);
   EnsembleJob job;
   ARGOSY_ASSIGN_OR_RETURN(Data data, open_data(c, d));
   job.train = std::move(data.train);
   job.test = std::move(data.test);
+  job.note = std::move(data.note);
   ARGOSY_ASSIGN_OR_RETURN(const auto options, classifier(c, *job.train));
   EnsembleOptions& o = job.options;
   // Models of one shape but for their last hidden layer.
-  for (int k = 0; k < c.members; ++k) o.models.push_back(models::mlp(options, pick(c.width, d.width), 64 * (k + 1)));
+  for (int k = 0; k < c.members.value_or(kMembers); ++k)
+    o.models.push_back(models::mlp(options, pick(c.width, d.width), 64 * (k + 1)));
   set_common(c, d, o);
   if (o.steps == 0) o.steps = c.epochs * ((job.train->size() + o.batch - 1) / o.batch);
   ARGOSY_ASSIGN_OR_RETURN(o.optimizer, optimizer_of(c, d, o.steps));

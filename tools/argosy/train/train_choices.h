@@ -19,13 +19,14 @@ struct StrategyChoice : StrategySpec {};
 Status parse_value(std::string_view text, const Limits& limits, StrategyChoice& to);
 std::string show_value(const StrategyChoice& value);
 
-// 0 and "" mean the model's own default where it has one.
+// 0 and "" mean that a flag was not given, and cannot be typed where they would mean something else. Such flags have the
+// model's own default, where it has one.
 struct TrainChoices {
   std::string model;
   DeviceRequest request;
   std::string data = "synthetic";
   std::int64_t batch = 0, steps = 0, epochs = 0;
-  double lr = 0;
+  std::optional<double> lr;  // 0 is a rate like others
   std::string optimizer, schedule, combine;
   double clip_norm = 0;
   std::optional<double> dropout;
@@ -39,7 +40,8 @@ struct TrainChoices {
   StrategyChoice strategy;
   bool check_strategy = false, resume = false, reproducible = false, sync_batch_norm = false,
        log_device_placement = false, no_verdict = false;
-  int image_size = 0, depth = 0, width = 0, layers = 0, members = 4, shards = 0;
+  int image_size = 0, depth = 0, width = 0, layers = 0, shards = 0;
+  std::optional<int> members;
 };
 
 // What says which graph a step has, and what it is fed with: flags of every command that takes a model.
@@ -62,6 +64,7 @@ Result<TrainJob> make_job(const TrainChoices& choices);
 struct EnsembleJob {
   EnsembleOptions options;
   std::unique_ptr<data::Dataset> train, test;
+  std::string note;
 };
 Result<EnsembleJob> make_ensemble_job(const TrainChoices& choices);
 

@@ -6,6 +6,7 @@
 
 #include "argosy/cluster/environment/find_place.h"
 #include "argosy/cluster/join_job.h"
+#include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/version.h"
 
 namespace argosy::cli {
@@ -45,6 +46,14 @@ Result<JobPlace> take_place() {
   ARGOSY_ASSIGN_OR_RETURN(JobPlace place, find_place(process_environment(), {}));
   take_own_cores(place);
   return place;
+}
+
+Status refuse_task_flags(const JobPlace& place, const TrainChoices& choices) {
+  if (choices.stuck_after < 0 || !place.source.empty()) return ok_status();
+  return invalid_argument("--stuck-after does nothing without a launcher: there is one task")
+      .with_id(kUsageId)
+      .with_where("--stuck-after")
+      .with_hint("leave it out, or argosy launch --local 2 -- argosy train …");
 }
 
 Result<std::unique_ptr<JobTasks>> join_training(const JobPlace& place, const TrainChoices& c, Console& console) {

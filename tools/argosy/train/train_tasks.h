@@ -16,6 +16,8 @@ namespace argosy::cli {
 
 // Where this process stands, by its environment. Several tasks on a host share its cores: call it before threads start.
 Result<JobPlace> take_place();
+// A usage error for flags of several tasks where no launcher started this process.
+Status refuse_task_flags(const JobPlace& place, const TrainChoices& choices);
 
 // Null for a job of one. Waits for all tasks. UNIMPLEMENTED ARG-CLUSTER-062: what several tasks cannot do.
 Result<std::unique_ptr<JobTasks>> join_training(const JobPlace& place, const TrainChoices& choices, Console& console);

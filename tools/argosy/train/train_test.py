@@ -5,10 +5,12 @@ import argparse
 import json
 import os
 import signal
+import struct
 import subprocess
 import tempfile
 import time
 import unittest
+import zlib
 
 PROGRAM = ""
 MLP = ["mlp", "--data", "synthetic", "--image-size", "16", "--width", "32", "--no-verdict", "--seed", "3"]
@@ -312,6 +314,103 @@ class Resume(unittest.TestCase):
             got = run(*MLP, *steps, *save, *(["--resume"] if saved() else []), "--emulate", "4")["checkpoint"]
             diff = subprocess.run([PROGRAM, "ckpt", "diff", expected, got], capture_output=True, text=True, timeout=60)
         self.assertEqual((diff.returncode, diff.stdout), (0, ""), diff.stderr)
+
+
+class ResumeInLittleMemory(unittest.TestCase):
+    """What fits a cap can be resumed under it: values are restored without holding all of them twice."""
+
+    def test_a_run_that_fits_goes_on(self):
+        for flags in (["--emulate", "gpu:15MiB,gpu:15MiB"],
+                      ["--emulate", "gpu:12MiB,gpu:12MiB", "--strategy", "dp,zero=1"],
+                      ["--emulate", "gpu:10MiB,gpu:10MiB", "--optimizer", "sgd"]):
+            with self.subTest(flags), tempfile.TemporaryDirectory() as folder:
+                words = ["mlp", "--no-verdict", "--schedule", "constant", "--checkpoint-dir", folder, *flags]
+                whole = run("mlp", "--no-verdict", "--schedule", "constant", "--steps", "4", *flags)
+                run(*words, "--steps", "2")
+                rest = run(*words, "--steps", "4", "--resume")
+                self.assertEqual(rest["first_step"], 2)
+                self.assertEqual(rest["losses"], whole["losses"][2:])
+                self.assertGreater(rest["samples_per_second"], 0)  # of few steps, too
+                for device, peak in rest["peak_bytes"].items():
+                    if device.startswith("gpu"):
+                        self.assertLessEqual(peak, rest["planned_bytes"][device], device)
+
+
+class TypedValuesCount(unittest.TestCase):
+    def test_a_learning_rate_of_0_trains_nothing(self):
+        still = [run(*MLP, "--lr", "0", "--steps", steps)["evaluation"] for steps in ("1", "20")]
+        self.assertEqual(still[0], still[1])
+        self.assertNotEqual(run(*MLP, "--steps", "20")["evaluation"], still[0])
+
+    def test_a_run_of_few_steps_has_a_speed(self):
+        for steps in ("1", "2", "5"):
+            self.assertGreater(run(*MLP, "--steps", steps)["samples_per_second"], 0, steps)
+        ensemble = ["ensemble", "--image-size", "8", "--width", "8", "--members", "2", "--emulate", "2", "--batch", "8"]
+        self.assertGreater(run(*ensemble, "--steps", "1")["samples_per_second"], 0)
+
+
+class ExitCodes(unittest.TestCase):
+    def started(self, *args):
+        """A long run, once it trains."""
+        process = subprocess.Popen([PROGRAM, "train", *args, "--steps", "10000000"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if line.startswith("train") or line.startswith("ensemble"):  # the first line of progress
+                return process
+        raise AssertionError(f"{args}: ended with {process.wait()}")
+
+    def test_an_interrupted_ensemble_ends_as_other_models_do(self):
+        words = ["--image-size", "8", "--width", "8", "--batch", "8", "--emulate", "2"]
+        for model in (["mlp"], ["ensemble", "--members", "2"]):
+            for number in (signal.SIGINT, signal.SIGTERM)[:2 if model[0] == "ensemble" else 1]:
+                process = self.started(*model, *words)
+                process.send_signal(number)
+                out, err = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 128 + number, f"{model}\n{out}\n{err}")
+                self.assertNotIn("ARG-CANCEL", err)
+
+    def test_a_folder_in_use_is_no_failed_computation(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["mlp", "--image-size", "8", "--width", "8", "--batch", "8", "--emulate", "1", "--checkpoint-dir", folder]
+            process = self.started(*words)
+            try:
+                error = json.loads(run(*words, "--steps", "1", code=3).stdout)["error"]
+            finally:
+                process.kill()
+                process.communicate()
+            self.assertEqual(error["id"], "ARG-CKPT-012")
+            self.assertIn("a checkpoint folder of its own", error["next"])
+
+
+class ImageFiles(unittest.TestCase):
+    """Image files have no common size: what they are resized to is said."""
+
+    def png(self, path, width, height):
+        def chunk(kind, data):
+            return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        rows = b"".join(b"\0" + bytes((x * 7 + y * 3) % 256 for x in range(3 * width)) for y in range(height))
+        with open(path, "wb") as out:
+            out.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+                      + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+    def test_a_resized_image_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for k, name in enumerate(("a", "b")):
+                os.makedirs(f"{folder}/{name}")
+                for i in range(4):
+                    self.png(f"{folder}/{name}/{i}.png", 40 + k, 32)
+            flags = ["--data", folder, "--batch", "4", "--steps", "1", "--no-verdict", "--emulate", "1"]
+            picture = ["--picture", f"{folder}/p.png", "--width", "2"]
+            for model, size in ((["mlp", "--width", "8"], 28), (["lenet"], 28), (["autoencoder", *picture], 64)):
+                told = f"images are resized to {size} x {size} pixels (--image-size)"
+                self.assertIn(told, run(*model, *flags)["data"], model[0])
+                self.assertNotIn("resized", run(*model, *flags, "--image-size", "16")["data"], model[0])
+                words = subprocess.run([PROGRAM, "train", *model, *flags], capture_output=True, text=True, timeout=120)
+                self.assertIn(told, words.stderr)
+            ensemble = ["ensemble", "--members", "2", "--width", "8"]
+            told = run(*ensemble, *[f for f in flags if f != "--no-verdict"])["data"]
+            self.assertIn("resized to 28 x 28", told)
+        self.assertNotIn("resized", run(*MLP, "--steps", "1")["data"])
 
 
 class Arrays(unittest.TestCase):
