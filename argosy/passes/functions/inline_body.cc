@@ -4,6 +4,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/graph/function_body.h"
+#include "argosy/graph/shape_error.h"
 #include "argosy/passes/functions/lower_functions.h"
 
 namespace argosy::lowering {
@@ -28,6 +29,23 @@ std::vector<char> needed_nodes(const Function& f) {
     for (const NodeId c : n.controls) need(c);
   }
   return needed;
+}
+
+// In TensorFlow's words.
+std::string dtype_mismatch(std::string_view what, std::size_t index, DType is, std::string_view wanted, DType dtype) {
+  return str_cat(what, index, " of type ", dtype_name(is), " does not match ", wanted, " ", dtype_name(dtype));
+}
+
+Status check_returns(const Function& f, std::span<const DType> wanted) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const DType given = f.body.dtype(f.returns[i]);
+    if (wanted[i] == DType::kInvalid || given == wanted[i]) continue;
+    return invalid_argument("function \"", f.name,
+                            "\": ", dtype_mismatch("Output ", i, given, "declared output type", wanted[i]))
+        .with_id("ARG-FN-006")
+        .with_hint("declare what the function returns, or cast in the function");
+  }
+  return ok_status();
 }
 
 std::string joined_device(const std::string& caller, const std::string& node) {
@@ -139,7 +157,10 @@ class Inliner::BodyCopier {
       const DType wanted = function_.body.dtype({parameter, 0}), given = in_.graph_.dtype(args[i]);
       if (given != wanted) {
         return invalid_argument("function \"", function_.name, "\" takes ", dtype_name(wanted), " at position ", i,
-                                ", not ", dtype_name(given));
+                                ", not ", dtype_name(given), ". ",
+                                dtype_mismatch("Input ", i, given, "expected type", wanted))
+            .with_id("ARG-FN-006")
+            .with_hint("pass a value of that dtype");
       }
       copies_[parameter.index] = args[i];
       guarded_[parameter.index] = !in_.always_alive(args[i]);
@@ -198,7 +219,7 @@ class Inliner::BodyCopier {
     guarded_[id.index] = !free && (!alive_only || pivot_.index >= 0);
     rename_classes(spec.attrs);
     if (!back_edges.empty()) spec.shapes = n.output_shapes;
-    auto added = in_.graph_.add_node(std::move(spec));
+    auto added = add_copy(spec);
     if (!added.ok()) {
       return std::move(added).status().with_where(str_cat("node '", prefix_, n.name, "' (", n.op->name, ")"));
     }
@@ -206,6 +227,17 @@ class Inliner::BodyCopier {
     for (const Endpoint e : back_edges) open_.emplace_back(*added, e);
     if (n.op->calls != Calls::kNothing) in_.to_lower.emplace_back(*added, in_.depth_ + 1);
     return ok_status();
+  }
+
+  // In a branch, shapes that do not fit together are an error of steps that go there.
+  Result<NodeId> add_copy(NodeSpec& spec) {
+    Graph& graph = in_.graph_;
+    auto added = graph.add_node(NodeSpec(spec));
+    if (added.ok() || !spec.shapes.empty()) return added;
+    spec.shapes.resize(1);  // not inferred
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId id, graph.add_node(std::move(spec)));
+    ARGOSY_RETURN_IF_ERROR(defer_shape_error(graph, id, std::move(added).status()));
+    return id;
   }
 
   // Colocation with nodes of the body is colocation with their copies.
@@ -237,13 +269,14 @@ class Inliner::BodyCopier {
   std::vector<std::pair<NodeId, Endpoint>> open_;  // copies with an edge that closes a loop: an endpoint of the body
 };
 
-Result<Body> Inliner::put(const std::string& function, const std::vector<Endpoint>& args, std::size_t outputs,
-                          NodeId pivot, std::string_view label, bool guard_returns) {
+Result<Body> Inliner::put(const std::string& function, const std::vector<Endpoint>& args,
+                          std::span<const DType> outputs, NodeId pivot, std::string_view label, bool guard_returns) {
   if (depth_ >= options_.max_depth) {
     return invalid_argument("functions call each other more than ", depth_, " deep, \"", function, "\" among them")
         .with_id("ARG-FN-008");
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Function* const f, find_function(graph_, function, args.size(), outputs));
+  ARGOSY_ASSIGN_OR_RETURN(const Function* const f, find_function(graph_, function, args.size(), outputs.size()));
+  ARGOSY_RETURN_IF_ERROR(check_returns(*f, outputs));
   BodyCopier copier(*this, *f, pivot, label.empty() ? caller_name_ + "/" : str_cat(caller_name_, "/", label, "/"));
   ARGOSY_RETURN_IF_ERROR(copier.set_arguments(args));
   ARGOSY_RETURN_IF_ERROR(copier.copy());

@@ -2,6 +2,7 @@
 // argosy/passes/functions/lower_functions.cc.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,10 +39,11 @@ class Inliner {
                      std::vector<NodeId> controls = {}, std::vector<PartialShape> shapes = {});
   Result<Endpoint> constant(Tensor value);
 
-  // The function's body on these arguments. Whatever in it depends on nothing that could be dead waits for `pivot`, if
-  // there is one; with `guard_returns`, so do the returned values.
-  Result<Body> put(const std::string& function, const std::vector<Endpoint>& args, std::size_t outputs, NodeId pivot,
-                   std::string_view label, bool guard_returns);
+  // The function's body on these arguments. INVALID_ARGUMENT "ARG-FN-006" when it takes or gives other values than the
+  // caller says: `outputs` are the dtypes that it must give, kInvalid for any. Whatever in it depends on nothing that
+  // could be dead waits for `pivot`, if there is one; with `guard_returns`, so do the returned values.
+  Result<Body> put(const std::string& function, const std::vector<Endpoint>& args, std::span<const DType> outputs,
+                   NodeId pivot, std::string_view label, bool guard_returns);
 
   // Constants and handles are there whatever branch is taken: constant, never dead.
   static bool is_free(const Graph& graph, NodeId id);

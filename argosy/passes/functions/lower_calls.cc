@@ -27,7 +27,7 @@ Status lower_call_to(Caller& caller, const std::string& name, std::vector<Endpoi
     }
   }
   ARGOSY_ASSIGN_OR_RETURN(const Body body,
-                          caller.in.put(name, args, caller.node.output_dtypes.size(), entry, "", entry.index >= 0));
+                          caller.in.put(name, args, caller.node.output_dtypes, entry, "", entry.index >= 0));
   caller.finished = body.effects;
   if (entry.index >= 0) caller.finished.push_back(entry);
   caller.outputs = body.returns;

@@ -1,5 +1,7 @@
 #include "argosy/passes/functions/lower_functions.h"
 
+#include <gmock/gmock.h>
+
 #include "argosy/testing/expect_rewrite.h"
 
 namespace argosy {
@@ -63,6 +65,56 @@ TEST(LowerFunctions, AGraphWithoutCallsIsLeftAlone) {
       n = Neg(a)
     }
     -> y)");
+}
+
+// The error of lowering this step, which calls same(float) -> float, whole(float) -> int32 or truth(float) -> bool.
+Status refused(const std::string& nodes) {
+  StepGraph step = parse_step(R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    p = Placeholder [dtype=bool, shape=shape[]])" +
+                              nodes + R"(
+
+    function same(a) -> (a) {
+      a = _Arg [T=float, index=0]
+    }
+
+    function whole(a) -> (n) {
+      a = _Arg [T=float, index=0]
+      n = Cast(a) [SrcT=float, DstT=int32]
+    }
+
+    function truth(a) -> (n) {
+      a = _Arg [T=float, index=0]
+      n = Cast(a) [SrcT=float, DstT=bool]
+    }
+    -> y)");
+  return lower(step).status();
+}
+
+// In TensorFlow's words.
+TEST(LowerFunctions, ACallerThatDeclaresOtherDtypesIsRefused) {
+  const char* const cases[][2] = {
+      {"y = PartitionedCall(x) [Tin=[float], Tout=[int32], f=@same]",
+       "Output 0 of type float does not match declared output type int32"},
+      {"y = StatefulPartitionedCall(x) [Tin=[float], Tout=[int32], f=@same]",
+       "Output 0 of type float does not match declared output type int32"},
+      {"y = StatelessIf(p, x) [Tcond=bool, Tin=[float], Tout=[float], then_branch=@same, else_branch=@whole]",
+       "Output 0 of type int32 does not match declared output type float"},
+      {"k = Const [dtype=int32, value=int32[] {0}]\n    y = StatelessCase(k, x) [Tin=[float], Tout=[int32], "
+       "branches=[@whole, @same]]",
+       "Output 0 of type float does not match declared output type int32"},
+      {"y = StatelessWhile(x) [T=[float], cond=@truth, body=@whole]",
+       "Output 0 of type int32 does not match declared output type float"},
+      {"c = Cast(x) [SrcT=float, DstT=int32]\n    y = PartitionedCall(c) [Tin=[int32], Tout=[float], f=@same]",
+       "Input 0 of type int32 does not match expected type float"},
+  };
+  for (const auto& [nodes, what] : cases) {
+    const Status status = refused(str_cat("\n    ", nodes));
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << nodes << "\n" << status.to_string();
+    EXPECT_EQ(status.id(), "ARG-FN-006") << status.to_string();
+    EXPECT_THAT(status.to_string(), testing::HasSubstr(what));
+    EXPECT_THAT(status.where(), testing::HasSubstr("'y'"));
+  }
 }
 
 }  // namespace

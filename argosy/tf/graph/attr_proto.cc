@@ -76,7 +76,8 @@ Result<AttrValue> list_value(const Proto::ListValue& list, AttrKind kind, const 
     case AttrKind::kTypes: return list_of<DType>(list.type(), [](int number) { return type_of(number); });
     case AttrKind::kShapes: return list_of<PartialShape>(list.shape(), [](const auto& s) { return from_proto(s); });
     case AttrKind::kTensors:
-      return list_of<Tensor>(list.tensor(), [](const auto& t) { return from_proto(t, kMostConstantBytes); });
+      return list_of<Tensor>(list.tensor(),
+                             [](const auto& t) { return from_proto(t, kMostConstantBytes, HostUse::kGraphs); });
     default: return list_of<FunctionRef>(list.func(), [&](const auto& f) { return function_of(f, namer); });
   }
 }
@@ -151,7 +152,7 @@ Result<AttrValue> from_proto(const Proto& proto, const AttrDef* def, const Funct
       return AttrValue(std::move(shape));
     }
     case AttrKind::kTensor: {
-      ARGOSY_ASSIGN_OR_RETURN(Tensor tensor, from_proto(proto.tensor(), kMostConstantBytes));
+      ARGOSY_ASSIGN_OR_RETURN(Tensor tensor, from_proto(proto.tensor(), kMostConstantBytes, HostUse::kGraphs));
       return AttrValue(std::move(tensor));
     }
     case AttrKind::kFunction: {

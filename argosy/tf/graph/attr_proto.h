@@ -18,6 +18,7 @@ namespace argosy::tf {
 using FunctionNamer = std::function<Result<std::string>(const tensorflow::NameAttrList&)>;
 
 // Constants above this are refused before any memory is taken: a list of one value may stand for any number of them.
+// Smaller ones that are larger than their message are counted in the budget of host memory.
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 inline constexpr std::int64_t kMostConstantBytes = 1 << 20;
 #else

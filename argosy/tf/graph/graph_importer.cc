@@ -1,12 +1,30 @@
 #include "argosy/tf/graph/graph_importer.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "argosy/formats/proto/graph.pb.h"
 
 namespace argosy::tf {
 
 namespace {
+
+// The nodes on the stack are as if nobody had asked for them when an exception unwinds it. Else it is empty.
+struct OpenNodes {
+  std::vector<std::pair<std::int32_t, std::uint32_t>>& stack;
+  ImportNodes& nodes;
+  ~OpenNodes() {
+    for (const auto& [node, input] : stack) nodes[node].state = ImportState::kNew;
+    stack.clear();
+  }
+};
+
+Status never_given(const std::string& argument) {
+  return invalid_argument("You must feed a value for the argument '", argument,
+                          "' (_Arg): it names no argument of a function here, so nothing gives its value")
+      .with_id("ARG-FEED-001")
+      .with_hint("an argument of a function is in its signature, not among its nodes");
+}
 
 // Gives the error of a failed node to the converted nodes that need it.
 void spread_failures(std::span<const std::int32_t> done, ImportNodes& nodes, const StandIns& stand_ins) {
@@ -43,8 +61,10 @@ void GraphImporter::convert_one(std::int32_t root) {
     nodes_[node].state = ImportState::kOpen;
     stack_.emplace_back(node, 0);
   };
+  const OpenNodes unwound{stack_, nodes_};
   open(root);
   while (!stack_.empty()) {
+    if (loops_.empty()) interrupts_();  // a loop that is open must be closed first
     const std::int32_t node = stack_.back().first;
     const ImportNode& entry = nodes_[node];
     std::int32_t next = -1;
@@ -59,12 +79,12 @@ void GraphImporter::convert_one(std::int32_t root) {
       open(next);
       continue;
     }
-    stack_.pop_back();
     if (cycle) {
       nodes_.fail(node, invalid_argument("the graph has a cycle through it").with_id("ARG-GRAPH-004"));
     } else {
       build(node);
     }
+    stack_.pop_back();
   }
 }
 
@@ -98,6 +118,7 @@ void GraphImporter::build(std::int32_t node) {
 
 Result<NodeId> GraphImporter::try_build(std::int32_t node, std::vector<OpenLoop>& loops) {
   const ImportNode& entry = nodes_[node];
+  if (entry.source.def->op() == "_Arg") return never_given(entry.source.def->name());
   std::vector<Endpoint> from;
   std::vector<NodeId> controls;
   from.reserve(entry.num_inputs);
@@ -155,9 +176,9 @@ Status GraphImporter::close(std::int32_t merge, std::span<const OpenLoop> loops)
 
 void GraphImporter::fail_callers(const std::vector<std::string>& functions) {
   bool failed = false;
+  const std::unordered_set<std::string_view> failing(functions.begin(), functions.end());
   for (const auto& [node, function] : callers_) {
-    if (nodes_[node].state != ImportState::kDone) continue;
-    if (std::find(functions.begin(), functions.end(), function) == functions.end()) continue;
+    if (nodes_[node].state != ImportState::kDone || !failing.contains(function)) continue;
     nodes_.fail(node, in_function(function, context_.functions.status(function)));
     failed = true;
   }

@@ -4,6 +4,7 @@
 // * Inputs are converted before the nodes that take them, depth first and without recursion.
 // * Nodes of a loop may come in any order: the output of a NextIteration is connected to its Merge at the end.
 // * A node that cannot be converted keeps its error, and so do the nodes that need it. Other nodes are not affected.
+// * An import that is interrupted (argosy/base/threads/interrupt.h) keeps what was converted; the next call goes on.
 // * A node of an unknown op behind a Switch or in a branch may never run. "_Missing" nodes stand for its outputs. They
 //   are live when it would be, and fail the step that reaches them.
 #pragma once
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/tf/graph/import_nodes.h"
 #include "argosy/tf/graph/stand_ins.h"
 
@@ -32,7 +34,7 @@ class GraphImporter {
   // Adds a node that the graph has already: a parameter.
   std::int32_t add_converted(NodeId id) { return nodes_.add_converted(id); }
 
-  // Converts these nodes and everything that they need. Errors are kept: see status().
+  // Converts these nodes and everything that they need. Errors are kept: see status(). May throw Interrupted.
   void convert(std::span<const std::int32_t> roots);
   // The value to feed in place of output `index` of a node that failed (stand_ins.h).
   // REQUIRES: convert() failed on the node.
@@ -78,6 +80,7 @@ class GraphImporter {
   BuildContext context_;
   ImportNodes nodes_;
   StandIns stand_ins_{graph_, context_, nodes_};
+  Poll interrupts_{64};
   std::vector<std::pair<std::int32_t, std::uint32_t>> stack_;  // (node, next input)
   std::vector<OpenLoop> loops_;
   std::vector<std::int32_t> done_;                             // every node converted, in that order

@@ -8,7 +8,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "argosy/base/guard.h"
 #include "argosy/base/memory/host_budget.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/formats/proto/graph.pb.h"
 #include "argosy/tf/graph/attr_proto.h"
 #include "argosy/tf/graph/graph_importer.h"
@@ -23,6 +25,7 @@ using tensorflow::GraphDef;
 using tensorflow::NodeDef;
 
 constexpr int kMostOutputs = 1 << 24;
+constexpr int kNodesBetweenPolls = 1024;
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
@@ -77,7 +80,7 @@ class ImportedGraph::Impl {
     parts_.push_back(std::move(def));
     std::vector<GraphImporter::Input> inputs;
     std::vector<std::size_t> ends;
-    Status added = read(parts_.back(), inputs, ends);
+    Status added = guarded([&] { return read(parts_.back(), inputs, ends); });
     if (!added.ok()) {
       for (const NodeDef& node : parts_.back().node()) {
         const auto found = names_.find(node.name());
@@ -191,7 +194,9 @@ class ImportedGraph::Impl {
       }
     }
     ends.reserve(static_cast<std::size_t>(part.node_size()));
+    Poll interrupts(kNodesBetweenPolls);
     for (const NodeDef& node : part.node()) {
+      interrupts();
       bool controls = false;
       for (const std::string& text : node.input()) {
         std::string_view name;

@@ -5,8 +5,10 @@
 // Most of what Python sends never runs (savers, initialisers, gradients of labels), and it may hold unknown ops. So a
 // node is converted once, when a value that depends on it is asked for. A node that cannot be converted (unknown op or
 // attribute, contradicting shapes) keeps its error: only values that depend on it have the error.
-// extend() costs in proportion to what it adds. Not thread-safe: if a Session shares the graph, call value() inside
-// Session::mutate_graph().
+// extend() costs in proportion to what it adds. Functions may grow beyond what was sent: their number and size have
+// limits (argosy/tf/graph/functions/function_table.h). Inside an InterruptScope extend() ends with the reason of the
+// cancellation, and value() and convert_all() may throw Interrupted; a later call goes on. Not thread-safe: if a Session
+// shares the graph, call value() inside Session::mutate_graph().
 #pragma once
 
 #include <memory>

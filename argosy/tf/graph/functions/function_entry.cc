@@ -8,7 +8,34 @@ namespace {
 
 constexpr int kMostNested = 64;  // what lowering allows (argosy/passes/functions/lower_functions.h)
 
+Status nests_too_deep(const FunctionEntry& entry) {
+  return invalid_argument("functions call each other more than ", kMostNested, " deep, \"",
+                          entry.def->signature().name(), "\" among them")
+      .with_id("ARG-FN-008");
+}
+
+// Whether an attribute of the function may say which function its body calls.
+bool takes_functions(const FunctionEntry& entry) {
+  return std::ranges::any_of(entry.bindings, [](const auto& binding) {
+    return binding.second.has_func() || binding.second.list().func_size() > 0;
+  });
+}
+
 }  // namespace
+
+Status check_callers(const FunctionEntry& entry) {
+  if (entry.nesting >= kMostNested) return nests_too_deep(entry);
+  if (takes_functions(entry)) return ok_status();
+  // What such a function calls does not depend on its attributes: it would go on for ever.
+  for (const FunctionEntry* caller = entry.caller; caller != nullptr; caller = caller->caller) {
+    if (caller->def != entry.def || caller->gradient != entry.gradient) continue;
+    return invalid_argument("function \"", entry.def->signature().name(),
+                            "\" calls itself with other attributes: recursive functions are not supported")
+        .with_id("ARG-FN-009")
+        .with_hint("write the recursion as a while loop");
+  }
+  return ok_status();
+}
 
 void settle_calls(FunctionEntry& first, const std::unordered_map<std::string_view, FunctionEntry*>& by_name) {
   std::vector<std::pair<FunctionEntry*, std::size_t>> path;
@@ -40,13 +67,26 @@ void settle_calls(FunctionEntry& first, const std::unordered_map<std::string_vie
     FunctionEntry* const done = entry;
     done->settled = true;
     done->on_path = false;
-    if (done->depth >= kMostNested && done->status.ok()) {
-      done->status = invalid_argument("functions call each other more than ", kMostNested, " deep, \"",
-                                      done->def->signature().name(), "\" among them")
-                         .with_id("ARG-FN-008");
-    }
+    if (done->depth >= kMostNested && done->status.ok()) done->status = nests_too_deep(*done);
     path.pop_back();
     if (!path.empty()) path.back().first->depth = std::max(path.back().first->depth, done->depth + 1);
+  }
+}
+
+void spread_failures(std::vector<FunctionEntry*>& functions,
+                     const std::unordered_map<std::string_view, FunctionEntry*>& by_name) {
+  std::ranges::sort(functions, {}, &FunctionEntry::depth);
+  for (bool more = true; more;) {
+    more = false;
+    for (FunctionEntry* const entry : functions) {
+      for (const std::string& name : entry->calls) {
+        if (!entry->status.ok()) break;
+        const auto callee = by_name.find(name);
+        if (callee == by_name.end() || callee->second->status.ok()) continue;
+        entry->status = callee->second->status;
+        more = true;
+      }
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/formats/proto/graph.pb.h"
 #include "argosy/graph/gradients.h"
 #include "argosy/tf/graph/attr_proto.h"
@@ -9,6 +10,35 @@
 #include "argosy/tf/graph/functions/function_import.h"
 
 namespace argosy::tf {
+
+namespace {
+
+// Null at the end of a scope, whatever is thrown in it.
+struct Cleared {
+  FunctionEntry*& pointer;
+  ~Cleared() { pointer = nullptr; }
+};
+
+// The value of each attribute of the function; `key` names the function with them.
+Status bind(const tensorflow::FunctionDef& def, const tensorflow::NameAttrList& call, AttrBindings& bindings,
+            tensorflow::NameAttrList& key) {
+  key.set_name(call.name());
+  for (const auto& attr : def.signature().attr()) {
+    const auto given = call.attr().find(attr.name());
+    if (given != call.attr().end()) {
+      bindings[attr.name()] = given->second;
+    } else if (attr.has_default_value()) {
+      bindings[attr.name()] = attr.default_value();
+    } else {
+      return invalid_argument("function \"", call.name(), "\" needs its attribute ", attr.name())
+          .with_id("ARG-IMPORT-011");
+    }
+    (*key.mutable_attr())[attr.name()] = bindings[attr.name()];
+  }
+  return ok_status();
+}
+
+}  // namespace
 
 Status in_function(std::string_view name, const Status& why) {
   return Status(why.code(), str_cat("function \"", name, "\": ", why.message(),
@@ -48,50 +78,53 @@ Result<std::string> FunctionTable::entry_for(const tensorflow::NameAttrList& fun
     return not_found("there is no function \"", function.name(), "\" in the graph's library").with_id("ARG-FN-005");
   }
   tensorflow::NameAttrList key;
-  key.set_name(function.name());
   AttrBindings bindings;
-  for (const auto& attr : def->signature().attr()) {
-    const auto given = function.attr().find(attr.name());
-    if (given != function.attr().end()) {
-      bindings[attr.name()] = given->second;
-    } else if (attr.has_default_value()) {
-      bindings[attr.name()] = attr.default_value();
-    } else {
-      return invalid_argument("function \"", function.name(), "\" needs its attribute ", attr.name())
-          .with_id("ARG-IMPORT-011");
-    }
-    (*key.mutable_attr())[attr.name()] = bindings[attr.name()];
-  }
+  ARGOSY_RETURN_IF_ERROR(bind(*def, function, bindings, key));
   chosen = chosen && library_.lacks_ops(function.name());
   const char* const kind = gradient ? "gradient " : chosen ? "branch " : "function ";
-  const auto [known, fresh] = by_key_.try_emplace(kind + canonical_bytes(key), nullptr);
+  const std::string bytes = canonical_bytes(key);
+  const auto [known, fresh] =
+      by_key_.try_emplace(kind + (bytes.size() > FunctionLimits::kMostAttributeBytes ? function.name() : bytes));
   if (!fresh) {
     const Entry& entry = *known->second;
     if (entry.settled && !entry.status.ok()) return in_function(entry.name, entry.status);
     return entry.name;
   }
+  if (const Entry* one_too_many = limits_.one_too_many(); one_too_many != nullptr && !bindings.empty()) {
+    by_key_.erase(known);
+    return one_too_many->name;
+  }
   entries_.emplace_back();
   Entry& entry = entries_.back();
+  known->second = &entry;
   entry.def = def;
   entry.bindings = std::move(bindings);
   entry.producer = library_.producer(function.name());
   entry.gradient = gradient;
   entry.chosen = chosen;
-  std::string base = gradient ? function.name() + "_gradient" : function.name();
-  entry.name = base;
+  entry.caller = reading_;
+  entry.nesting = reading_ == nullptr ? 0 : reading_->nesting + 1;
   // The name itself is for the function without attributes.
-  for (int n = 1; (library_.find(entry.name) != nullptr && (gradient || !entry.bindings.empty())) ||
-                  by_made_name_.contains(entry.name) || graph_.function(entry.name) != nullptr;
-       ++n) {
-    entry.name = str_cat(base, "_", n);
-  }
+  entry.name = names_.unused(gradient ? function.name() + "_gradient" : function.name(), [&](const std::string& name) {
+    return (library_.find(name) != nullptr && (gradient || !entry.bindings.empty())) || by_made_name_.contains(name) ||
+           graph_.function(name) != nullptr;
+  });
   by_made_name_.emplace(entry.name, &entry);
-  known->second = &entry;
-  if (gradient) {
-    ARGOSY_ASSIGN_OR_RETURN(entry.forward, entry_for(function, false, false));
-    entry.calls.push_back(entry.forward);
-  }
   pending_.push_back(&entry);
+  entry.status = limits_.admit(entry, bytes.size());
+  if (!entry.status.ok()) {
+    entry.bindings.clear();  // they may be large
+  } else if (gradient) {
+    Entry* const around = std::exchange(reading_, &entry);
+    auto forward = entry_for(function, false, false);
+    reading_ = around;
+    if (forward.ok()) {
+      entry.forward = *std::move(forward);
+      entry.calls.push_back(entry.forward);
+    } else {
+      entry.status = std::move(forward).status();
+    }
+  }
   return entry.name;
 }
 
@@ -102,36 +135,41 @@ const Status& FunctionTable::status(std::string_view name) const {
 }
 
 void FunctionTable::convert_pending() {
-  if (pending_.empty()) return;
-  std::vector<Entry*> round;
-  for (std::size_t i = 0; i < pending_.size(); ++i) {  // grows while bodies are read
-    Entry* const entry = pending_[i];
-    round.push_back(entry);
-    if (entry->gradient) continue;
-    entry->status = convert_body(*entry);
-    entry->made = entry->status.ok();
-  }
-  pending_.clear();
-  for (Entry* entry : round) settle_calls(*entry, by_made_name_);
-  // Gradients, those of inner functions first; what they are of has been checked above.
-  std::vector<Entry*> open;
-  std::copy_if(round.begin(), round.end(), std::back_inserter(open), [](const Entry* e) { return e->gradient; });
-  std::sort(open.begin(), open.end(), [](const Entry* a, const Entry* b) { return a->depth < b->depth; });
-  for (Entry* entry : open) {
+  read_bodies();
+  if (round_.empty()) return;
+  for (Entry* entry : round_) settle_calls(*entry, by_made_name_);
+  spread_failures(round_, by_made_name_);
+  // Gradients, those of inner functions first. Whoever calls one that cannot be made cannot be differentiated either.
+  for (Entry* entry : round_) {
     for (const std::string& callee : entry->calls) {
       if (entry->status.ok()) entry->status = status(callee);
     }
-    if (entry->status.ok()) entry->status = differentiate(*entry);
+    if (!entry->gradient || entry->made || !entry->status.ok()) continue;
+    check_interrupted();
+    entry->status = differentiate(*entry);
     entry->made = entry->status.ok();
   }
-  // A function that calls a failed one fails, too: inner functions first.
-  std::sort(round.begin(), round.end(), [](const Entry* a, const Entry* b) { return a->depth < b->depth; });
-  for (Entry* entry : round) {
-    for (const std::string& callee : entry->calls) {
-      if (entry->status.ok() && !status(callee).ok()) entry->status = status(callee);
-    }
+  spread_failures(round_, by_made_name_);
+  for (const Entry* entry : round_) {
     if (!entry->status.ok()) failed_.push_back(entry->name);
   }
+  round_.clear();
+}
+
+// What was read stays read when an exception ends this.
+void FunctionTable::read_bodies() {
+  const Cleared cleared{reading_};
+  for (; next_pending_ < pending_.size(); ++next_pending_) {  // grows while bodies are read
+    check_interrupted();
+    Entry* const entry = reading_ = pending_[next_pending_];
+    if (!entry->gradient && entry->status.ok()) {
+      entry->status = convert_body(*entry);
+      entry->made = entry->status.ok();
+    }
+    round_.push_back(entry);
+  }
+  pending_.clear();
+  next_pending_ = 0;
 }
 
 Status FunctionTable::convert_body(Entry& entry) {
@@ -140,6 +178,7 @@ Status FunctionTable::convert_body(Entry& entry) {
       std::shared_ptr<Function> function,
       import_function(graph_.ops(), *entry.def, shape, entry.producer, {*this, &entry.bindings, entry.chosen}));
   function->name = entry.name;
+  ARGOSY_RETURN_IF_ERROR(limits_.reserve(function->body.size(), function->name));
   for (const Node& node : function->body.nodes()) {
     add_function_refs(node.attrs, entry.calls);
   }
@@ -148,12 +187,15 @@ Status FunctionTable::convert_body(Entry& entry) {
 }
 
 Status FunctionTable::differentiate(Entry& entry) {
+  ARGOSY_RETURN_IF_ERROR(limits_.check_gradient(graph_, entry));
   // In a scratch graph: an error would stick to ours.
   Graph scratch(graph_.ops());
   for (const auto& [name, function] : graph_.functions()) scratch.add_function(function);
   ARGOSY_ASSIGN_OR_RETURN(const auto gradient, import_gradient(scratch, *graph_.function(entry.forward), entry.name));
   for (const auto& [name, function] : scratch.functions()) {
-    if (graph_.function(name) == nullptr) graph_.add_function(function);
+    if (graph_.function(name) != nullptr) continue;
+    ARGOSY_RETURN_IF_ERROR(limits_.reserve(function->body.size(), name));
+    graph_.add_function(function);
   }
   return ok_status();
 }

@@ -5,6 +5,9 @@
 //
 // A function with attributes (type parameters) becomes one function of ours for each set of values. The gradient of a
 // function (SymbolicGradient) is another function: the one that the library names, or one made by differentiation.
+//
+// A few bytes may ask for more functions than any memory holds. So there are limits (function_limits.h), and
+// convert_pending() tests check_interrupted() (argosy/base/threads/interrupt.h).
 #pragma once
 
 #include <deque>
@@ -17,6 +20,7 @@
 
 #include "argosy/graph/graph.h"
 #include "argosy/tf/graph/functions/function_library.h"
+#include "argosy/tf/graph/functions/function_limits.h"
 
 namespace tensorflow {
 class NameAttrList;
@@ -49,7 +53,8 @@ class FunctionTable {
   // Asks for every function that needs no attributes.
   void use_all();
 
-  // Makes every function that was asked for, and those that their bodies ask for.
+  // Makes every function that was asked for, and those that their bodies ask for. May throw Interrupted: the next call
+  // goes on from there.
   void convert_pending();
   // The error of a function that could not be made; OK before convert_pending(), and for functions not asked for.
   const Status& status(std::string_view name) const;
@@ -59,6 +64,7 @@ class FunctionTable {
  private:
   using Entry = FunctionEntry;
   Result<std::string> entry_for(const tensorflow::NameAttrList& function, bool gradient, bool chosen);
+  void read_bodies();
   Status convert_body(Entry& entry);
   Status differentiate(Entry& entry);
 
@@ -67,7 +73,12 @@ class FunctionTable {
   std::deque<Entry> entries_;
   std::map<std::string, Entry*, std::less<>> by_key_;  // function and bindings
   std::unordered_map<std::string_view, Entry*> by_made_name_;
-  std::vector<Entry*> pending_;
+  FunctionLimits limits_;
+  FunctionNames names_;
+  std::vector<Entry*> pending_;  // their bodies have not been read, from next_pending_ on
+  std::size_t next_pending_ = 0;
+  std::vector<Entry*> round_;  // their bodies have; not settled yet
+  Entry* reading_ = nullptr;   // whose body is being read
   std::vector<std::string> failed_;
 };
 

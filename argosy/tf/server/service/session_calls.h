@@ -7,9 +7,9 @@
 namespace argosy::tf {
 
 // Thread-safe. ABORTED (ARG-RPC-003): no such session; of ListDevices INVALID_ARGUMENT, as TensorFlow has it.
-RpcReply extend_session(const SessionTable& sessions, WireReader request);
-RpcReply set_up_partial_run(const SessionTable& sessions, WireReader request);
-RpcReply make_callable(const SessionTable& sessions, WireReader request);
+RpcReply extend_session(const SessionTable& sessions, WireReader request, CallContext& context);
+RpcReply set_up_partial_run(const SessionTable& sessions, WireReader request, CallContext& context);
+RpcReply make_callable(const SessionTable& sessions, WireReader request, CallContext& context);
 RpcReply release_callable(const SessionTable& sessions, WireReader request);
 RpcReply list_devices(const SessionTable& sessions, WireReader request);
 

@@ -6,6 +6,7 @@
 #include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/base/system/random_source.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/formats/proto/master.pb.h"
 #include "argosy/tf/server/service/session_calls.h"
 #include "argosy/tf/server/session/session_devices.h"
@@ -57,9 +58,9 @@ RpcReply SessionService::dispatch(Method method, WireReader request, CallContext
     case Method::kRunStep: return run_step(request, context);
     case Method::kRunCallable: return run_callable(request, context);
     case Method::kCreateSession: return create_session(request, context);
-    case Method::kExtendSession: return extend_session(sessions_, request);
-    case Method::kPartialRunSetup: return set_up_partial_run(sessions_, request);
-    case Method::kMakeCallable: return make_callable(sessions_, request);
+    case Method::kExtendSession: return extend_session(sessions_, request, context);
+    case Method::kPartialRunSetup: return set_up_partial_run(sessions_, request, context);
+    case Method::kMakeCallable: return make_callable(sessions_, request, context);
     case Method::kReleaseCallable: return release_callable(sessions_, request);
     case Method::kListDevices: return list_devices(sessions_, request);
     case Method::kCloseSession: return close_session(request);
@@ -115,6 +116,7 @@ RpcReply SessionService::create_session(WireReader in, CallContext& context) {
   config.isolate_state = config.isolate_state || options_.replicate;
   ARGOSY_ASSIGN_OR_RETURN(auto devices, session_device_set(options_.device_set, config));
   ARGOSY_ASSIGN_OR_RETURN(auto tasks, other_tasks(config, *devices, context));
+  const InterruptScope interrupts(&context.cancellation(), /*between_blocks=*/false);
   tensorflow::CreateSessionResponse response;
   ARGOSY_ASSIGN_OR_RETURN(*response.mutable_session_handle(),
                           sessions_.add({.handle = {},

@@ -88,8 +88,12 @@ Status ClientSession::check_replicas(std::string_view graph_def) const {
   return check_own_state(graph_def, options_.task);
 }
 
-Result<std::int64_t> ClientSession::extend(std::string_view graph_def, std::int64_t current) {
+Result<std::int64_t> ClientSession::extend(std::string_view graph_def, std::int64_t current, CallContext& call) {
   const SessionLease::Use use(lease_);
+  Deadline deadline(options_.deadlines);
+  ARGOSY_RETURN_IF_ERROR(runner_.set_deadline({}, call.cancellation(), deadline));
+  OpenCalls::Call open(calls_, call.cancellation());
+  ARGOSY_RETURN_IF_ERROR(open.enter());
   ARGOSY_RETURN_IF_ERROR(argosy::tf::check_devices(graph_def, all_devices(options_), options_.config.soft_placement));
   ARGOSY_RETURN_IF_ERROR(check_replicas(graph_def));
   std::int64_t version = 0;
@@ -124,6 +128,8 @@ Result<std::shared_ptr<ResolvedStep>> ClientSession::resolved(const StepRequest&
     if (found != steps_.end()) return found->second;
   }
   call.expect_duration(-1);  // converting and compiling take a while
+  OpenCalls::Call open(calls_, call.cancellation());
+  ARGOSY_RETURN_IF_ERROR(open.enter());
   StepNames names{.fetches = strings(request.fetches), .targets = strings(request.targets)};
   for (const StepRequest::Feed& feed : request.feeds) names.feeds.emplace_back(feed.name);
   ARGOSY_ASSIGN_OR_RETURN(auto step, ResolvedStep::make(*session_, graph_, std::move(names)));
@@ -134,9 +140,15 @@ Result<std::shared_ptr<ResolvedStep>> ClientSession::resolved(const StepRequest&
 Result<std::vector<WirePiece>> ClientSession::run_step(const StepRequest& request, CallContext& call) {
   const SessionLease::Use use(lease_);
   ARGOSY_RETURN_IF_ERROR(new_request(request.request_id, "RunStep"));
-  if (!request.partial_run.empty()) return partial_runs_.run(request, wire_, call);
   tensorflow::RunOptions options;
   ARGOSY_RETURN_IF_ERROR(read_options(request.options, options));
+  Deadline deadline(options_.deadlines);
+  ARGOSY_RETURN_IF_ERROR(runner_.set_deadline(options, call.cancellation(), deadline));
+  if (!request.partial_run.empty()) {
+    OpenCalls::Call open(calls_, call.cancellation());
+    ARGOSY_RETURN_IF_ERROR(open.enter());
+    return partial_runs_.run(request, wire_, call);
+  }
   ARGOSY_ASSIGN_OR_RETURN(const auto step, resolved(request, call));
   std::vector<Tensor> feeds(request.feeds.size());
   for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -144,7 +156,7 @@ Result<std::vector<WirePiece>> ClientSession::run_step(const StepRequest& reques
   }
   tensorflow::RunMetadata metadata;
   ARGOSY_ASSIGN_OR_RETURN(const auto fetched,
-                          runner_.run(*step, std::move(feeds), options, call, request.errors_in_body,
+                          runner_.run(*step, std::move(feeds), options, call, deadline, request.errors_in_body,
                                       wants_metadata(options) ? &metadata : nullptr));
   WireWriter response;
   for (std::size_t i = 0; i < fetched.size(); ++i) {
@@ -155,15 +167,25 @@ Result<std::vector<WirePiece>> ClientSession::run_step(const StepRequest& reques
   return response.take();
 }
 
-Result<std::string> ClientSession::set_up_partial_run(const StepNames& names, std::int64_t request_id) {
+Result<std::string> ClientSession::set_up_partial_run(const StepNames& names, std::int64_t request_id,
+                                                      CallContext& call) {
   const SessionLease::Use use(lease_);
   ARGOSY_RETURN_IF_ERROR(new_request(request_id, "PartialRunSetup"));
+  Deadline deadline(options_.deadlines);
+  ARGOSY_RETURN_IF_ERROR(runner_.set_deadline({}, call.cancellation(), deadline));
+  OpenCalls::Call open(calls_, call.cancellation());
+  ARGOSY_RETURN_IF_ERROR(open.enter());
   return partial_runs_.set_up(names);
 }
 
-Result<std::int64_t> ClientSession::make_callable(const tensorflow::CallableOptions& options, std::int64_t request_id) {
+Result<std::int64_t> ClientSession::make_callable(const tensorflow::CallableOptions& options, std::int64_t request_id,
+                                                  CallContext& call) {
   const SessionLease::Use use(lease_);
   ARGOSY_RETURN_IF_ERROR(new_request(request_id, "MakeCallable"));
+  Deadline deadline(options_.deadlines);
+  ARGOSY_RETURN_IF_ERROR(runner_.set_deadline({}, call.cancellation(), deadline));
+  OpenCalls::Call open(calls_, call.cancellation());
+  ARGOSY_RETURN_IF_ERROR(open.enter());
   return callables_.make(*session_, graph_, options);
 }
 
@@ -175,6 +197,8 @@ Result<std::vector<WirePiece>> ClientSession::run_callable(const CallRequest& re
   if (request.feeds.size() != names.size()) {
     return invalid_argument("Expected ", names.size(), " feeds, but got ", request.feeds.size());
   }
+  Deadline deadline(options_.deadlines);
+  ARGOSY_RETURN_IF_ERROR(runner_.set_deadline(callable->options, call.cancellation(), deadline));
   std::vector<Tensor> feeds(names.size());
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     ARGOSY_ASSIGN_OR_RETURN(feeds[i], read_feed(names[i], request.feeds[i], wire_));
@@ -182,7 +206,7 @@ Result<std::vector<WirePiece>> ClientSession::run_callable(const CallRequest& re
   const bool metadata_wanted = wants_metadata(callable->options);
   tensorflow::RunMetadata metadata;
   ARGOSY_ASSIGN_OR_RETURN(const auto fetched,
-                          runner_.run(*callable->step, std::move(feeds), callable->options, call,
+                          runner_.run(*callable->step, std::move(feeds), callable->options, call, deadline,
                                       /*errors_in_body=*/false, metadata_wanted ? &metadata : nullptr));
   WireWriter response;
   for (const std::size_t i : callable->fetches) ARGOSY_RETURN_IF_ERROR(add_fetch(fetched[i], wire_, response));
@@ -192,10 +216,15 @@ Result<std::vector<WirePiece>> ClientSession::run_callable(const CallRequest& re
 }
 
 Status ClientSession::close() {
-  ARGOSY_RETURN_IF_ERROR(session_->close());
-  if (replication_ != nullptr) ARGOSY_RETURN_IF_ERROR(replication_->close());
+  calls_.close();
+  // Whatever is stuck, the others are closed.
+  Status plain = session_->close();
+  Status replicated = replication_ != nullptr ? replication_->close() : ok_status();
+  Status partial = partial_runs_.close();
+  ARGOSY_RETURN_IF_ERROR(std::move(plain));
+  ARGOSY_RETURN_IF_ERROR(std::move(replicated));
+  ARGOSY_RETURN_IF_ERROR(std::move(partial));
   callables_.clear();
-  partial_runs_.clear();
   MutexLock lock(mutex_);
   steps_.clear();
   return ok_status();

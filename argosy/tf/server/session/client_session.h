@@ -21,6 +21,7 @@
 #include "argosy/tf/server/service/session_lease.h"
 #include "argosy/tf/server/session/callable_table.h"
 #include "argosy/tf/server/session/client_session_options.h"
+#include "argosy/tf/server/session/open_calls.h"
 #include "argosy/tf/server/session/partial_runs.h"
 #include "argosy/tf/server/session/resolved_step.h"
 #include "argosy/tf/server/session/step_request.h"
@@ -36,17 +37,21 @@ class ClientSession {
   static Result<std::shared_ptr<ClientSession>> create(Options options, std::string_view graph_def);
   ~ClientSession();
 
+  // Every call below ends with its cancellation, after the timeout of its RunOptions or of the session's config
+  // (DEADLINE_EXCEEDED), and with close() (CANCELLED): also while it converts nodes and functions.
+
   // ABORTED when `current` is not the graph's version. Returns the new version.
-  Result<std::int64_t> extend(std::string_view graph_def, std::int64_t current);
+  Result<std::int64_t> extend(std::string_view graph_def, std::int64_t current, CallContext& call);
 
   // A RunStepResponse without status.
   Result<std::vector<WirePiece>> run_step(const StepRequest& request, CallContext& call);
 
   // Returns the handle by which the RunSteps of the partial run name it.
-  Result<std::string> set_up_partial_run(const StepNames& names, std::int64_t request_id);
+  Result<std::string> set_up_partial_run(const StepNames& names, std::int64_t request_id, CallContext& call);
 
   // Returns the callable's handle.
-  Result<std::int64_t> make_callable(const tensorflow::CallableOptions& options, std::int64_t request_id);
+  Result<std::int64_t> make_callable(const tensorflow::CallableOptions& options, std::int64_t request_id,
+                                     CallContext& call);
   // A RunCallableResponse.
   Result<std::vector<WirePiece>> run_callable(const CallRequest& request, CallContext& call);
   Status release_callable(std::int64_t handle) { return callables_.release(handle); }
@@ -56,7 +61,7 @@ class ClientSession {
     return options_.tasks != nullptr ? options_.tasks->devices() : std::vector<DeviceSpec>();
   }
 
-  // Ends every run under way (CANCELLED) and waits for them. DEADLINE_EXCEEDED if one is stuck. Idempotent.
+  // Ends every call under way (CANCELLED) and waits for runs. DEADLINE_EXCEEDED if one is stuck. Idempotent.
   Status close();
 
   const std::string& handle() const { return options_.handle; }
@@ -79,6 +84,7 @@ class ClientSession {
   const std::unique_ptr<Session> session_;
   const std::unique_ptr<Replication> replication_;  // null: steps run as they are
   StepRunner runner_;
+  OpenCalls calls_;
   PartialRuns partial_runs_;
   CallableTable callables_;
   SessionLease lease_;

@@ -1,9 +1,32 @@
 #include "argosy/tf/server/session/partial_run.h"
 
 #include <algorithm>
-#include <map>
+
+#include "argosy/base/guard.h"
 
 namespace argosy::tf {
+
+namespace {
+
+SessionOptions session_options(const ClientSessionOptions& options) {
+  return {.device_set = options.device_set,
+          .tasks = options.tasks,
+          .allow_soft_placement = options.config.soft_placement,
+          .optimize = options.tasks == nullptr || !options.tasks->has_foreign_task(),
+          .stuck_after = options.stuck_after};
+}
+
+// Makes the same thing each time, and changes nothing: may run again.
+bool repeatable(const Node& node) {
+  if (node.op->name == "Const") return true;
+  if (node.output_dtypes.empty() || !node.inputs.empty()) return false;
+  for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
+    if (node.output_dtypes[i] != DType::kResource && !node.output_is_ref(static_cast<int>(i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 // What one call runs.
 struct PartialRun::Stage {
@@ -14,15 +37,18 @@ struct PartialRun::Stage {
 };
 
 Result<std::shared_ptr<PartialRun>> PartialRun::make(Session& session, ImportedGraph& graph, const StepNames& names,
-                                                     std::shared_ptr<DeviceSet> device_set,
-                                                     std::shared_ptr<ClusterTasks> tasks, bool soft_placement) {
-  const bool optimize = tasks == nullptr || !tasks->has_foreign_task();
+                                                     const ClientSessionOptions& options) {
+  constexpr std::int64_t kBytesOfNode = 256;  // of a copy, which shares much
   std::shared_ptr<PartialRun> run(new PartialRun());
   StepValues values;
   {
     MutexLock lock(run->mutex_);
     ARGOSY_RETURN_IF_ERROR(session.mutate_graph([&]() ARGOSY_REQUIRES(run->mutex_) -> Status {
       ARGOSY_ASSIGN_OR_RETURN(values, find_values(graph, names));
+      const std::int64_t nodes = graph.graph().size();
+      ARGOSY_ASSIGN_OR_RETURN(run->copied_,
+                              host_budget().reserve(HostUse::kGraphs, nodes * kBytesOfNode,
+                                                    str_cat("a partial run's copy of ", nodes, " nodes")));
       run->graph_ = graph.graph().clone();
       return ok_status();
     }));
@@ -34,21 +60,9 @@ Result<std::shared_ptr<PartialRun>> PartialRun::make(Session& session, ImportedG
       run->to_fetch_.emplace(names.fetches[i], values.fetches[i].endpoint());
     }
     for (const Value& target : values.targets) run->targets_.push_back(target.node());
-    run->session_ = std::make_unique<Session>(run->graph_, SessionOptions{.device_set = std::move(device_set),
-                                                                          .tasks = std::move(tasks),
-                                                                          .allow_soft_placement = soft_placement,
-                                                                          .optimize = optimize});
+    run->session_ = std::make_unique<Session>(run->graph_, session_options(options));
   }
   return run;
-}
-
-bool PartialRun::repeatable(const Node& node) const {
-  if (node.op->name == "Const") return true;
-  if (node.output_dtypes.empty() || !node.inputs.empty()) return false;
-  for (std::size_t i = 0; i < node.output_dtypes.size(); ++i) {
-    if (node.output_dtypes[i] != DType::kResource && !node.output_is_ref(static_cast<int>(i))) return false;
-  }
-  return true;
 }
 
 Status PartialRun::collect_node(NodeId from, Stage& stage) const {
@@ -117,8 +131,18 @@ void PartialRun::forget_controls(const Stage& stage) {
 Result<std::vector<Tensor>> PartialRun::run(const std::vector<std::pair<std::string, Tensor>>& feeds,
                                             const std::vector<std::string>& fetches, Cancellation& cancellation,
                                             StuckObserver* stuck) {
+  CallTurns::Turn turn(turns_);
+  ARGOSY_RETURN_IF_ERROR(turn.take(cancellation));
   MutexLock lock(mutex_);
   if (failed_) return aborted("an earlier call of this partial run failed");
+  auto fetched = guarded([&]() ARGOSY_REQUIRES(mutex_) { return run_stage(feeds, fetches, cancellation, stuck); });
+  if (failed_ || fetched_.size() == to_fetch_.size()) over_.store(true, std::memory_order_release);
+  return fetched;
+}
+
+Result<std::vector<Tensor>> PartialRun::run_stage(const std::vector<std::pair<std::string, Tensor>>& feeds,
+                                                  const std::vector<std::string>& fetches, Cancellation& cancellation,
+                                                  StuckObserver* stuck) {
   failed_ = true;  // unless all goes well
   for (const auto& [name, tensor] : feeds) {
     const auto found = to_feed_.find(name);
@@ -171,11 +195,6 @@ Result<std::vector<Tensor>> PartialRun::run(const std::vector<std::pair<std::str
   forget_controls(stage);
   failed_ = false;
   return result;
-}
-
-bool PartialRun::over() const {
-  MutexLock lock(mutex_);
-  return failed_ || fetched_.size() == to_fetch_.size();
 }
 
 }  // namespace argosy::tf

@@ -2,47 +2,58 @@
 //
 // A call runs the nodes that its fetches need and no earlier call ran. Values that later calls take are kept and fed to
 // them. Nodes that only name things (variables, queues) run in every call that needs them.
-// Thread-safe: calls run one after the other.
+// Thread-safe: calls run one after the other. A call that waits for its turn ends with its cancellation.
 #pragma once
 
+#include <atomic>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "argosy/base/memory/host_budget.h"
+#include "argosy/tf/server/session/call_turns.h"
+#include "argosy/tf/server/session/client_session_options.h"
 #include "argosy/tf/server/session/resolved_step.h"
-#include "argosy/tf/worker/cluster_tasks.h"
 
 namespace argosy::tf {
 
 class PartialRun {
  public:
-  // Copies what it needs of the graph. `tasks`: the others of the session's cluster; null: none.
-  // Errors are those of find_values().
+  // Copies what it needs of the graph, which counts in the host's budget. Errors are those of find_values(), and
+  // RESOURCE_EXHAUSTED "ARG-MEM-004".
   static Result<std::shared_ptr<PartialRun>> make(Session& session, ImportedGraph& graph, const StepNames& names,
-                                                  std::shared_ptr<DeviceSet> device_set,
-                                                  std::shared_ptr<ClusterTasks> tasks, bool soft_placement);
+                                                  const ClientSessionOptions& options);
 
   // INVALID_ARGUMENT: a name that was not announced, was fed or fetched before, or needs what was not fed yet. After an
-  // error it is over.
+  // error it is over, unless the call was cancelled before its turn came.
   Result<std::vector<Tensor>> run(const std::vector<std::pair<std::string, Tensor>>& feeds,
                                   const std::vector<std::string>& fetches, Cancellation& cancellation,
                                   StuckObserver* stuck = nullptr);
-  bool over() const;
+  bool over() const { return over_.load(std::memory_order_acquire); }
+  // As Session::close(): ends the call that runs.
+  Status close() { return session_->close(); }
 
  private:
   struct Stage;
   PartialRun() = default;
 
+  Result<std::vector<Tensor>> run_stage(const std::vector<std::pair<std::string, Tensor>>& feeds,
+                                        const std::vector<std::string>& fetches, Cancellation& cancellation,
+                                        StuckObserver* stuck) ARGOSY_REQUIRES(mutex_);
+
   Status collect(Endpoint from, Stage& stage) const ARGOSY_REQUIRES(mutex_);
   Status collect_node(NodeId from, Stage& stage) const ARGOSY_REQUIRES(mutex_);
   void keep_for_later(Stage& stage) const ARGOSY_REQUIRES(mutex_);
   void forget_controls(const Stage& stage) ARGOSY_REQUIRES(mutex_);
-  // Makes the same thing each time, and changes nothing: may run again.
-  bool repeatable(const Node& node) const;
 
-  mutable Mutex mutex_;
+  CallTurns turns_;  // taken before mutex_
+  std::atomic<bool> over_{false};
+  HostBudget::Reservation copied_;  // of graph_
+
+  Mutex mutex_;
   Graph graph_ ARGOSY_GUARDED_BY(mutex_);
   std::unique_ptr<Session> session_;
   std::map<std::string, Endpoint, std::less<>> to_feed_, to_fetch_;

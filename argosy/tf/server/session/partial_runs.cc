@@ -2,14 +2,33 @@
 
 #include <optional>
 
+#include "argosy/base/guard.h"
 #include "argosy/tf/server/service/stuck_call.h"
 #include "argosy/tf/server/session/step_response.h"
 
 namespace argosy::tf {
 
 Result<std::string> PartialRuns::set_up(const StepNames& names) {
-  ARGOSY_ASSIGN_OR_RETURN(auto run, PartialRun::make(session_, graph_, names, options_.device_set, options_.tasks,
-                                                     options_.config.soft_placement));
+  {
+    MutexLock lock(mutex_);
+    if (runs_.size() + setting_up_ >= kMostOpen) {
+      return resource_exhausted("the session has ", kMostOpen, " partial runs that are not over, as many as it takes")
+          .with_id("ARG-RPC-010")
+          .with_hint("fetch all that a partial run announced before the next one is set up, or close the session");
+    }
+    ++setting_up_;
+  }
+  auto run = guarded([&] { return make(names); });
+  MutexLock lock(mutex_);
+  --setting_up_;
+  ARGOSY_RETURN_IF_ERROR(Status(run.status()));
+  std::string handle = str_cat(options_.handle, ":", ++next_);
+  runs_.emplace(handle, *std::move(run));
+  return handle;
+}
+
+Result<std::shared_ptr<PartialRun>> PartialRuns::make(const StepNames& names) {
+  ARGOSY_ASSIGN_OR_RETURN(auto run, PartialRun::make(session_, graph_, names, options_));
   if (replication_ != nullptr) {
     StepValues values;
     ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&]() -> Status {
@@ -18,10 +37,7 @@ Result<std::string> PartialRuns::set_up(const StepNames& names) {
     }));
     replication_->runs_partially(values);
   }
-  MutexLock lock(mutex_);
-  std::string handle = str_cat(options_.handle, ":", ++next_);
-  runs_.emplace(handle, std::move(run));
-  return handle;
+  return run;
 }
 
 Result<std::shared_ptr<PartialRun>> PartialRuns::find(std::string_view handle) {
@@ -49,10 +65,16 @@ Result<std::vector<WirePiece>> PartialRuns::run(const StepRequest& request, cons
   auto fetched = run->run(feeds, fetches, call.cancellation(), &stuck);
   shared.reset();
   if (replication_ != nullptr) replication_->variables_written();
-  if (!fetched.ok() || run->over()) {
+  if (run->over()) {
+    std::shared_ptr<PartialRun> gone;  // with no lock held
     MutexLock lock(mutex_);
-    runs_.erase(std::string(request.partial_run));
+    if (const auto at = runs_.find(request.partial_run); at != runs_.end()) {
+      gone = std::move(at->second);
+      runs_.erase(at);
+    }
   }
+  // A cancelled call ends with the reason of the cancellation: no node of it is to blame.
+  if (!fetched.ok() && call.cancellation().cancelled()) return call.cancellation().status();
   ARGOSY_RETURN_IF_ERROR(Status(fetched.status()));
   WireWriter response;
   for (std::size_t i = 0; i < fetches.size(); ++i) {
@@ -62,9 +84,18 @@ Result<std::vector<WirePiece>> PartialRuns::run(const StepRequest& request, cons
   return response.take();
 }
 
-void PartialRuns::clear() {
-  MutexLock lock(mutex_);
-  runs_.clear();
+Status PartialRuns::close() {
+  decltype(runs_) all;
+  {
+    MutexLock lock(mutex_);
+    all.swap(runs_);
+  }
+  Status closed;
+  for (const auto& [handle, run] : all) {
+    Status one = run->close();
+    if (closed.ok()) closed = std::move(one);
+  }
+  return closed;
 }
 
 }  // namespace argosy::tf

@@ -24,15 +24,19 @@ class PartialRuns {
   PartialRuns(const ClientSessionOptions& options, Session& session, ImportedGraph& graph, Replication* replication)
       : options_(options), session_(session), graph_(graph), replication_(replication) {}
 
-  // Returns the handle.
+  static constexpr std::size_t kMostOpen = 256;
+
+  // Returns the handle. RESOURCE_EXHAUSTED "ARG-RPC-010": kMostOpen are not over.
   Result<std::string> set_up(const StepNames& names) ARGOSY_EXCLUDES(mutex_);
-  // A RunStepResponse without status. INVALID_ARGUMENT: there is no such partial run, or it is over.
+  // A RunStepResponse without status. INVALID_ARGUMENT: there is no such partial run, or it is over. The reason of
+  // the call's cancellation, if that ended it.
   Result<std::vector<WirePiece>> run(const StepRequest& request, const TensorWire& wire, CallContext& call)
       ARGOSY_EXCLUDES(mutex_);
-  // Forgets all of them.
-  void clear() ARGOSY_EXCLUDES(mutex_);
+  // Ends their calls and forgets them. DEADLINE_EXCEEDED if one is stuck.
+  Status close() ARGOSY_EXCLUDES(mutex_);
 
  private:
+  Result<std::shared_ptr<PartialRun>> make(const StepNames& names);
   Result<std::shared_ptr<PartialRun>> find(std::string_view handle);
 
   const ClientSessionOptions& options_;
@@ -41,6 +45,7 @@ class PartialRuns {
   Replication* const replication_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<PartialRun>, std::less<>> runs_ ARGOSY_GUARDED_BY(mutex_);
+  std::size_t setting_up_ ARGOSY_GUARDED_BY(mutex_) = 0;  // not in runs_ yet
   std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 

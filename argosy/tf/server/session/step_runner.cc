@@ -9,28 +9,32 @@
 
 namespace argosy::tf {
 
-Status StepRunner::set_deadline(std::int64_t timeout_ms, Cancellation& cancellation, Deadline& deadline) const {
-  if (timeout_ms <= 0 || options_.deadlines == nullptr) return ok_status();
+std::int64_t StepRunner::timeout_ms(const tensorflow::RunOptions& options) const {
+  return options.timeout_in_ms() > 0 ? options.timeout_in_ms() : options_.config.timeout.count();
+}
+
+Status StepRunner::set_deadline(const tensorflow::RunOptions& options, Cancellation& cancellation,
+                                Deadline& deadline) const {
+  const std::int64_t timeout = timeout_ms(options);
+  if (timeout <= 0 || options_.deadlines == nullptr) return ok_status();
   // Longer than a year is for ever, and would overflow the clock.
   constexpr std::int64_t kYear = std::int64_t{366} * 24 * 3600 * 1000;
-  const auto wait = std::chrono::milliseconds(std::min(timeout_ms, kYear));
+  const auto wait = std::chrono::milliseconds(std::min(timeout, kYear));
   return deadline.set(std::chrono::steady_clock::now() + wait, cancellation,
-                      str_cat("Operation timed out: the step took longer than ", timeout_ms, " ms"));
+                      str_cat("Operation timed out: the step took longer than ", timeout, " ms"));
 }
 
 Result<std::vector<Tensor>> StepRunner::run(ResolvedStep& step, std::vector<Tensor> feeds,
                                             const tensorflow::RunOptions& options, CallContext& call,
-                                            bool errors_in_body, tensorflow::RunMetadata* metadata) {
-  const std::int64_t timeout = options.timeout_in_ms() > 0 ? options.timeout_in_ms() : options_.config.timeout.count();
+                                            Deadline& deadline, bool errors_in_body,
+                                            tensorflow::RunMetadata* metadata) {
   Cancellation& cancellation = call.cancellation();
-  Deadline deadline(options_.deadlines);
-  ARGOSY_RETURN_IF_ERROR(set_deadline(timeout, cancellation, deadline));
   StepStats stats;
   const bool trace = metadata != nullptr && options.trace_level() == tensorflow::RunOptions::FULL_TRACE;
   stats.keep_ops = trace;
   WorkCounter* const work = options_.work;
   std::vector<Tensor> fetched(step.num_fetches());
-  call.expect_duration(timeout > 0 ? -1 : step.typical_nanos());
+  call.expect_duration(timeout_ms(options) > 0 ? -1 : step.typical_nanos());
   const std::int64_t start = now_nanos();
   if (work != nullptr) work->step_begins();
   StuckCall stuck(options_.stuck, call, errors_in_body, options_.task);
@@ -38,11 +42,14 @@ Result<std::vector<Tensor>> StepRunner::run(ResolvedStep& step, std::vector<Tens
       .cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr, .stuck = &stuck};
   Status status = replication_ != nullptr ? replication_->run(step, feeds, fetched, run_options)
                                           : step.callable().run(feeds, fetched, run_options);
-  if (work != nullptr) work->step_ends(status.ok(), stats, *options_.device_set);
+  // A cancelled step ends with the reason of the cancellation: no node of it is to blame.
+  const bool cancelled = !status.ok() && cancellation.cancelled();
+  if (work != nullptr) {
+    work->step_ends(cancelled ? cancellation.status().code() : status.code(), stats, *options_.device_set);
+  }
   step.ran(now_nanos() - start);
   deadline.end();
-  // A cancelled step ends with the reason of the cancellation: no node of it is to blame.
-  if (!status.ok() && cancellation.cancelled()) return cancellation.status();
+  if (cancelled) return cancellation.status();
   ARGOSY_RETURN_IF_ERROR(std::move(status));
   if (metadata != nullptr) ARGOSY_RETURN_IF_ERROR(fill_metadata(step, options, stats, feeds, *metadata));
   return fetched;

@@ -22,13 +22,18 @@ class StepRunner {
   StepRunner(const ClientSessionOptions& options, Session& session, ImportedGraph& graph, Replication* replication)
       : options_(options), session_(session), graph_(graph), replication_(replication) {}
 
-  // The fetched tensors, in the order of the step's fetches. DEADLINE_EXCEEDED after the timeout of `options`, else
-  // that of the session's config. `errors_in_body`: how a stuck step is answered. `metadata` may be null.
+  // Cancels the call with DEADLINE_EXCEEDED after the timeout of `options`, else that of the session's config; never
+  // where neither has one. RESOURCE_EXHAUSTED as Deadlines::add.
+  Status set_deadline(const tensorflow::RunOptions& options, Cancellation& cancellation, Deadline& deadline) const;
+
+  // The fetched tensors, in the order of the step's fetches. `deadline`: of the call, ends with the run.
+  // `errors_in_body`: how a stuck step is answered. `metadata` may be null.
   Result<std::vector<Tensor>> run(ResolvedStep& step, std::vector<Tensor> feeds, const tensorflow::RunOptions& options,
-                                  CallContext& call, bool errors_in_body, tensorflow::RunMetadata* metadata);
+                                  CallContext& call, Deadline& deadline, bool errors_in_body,
+                                  tensorflow::RunMetadata* metadata);
 
  private:
-  Status set_deadline(std::int64_t timeout_ms, Cancellation& cancellation, Deadline& deadline) const;
+  std::int64_t timeout_ms(const tensorflow::RunOptions& options) const;
   Status fill_metadata(const ResolvedStep& step, const tensorflow::RunOptions& options, const StepStats& stats,
                        const std::vector<Tensor>& feeds, tensorflow::RunMetadata& to);
 

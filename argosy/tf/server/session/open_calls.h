@@ -1,0 +1,43 @@
+// OpenCalls: the calls of a session that work outside a run of the engine's session: they convert nodes and functions,
+// or wait for their turn in a partial run. close() ends them. Thread-safe.
+#pragma once
+
+#include <set>
+
+#include "argosy/base/mutex.h"
+#include "argosy/base/status.h"
+#include "argosy/base/threads/interrupt.h"
+
+namespace argosy::tf {
+
+class OpenCalls {
+ public:
+  // One call, from enter() until its end. While it lives, its cancellation interrupts this thread's work.
+  class Call {
+   public:
+    // Both outlive it.
+    Call(OpenCalls& calls, Cancellation& cancellation)
+        : calls_(calls), cancellation_(cancellation), interrupts_(&cancellation, /*between_blocks=*/false) {}
+    ~Call();
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    // CANCELLED "ARG-RUN-002": the session is closed. REQUIRED before the work, and once.
+    Status enter();
+
+   private:
+    OpenCalls& calls_;
+    Cancellation& cancellation_;
+    const InterruptScope interrupts_;
+  };
+
+  // Cancels every call (CANCELLED "ARG-RUN-002"); no call enters from now on. Does not wait.
+  void close() ARGOSY_EXCLUDES(mutex_);
+
+ private:
+  Mutex mutex_;
+  bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::multiset<Cancellation*> calls_ ARGOSY_GUARDED_BY(mutex_);
+};
+
+}  // namespace argosy::tf
