@@ -214,9 +214,14 @@ std::string ClusterSpec::to_json() const {
 Result<TfConfig> TfConfig::parse(std::string_view json) {
   ARGOSY_ASSIGN_OR_RETURN(const Json parsed, read_json(json));
   const auto cluster = parsed.find("cluster");
-  if (cluster == parsed.end()) return wrong("TF_CONFIG has no \"cluster\"");
   TfConfig config;
-  ARGOSY_ASSIGN_OR_RETURN(config.cluster, read_jobs(*cluster));
+  if (cluster == parsed.end() && read_jobs(parsed).ok()) {
+    return wrong("TF_CONFIG has no \"cluster\", but jobs outside of it")
+        .with_hint(R"({"cluster": {"worker": ["a:2222"]}})");
+  }
+  if (cluster != parsed.end() && !cluster->is_null() && *cluster != Json::object()) {
+    ARGOSY_ASSIGN_OR_RETURN(config.cluster, read_jobs(*cluster));
+  }
   ARGOSY_ASSIGN_OR_RETURN(config.task, read_task(parsed));
   return config;
 }

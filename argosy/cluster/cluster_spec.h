@@ -41,7 +41,7 @@ struct ClusterSpec {
 
 // TF_CONFIG: the cluster, and which task this process is. `task` is unset where the text has none.
 struct TfConfig {
-  ClusterSpec cluster;           // all tasks
+  ClusterSpec cluster;  // all tasks; none where the text has no cluster: the program runs alone, as TensorFlow's
   std::optional<TaskName> task;  // this process
 
   static Result<TfConfig> parse(std::string_view json);  // errors are those of ClusterSpec::parse

@@ -50,6 +50,17 @@ TEST(ClusterSpec, TfConfigIsUnderstood) {
   EXPECT_EQ(TfConfig::parse(R"({"cluster": {"a": ["h:1"]}})")->task, std::nullopt);
 }
 
+// A program runs alone then.
+TEST(ClusterSpec, TfConfigNeedNotHaveACluster) {
+  for (const char* json :
+       {"{}", R"({"cluster": {}})", R"({"cluster": null})", R"({"environment": "cloud"})",
+        R"({"cluster": {}, "task": {"type": "worker", "index": 0}})", R"({"task": {"type": "worker", "index": 0}})"}) {
+    const auto config = TfConfig::parse(json);
+    ASSERT_TRUE(config.ok()) << json << ": " << config.status().to_string();
+    EXPECT_TRUE(config->cluster.jobs.empty()) << json;
+  }
+}
+
 TEST(ClusterSpec, FileIsNamedInTheError) {
   const TempDirectory folder;
   folder.write("good.json", kPsAndWorkers);
@@ -97,6 +108,8 @@ TEST(ClusterSpec, SaysWhatIsWrong) {
     EXPECT_NE(status.message().find(expected), std::string::npos) << json << ": " << status.to_string();
   }
   EXPECT_FALSE(TfConfig::parse(R"({"ps": ["a:1"]})").ok());
+  EXPECT_FALSE(TfConfig::parse(R"({"cluster": []})").ok());
+  EXPECT_FALSE(TfConfig::parse(R"({"cluster": {"ps": []}})").ok());
   EXPECT_FALSE(TfConfig::parse(R"({"cluster": {"a": ["h:1"]}, "task": 3})").ok());
   EXPECT_FALSE(TfConfig::parse(R"({"cluster": {"a": ["h:1"]}, "task": {"type": "a", "index": -1}})").ok());
   EXPECT_FALSE(TfConfig::parse(R"({"cluster": {"a": ["h:1"]}, "task": {"type": 7}})").ok());

@@ -13,7 +13,8 @@ namespace {
 
 class ControlLoopBuilder {
  public:
-  ControlLoopBuilder(PlacedStep& placed, LoopFrames& frames) : placed_(placed), frames_(frames) {}
+  ControlLoopBuilder(PlacedStep& placed, LoopFrames& frames, const std::function<bool(int)>& is_foreign)
+      : placed_(placed), frames_(frames), is_foreign_(is_foreign) {}
 
   Result<ControlLoops> run() {
     if (frames_.frames().size() == 1) return ControlLoops();
@@ -26,6 +27,7 @@ class ControlLoopBuilder {
         if (wanted_.contains({f, task})) wanted_.insert({parent, task});
       }
     }
+    if (is_foreign_) ARGOSY_RETURN_IF_ERROR(check_kinds());
     for (const auto& [f, task] : wanted_) ARGOSY_RETURN_IF_ERROR(add(f, task));
     return std::move(loops_);
   }
@@ -58,6 +60,25 @@ class ControlLoopBuilder {
     if (!is_cut(placed_, from, to)) return;
     const int f = frames_.of_outputs(placed_.graph(), from);
     if (f > 0) wanted_.insert({f, placed_.task(to)});
+  }
+
+  // Values of a loop meet by the number of its frame. TensorFlow's tasks number frames in another way than ours.
+  Status check_kinds() const {
+    std::map<int, std::set<int>> sharing = tasks_of_;
+    for (const auto& [f, task] : wanted_) sharing[f].insert(task);
+    for (const auto& [f, tasks] : sharing) {
+      const auto foreign = std::ranges::find_if(tasks, is_foreign_);
+      const auto own = std::ranges::find_if_not(tasks, is_foreign_);
+      if (foreign == tasks.end() || own == tasks.end()) continue;
+      return unimplemented("the loop \"", frame(f).name, "\" runs on ", tasks.size(),
+                           " tasks: ", placed_.task_name(*foreign), " is a server of TensorFlow, ",
+                           placed_.task_name(*own), " is one of Argosy. Such tasks share no loop")
+          .with_id("ARG-PART-004")
+          .with_where(str_cat("loop \"", frame(f).name, "\""))
+          .with_hint(str_cat("put the loop on one task: with tf.device(\"", placed_.task_name(*own),
+                             "\"); or start these tasks with argosy serve"));
+    }
+    return ok_status();
   }
 
   Status no_predicate(int f) const {
@@ -112,6 +133,7 @@ class ControlLoopBuilder {
 
   PlacedStep& placed_;
   LoopFrames& frames_;
+  const std::function<bool(int)>& is_foreign_;
   std::map<int, std::set<int>> tasks_of_;  // by frame
   std::set<std::pair<int, int>> wanted_;   // (frame, task)
   ControlLoops loops_;
@@ -119,8 +141,9 @@ class ControlLoopBuilder {
 
 }  // namespace
 
-Result<ControlLoops> add_control_loops(PlacedStep& placed, LoopFrames& frames) {
-  return ControlLoopBuilder(placed, frames).run();
+Result<ControlLoops> add_control_loops(PlacedStep& placed, LoopFrames& frames,
+                                       const std::function<bool(int)>& is_foreign) {
+  return ControlLoopBuilder(placed, frames, is_foreign).run();
 }
 
 }  // namespace argosy

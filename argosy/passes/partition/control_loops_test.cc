@@ -1,6 +1,8 @@
 // Loops that several tasks share, cut by partition().
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "argosy/ops/send_recv/send_recv.h"
 #include "argosy/testing/partition_case.h"
 
@@ -56,6 +58,33 @@ TEST(Partition, TasksOfALoopFollowItsPredicate) {
                                  recv("edge_0_s", "float", 'A', 'B', true, "^" + control + "Merge_1") +
                                  "body = Exp(edge_0_s/recv) @B\n" + numbered(control_loop('B', "edge_2_cond/recv")) +
                                  send("edge_1_body", "body", 'B', 'A', true) + "-> ^edge_1_body/send"}});
+}
+
+// Their frames have other numbers: a value of an iteration would be waited for without end.
+TEST(Partition, ATaskOfTensorFlowSharesNoLoopWithOneOfOurs) {
+  const auto cut_with = [](const std::string& text, const std::set<std::string>& foreign) {
+    StepGraph step = parse_step(with_long_names(text));
+    const DevicePlacement placement = placed(step);
+    return partition(std::move(step), placement,
+                     {.is_foreign = [&](const std::string& device) { return foreign.contains(task_of_device(device)); },
+                      .own_device = kDevices[0]});
+  };
+  const std::string a = task_of_device(kDevices[0]), b = task_of_device(kDevices[1]);
+  const Status status = cut_with(kLoop, {b}).status();
+  EXPECT_EQ(status.code(), Code::kUnimplemented) << status.to_string();
+  EXPECT_EQ(status.id(), "ARG-PART-004");
+  for (const std::string& part : {std::string("\"loop\""), a, b}) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.to_string();
+  }
+  EXPECT_FALSE(status.hint().empty());
+  // All of one kind; and a loop that is on one task, wherever its values go.
+  EXPECT_TRUE(cut_with(kLoop, {}).ok());
+  EXPECT_TRUE(cut_with(kLoop, {a, b}).ok());
+  std::string alone = kLoop;
+  for (std::size_t at = 0; (at = alone.find("@B", at)) != std::string::npos;) alone.replace(at, 2, "@A");
+  alone.replace(alone.find("-> out"), 6, "y = Neg(out) @B\n -> y");
+  const auto parts = cut_with(alone, {b});
+  EXPECT_TRUE(parts.ok()) << parts.status().to_string();
 }
 
 // Every receive in a loop waits for something of the loop, or it would be started once instead of once an iteration.

@@ -146,7 +146,8 @@ Result<NodeId> CutGraph::own_copy(NodeId id, int task) {
 // --- transfers -------------------------------------------------------------------------------------------------------
 
 std::string CutGraph::transfer_name(NodeId from) {
-  std::string name = str_cat("edge_", next_transfer_++, "_", whole_.node(from).name);
+  const std::int64_t number = options_.next_transfer ? options_.next_transfer() : next_transfer_++;
+  std::string name = str_cat("edge_", number, "_", whole_.node(from).name);
   while (whole_.find(name + "/send") || whole_.find(name + "/recv") || whole_.find(name + "/order")) name += "_";
   return name;
 }

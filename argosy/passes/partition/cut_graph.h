@@ -2,6 +2,7 @@
 // Internal to argosy/passes/partition.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -68,7 +69,7 @@ class CutGraph {
   std::map<NodeId, NodeId> nothings_;  // source of an order -> the empty constant after it, in the sender's graph
   // Receives in loops, and the Merge of the whole that starts them: linked when all nodes are there.
   std::vector<std::tuple<int, NodeId, NodeId>> anchored_;
-  int next_transfer_ = 0;
+  std::int64_t next_transfer_ = 0;
 };
 
 }  // namespace argosy

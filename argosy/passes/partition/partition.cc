@@ -18,7 +18,9 @@ Status check_collectives(const PlacedStep& placed) {
   for (std::int32_t i = 0; i < placed.graph().size(); ++i) {
     const Node& n = placed.graph().node(NodeId{i});
     if (!n.op->collective || meets_by_key(n)) continue;
-    const NodeId other = first.try_emplace(n.attrs.get_or<std::string>("group", ""), NodeId{i}).first->second;
+    std::string group = n.attrs.get_or<std::string>("group", "");
+    if (group.empty()) continue;  // it waits for no partner: IteratorGetNext
+    const NodeId other = first.try_emplace(std::move(group), NodeId{i}).first->second;
     if (placed.task(other) == placed.task(NodeId{i})) continue;
     return unimplemented("the collective '", n.name, "' (", n.op->name, ") is on ",
                          placed.task_name(placed.task(NodeId{i})), ", and '", placed.graph().node(other).name,
@@ -41,7 +43,11 @@ Result<std::vector<Partition>> partition(StepGraph step, const DevicePlacement& 
   ARGOSY_RETURN_IF_ERROR(settle_edges(placed));
   ARGOSY_ASSIGN_OR_RETURN(LoopFrames frames, LoopFrames::find(placed));
   ARGOSY_RETURN_IF_ERROR(check_loop_entries(placed, frames));
-  ARGOSY_ASSIGN_OR_RETURN(const ControlLoops loops, add_control_loops(placed, frames));
+  std::function<bool(int)> is_foreign;
+  if (options.is_foreign) {
+    is_foreign = [&](int task) { return options.is_foreign(placed.device_name(placed.host_of(task))); };
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const ControlLoops loops, add_control_loops(placed, frames, is_foreign));
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<char> mortal, find_mortal(placed.graph(), frames));
   PartitionStats counted;
   ARGOSY_ASSIGN_OR_RETURN(auto partitions, CutGraph(placed, frames, loops, mortal, options).run(counted));

@@ -1,4 +1,6 @@
 // Partition, as graph text in and graph text out: values, orders, feeds, references, branches.
+#include <set>
+
 #include "argosy/testing/partition_case.h"
 
 namespace argosy {
@@ -235,6 +237,48 @@ TEST(Partition, CollectivesThatChangeVariablesStayOnOneTask) {
     b = _AllGatherVariables(w) [group="g", rank=1, size=2, weights=[1,1]] @B
     -> ^a, ^b)");
   EXPECT_EQ(parts.status().id(), "ARG-PART-003") << parts.status().to_string();
+}
+
+// They say "collective", and have no partners.
+TEST(Partition, OpsThatWaitForNoPartnerAreOnAnyTask) {
+  expect_parts(R"(
+    i = Iterator [shared_name="i", container="", output_types=[float], output_shapes=[shape[2]]] @A
+    j = Iterator [shared_name="j", container="", output_types=[float], output_shapes=[shape[2]]] @B
+    x = IteratorGetNext(i) [output_types=[float], output_shapes=[shape[2]]] @A
+    y = IteratorGetNext(j) [output_types=[float], output_shapes=[shape[2]]] @B
+    -> x, y)",
+               {{'A', R"(
+    i = Iterator [shared_name="i", container="", output_types=[float], output_shapes=[shape[2]]] @A
+    x = IteratorGetNext(i) [output_types=[float], output_shapes=[shape[2]]] @A
+    -> x)"},
+                {'B', R"(
+    j = Iterator [shared_name="j", container="", output_types=[float], output_shapes=[shape[2]]] @B
+    y = IteratorGetNext(j) [output_types=[float], output_shapes=[shape[2]]] @B
+    -> y)"}});
+}
+
+// A task of TensorFlow would take the ops of an earlier step for those of a later one.
+TEST(Partition, NoTwoStepsOfASessionGiveTransfersOneName) {
+  std::int64_t next = 0;
+  const PartitionOptions options{.next_transfer = [&next] { return next++; }, .own_device = kDevices[0]};
+  std::set<std::string> names;
+  for (const char* to : {"@A", "@C"}) {
+    StepGraph step = parse_step(with_long_names(str_cat(R"(
+    x = _Arg [T=float, index=0, shape=shape[2]] @B
+    n = Neg(x) @B
+    y = Abs(n) )",
+                                                        to, "\n    -> y")));
+    const DevicePlacement placement = placed(step);
+    const auto parts = partition(std::move(step), placement, options);
+    ASSERT_TRUE(parts.ok()) << parts.status().to_string();
+    for (const Partition& part : *parts) {
+      for (const Node& n : part.step.graph.nodes()) {
+        if (n.op->name != "_Send" && n.op->name != "_Recv") continue;
+        EXPECT_TRUE(names.insert(std::string(n.name)).second) << n.name;
+      }
+    }
+  }
+  EXPECT_EQ(names.size(), 4u);
 }
 
 // What a branch gives may be dead: the pair does not say that it never is.

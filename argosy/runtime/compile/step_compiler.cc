@@ -90,6 +90,8 @@ Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const DevicePlacem
   const PartitionOptions options{
       .incarnation = [this](const std::string& device) { return options_.tasks->incarnation(device); },
       .packs = [this](const std::string& device) { return packs(device); },
+      .is_foreign = [this](const std::string& device) { return !packs(device); },  // only ours know how to
+      .next_transfer = [this] { return options_.tasks->next_transfer(); },
       .own_device = placement.device_name[0]};
   ARGOSY_ASSIGN_OR_RETURN(auto parts, partition(std::move(step), placement, options));
   Partition own = std::move(parts[0]);

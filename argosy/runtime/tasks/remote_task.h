@@ -10,6 +10,7 @@
 // side is a TaskGraphs (task_graphs.h).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -88,6 +89,9 @@ class RemoteTasks {
   // The step has ended on every task.
   virtual void forget(std::int64_t step_id) = 0;
 
+  // A number that no other transfer of the sessions with these tasks has (PartitionOptions::next_transfer).
+  std::int64_t next_transfer() { return next_transfer_.fetch_add(1, std::memory_order_relaxed); }
+
   // Collectives by keys may have members in other tasks' steps. Those steps have one number, by their key
   // (resolve_collective_groups.h), and a task runs one step of a key at a time.
   virtual bool meets_by_key() const { return false; }
@@ -101,6 +105,9 @@ class RemoteTasks {
   virtual void end_keyed(std::int64_t key, std::int64_t step_id, const Status& status) {
     (void)key, (void)step_id, (void)status;
   }
+
+ private:
+  std::atomic<std::int64_t> next_transfer_{0};
 };
 
 }  // namespace argosy

@@ -17,13 +17,21 @@ class PartialStepRuns {
   ~PartialStepRuns();  // REQUIRES: every step was ended; waits for them
 
   // Runs `step` on a thread of its own, unless this step was started before. RESOURCE_EXHAUSTED: there is no thread.
-  Status start(std::int64_t step_id, std::function<Status()> step) ARGOSY_EXCLUDES(mutex_);
+  // `abort` ends the run early, before or while it runs.
+  Status start(std::int64_t step_id, std::function<Status()> step, std::function<void(const Status&)> abort)
+      ARGOSY_EXCLUDES(mutex_);
   // Waits for its end and forgets it; OK where it was not started here.
   Status finish(std::int64_t step_id) ARGOSY_EXCLUDES(mutex_);
+  // Aborts it for this reason, waits for its end and forgets it. Nothing where it was not started here.
+  void end(std::int64_t step_id, const Status& cause) ARGOSY_EXCLUDES(mutex_);
 
  private:
+  struct Run {
+    std::shared_future<Status> ended;
+    std::function<void(const Status&)> abort;
+  };
   Mutex mutex_;
-  std::map<std::int64_t, std::shared_future<Status>> runs_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<std::int64_t, Run> runs_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::tf

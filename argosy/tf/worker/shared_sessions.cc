@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "argosy/base/guard.h"
+
 namespace argosy::tf {
 
 Result<std::string> SharedSessions::add_graph(const std::string& handle,
@@ -15,7 +17,7 @@ Result<std::string> SharedSessions::add_graph(const std::string& handle,
     ++entry.adding;
     session = entry.session;
   }
-  Result<std::string> graph = add(*session);
+  Result<std::string> graph = guarded([&] { return add(*session); });
   MutexLock lock(mutex_);
   const auto at = sessions_.find(handle);
   if (at == sessions_.end() || at->second.session != session) return graph;  // all were removed meanwhile

@@ -4,6 +4,7 @@
 #include <future>
 
 #include "argosy/base/guard.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/op/kernel/derived_status.h"
@@ -219,6 +220,7 @@ RpcReply WorkerService::register_graph(WireReader in, CallContext& context) {
       !config.experimental().collective_group_leader().empty()) {
     ARGOSY_RETURN_IF_ERROR(collectives_->leader().ask_for(config.experimental().collective_group_leader()));
   }
+  const InterruptScope interrupts(&context.cancellation(), /*between_blocks=*/false);
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph));
   const auto add = [&](WorkerSession& to) {
     return to.graphs().register_graph(std::move(step), {.prepare = wants_passes(request.options)});
@@ -289,7 +291,9 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
   if (traced) run.stats = &stats;
   Status status;
   if (request.partial) {
-    status = partial_.start(id, [session, run = std::move(run)] { return session->graphs().run(run).status(); });
+    status = partial_.start(
+        id, [session, run = std::move(run)] { return session->graphs().run(run).status(); },
+        [session, id](const Status& cause) { session->graphs().abort(id, cause); });
   } else {
     status = session->graphs().run(run).status();
   }
@@ -319,8 +323,9 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
 RpcReply WorkerService::cleanup_graph(WireReader in) {
   using Request = tensorflow::CleanupGraphRequest;
   ARGOSY_ASSIGN_OR_RETURN(const Request request, parsed<Request>("CleanupGraph", in));
+  // The step is over for its master, whatever waits in it. It ends before it is forgotten: else it would wait anew.
+  partial_.end(request.step_id(), derived_status(cancelled("the step was cleaned up by its master")));
   forget(request.step_id());
-  (void)partial_.finish(request.step_id());
   return std::vector<WirePiece>();
 }
 

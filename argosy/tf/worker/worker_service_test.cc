@@ -2,6 +2,10 @@
 #include "argosy/tf/worker/worker_service.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+
+#include <future>
+#include <thread>
 
 #include "argosy/formats/proto/tensor_proto.h"
 #include "argosy/formats/proto/worker.pb.h"
@@ -131,6 +135,60 @@ TEST_F(WorkerNames, AGraphThatCannotBeRegisteredLeavesNoSession) {
   deregister.set_session_handle("somebody");
   deregister.set_graph_handle(registered.graph_handle());
   EXPECT_TRUE(call("DeregisterGraph", deregister).ok());
+  EXPECT_EQ(service_->shared_sessions().size(), 0u);
+}
+
+// A client that runs a step in several calls went away, and the step waits for what nobody brings.
+TEST_F(WorkerNames, CleanupEndsAPartialStepThatIsBlocked) {
+  tensorflow::GraphDef graph;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "node { name: 'q' op: 'FIFOQueueV2' attr { key: 'component_types' value { list { type: DT_FLOAT } } } } "
+      "node { name: 'd' op: 'QueueDequeueV2' input: 'q' attr { key: 'component_types' value { list { type: DT_FLOAT } "
+      "} } }",
+      &graph));
+  WireWriter out;
+  out.bytes_field(1, "partial");
+  const std::string text = graph.SerializeAsString();
+  out.bytes_field(2, text);
+  const RpcReply reply = call("RegisterGraph", joined(out.take()));
+  ASSERT_TRUE(reply.ok()) << reply.status().to_string();
+  tensorflow::RegisterGraphResponse registered;
+  ASSERT_TRUE(registered.ParseFromString(joined(*reply)));
+  WireWriter run;  // RunGraphRequest: graph, step, is_partial, session, request
+  run.bytes_field(1, registered.graph_handle());
+  run.varint_field(2, 77);
+  run.varint_field(6, 1);
+  run.bytes_field(8, "partial");
+  run.varint_field(11, 1);
+  const RpcReply started = call("RunGraph", joined(run.take()));
+  ASSERT_TRUE(started.ok()) << started.status().to_string();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  auto cleaned = std::async(std::launch::async, [&] {
+    tensorflow::CleanupGraphRequest cleanup;
+    cleanup.set_step_id(77);
+    return call("CleanupGraph", cleanup).status();
+  });
+  const bool ended = cleaned.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  EXPECT_TRUE(ended) << "it waits for the step";
+  if (!ended) service_->stop();
+  EXPECT_TRUE(cleaned.get().ok());
+  EXPECT_EQ(service_->steps().size(), 0u);
+}
+
+TEST_F(WorkerNames, RegisterGraphEndsWithItsCall) {
+  tensorflow::GraphDef graph;
+  for (int i = 0; i < 5000; ++i) {
+    tensorflow::NodeDef& node = *graph.add_node();
+    node.set_name(str_cat("n", i));
+    node.set_op("NoOp");
+  }
+  WireWriter out;
+  out.bytes_field(1, "late");
+  const std::string text = graph.SerializeAsString();
+  out.bytes_field(2, text);
+  Call context;
+  context.cancellation().cancel(cancelled("the client is gone"));
+  EXPECT_EQ(call("RegisterGraph", joined(out.take()), context).status().code(), Code::kCancelled);
   EXPECT_EQ(service_->shared_sessions().size(), 0u);
 }
 

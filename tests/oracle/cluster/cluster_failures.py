@@ -118,6 +118,28 @@ def monitored_session_recovers(program, roles, victim):
               killed and seen[-1] >= 25 and back)
 
 
+def loop_over_both_kinds_is_refused(program):
+    with Cluster(program, dict(zip(TASKS, "AAT"))) as cluster, tf.Graph().as_default():
+        def body(i, value):
+            with tf.device("/job:worker/task:1"):
+                value = value * 2.0
+            with tf.device("/job:ps/task:0"):
+                return i + 1, value + 1.0
+
+        limit = tf.placeholder(tf.int32, [])
+        with tf.device("/job:ps/task:0"):
+            out = tf.while_loop(lambda i, value: i < limit, body, [tf.constant(0), tf.constant(1.0)])[1]
+        error, begin = None, time.time()
+        with tf.Session(cluster.target("worker", 0), config=tf.ConfigProto(operation_timeout_in_ms=20000)) as session:
+            try:
+                session.run(out, {limit: 3})
+            except tf.errors.OpError as e:
+                error = e
+        took = time.time() - begin
+        check("a loop over a task of TensorFlow and one of Argosy ends after %.2f s: %s" % (took, error),
+              isinstance(error, tf.errors.UnimplementedError) and "ARG-PART-004" in error.message and took < 15)
+
+
 def main():
     program = sys.argv[1]
     ended_by(program, "AAA", ("ps", 0), signal.SIGKILL, 3, "kill -9 of the ps")
@@ -125,6 +147,7 @@ def main():
     ended_by(program, "AAA", ("ps", 0), signal.SIGSTOP, 8, "SIGSTOP of the ps")
     ended_by(program, "TAA", ("ps", 0), signal.SIGKILL, 3, "kill -9 of TensorFlow's ps")
     ended_by(program, "TAA", ("ps", 0), signal.SIGSTOP, 8, "SIGSTOP of TensorFlow's ps")
+    loop_over_both_kinds_is_refused(program)
     restart_is_noticed(program)
     monitored_session_recovers(program, "AAA", ("ps", 0))
     monitored_session_recovers(program, "AAA", ("worker", 1))

@@ -1,4 +1,7 @@
-"""Clusters of tasks as processes, each task TensorFlow's or Argosy's: for the tests beside this file."""
+"""Clusters of tasks as processes, each task TensorFlow's or Argosy's: for the tests beside this file.
+
+"A" is Argosy's, "T" TensorFlow's of this Python, "O" TensorFlow 1.15's of $ARGOSY_TF1_PYTHON.
+"""
 import json
 import os
 import signal
@@ -57,7 +60,8 @@ class Cluster:
         if self.roles[name] == "A":
             command = [self.program, "serve", "--cluster", json.dumps(self.spec), "--job", job, "--task", str(task)]
         else:
-            command = [sys.executable, "-c", TF_SERVER, json.dumps(self.spec), job, str(task), self.leader]
+            python = sys.executable if self.roles[name] == "T" else os.environ["ARGOSY_TF1_PYTHON"]
+            command = [python, "-c", TF_SERVER, json.dumps(self.spec), job, str(task), self.leader]
         self.processes[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log)
 
     def wait_ready(self, name):

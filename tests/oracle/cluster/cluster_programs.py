@@ -345,9 +345,49 @@ def run_metadata():
     return sorted(n for n in names if n.startswith("/job") and n != "/job:worker/replica:0/task:0")
 
 
+def values_change_their_readers():
+    """Steps of one session take a value of worker 1 to this task and to that; what it is made of is fed, or is not."""
+    with tf.device("/job:ps/task:0"):
+        v = tf.get_variable("v", initializer=np.zeros(2, np.float32), use_resource=False)
+    with tf.device("/job:worker/task:1"):
+        size = tf.FIFOQueue(4, [tf.float32], shapes=[[]], name="empty").size()  # an op with state
+        scale = tf.placeholder(tf.float32, [])
+        product = tf.cast(size, tf.float32) * scale + scale
+    with tf.device("/job:ps/task:0"):
+        add = tf.assign_add(v, tf.stack([product, product]))
+    with tf.device("/job:worker/task:0"):
+        here = product + 1.0
+    with tf.device("/job:ps/task:1"):
+        there = product * 2.0
+    found = []
+    with session() as s:
+        s.run(v.initializer)
+        for what, feeds in [(add, {scale: 2.0}), (here, {scale: 2.0}), (there, {scale: 3.0}),
+                            (here, {size: 5, scale: 2.0}), (there, {scale: 3.0}), (product, {size: 4, scale: 1.0}),
+                            (product, {scale: 7.0}), (add, {size: 1, scale: 1.0}), (size, {})]:
+            found.append(np.asarray(s.run(what, feeds)).tolist())
+    return found
+
+
+def iterators_on_two_tasks():
+    """In-graph replication: each worker has its own input."""
+    outs, starts = [], []
+    for worker in (0, 1):
+        with tf.device("/job:worker/task:%d" % worker):
+            numbers = tf.data.Dataset.from_tensor_slices(np.arange(4, dtype=np.float32) + 10 * worker)
+            outs.append(tf.data.make_one_shot_iterator(numbers).get_next() * 2.0)
+            iterator = tf.data.make_initializable_iterator(numbers.batch(2))
+            starts.append(iterator.initializer)
+            outs.append(iterator.get_next())
+    with session() as s:
+        s.run(starts)
+        return [[np.asarray(value).tolist() for value in s.run(outs)] for _ in range(2)]
+
+
 PROGRAMS = [gradient_descent, adam_resource_variables, momentum, partitioned_variables, in_graph, two_clients,
             queue_between_sessions, sync_replicas, asynchronous, loop_on_one_worker, partial_run, errors,
-            device_filters, isolated_state, reset_container, dead_values, run_metadata]
+            device_filters, isolated_state, reset_container, dead_values, run_metadata,
+            values_change_their_readers, iterators_on_two_tasks]
 
 
 def main():

@@ -13,6 +13,8 @@ TASKS = [("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1)]
 # The master is worker:0. All of one kind, each kind alone in one role, and both ways mixed.
 ROLES = ["AAAA", "TTAT", "AATT", "TTTA", "ATTT", "TTAA", "AAAT"]
 TOLERANCE = 1e-5
+OLD_SERVERS = ["gradient_descent", "adam_resource_variables", "momentum", "partitioned_variables", "loop_on_one_worker",
+               "values_change_their_readers"]
 
 
 def same(a, b):
@@ -49,12 +51,16 @@ def main():
         compare(roles, oracle, found, failures)
         print("%s: %d of %d programs as TensorFlow's" % (roles, len(oracle) - len(failures) + before, len(oracle)), flush=True)
     old = os.environ.get("ARGOSY_TF1_PYTHON")
-    if old:
-        with Cluster(options.program, dict(zip(TASKS, "AAAA"))) as cluster:
-            found = run_programs(old, cluster, names, "worker:0")
+    # Servers of 1.15 do not know all attributes of ops that a master of ours completes.
+    for roles, some in [("AAAA", names), ("OOAO", [n for n in OLD_SERVERS if not names or n in names])] if old else []:
+        if roles != "AAAA" and not some:
+            continue
+        with Cluster(options.program, dict(zip(TASKS, roles))) as cluster:
+            found = run_programs(old, cluster, some, "worker:0")
+        wanted = {n: value for n, value in oracle.items() if not some or n in some}
         before = len(failures)
-        compare("AAAA, client TensorFlow 1.15,", oracle, found, failures)
-        print("client 1.15: %d of %d" % (len(oracle) - len(failures) + before, len(oracle)), flush=True)
+        compare(roles + ", client TensorFlow 1.15,", wanted, found, failures)
+        print("%s, client 1.15: %d of %d" % (roles, len(wanted) - len(failures) + before, len(wanted)), flush=True)
     for failure in failures:
         print("FAILED", failure)
     sys.exit(1 if failures else 0)

@@ -3,11 +3,10 @@
 #include "argosy/base/guard.h"
 #include "argosy/base/system/random_source.h"
 #include "argosy/formats/proto/config.pb.h"
+#include "argosy/formats/proto/graph.pb.h"
 #include "argosy/formats/proto/tensor_proto.h"
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/op/kernel/derived_status.h"
-#include "argosy/ops/send_recv/send_recv.h"
-#include "argosy/tf/graph/graph_export.h"
 #include "argosy/tf/worker/run_graph_message.h"
 #include "argosy/tf/worker/step_metadata.h"
 
@@ -26,38 +25,10 @@ std::vector<WirePiece> pieces_of(std::string bytes) {
   return pieces;
 }
 
-void set(tensorflow::NodeDef& node, const char* name, const std::string& text) {
-  (*node.mutable_attr())[name].set_s(text);
-}
-
 std::string timeline_options() {
   tensorflow::ExecutorOpts options;
   options.set_record_timeline(true);
   return options.SerializeAsString();
-}
-
-// Turns `node` into an end of a transfer with the client, which the master speaks for.
-void make_transfer(tensorflow::NodeDef& node, const char* op, const char* type_attr, DType dtype,
-                   const RendezvousKey& key) {
-  node.set_op(op);
-  node.clear_attr();
-  (*node.mutable_attr())[type_attr].set_type(static_cast<tensorflow::DataType>(dtype));
-  set(node, "tensor_name", key.edge);
-  set(node, "send_device", key.send_device);
-  set(node, "recv_device", key.receive_device);
-  // Keys as strings: g++ 12 takes a literal here for one that is too short, and warns.
-  const std::string incarnation = "send_device_incarnation", terminated = "client_terminated";
-  (*node.mutable_attr())[incarnation].set_i(static_cast<std::int64_t>(key.send_incarnation));
-  (*node.mutable_attr())[terminated].set_b(true);
-}
-
-// Of a value that RunGraph brings or takes: it is said to come from the device itself, where it waits.
-RendezvousKey client_key(const std::string& device,
-                         const std::function<std::uint64_t(const std::string& device)>& incarnation, std::string edge) {
-  return {.send_device = device,
-          .send_incarnation = incarnation(device),
-          .receive_device = device,
-          .edge = std::move(edge)};
 }
 
 // The error of a worker, with the worker's name as TensorFlow's master puts it.
@@ -68,79 +39,73 @@ Status from_task(const Status& status, const std::string& peer) {
 
 }  // namespace
 
-Status write_partition(const StepGraph& step,
-                       const std::function<std::uint64_t(const std::string& device)>& incarnation,
-                       tensorflow::GraphDef* def, PartitionKeys* keys) {
-  ARGOSY_RETURN_IF_ERROR(export_graph(step.graph, def));
-  std::map<std::string, tensorflow::NodeDef*> by_name;
-  for (tensorflow::NodeDef& node : *def->mutable_node()) by_name[node.name()] = &node;
-  const auto tell_shape = [&](const Node& node) {
-    to_proto(node.output_shapes[0],
-             (*by_name.at(std::string(node.name))->mutable_attr())[std::string(kReceivedShape)].mutable_shape());
-  };
-  for (const Node& node : step.graph.nodes()) {
-    if (transfer_of(*node.op) == Transfer::kReceive) tell_shape(node);
-  }
-  for (std::size_t i = 0; i < step.feeds.size(); ++i) {
-    const Node& feed = step.graph.node(step.feeds[i]);
-    const RendezvousKey key = client_key(std::string(feed.device), incarnation, str_cat("_feed_", i));
-    make_transfer(*by_name.at(std::string(feed.name)), "_Recv", "tensor_type", feed.output_dtypes[0], key);
-    (*by_name.at(std::string(feed.name))->mutable_attr())[std::string(kNeverDead)].set_b(true);
-    tell_shape(feed);
-    keys->feeds.push_back(key.to_string());
-  }
-  for (std::size_t i = 0; i < step.fetches.size(); ++i) {
-    const Endpoint fetch = step.fetches[i];
-    if (fetch.index == Value::kControl) {
-      keys->fetches.emplace_back();
-      continue;
-    }
-    const Node& node = step.graph.node(fetch.node);
-    const std::string device(node.device);
-    const RendezvousKey key = client_key(device, incarnation, str_cat("_fetch_", i));
-    tensorflow::NodeDef& send = *def->add_node();
-    send.set_name(str_cat("_send_fetch_", i));
-    send.set_device(device);
-    make_transfer(send, "_Send", "T", node.output_dtypes[static_cast<std::size_t>(fetch.index)], key);
-    send.add_input(fetch.index == 0 ? std::string(node.name) : str_cat(node.name, ":", fetch.index));
-    keys->fetches.push_back(key.to_string());
-  }
-  return ok_status();
-}
+// A graph on its way. Answers refer to it.
+struct GrpcTask::Registration {
+  std::shared_ptr<PeerChannel> channel;
+  std::shared_ptr<Runs> runs;
+  std::string session, collective_leader;
+  bool session_called = false, ours = false;
+  tensorflow::GraphDef def;
+  std::shared_ptr<PartitionKeys> keys;
+  Registered done;
+};
 
 void GrpcTask::register_graph(const StepGraph& graph, const TaskGraphOptions&, Registered done) {
-  tensorflow::GraphDef def;
-  auto keys = std::make_shared<PartitionKeys>();
-  if (Status status = write_partition(graph, options_.incarnation, &def, keys.get()); !status.ok()) {
+  auto to = std::make_shared<Registration>();
+  to->channel = options_.channel;
+  to->runs = runs_;
+  to->session = options_.session;
+  to->collective_leader = options_.collective_leader;
+  to->session_called = options_.session_called;
+  to->ours = options_.ours;
+  to->keys = std::make_shared<PartitionKeys>();
+  const std::int64_t number = registrations_.fetch_add(1, std::memory_order_relaxed);
+  if (Status status = write_partition(graph, options_.incarnation, number, &to->def, to->keys.get()); !status.ok()) {
     return done(std::move(status));
   }
+  if (!to->ours) {
+    MutexLock lock(runs_->mutex);
+    runs_->not_known.leave_out(to->def);
+  }
+  to->done = std::move(done);
+  send_graph(to);
+}
+
+void GrpcTask::send_graph(const std::shared_ptr<Registration>& to) {
   tensorflow::GraphOptions passes;  // the master's passes have been
   passes.mutable_optimizer_options()->set_opt_level(tensorflow::OptimizerOptions::L0);
   WireWriter request;
-  request.bytes_field(1, options_.session);
-  request.bytes_field(2, def.SerializeAsString());
+  request.bytes_field(1, to->session);
+  request.bytes_field(2, to->def.SerializeAsString());
   request.bytes_field(4, passes.SerializeAsString());
-  request.varint_field(6, options_.session_called ? 1 : 0);
-  if (!options_.collective_leader.empty()) {
+  request.varint_field(6, to->session_called ? 1 : 0);
+  if (!to->collective_leader.empty()) {
     tensorflow::ConfigProto config;
-    config.mutable_experimental()->set_collective_group_leader(options_.collective_leader);
+    config.mutable_experimental()->set_collective_group_leader(to->collective_leader);
     request.bytes_field(8, config.SerializeAsString());
   }
-  options_.channel->send(
-      path("RegisterGraph"), request.take(), kRegister,
-      [runs = runs_, keys, done = std::move(done),
-       peer = options_.channel->options().peer](Result<RpcResponse> answer) {
-        if (!answer.ok()) return done(from_task(answer.status(), peer));
-        tensorflow::RegisterGraphResponse response;
-        if (!response.ParseFromString(answer->reader().joined())) {
-          return done(internal_error(peer, ": the answer to RegisterGraph is damaged").with_id("ARG-PROTO-003"));
-        }
-        {
-          MutexLock lock(runs->mutex);
-          runs->graphs[response.graph_handle()] = keys;
-        }
-        done(response.graph_handle());
-      });
+  if (to->ours) to->def.Clear();
+  to->channel->send(path("RegisterGraph"), request.take(), kRegister, [to](Result<RpcResponse> answer) {
+    const std::string& peer = to->channel->options().peer;
+    if (!answer.ok()) {
+      bool again = false;
+      if (!to->ours) {
+        MutexLock lock(to->runs->mutex);
+        again = to->runs->not_known.learn(answer.status().message()) && to->runs->not_known.leave_out(to->def);
+      }
+      if (again) return send_graph(to);
+      return to->done(from_task(answer.status(), peer));
+    }
+    tensorflow::RegisterGraphResponse response;
+    if (!response.ParseFromString(answer->reader().joined())) {
+      return to->done(internal_error(peer, ": the answer to RegisterGraph is damaged").with_id("ARG-PROTO-003"));
+    }
+    {
+      MutexLock lock(to->runs->mutex);
+      to->runs->graphs[response.graph_handle()] = to->keys;
+    }
+    to->done(response.graph_handle());
+  });
 }
 
 void GrpcTask::deregister_graph(const std::string& handle) {

@@ -1,9 +1,10 @@
 // GrpcTask: one other task of a master's session, ours or TensorFlow's, called by WorkerService's methods.
 //
-// A partition travels as a GraphDef. Its feeds become `_Recv`s and its fetches `_Send`s of keys that RunGraph names, as
-// TensorFlow's own masters do it. Internal to argosy/tf/worker.
+// A partition travels as a GraphDef (partition_graph.h). A task of an older TensorFlow that does not know an attribute
+// gets the graph again without it. Internal to argosy/tf/worker.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,22 +12,10 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/runtime/tasks/remote_task.h"
+#include "argosy/tf/worker/partition_graph.h"
 #include "argosy/tf/worker/peers/peer_channel.h"
 
-namespace tensorflow {
-class GraphDef;
-}
-
 namespace argosy::tf {
-
-// The keys by which RunGraph brings feeds and takes fetches; "" for a fetch without a value.
-struct PartitionKeys {
-  std::vector<std::string> feeds, fetches;
-};
-// Writes a partition as GraphDef. `incarnation`: of the task's devices.
-Status write_partition(const StepGraph& step,
-                       const std::function<std::uint64_t(const std::string& device)>& incarnation,
-                       tensorflow::GraphDef* def, PartitionKeys* keys);
 
 // Thread-safe.
 class GrpcTask final : public RemoteTask {
@@ -60,10 +49,14 @@ class GrpcTask final : public RemoteTask {
     Mutex mutex;
     std::map<std::string, std::shared_ptr<const PartitionKeys>> graphs ARGOSY_GUARDED_BY(mutex);
     std::map<std::int64_t, Run> runs ARGOSY_GUARDED_BY(mutex);
+    UnknownAttributes not_known ARGOSY_GUARDED_BY(mutex);  // to a task of TensorFlow's
   };
+  struct Registration;
+  static void send_graph(const std::shared_ptr<Registration>& to);
 
   const Options options_;
   const std::shared_ptr<Runs> runs_;
+  std::atomic<std::int64_t> registrations_{0};
 };
 
 }  // namespace argosy::tf

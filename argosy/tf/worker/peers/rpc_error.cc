@@ -1,6 +1,7 @@
 #include "argosy/tf/worker/peers/rpc_error.h"
 
 #include "argosy/base/system/confined_path.h"
+#include "argosy/base/utf8.h"
 
 namespace argosy::tf {
 
@@ -23,17 +24,18 @@ namespace {
 
 std::string message_of(const Status& status, std::string text) {
   const std::string node = node_of(status);
-  const std::string tail = node.empty() ? "" : str_cat("\n\t [[{{node ", node, "}}]]");
+  const std::string tail = escape_non_utf8(node.empty() ? "" : str_cat("\n\t [[{{node ", node, "}}]]"));
   text += status.message();
   if (node.empty() && !status.where().empty()) text += str_cat(" (", status.where(), ")");
   if (!status.hint().empty()) text += str_cat("\n  try: ", status.hint());
   for (std::size_t at; (at = text.find(kConfined)) != std::string::npos;) text.replace(at, kConfined.size(), "/");
+  text = escape_non_utf8(std::move(text));  // it may quote bytes of users
   if (text.size() + tail.size() > kMaxErrorBytes) {
     const std::size_t room = kMaxErrorBytes - kCut.size();
-    text.resize(tail.size() < room ? room - tail.size() : 0);
+    text.resize(utf8_prefix(text, tail.size() < room ? room - tail.size() : 0).size());
     text += kCut;
   }
-  return (text + tail).substr(0, kMaxErrorBytes);
+  return std::string(utf8_prefix(text + tail, kMaxErrorBytes));
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+#include "argosy/tf/worker/peers/rpc_error.h"
+
+#include <gtest/gtest.h>
+
+#include "argosy/base/utf8.h"
+
+namespace argosy::tf {
+namespace {
+
+// A step's error may quote what a user fed. A client reads it as UTF-8, also where it was cut.
+TEST(RpcError, IsTextWhateverBytesItQuotes) {
+  const Status status = at_node(invalid_argument("no number: \xfd\x8c"), "n");
+  EXPECT_EQ(worker_message(status), "no number: \\xfd\\x8c\n\t [[{{node n}}]]");
+  std::string euros;
+  for (std::size_t i = 0; i < kMaxErrorBytes; ++i) euros += "\xe2\x82\xac";
+  for (const char* before : {"", ".", ".."}) {
+    const std::string cut = worker_message(at_node(invalid_argument(before, euros), "n"));
+    EXPECT_LE(cut.size(), kMaxErrorBytes);
+    EXPECT_EQ(escape_non_utf8(cut), cut);
+  }
+}
+
+}  // namespace
+}  // namespace argosy::tf
