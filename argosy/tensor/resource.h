@@ -37,7 +37,8 @@ class ResourceHandle {
 class Allocator;
 class Variant;
 
-// Base of the value in a Variant. Immutable once shared.
+// Base of the value in a Variant. Immutable once shared. A class whose values hold others notes how deep they lie
+// (argosy/tensor/nesting.h).
 class VariantValue {
  public:
   virtual ~VariantValue();
@@ -46,6 +47,14 @@ class VariantValue {
   virtual Result<Variant> zeros_like(Allocator& memory) const;
   // The sum of two of a kind; UNIMPLEMENTED where there is none.
   virtual Result<Variant> plus(const VariantValue& other, Allocator& memory) const;
+
+  // 1 of a value that holds no other; else 1 more than that of the deepest in it.
+  int nesting() const { return nesting_; }
+  // Before the value is shared.
+  void set_nesting(int nesting) { nesting_ = nesting; }
+
+ private:
+  int nesting_ = 1;
 };
 
 // An element of a kVariant tensor. Copies share the value.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "argosy/base/checked.h"
@@ -20,9 +21,32 @@ constexpr std::int64_t kAlwaysRoom = std::int64_t{1} << 20;
 // Smaller lists are not counted either.
 constexpr std::int64_t kUncounted = 4096;
 
+// What is freed may wait for its turn in a list.
+struct Freed {
+  virtual ~Freed() = default;
+  Freed* next = nullptr;
+};
+
+// Handles and values lead to tensors of handles and values: a graph can chain any number of them. Each would be freed
+// within the one before, on one stack. From some levels on they wait until the outermost is done.
+void free_objects(Freed* objects) {
+  constexpr int kLevels = 64;
+  thread_local int level = 0;
+  thread_local Freed* waiting = nullptr;
+  if (level == kLevels) {
+    objects->next = waiting;
+    waiting = objects;
+    return;
+  }
+  ++level;
+  delete objects;
+  while (level == 1 && waiting != nullptr) delete std::exchange(waiting, waiting->next);
+  --level;
+}
+
 // Objects in the host's memory, and what they take of its budget.
 template <typename T>
-struct Objects {
+struct Objects final : Freed {
   std::vector<T> values;
   HostBudget::Reservation of_objects, of_contents;
   std::atomic<bool> contents_counted{false};
@@ -30,7 +54,7 @@ struct Objects {
 // By its type memory is known again as Objects.
 template <typename T>
 struct DeleteObjects {
-  void operator()(void* objects) const { delete static_cast<Objects<T>*>(objects); }
+  void operator()(void* objects) const { free_objects(static_cast<Objects<T>*>(objects)); }
 };
 
 // What a string that is longer than its object has room for takes on the heap, with what malloc keeps.

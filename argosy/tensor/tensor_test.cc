@@ -81,5 +81,32 @@ TEST(Tensor, Strings) {
   EXPECT_EQ(t.clone().data<std::string>()[1], "long enough not to be stored inline");
 }
 
+// A graph chains as many as it likes. Freed one within the other they would need a stack of that depth.
+TEST(Tensor, LongChainsOfValuesAndHandlesAreFreed) {
+  struct Box final : VariantValue {
+    explicit Box(Tensor t) : inner(std::move(t)) {}
+    std::string describe() const override { return "box"; }
+    Tensor inner;
+  };
+  struct Place final : Resource {
+    Place(Tensor t, int& count) : inner(std::move(t)), left(count) { ++left; }
+    ~Place() override { --left; }
+    std::string describe() const override { return "place"; }
+    Tensor inner;
+    int& left;
+  };
+  constexpr int kLevels = 300'000;
+  int left = 0;
+  {
+    Tensor chain = Tensor::scalar(1.0F);
+    for (int i = 0; i < kLevels; ++i) {
+      chain = Tensor::scalar(ResourceHandle("", "", std::make_shared<Place>(std::move(chain), left)));
+      chain = Tensor::scalar(Variant(std::make_shared<Box>(std::move(chain))));
+    }
+    EXPECT_EQ(left, kLevels);
+  }
+  EXPECT_EQ(left, 0);
+}
+
 }  // namespace
 }  // namespace argosy

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "argosy/base/checked.h"
 #include "argosy/formats/proto/types.pb.h"
 #include "argosy/formats/proto/wire.h"
+#include "argosy/tensor/string_budget.h"
 
 namespace argosy::tf {
 
@@ -94,6 +96,40 @@ Status fill_strings(const Tensor& to, std::string_view content) {
   return ok_status();
 }
 
+// What the strings of such a list take on the heap: its last one is repeated.
+std::optional<std::int64_t> string_bytes(const tensorflow::TensorProto& p, std::int64_t elements) {
+  const std::int64_t given = p.string_val_size();
+  std::int64_t bytes = 0;
+  for (const std::string& s : p.string_val()) bytes += static_cast<std::int64_t>(s.size());
+  if (given == 0 || given >= elements) return bytes;
+  const auto last = static_cast<std::int64_t>(p.string_val(static_cast<int>(given) - 1).size());
+  const auto repeated = checked_mul(elements - given, last);
+  if (!repeated || *repeated > INT64_MAX - bytes) return std::nullopt;
+  return bytes + *repeated;
+}
+
+// A tensor for values of a list, not filled yet. Its memory is counted where it is more than the message's.
+Result<Tensor> room_for_list(DType dtype, const Shape& shape, std::int64_t bytes, std::size_t message, HostUse use) {
+  constexpr std::int64_t kUncounted = 4096;
+  if (!is_plain(dtype) || bytes <= std::max(static_cast<std::int64_t>(message), kUncounted)) {
+    return Tensor::allocate(dtype, shape, host_allocator());  // which counts the objects of strings
+  }
+  return allocate_reserved(use, dtype, shape, str_cat("a ", dtype_name(dtype), shape.to_string(), " of few values"));
+}
+
+Status fill_repeated(const Tensor& to, const tensorflow::TensorProto& p, std::size_t message) {
+  if (to.dtype() != DType::kString) return fill_values(to, p);
+  const std::string what = str_cat("a string", to.shape().to_string(), " of few values");
+  const auto bytes = string_bytes(p, to.elements());
+  if (bytes && *bytes <= static_cast<std::int64_t>(message)) return fill_values(to, p);
+  {
+    ARGOSY_ASSIGN_OR_RETURN(const auto while_filled,
+                            host_budget().reserve(HostUse::kStrings, bytes.value_or(INT64_MAX), what));
+    ARGOSY_RETURN_IF_ERROR(fill_values(to, p));
+  }
+  return reserve_strings(to, what);
+}
+
 }  // namespace
 
 void to_proto(const PartialShape& shape, tensorflow::TensorShapeProto* proto) {
@@ -137,7 +173,7 @@ Result<PartialShape> from_proto(const tensorflow::TensorShapeProto& proto) {
   return PartialShape(std::move(sizes));
 }
 
-Result<Tensor> from_proto(const tensorflow::TensorProto& proto, std::int64_t limit_bytes) {
+Result<Tensor> from_proto(const tensorflow::TensorProto& proto, std::int64_t limit_bytes, HostUse use) {
   const int number = proto.dtype();
   const auto dtype =
       number > 0 && number <= static_cast<int>(DType::kUint64) ? static_cast<DType>(number) : DType::kInvalid;
@@ -157,10 +193,14 @@ Result<Tensor> from_proto(const tensorflow::TensorProto& proto, std::int64_t lim
   if (!content.empty() && dtype != DType::kString && static_cast<std::int64_t>(content.size()) != *bytes) {
     return damaged(dtype_name(dtype), shape, " with ", content.size(), " bytes of content");
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor tensor, Tensor::allocate(dtype, shape, host_allocator()));
   if (content.empty()) {
-    ARGOSY_RETURN_IF_ERROR(fill_values(tensor, proto));
-  } else if (dtype == DType::kString) {
+    const std::size_t message = proto.ByteSizeLong();
+    ARGOSY_ASSIGN_OR_RETURN(const Tensor tensor, room_for_list(dtype, shape, *bytes, message, use));
+    ARGOSY_RETURN_IF_ERROR(fill_repeated(tensor, proto, message));
+    return tensor;
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor tensor, Tensor::allocate(dtype, shape, host_allocator()));
+  if (dtype == DType::kString) {
     ARGOSY_RETURN_IF_ERROR(fill_strings(tensor, content));
   } else if (dtype == DType::kBool) {
     std::transform(content.begin(), content.end(), tensor.data<bool>(), [](char c) { return c != 0; });

@@ -105,6 +105,43 @@ TEST(TensorProto, RefusesDamage) {
   EXPECT_EQ(code(odd), Code::kInvalidArgument);
 }
 
+// A few bytes that stand for many values: the message does not pay for them, the budget does.
+TEST(TensorProto, RepeatedValuesAreCounted) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 30;
+  const std::int64_t before = host_budget().in_use();
+  const auto limit = host_budget().with_limit(before + (8 << 20));
+  auto floats = of(tensorflow::DT_FLOAT, {1 << 20});
+  floats.add_float_val(1);
+  {
+    const auto one = from_proto(floats, kLarge, HostUse::kGraphs);
+    ASSERT_TRUE(one.ok()) << one.status().to_string();
+    EXPECT_GE(host_budget().in_use() - before, 4 << 20);
+    EXPECT_EQ(one->data<float>()[(1 << 20) - 1], 1);
+    const Tensor copy = *one;
+    const auto two = from_proto(floats, kLarge);
+    EXPECT_TRUE(two.ok()) << two.status().to_string();
+    const Status three = from_proto(floats, kLarge).status();
+    EXPECT_EQ(three.id(), "ARG-MEM-004") << three.to_string();
+    EXPECT_THAT(three.message(), testing::HasSubstr("float[1048576]"));
+    EXPECT_THAT(three.message(), testing::HasSubstr("graphs 4.0 MiB"));
+  }
+  EXPECT_EQ(host_budget().in_use(), before);
+  floats.clear_float_val();
+  floats.mutable_tensor_shape()->mutable_dim(0)->set_size(4 << 20);
+  EXPECT_EQ(from_proto(floats, kLarge).status().id(), "ARG-MEM-004") << "zeros";
+  auto strings = of(tensorflow::DT_STRING, {1000});
+  strings.add_string_val(std::string(100'000, 's'));
+  EXPECT_EQ(from_proto(strings, kLarge).status().id(), "ARG-MEM-004");
+  strings.mutable_tensor_shape()->mutable_dim(0)->set_size(10);
+  {
+    const auto few = from_proto(strings, kLarge);
+    ASSERT_TRUE(few.ok()) << few.status().to_string();
+    EXPECT_GE(host_budget().in_use() - before, 1'000'000);
+    EXPECT_EQ(few->data<std::string>()[9].size(), 100'000u);
+  }
+  EXPECT_EQ(host_budget().in_use(), before);
+}
+
 TEST(ShapeProto, RoundTrips) {
   for (const PartialShape& shape : {PartialShape::unknown(), PartialShape::scalar(), PartialShape{-1, 3}}) {
     tensorflow::TensorShapeProto proto;

@@ -1,5 +1,6 @@
 #include "argosy/ops/iterator/iterator_kernels.h"
 #include "argosy/ops/list/element_memory.h"
+#include "argosy/tensor/nesting.h"
 
 namespace argosy::datasets {
 
@@ -7,7 +8,9 @@ namespace {
 
 class OptionalValue final : public VariantValue {
  public:
-  explicit OptionalValue(std::optional<Element> value) : value_(std::move(value)) {}
+  explicit OptionalValue(std::optional<Element> value) : value_(std::move(value)) {
+    if (value_) set_nesting(nesting_around(*value_));
+  }
   std::string describe() const override { return value_ ? "optional with a value" : "optional without a value"; }
   const std::optional<Element>& value() const { return value_; }
   Result<Variant> zeros_like(Allocator& memory) const override;
@@ -84,6 +87,7 @@ Result<std::shared_ptr<const OptionalValue>> optional_in(const Tensor& handle) {
 Status from_value(KernelContext& c) {
   Element element;
   for (int i = 0; i < c.num_inputs(); ++i) element.push_back(c.input(i).owned());
+  ARGOSY_RETURN_IF_ERROR(check_nesting(nesting_around(element)));
   c.set_output(0, optional_handle(std::move(element)));
   return ok_status();
 }

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "argosy/ops/list/tensor_list.h"
+#include "argosy/tensor/nesting.h"
 
 namespace argosy {
 
@@ -226,6 +227,7 @@ Status from_tensor(KernelContext& c) {
   if (count > TensorList::kMaxElements) return resource_exhausted("a list of ", count, " elements");
   ARGOSY_RETURN_IF_ERROR(room_for_places(c, count, sizeof(Element)));
   ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(c.input(0).shape().removed(0)));
+  ARGOSY_RETURN_IF_ERROR(check_nesting(nesting_around(c.input(0))));
   ARGOSY_ASSIGN_OR_RETURN(const Element rows, kept_element(c, c.input(0)));
   std::shared_ptr<TensorList> list = std::make_shared<TensorList>(rows.value.dtype(), std::move(shape));
   for (std::int64_t i = 0; i < count; ++i) list = list->pushed(row_of(rows, i));
@@ -374,6 +376,7 @@ Status split(KernelContext& c) {
   if (rest != 0) return invalid_argument("lengths do not add up to ", tensor.shape()[0]);
   std::vector<std::int64_t> element(tensor.shape().sizes().begin(), tensor.shape().sizes().end());
   element[0] = PartialShape::kUnknown;
+  ARGOSY_RETURN_IF_ERROR(check_nesting(nesting_around(tensor)));
   ARGOSY_ASSIGN_OR_RETURN(const Element rows, kept_element(c, tensor));
   std::shared_ptr<TensorList> list = std::make_shared<TensorList>(rows.value.dtype(), PartialShape(std::move(element)));
   std::int64_t at = 0;

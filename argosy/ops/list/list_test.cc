@@ -7,6 +7,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
 #include "argosy/ops/list/tensor_list.h"
+#include "argosy/ops/list/test_nesting.h"
 #include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
@@ -195,6 +196,48 @@ TEST(TensorListValue, PopsFreeWhatNobodySees) {
   EXPECT_EQ(holders(element), 3);
   alone = alone->popped(true);
   EXPECT_EQ(holders(element), 2);
+}
+
+TEST_F(Lists, AreNestedOnlySoDeep) {
+  const auto in_list = [&](const char* op, auto put) {
+    check_nesting_of_op(op, [&](Graph& g, Value x) { return put(g, x); });
+  };
+  const auto variants = [](Graph& g) {
+    return tensor_list_reserve(constant(g, std::int32_t{1}), DType::kVariant, PartialShape::scalar());
+  };
+  const auto shape = [](Graph& g) { return constant(g, std::int32_t{-1}); };
+  const auto row = [](Graph& g, Value x) { return g.add("ExpandDims", {x, constant(g, std::int32_t{0})}); };
+  const auto first = [](Graph& g) { return constant(g, Tensor::vector<std::int32_t>({0})); };
+  in_list("TensorListPushBack", [&](Graph& g, Value x) {
+    return tensor_list_push_back(tensor_list(g, DType::kVariant, PartialShape::scalar()), x);
+  });
+  in_list("TensorListSetItem",
+          [&](Graph& g, Value x) { return tensor_list_set_item(variants(g), constant(g, std::int32_t{0}), x); });
+  in_list("TensorListFromTensor", [&](Graph& g, Value x) { return tensor_list_from_tensor(row(g, x)); });
+  in_list("TensorListSplit", [&](Graph& g, Value x) {
+    return g.add("TensorListSplit", {row(g, x), shape(g), constant(g, Tensor::vector<std::int64_t>({1}))});
+  });
+  in_list("TensorListScatterV2", [&](Graph& g, Value x) {
+    return g.add("TensorListScatterV2", {row(g, x), first(g), shape(g), shape(g)});
+  });
+  in_list("TensorListScatterIntoExistingList", [&](Graph& g, Value x) {
+    return g.add("TensorListScatterIntoExistingList", {variants(g), row(g, x), first(g)});
+  });
+}
+
+// A list that only grows is as deep as its elements.
+TEST_F(Lists, GrowWithoutBeingNested) {
+  const auto at = [](int nesting) {
+    auto list = std::make_shared<TensorList>(DType::kFloat32, PartialShape::unknown());
+    list->set_nesting(nesting);
+    return Element{Tensor::scalar(Variant(std::move(list))), &host_allocator()};
+  };
+  std::shared_ptr<TensorList> list = std::make_shared<TensorList>(DType::kVariant, PartialShape::scalar());
+  for (int i = 0; i < 2000; ++i) list = list->pushed(at(1 + i % 3));
+  EXPECT_EQ(list->nesting(), 4);
+  EXPECT_EQ(list->with(0, at(7), false)->nesting(), 8);
+  EXPECT_EQ(list->resized(1)->nesting(), 4);
+  EXPECT_EQ(list->popped(false)->nesting(), 4);
 }
 
 }  // namespace

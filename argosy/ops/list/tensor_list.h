@@ -38,7 +38,7 @@ class TensorList final : public VariantValue {
   std::shared_ptr<TensorList> with(std::int64_t i, Element element, bool mine) const;
   std::shared_ptr<TensorList> resized(std::int64_t size) const;
 
-  // INVALID_ARGUMENT unless an element of this kind may be added.
+  // INVALID_ARGUMENT unless an element of this kind may be added; RESOURCE_EXHAUSTED: values are nested too deep.
   Status check_element(const Tensor& element) const;
   Status check_room() const;
 

@@ -2,7 +2,18 @@
 
 #include <algorithm>
 
+#include "argosy/tensor/nesting.h"
+
 namespace argosy {
+
+namespace {
+
+// The list holds this element, too.
+void note_nesting(TensorList& list, const Element& element) {
+  list.set_nesting(std::max(list.nesting(), nesting_around(element.value)));
+}
+
+}  // namespace
 
 std::string TensorList::describe() const {
   return str_cat("list of ", size_, " ", dtype_name(dtype_), element_shape_.to_string());
@@ -19,6 +30,7 @@ std::shared_ptr<TensorList> TensorList::copy() const {
   MutexLock own(list->store_->mutex);
   list->store_->items.assign(store_->items.begin(), store_->items.begin() + static_cast<std::ptrdiff_t>(size_));
   list->size_ = size_;
+  list->set_nesting(nesting());
   return list;
 }
 
@@ -26,8 +38,9 @@ std::shared_ptr<TensorList> TensorList::pushed(Element element) const {
   {
     MutexLock lock(store_->mutex);
     if (static_cast<std::int64_t>(store_->items.size()) == size_) {
-      store_->items.push_back(std::move(element));
       auto list = std::make_shared<TensorList>(*this);
+      note_nesting(*list, element);
+      store_->items.push_back(std::move(element));
       ++list->size_;
       return list;
     }
@@ -49,6 +62,7 @@ std::shared_ptr<TensorList> TensorList::popped(bool mine) const {
 std::shared_ptr<TensorList> TensorList::with(std::int64_t i, Element element, bool mine) const {
   const bool in_place = mine && store_.use_count() == 1;
   auto list = in_place ? std::make_shared<TensorList>(*this) : copy();
+  note_nesting(*list, element);
   MutexLock lock(list->store_->mutex);
   list->store_->items[static_cast<std::size_t>(i)] = std::move(element);
   return list;
@@ -70,7 +84,7 @@ Status TensorList::check_element(const Tensor& element) const {
     return invalid_argument("a list of elements of shape ", element_shape_, " cannot take one of shape ",
                             element.shape());
   }
-  return ok_status();
+  return check_nesting(nesting_around(element));
 }
 
 Status TensorList::check_room() const {
@@ -98,6 +112,7 @@ Result<Variant> TensorList::plus(const VariantValue& other, Allocator& wanted) c
     return invalid_argument("a ", describe(), " and a ", other.describe(), " cannot be added");
   }
   auto list = copy();
+  list->set_nesting(std::max(nesting(), with->nesting()));
   for (std::int64_t i = 0; i < size_; ++i) {
     const Element own = at(i), others = with->at(i);
     if (!others.valid()) continue;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "argosy/base/threads/cancellation.h"
 #include "argosy/ops/queue/queue_options.h"
 #include "argosy/tensor/held_tuples.h"
 
@@ -21,11 +22,13 @@ struct QueueAttempt {
   enum class Action { kEnqueue, kEnqueueMany, kClose, kDequeue, kDequeueMany, kDequeueUpTo };
   Action action;
   Allocator* memory = nullptr;                // for batches and rows of them
+  Cancellation* cancellation = nullptr;       // once it is pulled, the attempt goes no further; may be null
   QueueItems::Tuple rows = {};                // to enqueue
   std::int64_t left = 1;                      // elements to go
   std::vector<QueueItems::Tuple> taken = {};  // dequeued so far
   Status status = {};                         // of the end
   bool enters() const { return action <= Action::kClose; }
+  bool cancelled() const { return cancellation != nullptr && cancellation->cancelled(); }
 };
 
 class QueueContents {
@@ -46,7 +49,8 @@ class QueueContents {
     closed_ = closed;
   }
 
-  // Lets the attempt do what it can. `enqueues_wait`: others wait to enqueue. What is thrown ends the attempt.
+  // Lets the attempt do what it can until it is cancelled. `enqueues_wait`: others wait to enqueue. What is thrown ends
+  // the attempt.
   Progress advance(QueueAttempt& attempt, bool enqueues_wait);
   // Elements that it took go back, as if it had never been.
   void give_back(QueueAttempt& attempt);

@@ -72,6 +72,7 @@ QueueContents::Progress QueueContents::advance_enqueue(QueueAttempt& attempt) {
     }
     items_->push(*std::move(element));
     if (--attempt.left == 0) return Progress::kComplete;
+    if (attempt.cancelled()) break;
   }
   return progress;
 }
@@ -110,6 +111,7 @@ QueueContents::Progress QueueContents::advance_dequeue(QueueAttempt& attempt, bo
     attempt.taken.emplace_back();  // its room first: an element that was taken out must not be lost
     attempt.taken.back() = items_->pop();
     if (--attempt.left == 0) return Progress::kComplete;
+    if (attempt.cancelled()) break;
   }
   return progress;
 }

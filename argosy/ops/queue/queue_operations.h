@@ -21,9 +21,8 @@ struct QueueOperation : QueueAttempt {
 
   // Without a cancellation nothing could end a wait: FAILED_PRECONDITION instead of one.
   QueueOperation(Action does, Allocator* for_batches, Cancellation* whose, Done at_end)
-      : QueueAttempt{.action = does, .memory = for_batches}, cancellation(whose), done(std::move(at_end)) {}
+      : QueueAttempt{.action = does, .memory = for_batches, .cancellation = whose}, done(std::move(at_end)) {}
 
-  Cancellation* const cancellation;
   Done done;
   Cancellation::Token token = 0;
 };

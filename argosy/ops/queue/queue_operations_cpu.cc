@@ -73,7 +73,7 @@ bool QueueOperations::advance(Waiting& waiting, Waiting& finished) {
   bool any = false;
   for (auto at = waiting.begin(); at != waiting.end();) {
     QueueOperation& operation = **at;
-    if (operation.cancellation != nullptr && operation.cancellation->cancelled()) {
+    if (operation.cancelled()) {
       ++at;
       continue;
     }

@@ -65,6 +65,40 @@ TEST(Queue, ABatchWithoutMemoryGivesItsElementsBack) {
   EXPECT_EQ(queue->size(), 1);
 }
 
+// The queue is busy with it: the cancellation waits for its turn, and the rows do not.
+TEST(Queue, ManyRowsStopToEnterWhenTheirStepIsOver) {
+  class EndsTheStep final : public Allocator {
+   public:
+    explicit EndsTheStep(Cancellation& step) : step_(step) {}
+    ~EndsTheStep() override { thread_.join(); }
+    Result<Buffer> allocate(std::size_t bytes) override {
+      if (++rows_ == 10) {
+        thread_ = std::thread([this] { step_.cancel(cancelled("enough")); });
+        while (!step_.cancelled()) std::this_thread::yield();
+      }
+      return host_allocator().allocate(bytes);
+    }
+    MemoryStats stats() const override { return {}; }
+
+   private:
+    Cancellation& step_;
+    int rows_ = 0;
+    std::thread thread_;
+  };
+  QueueOptions options = kNumbers;
+  options.capacity = 1'000'000;
+  const auto queue = std::make_shared<QueueState>("q", options);
+  Cancellation step;
+  Ended in;
+  {
+    EndsTheStep memory(step);
+    queue->enqueue_many({Tensor::zeros(DType::kInt32, {1000})}, {&step, &memory}, in.done());
+  }
+  EXPECT_EQ(in.times, 1);
+  EXPECT_EQ(in.status.code(), Code::kCancelled) << in.status.to_string();
+  EXPECT_EQ(queue->size(), 10);
+}
+
 // Steps are cancelled at any moment; an element is never lost and never given twice.
 TEST(Queue, NothingIsLostWhoeverIsCancelled) {
   constexpr std::int32_t kNumber = 600;

@@ -7,6 +7,7 @@
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/list/element_memory.h"
 #include "argosy/ops/ragged/ragged_rows.h"
+#include "argosy/tensor/nesting.h"
 
 namespace argosy {
 
@@ -72,7 +73,9 @@ std::optional<std::uint64_t> kind_of(std::string_view metadata) {
 
 class Composite final : public VariantValue {
  public:
-  Composite(std::uint64_t kind, std::vector<Element> components) : kind_(kind), components_(std::move(components)) {}
+  Composite(std::uint64_t kind, std::vector<Element> components) : kind_(kind), components_(std::move(components)) {
+    for (const Element& e : components_) set_nesting(std::max(nesting(), nesting_around(e.value)));
+  }
   std::string describe() const override {
     return str_cat("composite tensor, ", kind_name(kind_), " of ", components_.size(), " components");
   }
@@ -125,6 +128,7 @@ Status from_components(KernelContext& c, const AttrMap& attrs) {
   if (!kind) return invalid_argument("Error parsing metadata: it is no CompositeTensorVariantMetadata");
   std::vector<Element> components;
   for (int i = 0; i < c.num_inputs(); ++i) {
+    ARGOSY_RETURN_IF_ERROR(check_nesting(nesting_around(c.input(i))));
     ARGOSY_ASSIGN_OR_RETURN(Element element, kept_element(c, c.input(i)));
     components.push_back(std::move(element));
   }

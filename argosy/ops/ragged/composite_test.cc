@@ -2,6 +2,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
+#include "argosy/ops/list/test_nesting.h"
 #include "argosy/testing/op_cases/gradient_case.h"
 #include "argosy/testing/op_cases/op_case.h"
 
@@ -65,6 +66,18 @@ TEST(Composite, Gradients) {
          const std::vector<DType> types = {DType::kFloat64, DType::kInt64};
          return std::vector{decoded(g, both, types, metadata(kRagged)), decoded(g, both, types, metadata(kRagged))};
        }});
+}
+
+TEST(Composite, AreNestedOnlySoDeep) {
+  check_nesting_of_op("CompositeTensorVariantFromComponents",
+                      [](Graph& g, Value x) { return encoded(g, {x}, metadata(kRagged)); });
+}
+
+TEST(RaggedVariants, AreNestedOnlySoDeep) {
+  check_nesting_of_op("RaggedTensorToVariant", [](Graph& g, Value x) {
+    return g.add("RaggedTensorToVariant", {x},
+                 {{"RAGGED_RANK", std::int64_t{0}}, {"batched_input", false}, {"Tsplits", DType::kInt64}});
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "argosy/tensor/nesting.h"
 #include "argosy/tensor/resource.h"
 #include "argosy/tensor/tensor.h"
 
@@ -11,7 +12,9 @@ namespace argosy {
 // Row splits from the outermost axis inwards, and values. All keep their memory alive.
 class RaggedVariant final : public VariantValue {
  public:
-  RaggedVariant(std::vector<Tensor> splits, Tensor values) : splits_(std::move(splits)), values_(std::move(values)) {}
+  RaggedVariant(std::vector<Tensor> splits, Tensor values) : splits_(std::move(splits)), values_(std::move(values)) {
+    set_nesting(nesting_around(values_));
+  }
 
   std::string describe() const override { return str_cat("ragged tensor of ", splits_.size(), " ragged axes"); }
   Result<Variant> zeros_like(Allocator& memory) const override;

@@ -65,6 +65,7 @@ Status to_variant(KernelContext& c, const AttrMap& attrs) {
   const Tensor& values = c.input(nested);
   const DType dtype = attrs.get_type("Tsplits");
   const bool batched = attrs.get_bool("batched_input");
+  ARGOSY_RETURN_IF_ERROR(check_nesting(nesting_around(values)));
   if (nested > 0 && values.shape().rank() < 1)
     return invalid_argument("RaggedTensorToVariant: values must have a rank of at least 1");
   std::vector<Ints> splits;

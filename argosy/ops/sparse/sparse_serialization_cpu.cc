@@ -64,6 +64,7 @@ Status put_parts(const Owned& o, const Tensor& to, std::int64_t at) {
   const Tensor* const parts[] = {&o.indices, &o.values, &o.shape};
   for (int k = 0; k < 3; ++k) {
     if (to.dtype() == DType::kVariant) {
+      ARGOSY_RETURN_IF_ERROR(check_nesting(nesting_around(*parts[k])));
       to.data<Variant>()[at + k] = make_variant(*parts[k]);
     } else {
       ARGOSY_ASSIGN_OR_RETURN(to.data<std::string>()[at + k], tf::serialize_tensor(*parts[k]));

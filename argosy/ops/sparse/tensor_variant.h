@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "argosy/tensor/nesting.h"
 #include "argosy/tensor/resource.h"
 #include "argosy/tensor/tensor.h"
 
@@ -13,7 +14,7 @@ namespace argosy {
 // One tensor. It keeps its memory alive.
 class TensorVariant final : public VariantValue {
  public:
-  explicit TensorVariant(Tensor tensor) : tensor_(std::move(tensor)) {}
+  explicit TensorVariant(Tensor tensor) : tensor_(std::move(tensor)) { set_nesting(nesting_around(tensor_)); }
   std::string describe() const override { return str_cat("tensor ", dtype_name(tensor_.dtype()), tensor_.shape()); }
   const Tensor& tensor() const { return tensor_; }
 

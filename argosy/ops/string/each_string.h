@@ -2,23 +2,33 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/op/kernel/kernel.h"
+#include "argosy/ops/string/made_strings.h"
 
 namespace argosy {
 
-// Output 0 has input 0's shape; element i is what fn(text, to) writes. fn returns Status.
+// Output 0 has input 0's shape; element i is what fn(text, to) writes. fn returns Status. While it works on a text it
+// takes up to `growth` times the text's memory.
 template <typename To, typename Fn>
-Status each_string(KernelContext& c, Fn&& fn) {
+Status each_string(KernelContext& c, Fn&& fn, std::int64_t growth = 1) {
   const Tensor& x = c.input(0);
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, x.shape()));
   const std::string* const from = x.data<std::string>();
   To* const to = y->data<To>();
   Poll poll(64);
+  [[maybe_unused]] MadeStrings made;
   for (std::int64_t i = 0; i < x.elements(); ++i) {
     poll();
+    if constexpr (std::is_same_v<To, std::string>) {
+      ARGOSY_RETURN_IF_ERROR(made.room(growth * static_cast<std::int64_t>(from[i].size())));
+    }
     ARGOSY_RETURN_IF_ERROR(fn(from[i], to[i]));
+    if constexpr (std::is_same_v<To, std::string>) {
+      ARGOSY_RETURN_IF_ERROR(made.add(static_cast<std::int64_t>(to[i].capacity())));
+    }
   }
   return ok_status();
 }

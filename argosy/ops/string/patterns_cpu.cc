@@ -1,7 +1,9 @@
 // Kernels: RE2 patterns, compiled once where they are attributes or stay the same from run to run.
 #include <re2/re2.h>
 
+#include <array>
 #include <memory>
+#include <vector>
 
 #include "argosy/base/mutex.h"
 #include "argosy/ops/attr_kernel.h"
@@ -20,19 +22,106 @@ Result<std::shared_ptr<const RE2>> compile(std::string_view pattern) {
   return std::shared_ptr<const RE2>(std::move(compiled));
 }
 
-// A rewrite with mistakes changes nothing, or what comes before the mistake, as RE2 has it.
-void replace(const RE2& pattern, std::string_view rewrite, bool all, std::string& text) {
-  if (all) {
-    RE2::GlobalReplace(&text, pattern, piece(rewrite));
-  } else {
-    RE2::Replace(&text, pattern, piece(rewrite));
+// Groups that a rewrite names, each time it does.
+std::vector<std::size_t> groups_of(std::string_view rewrite) {
+  std::vector<std::size_t> groups;
+  for (std::size_t i = 0; i + 1 < rewrite.size(); ++i) {
+    if (rewrite[i] != '\\') continue;
+    const char c = rewrite[++i];
+    if (c >= '0' && c <= '9') groups.push_back(static_cast<std::size_t>(c - '0'));
   }
+  return groups;
 }
 
+// Bytes of the UTF-8 character at the front; 1 where there is none.
+std::size_t character_bytes(std::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t bytes = at(0) < 0xc2 ? 1 : at(0) < 0xe0 ? 2 : at(0) < 0xf0 ? 3 : at(0) < 0xf5 ? 4 : 1;
+  if (bytes > text.size()) return 1;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if (!continues(text[i])) return 1;
+  }
+  if ((at(0) == 0xe0 && at(1) < 0xa0) || (at(0) == 0xf0 && at(1) < 0x90) || (at(0) == 0xf4 && at(1) > 0x8f)) return 1;
+  return bytes;
+}
+
+// RE2's replacement, as its Replace() and GlobalReplace() do it, for results that may be large: counted as they grow. A
+// rewrite with mistakes changes nothing, or what comes before the mistake.
+class CountedReplace {
+ public:
+  CountedReplace(const RE2& pattern, std::string_view rewrite)
+      : pattern_(pattern), rewrite_(rewrite), groups_(groups_of(rewrite)) {}
+
+  // No result of this text is larger; 2^62 where that is no small number.
+  std::size_t most_bytes(std::size_t text, bool all) const {
+    constexpr std::size_t kHuge = std::size_t{1} << 62;
+    std::size_t each = 0, bytes = 0;
+    if (__builtin_mul_overflow(groups_.size(), text, &each) || __builtin_add_overflow(each, rewrite_.size(), &each) ||
+        __builtin_mul_overflow(each, all ? text + 1 : 1, &bytes) || bytes > kHuge - text) {
+      return kHuge;
+    }
+    return bytes + text;
+  }
+
+  Status run(const std::string& text, bool all, MadeStrings& made, std::string& to) const {
+    constexpr int kMostGroups = 17;  // RE2's own limit
+    std::array<re2::StringPiece, kMostGroups> found;
+    const int groups = 1 + RE2::MaxSubmatch(piece(rewrite_));
+    if (groups > 1 + pattern_.NumberOfCapturingGroups() || groups > kMostGroups) return made.append(to, text);
+    const bool utf8 = pattern_.options().encoding() == RE2::Options::EncodingUTF8;
+    const std::string_view whole = text;
+    std::size_t at = 0, last_end = std::string_view::npos;
+    Poll poll(16);
+    while (at <= text.size() && pattern_.Match(piece(text), at, text.size(), RE2::UNANCHORED, found.data(), groups)) {
+      poll();
+      const auto begin = static_cast<std::size_t>(found[0].data() - text.data());
+      if (at < begin) ARGOSY_RETURN_IF_ERROR(made.append(to, whole.substr(at, begin - at)));
+      if (begin == last_end && found[0].empty()) {  // no empty match right behind another: one character on
+        if (begin == text.size()) {
+          at = begin + 1;
+          break;
+        }
+        const std::size_t bytes = utf8 ? character_bytes(whole.substr(begin)) : 1;
+        ARGOSY_RETURN_IF_ERROR(made.append(to, whole.substr(begin, bytes)));
+        at = begin + bytes;
+        continue;
+      }
+      std::size_t bytes = rewrite_.size();
+      for (const std::size_t g : groups_) bytes += found[g].size();
+      ARGOSY_RETURN_IF_ERROR(made.reserve(to, bytes));
+      const bool right = pattern_.Rewrite(&to, piece(rewrite_), found.data(), groups);
+      at = last_end = begin + found[0].size();
+      if (all) continue;
+      if (!right) to = text;
+      if (!right) return ok_status();
+      break;
+    }
+    if (at < text.size()) return made.append(to, whole.substr(at));
+    return ok_status();
+  }
+
+ private:
+  const RE2& pattern_;
+  const std::string_view rewrite_;
+  const std::vector<std::size_t> groups_;
+};
+
 Status replace_each(KernelContext& c, const RE2& pattern, std::string_view rewrite, bool all) {
+  constexpr std::size_t kSmall = std::size_t{1} << 20;
+  const CountedReplace counted(pattern, rewrite);
   return each_string<std::string>(c, [&](const std::string& text, std::string& to) {
-    std::string changed = text;
-    replace(pattern, rewrite, all, changed);
+    std::string changed;
+    if (counted.most_bytes(text.size(), all) > kSmall) {
+      MadeStrings made;  // of this text: the others are counted when they are there
+      ARGOSY_RETURN_IF_ERROR(counted.run(text, all, made, changed));
+    } else {
+      changed = text;
+      if (all) {
+        RE2::GlobalReplace(&changed, pattern, piece(rewrite));
+      } else {
+        RE2::Replace(&changed, pattern, piece(rewrite));
+      }
+    }
     to = std::move(changed);
     return ok_status();
   });

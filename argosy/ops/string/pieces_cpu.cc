@@ -82,6 +82,7 @@ Status substr(KernelContext& c, const AttrMap& attrs) {
   const Ints text_strides = broadcast_strides(x.shape(), shape), at_strides = broadcast_strides(pos.shape(), shape);
   return dispatch<IndexTypes>(pos.dtype(), "Substr", [&]<typename T>() {
     Poll poll(64);
+    MadeStrings made;
     for (std::int64_t i = 0; i < shape.elements(); ++i) {
       poll();
       const std::string& text = x.data<std::string>()[offset(shape, text_strides, i)];
@@ -91,6 +92,7 @@ Status substr(KernelContext& c, const AttrMap& attrs) {
       if (!cut(text, from, len.data<T>()[at], characters, piece)) {
         return invalid_argument("pos ", from, " out of range for string b'", text, "' at index ", i);
       }
+      ARGOSY_RETURN_IF_ERROR(made.add(static_cast<std::int64_t>(piece.capacity())));
       y->data<std::string>()[i] = std::move(piece);
     }
     return ok_status();
@@ -99,11 +101,32 @@ Status substr(KernelContext& c, const AttrMap& attrs) {
 
 // --- StringSplit -----------------------------------------------------------------------------------------------------
 
-using Pieces = std::vector<std::string_view>;
+// Of one text. Their number is the text's: the list is counted as it grows. After a refusal it stays as it is.
+class Pieces {
+ public:
+  explicit Pieces(MadeStrings& made) : made_(&made) {}
+  void push_back(std::string_view piece) {
+    if (list_.size() == list_.capacity()) {
+      const std::size_t room = std::max<std::size_t>(4, 2 * list_.capacity());
+      if (status_.ok()) status_ = made_->add(static_cast<std::int64_t>((room - list_.size()) * sizeof(piece)));
+      if (!status_.ok()) return;
+      list_.reserve(room);
+    }
+    list_.push_back(piece);
+  }
+  std::size_t size() const { return list_.size(); }
+  std::string_view operator[](std::size_t i) const { return list_[i]; }
+  const Status& status() const { return status_; }
+
+ private:
+  MadeStrings* made_;
+  std::vector<std::string_view> list_;
+  Status status_;
+};
 
 // Between any of the characters; without any, every byte.
-Pieces split_at_any(std::string_view text, std::string_view delimiters, bool skip_empty) {
-  Pieces pieces;
+Pieces split_at_any(std::string_view text, std::string_view delimiters, bool skip_empty, MadeStrings& made) {
+  Pieces pieces(made);
   if (text.empty()) return pieces;
   if (delimiters.empty()) {
     for (std::size_t i = 0; i < text.size(); ++i) pieces.push_back(text.substr(i, 1));
@@ -119,8 +142,8 @@ Pieces split_at_any(std::string_view text, std::string_view delimiters, bool ski
 }
 
 // At white space, which counts neither at the start nor twice. After `most` pieces the rest is one.
-Pieces split_at_space(std::string_view text, std::int64_t most) {
-  Pieces pieces;
+Pieces split_at_space(std::string_view text, std::int64_t most, MadeStrings& made) {
+  Pieces pieces(made);
   const auto skip = [&] {
     while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   };
@@ -138,10 +161,13 @@ Pieces split_at_space(std::string_view text, std::int64_t most) {
   return pieces;
 }
 
-Pieces split_at(std::string_view text, std::string_view separator, std::int64_t most) {
-  if (most == 0) return {text};
-  if (separator.empty()) return split_at_space(text, most);
-  Pieces pieces;
+Pieces split_at(std::string_view text, std::string_view separator, std::int64_t most, MadeStrings& made) {
+  if (most != 0 && separator.empty()) return split_at_space(text, most, made);
+  Pieces pieces(made);
+  if (most == 0) {
+    pieces.push_back(text);
+    return pieces;
+  }
   for (;;) {
     const bool last = most > 0 && static_cast<std::int64_t>(pieces.size()) == most;
     const std::size_t end = last ? std::string_view::npos : text.find(separator);
@@ -159,9 +185,12 @@ Status split_rows(KernelContext& c, Split&& split) {
   std::vector<Pieces> rows;
   std::int64_t total = 0, longest = 0;
   Poll poll(64);
+  MadeStrings made;
   for (const std::string& text : x.values<std::string>()) {
     poll();
-    rows.push_back(split(text));
+    rows.push_back(split(text, made));
+    ARGOSY_RETURN_IF_ERROR(Status(rows.back().status()));
+    ARGOSY_RETURN_IF_ERROR(made.add(static_cast<std::int64_t>(text.size())));  // of the pieces
     const auto n = static_cast<std::int64_t>(rows.back().size());
     total += n;
     longest = std::max(longest, n);
@@ -186,13 +215,14 @@ Status split_rows(KernelContext& c, Split&& split) {
 Status string_split(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(const std::string_view delimiters, one_string(c, 1, "delimiter"));
   const bool skip = attrs.get_bool("skip_empty");
-  return split_rows(c, [&](std::string_view text) { return split_at_any(text, delimiters, skip); });
+  return split_rows(
+      c, [&](std::string_view text, MadeStrings& made) { return split_at_any(text, delimiters, skip, made); });
 }
 
 Status string_split_v2(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(const std::string_view separator, one_string(c, 1, "sep"));
   const std::int64_t most = attrs.get_int("maxsplit");
-  return split_rows(c, [&](std::string_view text) { return split_at(text, separator, most); });
+  return split_rows(c, [&](std::string_view text, MadeStrings& made) { return split_at(text, separator, most, made); });
 }
 
 // --- UnsortedSegmentJoin ---------------------------------------------------------------------------------------------
@@ -215,6 +245,8 @@ Status segment_join(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
   const std::int64_t width = ids.elements() > 0 ? x.elements() / ids.elements() : 0;
   return dispatch<IndexTypes>(ids.dtype(), "UnsortedSegmentJoin", [&]<typename T>() {
+    Poll poll(64);
+    MadeStrings made;
     for (std::int64_t i = 0; i < ids.elements(); ++i) {
       const std::int64_t to = ids.data<T>()[i];
       if (to < 0 || to >= segments) {
@@ -222,8 +254,9 @@ Status segment_join(KernelContext& c, const AttrMap& attrs) {
       }
       for (std::int64_t k = 0; k < width; ++k) {
         std::string& joined = y->data<std::string>()[to * width + k];
-        if (!joined.empty()) joined += separator;
-        joined += x.data<std::string>()[i * width + k];
+        poll();
+        if (!joined.empty()) ARGOSY_RETURN_IF_ERROR(made.append(joined, separator));
+        ARGOSY_RETURN_IF_ERROR(made.append(joined, x.data<std::string>()[i * width + k]));
       }
     }
     return ok_status();
@@ -245,20 +278,26 @@ struct NGrams {
     return std::max<std::int64_t>(0, length + 2 * pads(width) - width + 1);
   }
   // N-gram `at` of `count` over a row.
-  std::string make(std::span<const std::string> row, std::int64_t width, std::int64_t at, std::int64_t count) const {
+  Status make(std::span<const std::string> row, std::int64_t width, std::int64_t at, std::int64_t count,
+              MadeStrings& made, std::string& text) const {
     const std::int64_t before = std::max<std::int64_t>(0, pads(width) - at);
     const std::int64_t after = std::max<std::int64_t>(0, pads(width) - (count - (at + 1)));
     const std::int64_t begin = before > 0 ? 0 : at - pads(width);
-    std::string text;
+    const auto each_part = [&](auto&& fn) {
+      for (std::int64_t i = 0; i < before; ++i) fn(left);
+      for (std::int64_t i = 0; i < width - before - after; ++i) fn(row[static_cast<std::size_t>(begin + i)]);
+      for (std::int64_t i = 0; i < after; ++i) fn(right);
+    };
+    std::size_t bytes = 0;
+    each_part([&](const std::string& part) { bytes += part.size() + separator.size(); });
+    ARGOSY_RETURN_IF_ERROR(made.add(sizeof(std::string)));
+    ARGOSY_RETURN_IF_ERROR(made.reserve(text, bytes));
     std::int64_t parts = 0;
-    const auto put = [&](const std::string& part) {
+    each_part([&](const std::string& part) {
       if (parts++ > 0) text += separator;
       text += part;
-    };
-    for (std::int64_t i = 0; i < before; ++i) put(left);
-    for (std::int64_t i = 0; i < width - before - after; ++i) put(row[static_cast<std::size_t>(begin + i)]);
-    for (std::int64_t i = 0; i < after; ++i) put(right);
-    return text;
+    });
+    return ok_status();
   }
 
   const std::string separator, left, right;
@@ -275,6 +314,7 @@ Status ngrams(KernelContext& c, const AttrMap& attrs) {
   const std::span<const std::string> data = c.input(0).values<std::string>();
   const std::span<const T> splits = c.input(1).values<T>();
   std::vector<std::string> made;
+  MadeStrings counted;
   std::int64_t parts = 0;  // of all n-grams: what their memory grows with
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const out_splits, c.output(1, c.input(1).shape()));
   T* ends = out_splits->data<T>();
@@ -291,7 +331,7 @@ Status ngrams(KernelContext& c, const AttrMap& attrs) {
         Poll poll(64);
         for (std::int64_t at = 0; at < count; ++at) {
           poll();
-          made.push_back(grams.make(row, width, at, count));
+          ARGOSY_RETURN_IF_ERROR(grams.make(row, width, at, count, counted, made.emplace_back()));
         }
         return ok_status();
       };

@@ -3,6 +3,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/op/kernel/kernel.h"
+#include "argosy/ops/string/made_strings.h"
 #include "argosy/ops/string/string_registration.h"
 #include "argosy/ops/string/summarize.h"
 #include "argosy/tensor/ints.h"
@@ -28,14 +29,21 @@ class StringJoin final : public Kernel {
       shape = x;
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
+    const auto part = [&](int i, std::int64_t k) -> const std::string& {
+      const Tensor& x = c.input(i);
+      return x.data<std::string>()[x.shape().rank() == 0 ? 0 : k];
+    };
     Poll poll(64);
+    MadeStrings made;
     for (std::int64_t k = 0; k < shape.elements(); ++k) {
       poll();
+      std::size_t bytes = 0;
+      for (int i = 0; i < c.num_inputs(); ++i) bytes += part(i, k).size() + (i > 0 ? separator_.size() : 0);
       std::string joined;
+      ARGOSY_RETURN_IF_ERROR(made.reserve(joined, bytes));
       for (int i = 0; i < c.num_inputs(); ++i) {
         if (i > 0) joined += separator_;
-        const Tensor& x = c.input(i);
-        joined += x.data<std::string>()[x.shape().rank() == 0 ? 0 : k];
+        joined += part(i, k);
       }
       y->data<std::string>()[k] = std::move(joined);
     }
@@ -85,9 +93,15 @@ class AsString final : public Kernel {
                            std::complex<double>, bool, std::string>;
     return dispatch<Types>(x.dtype(), "AsString", [&]<typename T>() {
       Poll poll(256);
+      MadeStrings made;
       for (std::int64_t i = 0; i < x.elements(); ++i) {
         poll();
-        to[i] = text(x.data<T>()[i]);
+        if constexpr (std::is_same_v<T, std::string>) {
+          ARGOSY_RETURN_IF_ERROR(made.room(static_cast<std::int64_t>(x.data<T>()[i].size())));
+        }
+        std::string printed = text(x.data<T>()[i]);
+        ARGOSY_RETURN_IF_ERROR(made.add(static_cast<std::int64_t>(printed.capacity())));
+        to[i] = std::move(printed);
       }
       return ok_status();
     });
@@ -146,9 +160,11 @@ class StringFormat final : public Kernel {
   }
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
+    MadeStrings made;
     std::string text = parts_[0];
     for (int i = 0; i < c.num_inputs(); ++i) {
-      text += summarize(c.input(i), ends_) + parts_[static_cast<std::size_t>(i) + 1];
+      ARGOSY_RETURN_IF_ERROR(summarize(c.input(i), ends_, made, text));
+      ARGOSY_RETURN_IF_ERROR(made.append(text, parts_[static_cast<std::size_t>(i) + 1]));
     }
     *y->data<std::string>() = std::move(text);
     return ok_status();
@@ -191,16 +207,26 @@ class ReduceJoin final : public Kernel {
     std::reverse(kept_sizes.begin(), kept_sizes.end());
     std::reverse(kept_strides.begin(), kept_strides.end());
     std::string* to = y->data<std::string>();
+    const std::string* const from = x.data<std::string>();
+    Poll poll(64);
+    MadeStrings made;
+    Status status;
     each(kept_sizes, kept_strides, [&](std::int64_t start) {
+      std::size_t bytes = 0;
+      each(joined_sizes, joined_strides,
+           [&](std::int64_t offset) { bytes += from[start + offset].size() + separator_.size(); });
+      if (status.ok()) status = made.reserve(*to, bytes);
       bool first = true;
       each(joined_sizes, joined_strides, [&](std::int64_t offset) {
+        poll();
+        if (!status.ok()) return;
         if (!first) *to += separator_;
         first = false;
-        *to += x.data<std::string>()[start + offset];
+        *to += from[start + offset];
       });
       ++to;
     });
-    return ok_status();
+    return status;
   }
 
  private:

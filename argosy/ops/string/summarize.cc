@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "argosy/base/threads/interrupt.h"
+
 namespace argosy {
 
 namespace {
@@ -21,35 +23,43 @@ std::string number(double value) {
   return text;
 }
 
-std::string quoted(const std::string& value) {
-  std::string text = "\"";
+bool is_text(char c) { return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f; }
+
+// What stands behind the backslash; 0: the byte's number does.
+char escaped(char c) {
+  switch (c) {
+    case '\n': return 'n';
+    case '\r': return 'r';
+    case '\t': return 't';
+    case '"':
+    case '\'':
+    case '\\': return c;
+    default: return 0;
+  }
+}
+
+Status quote(const std::string& value, MadeStrings& made, std::string& to) {
+  std::size_t bytes = 2;
+  for (const char c : value) bytes += escaped(c) != 0 ? 2 : is_text(c) ? 1 : 4;
+  ARGOSY_RETURN_IF_ERROR(made.reserve(to, bytes));
+  to += '"';
   for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '\n': text += "\\n"; continue;
-      case '\r': text += "\\r"; continue;
-      case '\t': text += "\\t"; continue;
-      case '"':
-      case '\'':
-      case '\\':
-        text += '\\';
-        text += c;
-        continue;
-      default: break;
-    }
-    if (byte < 0x20 || byte >= 0x7f) {
-      char octal[8];
-      std::snprintf(octal, sizeof octal, "\\%03o", byte);
-      text += octal;
+    if (const char e = escaped(c); e != 0) {
+      to += '\\';
+      to += e;
+    } else if (is_text(c)) {
+      to += c;
     } else {
-      text += c;
+      char octal[8];
+      std::snprintf(octal, sizeof octal, "\\%03o", static_cast<unsigned char>(c));
+      to += octal;
     }
   }
-  return text + "\"";
+  to += '"';
+  return ok_status();
 }
 
 std::string element(const Tensor& t, std::int64_t i) {
-  if (t.dtype() == DType::kString) return quoted(t.data<std::string>()[i]);
   if (t.dtype() == DType::kBool) return t.data<bool>()[i] ? "1" : "0";
   std::string text = "?";  // complex numbers, handles
   const Status known = dispatch<RealTypes>(t.dtype(), "summarize", [&]<typename T>() {
@@ -68,48 +78,47 @@ std::string element(const Tensor& t, std::int64_t i) {
 struct ValuePrinter {
   const Tensor& t;
   std::int64_t ends;
-  std::string text = {};
+  MadeStrings& made;
+  std::string& text;
+  Poll poll = Poll(64);
 
-  void space(int axis) {
+  Status space(int axis) {
     const int rank = t.shape().rank();
-    if (axis == rank - 1) {
-      text += ' ';
-      return;
-    }
-    text.append(static_cast<std::size_t>(rank - 1 - axis), '\n');
-    text.append(static_cast<std::size_t>(axis) + 1, ' ');
+    if (axis == rank - 1) return made.append(text, " ");
+    return made.append(text, std::string(static_cast<std::size_t>(rank - 1 - axis), '\n') +
+                                 std::string(static_cast<std::size_t>(axis) + 1, ' '));
   }
-  void print(int axis, std::int64_t at, std::int64_t elements) {
+  Status print(int axis, std::int64_t at, std::int64_t elements) {
+    poll();
     if (axis == t.shape().rank()) {
-      text += element(t, at);
-      return;
+      if (t.dtype() == DType::kString) return quote(t.data<std::string>()[at], made, text);
+      return made.append(text, element(t, at));
     }
     const std::int64_t size = t.shape()[axis];
     const std::int64_t each = size > 0 ? elements / size : 0;
-    text += '[';
+    ARGOSY_RETURN_IF_ERROR(made.append(text, "["));
     for (std::int64_t i = 0; i < std::min(ends, size); ++i) {
-      if (i > 0) space(axis);
-      print(axis + 1, at + i * each, each);
+      if (i > 0) ARGOSY_RETURN_IF_ERROR(space(axis));
+      ARGOSY_RETURN_IF_ERROR(print(axis + 1, at + i * each, each));
     }
     if (size > 2 * ends) {
-      space(axis);
-      text += "...";
+      ARGOSY_RETURN_IF_ERROR(space(axis));
+      ARGOSY_RETURN_IF_ERROR(made.append(text, "..."));
     }
     for (std::int64_t i = std::max(ends, size - ends); i < size; ++i) {
-      space(axis);
-      print(axis + 1, at + i * each, each);
+      ARGOSY_RETURN_IF_ERROR(space(axis));
+      ARGOSY_RETURN_IF_ERROR(print(axis + 1, at + i * each, each));
     }
-    text += ']';
+    return made.append(text, "]");
   }
 };
 
 }  // namespace
 
-std::string summarize(const Tensor& t, std::int64_t ends) {
+Status summarize(const Tensor& t, std::int64_t ends, MadeStrings& made, std::string& to) {
   const std::int64_t n = t.elements();
-  ValuePrinter printer{t, ends < 0 ? n : std::min(ends, n)};
-  printer.print(0, 0, n);
-  return printer.text;
+  ValuePrinter printer{t, ends < 0 ? n : std::min(ends, n), made, to};
+  return printer.print(0, 0, n);
 }
 
 }  // namespace argosy

@@ -4,11 +4,12 @@
 
 #include <string>
 
+#include "argosy/ops/string/made_strings.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {
 
-// `ends` elements at each end of an axis; negative: all.
-std::string summarize(const Tensor& t, std::int64_t ends);
+// Appends it to `to`. `ends` elements at each end of an axis; negative: all.
+Status summarize(const Tensor& t, std::int64_t ends, MadeStrings& made, std::string& to);
 
 }  // namespace argosy

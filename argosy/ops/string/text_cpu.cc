@@ -12,15 +12,21 @@ namespace argosy {
 
 namespace {
 
+// ICU's form of a text, and what becomes of it.
+constexpr std::int64_t kUnicodeGrowth = 6;
+
 template <bool upper>
 Status change_case(KernelContext& c, const AttrMap& attrs) {
   const std::string& encoding = attrs.get_string("encoding");
   if (encoding == "utf-8") {
-    return each_string<std::string>(c, [](const std::string& text, std::string& to) {
-      icu::UnicodeString unicode = icu::UnicodeString::fromUTF8(text);
-      (upper ? unicode.toUpper() : unicode.toLower()).toUTF8String(to);
-      return ok_status();
-    });
+    return each_string<std::string>(
+        c,
+        [](const std::string& text, std::string& to) {
+          icu::UnicodeString unicode = icu::UnicodeString::fromUTF8(text);
+          (upper ? unicode.toUpper() : unicode.toLower()).toUTF8String(to);
+          return ok_status();
+        },
+        kUnicodeGrowth);
   }
   if (!encoding.empty()) {
     return invalid_argument("only utf-8 or '' (no encoding) is supported, received ", encoding);
@@ -65,6 +71,7 @@ constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 
 std::string encode(std::string_view bytes, bool pad) {
   std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     const std::size_t here = std::min<std::size_t>(3, bytes.size() - i);
     std::uint32_t group = 0;
@@ -101,10 +108,13 @@ Status decode(std::string_view text, std::string& to) {
 
 Status encode_base64(KernelContext& c, const AttrMap& attrs) {
   const bool pad = attrs.get_bool("pad");
-  return each_string<std::string>(c, [&](const std::string& bytes, std::string& to) {
-    to = encode(bytes, pad);
-    return ok_status();
-  });
+  return each_string<std::string>(
+      c,
+      [&](const std::string& bytes, std::string& to) {
+        to = encode(bytes, pad);
+        return ok_status();
+      },
+      2);
 }
 
 Status decode_base64(KernelContext& c) { return each_string<std::string>(c, decode); }

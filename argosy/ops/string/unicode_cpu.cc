@@ -89,6 +89,9 @@ class UnicodeDecoder {
   bool bad_ = false;
 };
 
+// ICU's form of a text, and four bytes for each of its bytes.
+constexpr std::int64_t kUnicodeGrowth = 6;
+
 Status malformed() { return invalid_argument("Invalid formatting on input string"); }
 
 template <typename T>
@@ -101,7 +104,13 @@ Status decode_rows(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const splits, c.output(0, {x.elements() + 1}));
   T* split = splits->data<T>();
   *split++ = 0;
+  const std::size_t each = sizeof(std::int32_t) + sizeof(std::int64_t);  // bytes of a character
+  Poll poll(64);
+  MadeStrings made;
   for (const std::string& text : x.values<std::string>()) {
+    poll();
+    ARGOSY_RETURN_IF_ERROR(made.room(static_cast<std::int64_t>(each * text.size())));
+    const std::size_t before = characters.size();
     bool failed = false;
     decoder->each(text, [&](UChar32 ch, std::int64_t start, bool bad) {
       if (bad || (on.controls && ch <= 0x1F)) {
@@ -113,6 +122,7 @@ Status decode_rows(KernelContext& c, const AttrMap& attrs) {
       starts.push_back(start);
     });
     if (failed) return malformed();
+    ARGOSY_RETURN_IF_ERROR(made.add(static_cast<std::int64_t>(each * (characters.size() - before))));
     *split++ = static_cast<T>(characters.size());
   }
   const auto count = static_cast<std::int64_t>(characters.size());
@@ -137,6 +147,9 @@ Encoding output_encoding(const AttrMap& attrs) {
 
 std::string encoded(const icu::UnicodeString& text, Encoding encoding) {
   std::string bytes;
+  if (encoding != Encoding::kUtf8) {
+    bytes.reserve(static_cast<std::size_t>(text.length()) * (encoding == Encoding::kUtf16 ? 2 : 4));
+  }
   const auto put = [&](std::uint32_t value, int size) {
     for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
   };
@@ -168,10 +181,14 @@ Status encode(KernelContext& c, const AttrMap& attrs) {
     return invalid_argument("Last value in input_splits must be equal to length of input_tensor.");
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {splits.size() - 1}));
+  Poll poll(16);
+  MadeStrings made;
   for (int row = 0; row + 1 < splits.size(); ++row) {
+    poll();
     if (splits[row] > splits[row + 1] || splits[row + 1] > values.elements()) {
       return invalid_argument("Values in input_splits must be equal or in ascending order.");
     }
+    ARGOSY_RETURN_IF_ERROR(made.room(2 * 4 * (splits[row + 1] - splits[row])));
     icu::UnicodeString text;
     for (std::int64_t i = splits[row]; i < splits[row + 1]; ++i) {
       UChar32 ch = values.data<std::int32_t>()[i];
@@ -182,7 +199,9 @@ Status encode(KernelContext& c, const AttrMap& attrs) {
       if (bad && on.ignore) continue;
       text.append(bad ? on.replacement : ch);
     }
-    y->data<std::string>()[row] = encoded(text, output_encoding(attrs));
+    std::string& to = y->data<std::string>()[row];
+    to = encoded(text, output_encoding(attrs));
+    ARGOSY_RETURN_IF_ERROR(made.add(static_cast<std::int64_t>(to.capacity())));
   }
   return ok_status();
 }
@@ -191,21 +210,24 @@ Status transcode(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(const OnError on, OnError::read(attrs));
   ARGOSY_ASSIGN_OR_RETURN(const auto decoder, UnicodeDecoder::make(attrs.get_string("input_encoding")));
   const Encoding encoding = output_encoding(attrs);
-  return each_string<std::string>(c, [&](const std::string& bytes, std::string& to) {
-    icu::UnicodeString text;
-    bool failed = false;
-    decoder->each(bytes, [&](UChar32 ch, std::int64_t, bool bad) {
-      if (bad || (on.controls && ch <= 0x1F)) {
-        failed = failed || on.strict;
-        if (on.ignore) return;
-        ch = on.replacement;
-      }
-      text.append(ch);
-    });
-    if (failed) return malformed();
-    to = encoded(text, encoding);
-    return ok_status();
-  });
+  return each_string<std::string>(
+      c,
+      [&](const std::string& bytes, std::string& to) {
+        icu::UnicodeString text;
+        bool failed = false;
+        decoder->each(bytes, [&](UChar32 ch, std::int64_t, bool bad) {
+          if (bad || (on.controls && ch <= 0x1F)) {
+            failed = failed || on.strict;
+            if (on.ignore) return;
+            ch = on.replacement;
+          }
+          text.append(ch);
+        });
+        if (failed) return malformed();
+        to = encoded(text, encoding);
+        return ok_status();
+      },
+      kUnicodeGrowth);
 }
 
 Status script(KernelContext& c) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
@@ -9,7 +11,10 @@ using Elements = std::shared_ptr<const std::vector<Element>>;
 class List final : public DatasetValue {
  public:
   List(std::string op, std::vector<DType> types, std::vector<PartialShape> shapes, Elements elements)
-      : DatasetValue(std::move(op), std::move(types), std::move(shapes)), elements_(std::move(elements)) {}
+      : DatasetValue(std::move(op), std::move(types), std::move(shapes)), elements_(std::move(elements)) {
+    if (std::find(this->types().begin(), this->types().end(), DType::kVariant) == this->types().end()) return;
+    for (const Element& e : *elements_) set_nesting(std::max(nesting(), nesting_around(e)));
+  }
   std::int64_t cardinality() const override { return static_cast<std::int64_t>(elements_->size()); }
   Result<IteratorPtr> iterate(const IteratorContext&) const override {
     return IteratorPtr(std::make_unique<Iterator>(elements_));

@@ -1,0 +1,44 @@
+// Counts the strings that a kernel makes, while it makes them, in the budget of host memory. When it has run, its
+// outputs are counted (argosy/runtime/device_set/counted_strings.h). Internal to the string family.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "argosy/base/memory/held_items.h"
+
+namespace argosy {
+
+// One for each run of a kernel. A refusal is RESOURCE_EXHAUSTED (ARG-MEM-004).
+class MadeStrings {
+ public:
+  // There is room for that much more, for now: what the next string takes until it is done.
+  Status room(std::int64_t bytes) { return bytes + made_ <= kUncounted ? ok_status() : held_.hold(made_ + bytes); }
+  // That much more stays.
+  Status add(std::int64_t bytes) {
+    made_ += bytes;
+    return room(0);
+  }
+  // `to` gets a capacity for `bytes` more.
+  Status reserve(std::string& to, std::size_t bytes) {
+    const std::size_t before = to.capacity(), needed = to.size() + bytes;
+    if (needed <= before) return ok_status();
+    const std::size_t grown = std::max(2 * before, needed);
+    ARGOSY_RETURN_IF_ERROR(room(static_cast<std::int64_t>(grown)));  // the old memory lives until it is copied
+    to.reserve(grown);
+    return add(static_cast<std::int64_t>(grown - before));
+  }
+  Status append(std::string& to, std::string_view text) {
+    ARGOSY_RETURN_IF_ERROR(reserve(to, text.size()));
+    to += text;
+    return ok_status();
+  }
+
+ private:
+  static constexpr std::int64_t kUncounted = 1 << 20;
+  std::int64_t made_ = 0;  // bytes
+  HeldItems held_{HostUse::kStrings, 1, "what the op makes of its strings"};
+};
+
+}  // namespace argosy
