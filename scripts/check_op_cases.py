@@ -263,6 +263,7 @@ ELSEWHERE = {
         "TemporaryVariable": (STATE, "TemporaryVariables"),
         "DestroyTemporaryVariable": (STATE, "TemporaryVariables"),
         "Abort": ("argosy/ops/control_flow/control_flow_test.cc", "AbortIsAnErrorOfTheStep"),
+        "_ShapeError": ("argosy/ops/constant/constant_test.cc", "AShapeErrorIsTheErrorOfItsNode"),
         "_Missing": ("argosy/tf/server/tests/server_test.cc", "TheOutputOfAnOpWeLackCanBeFed"),
         "_FusedElementwise": ("argosy/passes/fuse/fuse_elementwise_test.cc", "EveryOpKeepsItsBits"),
         "_ApplyMany": ("argosy/passes/fuse/fuse_updates_test.cc", "TheSameNumbersInOneOp"),

@@ -7,6 +7,7 @@
 #include "argosy/base/memory/huge_pages.h"
 #include "argosy/base/mutex.h"
 #include "argosy/graph/function_body.h"
+#include "argosy/graph/shape_error.h"
 
 namespace argosy {
 
@@ -411,8 +412,14 @@ Result<NodeId> Graph::add_copy(const Graph& from, NodeId id, std::span<const End
   if (keep_shapes) node.output_shapes = old.output_shapes;
   nodes_.push_back(std::move(node));
   if (Status settled = settle_last(!keep_shapes); !settled.ok()) {
-    nodes_.pop_back();
-    return settled;
+    first_fact_.push_back(-1);
+    settled = defer_shape_error(*this, NodeId{size() - 1}, std::move(settled));
+    if (!settled.ok()) {
+      first_fact_.pop_back();
+      nodes_.pop_back();
+      return settled;
+    }
+    nodes_.back().output_refs.clear();
   }
   names_stale_ = true;
   return NodeId{size() - 1};

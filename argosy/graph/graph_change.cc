@@ -3,6 +3,7 @@
 
 #include "argosy/base/memory/huge_pages.h"
 #include "argosy/graph/graph.h"
+#include "argosy/graph/shape_error.h"
 
 namespace argosy {
 
@@ -81,8 +82,11 @@ Result<std::vector<NodeId>> Graph::retain(const std::vector<NodeId>& order) {
   for (const std::int32_t i : backward) note(i);
   for (const NodeId id : unknown) {
     if (Status inferred = infer(id); !inferred.ok()) {
-      const Node& n = node(id);
-      return std::move(inferred).with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
+      Node& n = nodes_[id.index];
+      const std::string where = str_cat("node '", n.name, "' (", n.op->name, ")");
+      inferred = defer_shape_error(*this, id, std::move(inferred));
+      if (!inferred.ok()) return std::move(inferred).with_where(where);
+      n.output_refs.clear();
     }
   }
   return moved;

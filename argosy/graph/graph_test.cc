@@ -216,6 +216,68 @@ TEST(Graph, NodesBesideOthersShareTheirAttributes) {
   EXPECT_EQ(copy.node(colocated).attributes(), copy.node(colocated).attrs);
 }
 
+// Shapes that do not fit together in a branch fail a step that goes there, not the graph.
+TEST(Graph, AShapeErrorBehindASwitchIsTheStepsThatGetThere) {
+  OpRegistry ops = toy_ops();
+  ops.add({.name = "Fed",
+           .doc = "",
+           .outputs = {"y: T"},
+           .attrs = {"T: type = float", "shape: shape"},
+           .shape =
+               [](ShapeContext& c) {
+                 c.set_output(0, c.attrs().get<PartialShape>("shape"));
+                 return ok_status();
+               },
+           .gradient = kNotDifferentiable});
+  ops.add({.name = "Switch",
+           .doc = "",
+           .inputs = {"x: T", "p: T"},
+           .outputs = {"no: T", "yes: T"},
+           .attrs = {"T: type = float"},
+           .shape =
+               [](ShapeContext& c) {
+                 for (int i = 0; i < 2; ++i) c.set_output(i, c.input(0));
+                 return ok_status();
+               },
+           .gradient = kNotDifferentiable,
+           .flow = Flow::kSwitch});
+  ops.add({.name = "_ShapeError",
+           .doc = "",
+           .inputs = {"inputs: Tin"},
+           .outputs = {"outputs: Tout"},
+           .attrs = {"Tin: list(type) >= 0", "Tout: list(type) >= 0", "op: string", "code: int", "message: string",
+                     "id: string = ''", "hint: string = ''"},
+           .shape = unknown_output,
+           .gradient = kNotDifferentiable});
+  Graph g(ops);
+  const auto fed = [&](PartialShape shape) { return g.add("Fed", {}, {{"shape", std::move(shape)}}); };
+  const Value open = fed({-1}), two = fed({2}), three = fed({3});
+  const Value chosen = g.add("Switch", {open, open}), in_branch = g.add("Mul", {chosen.output(1), two});
+  const Value always = g.add("Mul", {open, two});
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+
+  Graph step(ops);
+  const auto copy = [&](const Value& v, const std::vector<Endpoint>& inputs) {
+    return step.add_copy(g, v.node(), inputs, {}, false);
+  };
+  const Endpoint other{copy(two, {}).value(), 0}, given{copy(three, {}).value(), 0};
+  const NodeId branch = copy(chosen, {given, given}).value();
+  const auto failing = copy(in_branch, {{branch, 1}, other});
+  ASSERT_TRUE(failing.ok()) << failing.status().to_string();
+  const Node& n = step.node(*failing);
+  EXPECT_EQ(n.op->name, "_ShapeError");
+  EXPECT_EQ(n.name, in_branch.node_name());
+  EXPECT_EQ(n.attrs.get_string("op"), "Mul");
+  EXPECT_EQ(n.inputs.size(), 2u) << "it is dead where the node is";
+  EXPECT_FALSE(n.output_shapes[0].has_rank());
+  const auto refused = copy(always, {given, other});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(n.attrs.get_string("message"), refused.status().message());
+  // Of a client's graph it is an error, in a branch, too.
+  g.add("Mul", {g.add("Switch", {three, three}).output(1), two});
+  EXPECT_FALSE(g.status().ok());
+}
+
 TEST(Gradients, SumsEveryUse) {
   const OpRegistry ops = toy_ops();
   Graph g(ops);

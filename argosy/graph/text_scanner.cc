@@ -1,6 +1,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "argosy/base/utf8.h"
 #include "argosy/graph/text_values.h"
 
 namespace argosy::text {
@@ -145,14 +146,23 @@ Status Scanner::error_at(std::size_t position, std::string_view message) const {
 std::string quote(std::string_view bytes) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string text = "\"";
-  for (const char c : bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char c = bytes[i];
     const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) {
+      const std::size_t length = utf8_length(bytes.substr(i));
+      if (length > 0) {
+        text += bytes.substr(i, length);
+        i += length - 1;
+        continue;
+      }
+    }
     if (c == '"' || c == '\\') {
       text += '\\';
       text += c;
     } else if (c == '\n') {
       text += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
+    } else if (byte < 0x20 || byte >= 0x7f) {
       text += "\\x";
       text += kHex[byte >> 4];
       text += kHex[byte & 15];

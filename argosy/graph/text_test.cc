@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "argosy/graph/text_values.h"
 #include "argosy/op/definition/shape_context.h"
 
 namespace argosy {
@@ -70,6 +71,19 @@ TEST(GraphText, EveryKindOfAttribute) {
   EXPECT_EQ(round_trip(ops, text), text);
   EXPECT_EQ(round_trip(ops, "c = Conf [fn=@x, fns=[], f=3, floats=[1, 2]]\n"),
             "c = Conf [f=3.0, floats=[1.0, 2.0], fn=@x, fns=[]]\n");
+}
+
+TEST(GraphText, BytesThatAreNoUtf8AreEscaped) {
+  const OpRegistry ops = toy_ops();
+  // A character each of two, three and four bytes stay; lone, cut off, overlong, surrogate and too large ones do not.
+  EXPECT_EQ(text::quote("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"), "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+  EXPECT_EQ(text::quote("\x89PNG"), "\"\\x89PNG\"");
+  EXPECT_EQ(text::quote("a\xe2\x82"), "\"a\\xe2\\x82\"");
+  EXPECT_EQ(text::quote("\xc0\xaf"), "\"\\xc0\\xaf\"");
+  EXPECT_EQ(text::quote("\xed\xa0\x80"), "\"\\xed\\xa0\\x80\"");
+  EXPECT_EQ(text::quote("\xf4\x90\x80\x80"), "\"\\xf4\\x90\\x80\\x80\"");
+  const std::string text = "c = Conf [fn=@x, fns=[], s=\"\\xff\\xfe\xc3\xa9\"]\n";
+  EXPECT_EQ(round_trip(ops, text), text);
 }
 
 TEST(GraphText, TensorsOfEveryDtype) {

@@ -137,6 +137,18 @@ static void add_constant_ops(OpRegistry& ops) {
        .cost = free_cost,
        .stateful = true,
        .sharding = "whole: stands for an op that is missing"});
+  ops.add({.name = "_ShapeError",
+           .doc = "Stands where the shapes that a node reads do not fit together in this step. A step that gets there "
+                  "ends with the node's error.",
+           .inputs = {"inputs: Tin"},
+           .outputs = {"outputs: Tout"},
+           .attrs = {"Tin: list(type) >= 0", "Tout: list(type) >= 0", "op: string", "code: int >= 1", "message: string",
+                     "id: string = ''", "hint: string = ''"},
+           .shape = unknown_output,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true,
+           .sharding = "whole: it gives nothing"});
   const auto handed_through = [&](const char* name, const char* doc, GradientFn gradient, bool blocks,
                                   Opcode opcode = Opcode::kNone) {
     ops.add({.name = name,

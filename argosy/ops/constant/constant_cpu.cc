@@ -45,6 +45,29 @@ class Missing final : public Kernel {
   const Status error_;
 };
 
+// The error of the node whose place it took, as that node would tell it.
+class ShapeError final : public Kernel {
+ public:
+  ShapeError(Status error, std::string op) : error_(std::move(error)), op_(std::move(op)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    const std::int64_t code = init.attrs.get_int("code");
+    if (code > static_cast<int>(Code::kUnauthenticated)) {
+      return invalid_argument("_ShapeError: ", code, " is no error's code");
+    }
+    Status error = Status(static_cast<Code>(code), init.attrs.get_string("message"))
+                       .with_id(init.attrs.get_string("id"))
+                       .with_hint(init.attrs.get_string("hint"));
+    return std::unique_ptr<Kernel>(std::make_unique<ShapeError>(std::move(error), init.attrs.get_string("op")));
+  }
+  Status run(KernelContext& c) override {
+    return Status(error_).with_where(str_cat("node '", c.node(), "' (", op_, ")"));
+  }
+
+ private:
+  const Status error_;
+  const std::string op_;
+};
+
 Status identity(KernelContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) c.set_output(i, c.input(i));
   return ok_status();
@@ -128,6 +151,7 @@ void add_kernels_cpu_constant(KernelRegistry& kernels) {
   kernels.add("Const", "cpu", Const::make);
   for (const char* op : {"Placeholder", "PlaceholderV2", "_Arg"}) kernels.add(op, "cpu", not_fed);
   kernels.add("_Missing", "cpu", Missing::make);
+  kernels.add("_ShapeError", "cpu", ShapeError::make);
   for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient"}) {
     kernels.add(op, "cpu", identity);
   }

@@ -82,7 +82,7 @@ void add_kernels_cuda_constant(KernelRegistry& kernels) {
   kernels.add("Const", "cuda", Const::make, {{"dtype", kGpuTypes}});
   kernels.add("Const", "cuda", cuda::make_on_host, {{"dtype", on_host}});
   for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "IdentityN",
-                         "PlaceholderWithDefault", "Placeholder", "PlaceholderV2", "_Arg", "NoOp"}) {
+                         "PlaceholderWithDefault", "Placeholder", "PlaceholderV2", "_Arg", "NoOp", "_ShapeError"}) {
     kernels.add(op, "cuda", cuda::make_on_host);
   }
   kernels.add("ZerosLike", "cuda", cuda::make_launching<zeros_like>, {{"T", kGpuTypes}});

@@ -22,6 +22,17 @@ TEST(ConstantOps, Cases) {
          .error = Code::kInvalidArgument});
 }
 
+TEST(ConstantOps, AShapeErrorIsTheErrorOfItsNode) {
+  check({.op = "_ShapeError",
+         .inputs = {Tensor::of<float>({2}, {1, 2})},
+         .attrs = {{"Tout", std::vector<DType>{DType::kFloat32}},
+                   {"op", std::string("Squeeze")},
+                   {"code", static_cast<std::int64_t>(Code::kInvalidArgument)},
+                   {"message", std::string("Can not squeeze dim[0]")}},
+         .error = Code::kInvalidArgument,
+         .other_dtypes = false});
+}
+
 TEST(ConstantOps, ForwardTheirInput) {
   const Tensor x = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
   const Tensor words = Tensor::vector<std::string>({"a", ""});

@@ -173,6 +173,16 @@ void define_reference(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .accepts_uninitialized = true,
            .sharding_rule = assign_sharding});
+  ops.add({.name = "_ReadAgain",
+           .doc = "What a variable holds now, in the shape of an earlier read. The earlier value, if the variable has "
+                  "another number of elements now: TensorFlow gives it new memory then.",
+           .inputs = {"value: T", "now: T"},
+           .outputs = {"output: T"},
+           .attrs = {"T: type"},
+           .shape = same_as_input,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .sharding = "whole: it compares sizes"});
   for (const char* name : {"AssignAdd", "AssignSub"}) {
     ops.add({.name = name,
              .doc = name[6] == 'A' ? "ref += value" : "ref -= value",
@@ -227,6 +237,7 @@ void define_resource(OpRegistry& ops) {
            .gradient = pass_back,
            .cost = free_cost,
            .stateful = true,
+           .effect = Effect::kReads,
            .forwards = true,
            .sharding = "i.. -> i.."});
   ops.add({.name = "AssignVariableOp",
@@ -263,6 +274,7 @@ void define_resource(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
+           .effect = Effect::kReads,
            .blocks_gradient = true,
            .sharding = "shape -> =",
            .host_outputs = {0}});
@@ -276,6 +288,7 @@ void define_resource(OpRegistry& ops) {
            .cost = free_cost,
            .known_ints = shape_of_variable_ints,
            .stateful = true,
+           .effect = Effect::kReads,
            .blocks_gradient = true,
            .sharding = "shape -> 1",
            .host_outputs = {0}});

@@ -2,6 +2,7 @@
 
 #include "argosy/base/threads/parallel.h"
 #include "argosy/device/device.h"
+#include "argosy/op/kernel/forward_input.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/state/scatter_kernels.h"
 
@@ -115,6 +116,12 @@ Status forward_input(KernelContext& c) {
   if (c.input(0).dtype() != DType::kResource) return invalid_argument("a reference is no handle");
   c.set_output(0, c.input(0));
   return ok_status();
+}
+
+Status read_again(KernelContext& c) {
+  const Tensor &value = c.input(0), &now = c.input(1);
+  if (value.elements() != now.elements()) return argosy::forward_input(c, 0, value);
+  return argosy::forward_input(c, 0, now.reshaped(value.shape()));
 }
 
 Status destroy_temporary(KernelContext& c) {
@@ -265,6 +272,7 @@ void add_kernels_cpu_state(KernelRegistry& kernels) {
   kernels.add("DisableCopyOnRead", "cpu", disable_copy_on_read);
   kernels.add("DestroyTemporaryVariable", "cpu", destroy_temporary);
   for (const char* op : {"RefIdentity", "_RefToHandle", "_HandleToRef"}) kernels.add(op, "cpu", forward_input);
+  kernels.add("_ReadAgain", "cpu", read_again);
   kernels.add("ReadVariableOp", "cpu", read);
   for (const char* op : {"IsVariableInitialized", "VarIsInitializedOp"}) kernels.add(op, "cpu", is_initialized);
   kernels.add("VariableShape", "cpu", shape_of);

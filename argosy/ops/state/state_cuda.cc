@@ -59,8 +59,8 @@ void add_kernels_cuda_state(KernelRegistry& kernels) {
   for (const char* op : {"DestroyTemporaryVariable", "RefIdentity", "_RefToHandle", "_HandleToRef", "Assign"}) {
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", held}});
   }
-  for (const char* op :
-       {"IsVariableInitialized", "VarIsInitializedOp", "VariableShape", "DestroyResourceOp", "DisableCopyOnRead"}) {
+  for (const char* op : {"IsVariableInitialized", "VarIsInitializedOp", "VariableShape", "DestroyResourceOp",
+                         "DisableCopyOnRead", "_ReadAgain"}) {
     kernels.add(op, "cuda", cuda::make_on_host);
   }
   for (const char* op : {"AssignAdd", "AssignSub"}) kernels.add(op, "cuda", AssignUpdate::make, {{"T", numbers}});

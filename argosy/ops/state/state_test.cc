@@ -95,6 +95,14 @@ TEST(StateOps, Reads) {
                .other_dtypes = false});
 }
 
+TEST(StateOps, ReadAgainKeepsAnEarlierReadOfAnotherSize) {
+  const Tensor value = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}),
+               now = Tensor::of<float>({3, 2}, {6, 5, 4, 3, 2, 1});
+  check({.op = "_ReadAgain", .inputs = {value, value}, .expect = {value}});
+  check({.op = "_ReadAgain", .inputs = {value, now}, .expect = {now.reshaped({2, 3})}});
+  check({.op = "_ReadAgain", .inputs = {value, Tensor::of<float>({4}, {0, 0, 0, 0})}, .expect = {value}});
+}
+
 TEST(StateOps, RefIdentityNamesTheVariable) {
   const Tensor value = Tensor::vector<float>({1, 2});
   check_state({.op = "RefIdentity", .inputs = {value}, .after = {value}});

@@ -196,6 +196,7 @@ void define_scatter(OpRegistry& ops) {
            .shape = gather_shape,
            .gradient = gather_gradient,
            .stateful = true,
+           .effect = Effect::kReads,
            .sharding_rule = resource_gather_sharding});
   ops.add({.name = "ResourceGatherNd",
            .doc = "The slices of the variable that indices name.",
@@ -205,6 +206,7 @@ void define_scatter(OpRegistry& ops) {
            .shape = gather_nd_shape,
            .gradient = gather_nd_gradient,
            .stateful = true,
+           .effect = Effect::kReads,
            .sharding_rule = gather_nd_sharding});
 }
 

@@ -18,6 +18,7 @@ struct Variable {
   int first_writer = std::numeric_limits<int>::max();  // positions
   int last_use = -1;                                   // of a read, as an input
   bool in_loop = false;                                // read there: in a later iteration after what is behind it
+  bool may_grow = false;                               // a writer may give it another number of elements
   // Of those that are read behind the first writer, in the order of the graph.
   std::vector<NodeId> writers = {};
   std::vector<NodeId> reads = {};  // Identity of the reference, and what forwards that
@@ -30,6 +31,15 @@ struct Variable {
 bool forwards_input(const Node& n) {
   return n.op->opcode == Opcode::kIdentity || n.op->flow == Flow::kSwitch ||
          (n.op->flow == Flow::kEnter && n.attrs.get_bool("is_constant"));
+}
+
+// An Assign that takes any shape. TensorFlow copies as many elements as before into the memory that the variable has.
+// Of another number it makes new memory, and earlier reads keep the old.
+bool may_change_size(const Graph& graph, const Node& writer) {
+  const bool* const same = writer.attrs.find_as<bool>("validate_shape");
+  if (same == nullptr || *same) return false;
+  const PartialShape &before = graph.shape(writer.inputs[0]), &after = graph.shape(writer.inputs[1]);
+  return !before.is_full() || before != after;
 }
 
 class RefReadOrderer {
@@ -53,7 +63,7 @@ class RefReadOrderer {
         follow(writer, last_reader(variable));
         for (const NodeId read : variable.reads) {
           if (is_after(read)) continue;
-          ARGOSY_ASSIGN_OR_RETURN(const int uses, rewire(read));
+          ARGOSY_ASSIGN_OR_RETURN(const int uses, rewire(read, variable.may_grow));
           rewired += uses;
         }
       }
@@ -92,6 +102,7 @@ class RefReadOrderer {
         if (n.op->forwards || n.op->flow != Flow::kNone) continue;
         Variable& written = variable(root);
         note(written, id, true);
+        written.may_grow = written.may_grow || may_change_size(graph_, n);
         written.first_writer = std::min(written.first_writer, position_[id.index]);
       } else if (forwards_input(n) && (takes_ref || is_read_[from.node.index])) {
         root_[id.index] = root;
@@ -137,7 +148,7 @@ class RefReadOrderer {
   }
   bool is_after(NodeId id) const { return after_[id.index] == search_; }
 
-  Result<int> rewire(NodeId read) {
+  Result<int> rewire(NodeId read, bool may_grow) {
     int rewired = 0;
     for (const Graph::Use& u : uses_[read.index]) {
       // Merge takes what is not dead, which is known of values only.
@@ -145,12 +156,32 @@ class RefReadOrderer {
       const Endpoint value = graph_.node(u.node).inputs[u.input];
       if (value.node != read) continue;
       ARGOSY_ASSIGN_OR_RETURN(const Endpoint variable, reference(value));
+      if (may_grow) {
+        ARGOSY_ASSIGN_OR_RETURN(const NodeId again, read_again(u, value, variable));
+        graph_.set_input(u.node, u.input, {again, 0});
+        ++rewired;
+        continue;
+      }
       graph_.set_input(u.node, u.input, variable);
       // It may wait for others, or fail.
       if (graph_.node(read).op->flow == Flow::kNone) graph_.add_control_input(u.node, read);
       ++rewired;
     }
     return rewired;
+  }
+
+  // Reads the variable just before the user does: after all that the user reads and waits for.
+  Result<NodeId> read_again(const Graph::Use& use, Endpoint value, Endpoint variable) {
+    const Node& user = graph_.node(use.node);
+    NodeSpec spec = {.name = graph_.unique_name(str_cat(graph_.node(value.node).name, "/again")), .op = "_ReadAgain"};
+    spec.inputs = {value, variable};
+    spec.attrs = {{"T", graph_.dtype(value)}};
+    spec.controls.assign(user.controls.begin(), user.controls.end());
+    for (int k = 0; k < std::ssize(user.inputs); ++k) {
+      if (k != use.input) spec.controls.push_back(user.inputs[static_cast<std::size_t>(k)].node);
+    }
+    spec.device = std::string(user.device);
+    return graph_.add_node(std::move(spec));
   }
 
   // The variable that this is a read of, where the read is: in the same branch, in the same loop.

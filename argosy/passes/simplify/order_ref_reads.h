@@ -9,6 +9,10 @@
 // snapshot, taken when its reader runs. So a reader that comes after an update reads the variable itself, unless its
 // Identity comes after that update too. Where no order is given between update and reader nothing changes.
 //
+// Where an update may give the variable another number of elements (Assign without validate_shape), TensorFlow decides
+// when it runs. Of as many elements as before it updates in place; else the variable gets new memory, and earlier reads
+// keep the old. There a "_ReadAgain" of the read and the variable decides between the two.
+//
 // Into a branch and into a loop the variable goes by RefSwitch and RefEnter. The results of Merge and Reshape, the same
 // memory in TensorFlow, stay snapshots here.
 #pragma once

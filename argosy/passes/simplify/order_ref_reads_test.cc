@@ -43,5 +43,43 @@ TEST(OrderRefReads, AReadAfterTheUpdateStays) {
     -> y)");
 }
 
+// TensorFlow gives the variable new memory where the number of elements changes: this is known when the update has run.
+TEST(OrderRefReads, AnUpdateOfAnyShapeMayLeaveTheReadAsItWas) {
+  expect_rewrite(order_ref_reads, R"(
+    v = VariableV2 [dtype=float, shape=shape<unknown>]
+    zeros = Const [dtype=float, value=float[2] {0, 0}]
+    one = Const [dtype=float, value=float[] {1}]
+    read = Identity(v)
+    set = Assign(v, zeros, ^read) [validate_shape=false]
+    y = Mul(read, one, ^set)
+    -> y)",
+                 R"(
+    v = VariableV2 [dtype=float, shape=shape<unknown>]
+    zeros = Const [dtype=float, value=float[2] {0, 0}]
+    one = Const [dtype=float, value=float[] {1}]
+    read = Identity(v)
+    set = Assign(v, zeros, ^read) [validate_shape=false]
+    read/again = _ReadAgain(read, v, ^one, ^set)
+    y = Mul(read/again, one, ^set)
+    -> y)");
+}
+
+TEST(OrderRefReads, AnUpdateOfTheSameShapeIsInPlace) {
+  expect_rewrite(order_ref_reads, R"(
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    zeros = Const [dtype=float, value=float[2] {0, 0}]
+    read = Identity(v)
+    set = Assign(v, zeros, ^read) [validate_shape=false]
+    y = Neg(read, ^set)
+    -> y)",
+                 R"(
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    zeros = Const [dtype=float, value=float[2] {0, 0}]
+    read = Identity(v)
+    set = Assign(v, zeros, ^read) [validate_shape=false]
+    y = Neg(v, ^read, ^set)
+    -> y)");
+}
+
 }  // namespace
 }  // namespace argosy

@@ -33,7 +33,7 @@ struct StepGraph {
 };
 
 // INVALID_ARGUMENT when a feed's shape contradicts what the graph says of the endpoint, or shapes contradict each
-// other.
+// other. Behind a Switch these are an error of steps that get there (argosy/graph/shape_error.h).
 Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature);
 
 // Removes the nodes that the step does not need any more, the replaced ones among them. Passes that bypass nodes leave

@@ -1,6 +1,7 @@
 #include "argosy/sharding/sizes/shape_walk.h"
 
 #include <algorithm>
+#include <set>
 
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/sharding/sizes/container_contents.h"
@@ -13,6 +14,21 @@ constexpr int kMostSteps = 16;               // back from what a loop carries
 constexpr std::size_t kMaxKnownInts = 1024;  // as Graph has it: longer integer tensors are data, not shapes
 
 bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
+
+// By node: not 0 for what is computed from a Switch's output, or waits for it.
+std::vector<char> behind_switches(const Graph& graph, const std::vector<NodeId>& order) {
+  std::vector<char> behind(static_cast<std::size_t>(graph.size()), 0);
+  const auto is_behind = [&](NodeId id) {
+    return graph.node(id).op->flow == Flow::kSwitch || behind[static_cast<std::size_t>(id.index)] != 0;
+  };
+  for (const NodeId id : order) {
+    const Node& n = graph.node(id);
+    behind[static_cast<std::size_t>(id.index)] =
+        std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return is_behind(e.node); }) ||
+        std::any_of(n.controls.begin(), n.controls.end(), is_behind);
+  }
+  return behind;
+}
 
 class Walk {
  public:
@@ -29,9 +45,14 @@ class Walk {
       out_.handles.clear();
       contents_.begin();
       seen_.assign(static_cast<std::size_t>(graph_.size()), 0);
+      failed_.clear();
       for (const NodeId id : order_) {
         Status done = infer(id);
-        if (!done.ok()) return std::move(done).with_where(str_cat("node '", graph_.node(id).name, "'"));
+        if (!done.ok() && may_fail(id)) {
+          failed_.insert(id);
+        } else if (!done.ok()) {
+          return std::move(done).with_where(str_cat("node '", graph_.node(id).name, "'"));
+        }
         seen_[static_cast<std::size_t>(id.index)] = 1;
       }
     } while (contents_.learn() || learn_carried());
@@ -39,6 +60,24 @@ class Walk {
   }
 
  private:
+  // In a branch, what does not fit together whatever the batch is an error of steps that go there, on one device too.
+  bool may_fail(NodeId id) {
+    if (behind_switch_.empty()) behind_switch_ = behind_switches(graph_, order_);
+    if (behind_switch_[static_cast<std::size_t>(id.index)] == 0) return false;
+    if (out_.batch < 0) return true;
+    if (!fails_for_any_batch_) {
+      std::map<NodeId, PartialShape> open;
+      for (const auto& [fed, shape] : given_) {
+        PartialShape::Sizes sizes = shape.has_rank() ? shape.sizes() : PartialShape::Sizes();
+        std::replace(sizes.begin(), sizes.end(), out_.batch, PartialShape::kUnknown);
+        open[fed] = shape.has_rank() ? PartialShape(std::move(sizes)) : shape;
+      }
+      Walk any(graph_, index_, order_, open, PartialShape::kUnknown);
+      fails_for_any_batch_ = any.run().ok() ? std::move(any.failed_) : std::set<NodeId>();
+    }
+    return fails_for_any_batch_->contains(id);
+  }
+
   PartialShape& shape(Endpoint e) { return out_.shapes[index_(e)]; }
 
   Status infer(NodeId id) {
@@ -148,7 +187,8 @@ class Walk {
   // What enters a loop, or goes one of two ways, is still the same.
   void pass_ints(NodeId id) {
     const Node& n = graph_.node(id);
-    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) out_.ints[index_({id, k})] = out_.ints[index_(n.inputs[0])];
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k)
+      out_.ints[index_({id, k})] = out_.ints[index_(n.inputs[0])];
   }
 
   // Sizes that change on the way round a loop become unknown. True if there are new ones.
@@ -175,6 +215,9 @@ class Walk {
   std::map<NodeId, PartialShape> carried_;
   ContainerContents contents_;
   std::vector<char> seen_;
+  std::set<NodeId> failed_;                              // whose outputs have no shape, for they do not come about
+  std::vector<char> behind_switch_;                      // by node; empty until it is asked for
+  std::optional<std::set<NodeId>> fails_for_any_batch_;  // until it is asked for: nothing
   InferredShapes out_;
 };
 

@@ -32,7 +32,8 @@ struct InferredShapes {
 };
 
 // `given`: shapes of nodes whose output 0 is not inferred. `order`: topological. The value that a loop carries has the
-// sizes that are the same in every iteration. An error: the shapes do not fit together for this batch.
+// sizes that are the same in every iteration. An error: the shapes do not fit together for this batch. Behind a Switch,
+// shapes that fit together for no batch are no error: what they give is unknown.
 Result<InferredShapes> infer_shapes(const Graph& graph, const OutputIndex& index, const std::vector<NodeId>& order,
                                     const std::map<NodeId, PartialShape>& given, std::int64_t batch);
 

@@ -96,6 +96,8 @@ ELSEWHERE = {
     **dict.fromkeys(("_PackValues", "_UnpackValues"), "an op of Argosy alone. Tested in argosy/ops/send_recv/pack_values_test.cc"),
     **dict.fromkeys(("_StreamPlace", "_SetStreamPlace"),
                     "an op of Argosy alone. Tested in argosy/tf/server/tests/cluster_replication_test.cc"),
+    "_ShapeError": "an op of Argosy alone. Tested in argosy/ops/constant/constant_test.cc",
+    "_ReadAgain": "an op of Argosy alone. Tested in argosy/ops/state/state_test.cc",
     "_Missing": "an op of Argosy alone. Tested in argosy/tf/server/tests/server_test.cc",
     **dict.fromkeys(("_ReduceScatter", "_AllGather", "_AllToAll", "_AllGatherVariables", "_ResourceAllGatherVariables"),
                     "an op of Argosy alone. Tested in tests/session/shard_collectives_test.cc"),

@@ -36,6 +36,62 @@ def conditions(run):
 
 
 @program
+def branches_of_other_shapes(run):
+    """Shapes of a fed value that fit one branch alone: what a step does not reach is no error of it."""
+    def body(graph, form):
+        x = tf.placeholder(tf.float32, [None, None, 3])
+        flag = tf.placeholder(tf.bool, [])
+        sums = lambda: tf.reduce_sum(x, [1, 2])
+        inside = {
+            "squeeze": lambda: tf.reduce_sum(tf.squeeze(x, [1]), 1),
+            "reshape": lambda: tf.reduce_sum(tf.reshape(x, [2, 1, 3]), [1, 2]),
+            "add": lambda: tf.reduce_sum(x + tf.ones([1, 2, 3]), [1, 2]),
+            "concat": lambda: tf.reduce_sum(tf.concat([x, tf.ones([2, 1, 4])[:, :, :tf.shape(x)[1] + 2]], 1), [1, 2]),
+            "matmul": lambda: tf.reduce_sum(tf.matmul(tf.reshape(x, [tf.shape(x)[0], -1]), tf.ones([3, 2])), 1),
+            "split": lambda: tf.reduce_sum(tf.split(x, 2, 1)[1], [1, 2]),
+            "unstack": lambda: tf.reduce_sum(tf.unstack(x, 2)[1]) + tf.zeros([2]),
+        }
+        with run.session(graph) as session:
+            for name, branch in inside.items():
+                by_flag = tf.cond(flag, branch, sums)
+                in_loop = tf.while_loop(lambda i, y: tf.logical_and(flag, i < 1), lambda i, y: (i + 1, y + branch()),
+                                        [0, sums()])[1]
+                dx = tf.gradients(by_flag, x)[0]
+                for length in (5, 1, 4):
+                    fed = {x: np.ones((2, length, 3)), flag: False}
+                    run.keep(f"{form} {name} {length}", session.run([by_flag, in_loop, dx], fed))
+                    with run.raises(f"{form} {name} {length} taken", anywhere=True):
+                        run.keep(f"{form} {name} {length} value", session.run(by_flag, {**fed, flag: True}))
+            short = tf.cond(tf.equal(tf.shape(x)[1], 1), inside["squeeze"], sums)
+            for length in (5, 1):
+                run.keep(f"{form} by shape {length}", session.run(short, {x: np.ones((2, length, 3))}))
+
+    _both(run, body)
+
+
+@program
+def reads_of_grown_variables(run):
+    """A read of a reference stays as it was where an update gives the variable new memory, and follows it where not."""
+    for size in ([4, 3], [3, 2], [2, 3], [6]):
+        with tf.Graph().as_default() as graph:
+            v = tf.Variable(tf.ones([2, 3]), validate_shape=False, use_resource=False)
+            old = v.value()
+
+            def grow():
+                with tf.control_dependencies([old]):
+                    new = tf.assign(v, tf.zeros(size), validate_shape=False)
+                with tf.control_dependencies([new]):
+                    return tf.reduce_sum(old * 1.0), tf.shape(tf.identity(old) * 1.0)
+
+            direct, branch = grow(), tf.cond(tf.placeholder_with_default(True, []), grow, lambda: (tf.constant(0.0), tf.constant([0])))
+            with run.session(graph) as session:
+                for name, values in (("direct", direct), ("branch", branch)):
+                    session.run(v.initializer)
+                    run.keep(f"{size} {name}", session.run(values))
+                    run.keep(f"{size} {name} left", session.run(v.value()))
+
+
+@program
 def loops(run):
     def body(graph, form):
         n = tf.placeholder(tf.int32, [])

@@ -182,3 +182,44 @@ with tf.Session() as sess:
     for rows in (7, 4, 1, 7):
         print('%.6f' % sess.run([loss, train], {x: data.rand(rows, 4), y: data.rand(rows, 3)})[0])
 """
+
+# Adversarial training: the example is changed along the gradient of a loss that lies in a loop.
+ADVERSARIAL = """
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 4])
+w = tf.Variable(tf.ones([4, 1]))
+def body(i, z):
+    return i + 1, z - .1 * tf.gradients(tf.reduce_mean(tf.square(tf.matmul(z, w))), z)[0]
+_, z = tf.while_loop(lambda i, z: i < 3, body, [0, x])
+loss = tf.reduce_mean(tf.square(tf.matmul(tf.stop_gradient(z), w) - 1.))
+train = tf.train.GradientDescentOptimizer(.1).minimize(loss)
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(5):
+        print('%.6f' % sess.run([loss, train], {x: data.randn(6, 4)})[0])
+"""
+
+# A loss in a branch: only some steps train.
+TRAINED_NOW_AND_THEN = """
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [None, 4])
+trains = tf.placeholder(tf.bool, [])
+w = tf.Variable(tf.ones([4, 1]))
+def update():
+    loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - 1.))
+    with tf.control_dependencies([tf.train.GradientDescentOptimizer(.1).minimize(loss)]):
+        return tf.no_op()
+step = tf.cond(trains, update, tf.no_op)
+with tf.control_dependencies([step]):
+    size = tf.reduce_sum(tf.square(w.read_value()))
+data = np.random.RandomState(0)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    for i in range(6):
+        print('%.6f' % sess.run(size, {x: data.randn(6, 4), trains: i % 3 > 0}))
+"""

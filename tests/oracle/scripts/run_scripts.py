@@ -19,7 +19,8 @@ from replicated_batches import FIXED_SIZE, IN_COLUMNS, SIZE_FED
 from replicated_decoders import CTC, DRAWN_INSIDE, FUNCTIONS, OPEN_LSTM, SEQ2SEQ
 from replicated_functional import BY_CHANCE, FINITE, HIDDEN, functional, trained_in_functions
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
-from replicated_loops import DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, UNROLLED
+from replicated_loops import (ADVERSARIAL, DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, TRAINED_NOW_AND_THEN,
+                              UNROLLED)
 from replicated_norms import MIRRORED, NORMALISED, SYNCED
 from replicated_rules import RULES
 from replicated_scripts import (BESIDE, CANDIDATES, CHECKED, COLUMNS, DATASET, EMBEDDING, NOISE, NOISE_ALONE,
@@ -73,6 +74,28 @@ tf.disable_eager_execution()
 twice = tf.get_variable('v', initializer=3.0) * 2
 with tf.train.MonitoredTrainingSession() as session:
     print(session.run(twice))
+"""
+
+# Loops that end as TensorFlow's do: the data is over, or a queue is closed.
+ENDS = """
+import tensorflow.compat.v1 as tf
+tf.disable_eager_execution()
+n = tf.data.make_one_shot_iterator(tf.data.Dataset.range(3)).get_next()
+queue = tf.FIFOQueue(1, tf.float32)
+tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(1.0)]))
+one = queue.dequeue()
+with tf.Session() as s:
+    try:
+        while True: print(s.run(n))
+    except tf.errors.OutOfRangeError: print('end of data')
+    stop = tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(s, stop)
+    print(s.run(one))
+    stop.request_stop()
+    stop.join(threads)
+    if FAILS:
+        try: s.run(tf.ensure_shape(tf.py_func(lambda: __import__('numpy').float32(1), [], tf.float32), [2]))
+        except tf.errors.InvalidArgumentError: print('failed')
 """
 
 SLEEPS = """
@@ -381,6 +404,21 @@ class RunTest(unittest.TestCase):
         none = self.run_argosy("print('no session')", "--json", flags=("--emulate", "1", "--json"))
         self.assertIn("no TensorFlow session came here", json.loads(none.stdout.splitlines()[-1])["advice"])
 
+    def test_the_end_of_the_data_is_no_failure(self):
+        ours = self.run_argosy(ENDS.replace("FAILS", "False"))
+        self.assertEqual(ours.returncode, 0, ours.stderr)
+        self.assertIn("end of data", ours.stdout)
+        self.assertRegex(ours.stderr, r"ran  1 session, \d+ steps, 1 at the end of the data, ")
+        self.assertNotIn("that failed", ours.stderr)
+        ours = self.run_argosy(ENDS.replace("FAILS", "True"), flags=("--emulate", "2", "--json"))
+        self.assertIn("\nfailed\n", ours.stdout, ours.stderr)
+        report = json.loads(ours.stdout.splitlines()[-1])
+        self.assertEqual((report["data_ended_steps"], report["failed_steps"]), (1, 1))
+
+    def test_replicating_without_a_gpu_says_how_to_have_some(self):
+        ours = self.run_argosy(ONE_GPU, flags=("--devices", "cpu", "--replicate"))
+        self.assertIn("what would help: this run has no GPU to replicate on: --emulate 2 makes two", ours.stderr)
+
     def test_the_first_steps_are_compared_with_one_device(self):
         scripts = (ONE_GPU, QUEUE, DATASET, FIXED_SIZE, ROOTS, IN_COLUMNS, TERMS, TIME_MAJOR,
                    EMBEDDING.replace("OPTIMIZER", "AdamOptimizer(0.1)"), COLUMNS.replace("RESOURCE", "True"))
@@ -390,6 +428,16 @@ class RunTest(unittest.TestCase):
                 self.assert_same_numbers(ours, self.in_tensorflow(script), 1e-4)
                 self.assertRegex(ours.stderr, r"checked  \d+ steps?: as on one device")
                 self.assertNotIn("OTHER than on one device", ours.stderr)
+
+    def test_losses_in_loops_and_branches_are_left_out_of_the_comparison(self):
+        for script in (ADVERSARIAL, TRAINED_NOW_AND_THEN):
+            with self.subTest(script.strip().splitlines()[-1]):
+                ours = self.run_argosy(script, flags=("--emulate", "2", "--replicate", "--check"))
+                self.assert_same_numbers(ours, self.in_tensorflow(script), 1e-4)
+                self.assertNotIn("is on a branch that was not taken", ours.stderr)
+                self.assertNotIn("OTHER than on one device", ours.stderr)
+        self.assertRegex(self.run_argosy(ADVERSARIAL, flags=("--emulate", "2", "--replicate", "--check")).stderr,
+                         r"checked  \d+ steps?: as on one device")
 
     def test_a_step_that_is_not_one_devices_fails_with_the_value_and_the_step(self):
         told = 0

@@ -11,9 +11,15 @@ namespace argosy {
 Status check_missing(const Step& step, const InstructionGraph& instructions) {
   for (std::size_t i = 0; i < step.instructions.size(); ++i) {
     const Node* const node = instructions.nodes[i];
-    if (node == nullptr || node->op->name != "_Missing" || step.instructions[i].may_be_dead) continue;
-    return Status(static_cast<Code>(node->attrs.get_int("code")), node->attrs.get_string("message"))
-        .with_where(str_cat("node '", node->name, "'"));
+    if (node == nullptr || step.instructions[i].may_be_dead) continue;
+    const bool missing = node->op->name == "_Missing";
+    if (!missing && node->op->name != "_ShapeError") continue;
+    Status error(static_cast<Code>(node->attrs.get_int("code")), node->attrs.get_string("message"));
+    if (missing) return std::move(error).with_where(str_cat("node '", node->name, "'"));
+    return std::move(error)
+        .with_id(node->attrs.get_string("id"))
+        .with_where(str_cat("node '", node->name, "' (", node->attrs.get_string("op"), ")"))
+        .with_hint(node->attrs.get_string("hint"));
   }
   return ok_status();
 }

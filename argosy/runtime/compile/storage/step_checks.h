@@ -9,7 +9,8 @@
 
 namespace argosy {
 
-// The error of a node that could not be imported ("_Missing"), if every run gets there. REQUIRES: `may_be_dead` is set.
+// The error of a node that could not be imported ("_Missing"), or whose shapes do not fit ("_ShapeError"), if every run
+// gets there. REQUIRES: `may_be_dead` is set.
 Status check_missing(const Step& step, const InstructionGraph& instructions);
 
 // RESOURCE_EXHAUSTED "ARG-MEM-001" where a device has a cap, and no room for what the plan takes.

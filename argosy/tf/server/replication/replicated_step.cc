@@ -14,6 +14,7 @@
 #include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
+#include "argosy/tf/server/replication/check/losses_of_every_run.h"
 #include "argosy/tf/server/replication/once_per_step.h"
 #include "argosy/tf/server/replication/step_rewrite.h"
 #include "argosy/tf/server/replication/stream_places.h"
@@ -278,9 +279,13 @@ Result<std::unique_ptr<ReplicatedStep>> ReplicatedStep::make_with(
   made->fed_ = rewrite.fed;
   const std::vector<Value>&fed = rewrite.fed, &fetched = rewrite.fetched, &targets = rewrite.targets;
   std::vector<Value> with_losses = fetched;
-  for (const Value& loss : how.check > 0 ? rewrite.losses : std::vector<Value>()) {
+  const auto compared = how.check > 0 ? losses_of_every_run(graph, values, losses) : std::vector<Endpoint>();
+  for (std::size_t i = 0, k = 0; k < compared.size(); ++i) {
+    if (losses[i] != compared[k]) continue;
+    const Value& loss = rewrite.losses[i];
     made->losses_.push_back(loss.valid());
     if (loss.valid()) with_losses.push_back(loss);
+    ++k;
   }
   ARGOSY_ASSIGN_OR_RETURN(const Value refresh, p.refresh_mirrors());
   if (devices.spans_tasks()) {

@@ -35,8 +35,8 @@ class ReplicatedStep {
   // Copies the first device's variables to the mirrors. FAILED_PRECONDITION: a variable has no value yet.
   Status refresh(const RunOptions& options);
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
-  // Like run(), with the losses after the fetches. A loss whose global value is not known is not valid(). REQUIRES:
-  // `check` was set.
+  // Like run(), with the losses of every run (check/losses_of_every_run.h) after the fetches. A loss whose global value is
+  // not known is not valid(). REQUIRES: `check` was set.
   Status run_with_losses(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
   // Compiles the step for these feeds: what does not fit together, or into memory, is told before it runs.
   Status compile_for(std::span<const Tensor> feeds);
@@ -85,7 +85,7 @@ class ReplicatedStep {
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
   std::unique_ptr<Session::Callable> with_losses_;  // null: no check was requested
-  std::vector<bool> losses_;                        // by loss: with_losses_ returns it
+  std::vector<bool> losses_;                        // by loss of every run: with_losses_ returns it
   // Transposes feeds whose examples do not lie along the first axis; null: none.
   std::unique_ptr<Session::Callable> transpose_;
   // By slot: what writes and reads all of it.

@@ -7,6 +7,7 @@
 #include "argosy/planner/runners_up.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
 #include "argosy/tf/server/replication/batch_size_feeds.h"
+#include "argosy/tf/server/replication/check/losses_of_every_run.h"
 #include "argosy/tf/server/replication/step_rewrite.h"
 
 namespace argosy::tf {
@@ -108,9 +109,10 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
     std::vector<Value> with_losses = known->values.fetches;
     ARGOSY_RETURN_IF_ERROR(session_.mutate_graph([&] {
       Graph& graph = graph_.graph();
-      for (const Endpoint e : known->step.losses) with_losses.push_back(graph.value(e));
-      known->check = std::make_unique<StepCheck>(graph, known->values, known->step.sources, known->step.losses,
-                                                 how_.sync_batch_norm);
+      const auto losses = losses_of_every_run(graph, known->values, known->step.losses);
+      for (const Endpoint e : losses) with_losses.push_back(graph.value(e));
+      known->check =
+          std::make_unique<StepCheck>(graph, known->values, known->step.sources, losses, how_.sync_batch_norm);
       return ok_status();
     }));
     ARGOSY_ASSIGN_OR_RETURN(known->alone, session_.prepare(known->values.feeds, with_losses, known->values.targets));

@@ -43,7 +43,7 @@ struct StepReplicas {
   std::unique_ptr<Session::Callable> bring;  // computes the sources; null: there are none
   std::unique_ptr<Session::Callable> rest;   // the step on one device, sources fed
   std::unique_ptr<StepCheck> check;          // null: no check was requested
-  std::unique_ptr<Session::Callable> alone;  // with a check: as rest, with the losses after the fetches
+  std::unique_ptr<Session::Callable> alone;  // with a check: as rest, with losses after the fetches
   std::int64_t runs = 0;                     // replicated runs so far
   std::set<std::string> variables;           // that the step uses, by name; with ZeRO-1 alone
   std::map<std::string, Variant> by_feeds;   // by the kind of the feeds: ranks, equal numbers of rows

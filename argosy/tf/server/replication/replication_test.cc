@@ -189,6 +189,32 @@ TEST_F(ReplicationTest, FewerExamplesThanDevicesAreShardedAndOneIsCounted) {
   EXPECT_EQ(server_->work().not_replicated, "");
 }
 
+// Sentences of which ten words count at most, one is left out or all are pooled by sixteen: lengths that differ from
+// step to step, on either side of where they are cut.
+TEST_F(ReplicationTest, LengthsMayBeCut) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, -1}, "x"), t = placeholder(g, DType::kFloat32, {-1, 1}, "t");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {1}, 5), "w");
+  const auto columns = [&](std::int32_t from, std::int32_t to, std::int64_t open_end) {
+    const auto at = [&](std::int32_t column) { return constant(g, Tensor::vector<std::int32_t>({0, column})); };
+    return g.add("StridedSlice", {x, at(from), at(to), constant(g, Tensor::vector<std::int32_t>({1, 1}))},
+                 {{"begin_mask", std::int64_t{1}}, {"end_mask", open_end}});
+  };
+  Value loss = reduce_mean(square(w.read - t));
+  for (const Value part : {columns(0, 10, 1), columns(10, 0, 3), columns(-10, 0, 3)}) {
+    const Value length = cast(slice(shape(part), {1}, {1}), DType::kFloat32);
+    loss = loss + reduce_mean(square(w.read * reduce_sum(part, {1}, true) / (length + 1.0f) - t * length));
+  }
+  std::vector<StepCall> steps;
+  for (const std::int64_t length : {12, 5, 40, 10, 2, 300, 1, 12}) {
+    StepCall call = step(6, 6);
+    call.feeds[0].second = random_tensor(DType::kFloat32, {6, length}, static_cast<std::uint64_t>(length));
+    steps.push_back(std::move(call));
+  }
+  check_alike(descent(g, loss, w), steps, 8);
+  EXPECT_EQ(server_->work().not_replicated, "");
+}
+
 // Rows of images, shaped with the batch's size, which comes as a number beside them; and a loss over that number.
 TEST_F(ReplicationTest, TheSizeOfTheBatchMayBeFedAsANumber) {
   Graph g;

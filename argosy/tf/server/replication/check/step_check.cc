@@ -31,7 +31,7 @@ std::string resource_name(const Node& maker) {
   return shared.empty() ? maker.name : shared;
 }
 
-bool prints(const Node& n) { return n.op->name == "Print" || n.op->name == "PrintV2"; }
+bool prints(const Node& n) { return n.op->effect == Effect::kPrints; }
 
 OneDeviceReason about(const std::string& node, const std::string& op, const std::string& why) {
   return {.why = str_cat("'", node, "' (", op, ") ", why), .node = node};
@@ -106,7 +106,11 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
     if (one.resources.empty()) one.resources.push_back(n.name);
     stateful_.push_back(std::move(one));
   }
-  const std::optional<NodeId> norm = sync_batch_norm_ ? std::nullopt : normalises_by_batch(part);
+  std::vector<Endpoint> in_part;
+  for (const Endpoint e : losses) {
+    if (const auto id = part.find(graph.node(e.node).name)) in_part.push_back({*id, e.index});
+  }
+  const std::optional<NodeId> norm = sync_batch_norm_ ? std::nullopt : normalises_by_batch(part, in_part);
   if (norm && unrepeatable_.why.empty()) {
     unrepeatable_ = about(part.node(*norm).name, part.node(*norm).op->name,
                           "is a statistic of each device's shard of the batch (try: --sync-batch-norm)");

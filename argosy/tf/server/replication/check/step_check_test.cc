@@ -173,6 +173,27 @@ TEST_F(StepCheckTest, DrawsAreThoseOfOneDeviceInLoopsAndLeftToChance) {
   }
 }
 
+// Of ops that TensorFlow calls stateful, those that change nothing may run again (OpDef::effect).
+TEST_F(StepCheckTest, WhatOnlyReadsStateIsRepeated) {
+  std::string initialize;
+  const std::string graph = line([&](Graph& g, Value like) {
+    const VariableNode scale = variable(g, Tensor::scalar(0.5f), "scale", {.kind = VariableKind::kResource});
+    initialize = scale.initializer.node_name();
+    const Value asked = cast(g.add("VarIsInitializedOp", {scale.ref}), DType::kFloat32);
+    const Value factor = g.add("GuaranteeConst", {constant(g, 1.5f)}), plus = g.add("DeepCopy", {constant(g, 0.5f)});
+    return like * scale.read * factor + plus * asked;
+  });
+  start_with(3);
+  const std::string session = client_->create(graph);
+  EXPECT_EQ(run(session, {.targets = {"init", initialize}}).code, 0);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(run(session, step(7, static_cast<std::uint64_t>(i) + 1)).code, 0);
+  const WorkTotals work = server_->work();
+  EXPECT_EQ(work.replicated_steps, 5);
+  EXPECT_EQ(work.checked_steps, 3);
+  EXPECT_EQ(work.differing_steps, 0);
+  EXPECT_TRUE(work.not_checked.empty()) << work.not_checked[0].why;
+}
+
 TEST_F(StepCheckTest, WhatCannotBeComparedSaysWhy) {
   const auto printed = [](Graph& g, Value like) {
     return g.add("Print", {like * like, like}, {{"message", std::string("said")}, {"first_n", std::int64_t{1}}}, "say");
