@@ -69,6 +69,24 @@ TEST(Opcodes, VersionsShareOne) {
   EXPECT_EQ(ops.find("DepthwiseConv2dNative")->opcode, Opcode::kNone);
 }
 
+// What may run twice in a step is named here: an op that is not, changes something.
+TEST(Opcodes, EffectsOfStatefulOps) {
+  std::map<Effect, std::set<std::string>> found;
+  for (const auto& op : builtin_ops().all()) {
+    if (op->effect == Effect::kChanges) continue;
+    EXPECT_TRUE(op->stateful || op->has_ref_input()) << op->name;
+    found[op->effect].insert(op->name);
+  }
+  using Names = std::set<std::string>;
+  EXPECT_EQ(found[Effect::kReads],
+            (Names{"LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2", "LookupTableSize",
+                   "LookupTableSizeV2", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp",
+                   "VariableShape"}));
+  EXPECT_EQ(found[Effect::kPrints], (Names{"Print", "PrintV2"}));
+  EXPECT_EQ(found[Effect::kChecks], (Names{"Assert", "CheckNumerics", "CheckNumericsV2"}));
+  EXPECT_EQ(found[Effect::kNothing], (Names{"DeepCopy", "Empty", "GuaranteeConst", "StatelessRandomGetAlg"}));
+}
+
 TEST(Opcodes, FactsOfShapesAndBroadcasts) {
   const OpRegistry& ops = builtin_ops();
   std::set<std::string> by_shape, by_rows, by_sizes, broadcast;

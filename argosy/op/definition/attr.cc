@@ -1,6 +1,7 @@
 #include "argosy/op/definition/attr.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace argosy {
@@ -48,6 +49,19 @@ bool same(const Tensor& a, const Tensor& b) {
   return is_plain(a.dtype()) && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
 }
 
+// By bits: 0 is not -0, and a NaN is itself.
+bool same(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); }
+
+template <typename T>
+bool same(const T& a, const T& b) {
+  return a == b;
+}
+template <typename T>
+requires std::same_as<T, float> || std::same_as<T, Tensor>
+bool same(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return same(x, y); });
+}
+
 bool name_before(const AttrMap::Entry& entry, std::string_view name) { return entry.name < name; }
 
 }  // namespace
@@ -58,21 +72,8 @@ std::string attr_to_string(const AttrValue& value) {
 
 bool attr_equal(const AttrValue& a, const AttrValue& b) {
   if (a.index() != b.index()) return false;
-  if (const auto* t = std::get_if<Tensor>(&a)) return same(*t, std::get<Tensor>(b));
-  if (const auto* list = std::get_if<std::vector<Tensor>>(&a)) {
-    const auto& other = std::get<std::vector<Tensor>>(b);
-    return std::equal(list->begin(), list->end(), other.begin(), other.end(), same);
-  }
-  return std::visit(
-      [&](const auto& v) {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, std::vector<Tensor>>) {
-          return false;
-        } else {
-          return v == std::get<T>(b);
-        }
-      },
-      a);
+  return std::visit([&](const auto& v) { return same(v, std::get<std::decay_t<decltype(v)>>(b)); },
+                    static_cast<const AttrVariant&>(a));
 }
 
 AttrValue::AttrValue() noexcept = default;

@@ -103,6 +103,15 @@ enum class Reads : char {
   kSizes,  // its shape, which the outputs tell: Shape, Size, Rank. known_ints computes them
 };
 
+// What a stateful op does beside its outputs. Only what changes nothing may run twice in a step.
+enum class Effect : char {
+  kChanges,  // it changes state, or it does not say
+  kReads,    // reads state that other ops change: ReadVariableOp, LookupTableFind
+  kPrints,   // Print
+  kChecks,   // fails the step or does nothing: Assert, CheckNumerics
+  kNothing,  // TensorFlow's definition says stateful, for another reason: GuaranteeConst
+};
+
 // The input that an op's output is, broadcast to a shape that another input gives.
 enum class Broadcasts : char {
   kNone,
@@ -199,6 +208,7 @@ struct OpSpec {
   CostFn cost = elementwise_cost;         // for placement and reports
   KnownIntsFn known_ints = nullptr;       // output integers that follow from known inputs; null: none do
   bool stateful = false;     // has effects or hidden state: never folded, merged or dropped while a step needs it
+  Effect effect = Effect::kChanges;  // of a stateful op
   bool step_state = false;   // makes or uses state that ends with the step: stacks, TensorArrays
   bool commutative = false;  // in its first two inputs
   bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused

@@ -21,6 +21,10 @@ class FunctionCall {
   // the signature; handles and variants pass through. INVALID_ARGUMENT when they do not fit the signature; CANCELLED
   // when `cancellation` (may be null) is pulled; else the body's own error, naming its node.
   virtual Result<std::vector<Tensor>> run(std::span<const Tensor> arguments, Cancellation* cancellation) = 0;
+  // Do its ops keep anything between calls, such as streams of random numbers?
+  virtual bool keeps_state() const { return false; }
+  // The same function, whose ops begin anew. Asked for where it keeps_state().
+  virtual Result<std::shared_ptr<FunctionCall>> anew() const { return unimplemented("this function keeps no state"); }
   virtual const std::vector<DType>& parameters() const = 0;  // dtypes of the arguments
   virtual const std::vector<DType>& returns() const = 0;     // dtypes of what it gives
 };

@@ -3,6 +3,7 @@
 namespace argosy {
 
 Status ResourceManager::remove(const std::string& container, const std::string& name) {
+  if (is_of_around(container)) return around_->remove(container, name);
   std::shared_ptr<Resource> doomed;  // destroyed after the lock is released
   MutexLock lock(mutex_);
   const auto found = resources_.find({container, name});
@@ -15,6 +16,7 @@ Status ResourceManager::remove(const std::string& container, const std::string& 
 }
 
 void ResourceManager::clear(const std::string& container) {
+  if (!container.empty() && is_of_around(container)) return around_->clear(container);
   decltype(resources_) doomed;  // destroyed after the lock is released
   MutexLock lock(mutex_);
   generation_.fetch_add(1, std::memory_order_release);
@@ -26,6 +28,7 @@ void ResourceManager::clear(const std::string& container) {
 
 std::vector<std::pair<std::string, std::shared_ptr<Resource>>> ResourceManager::list(
     const std::string& container) const {
+  if (!container.empty() && is_of_around(container)) return around_->list(container);
   MutexLock lock(mutex_);
   std::vector<std::pair<std::string, std::shared_ptr<Resource>>> all;
   for (const auto& [key, resource] : resources_) {

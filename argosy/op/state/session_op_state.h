@@ -1,5 +1,6 @@
 // State that an op keeps between its runs: one state for all steps of a session, found by the node's name. It does not
-// depend on the shapes, or on the other nodes of a step. In TensorFlow a session keeps the kernels of such ops.
+// depend on the shapes, or on the other nodes of a step. In TensorFlow a session keeps the kernels of such ops. Within a
+// body that a kernel calls, as a dataset does, it is the call's own: argosy/runtime/session/function_calls.h.
 #pragma once
 
 #include <functional>

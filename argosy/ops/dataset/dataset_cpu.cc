@@ -105,6 +105,11 @@ Status check_returns(const Captured& f, const std::vector<DType>& types) {
   return ok_status();
 }
 
+DatasetPtr nested(DatasetPtr dataset, int nesting) {
+  if (dataset.use_count() == 1) std::const_pointer_cast<DatasetValue>(dataset)->set_nesting(nesting);
+  return dataset;
+}
+
 }  // namespace datasets
 
 void add_kernels_cpu_dataset(KernelRegistry& kernels) {

@@ -2,12 +2,14 @@
 // Internal to the family.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "argosy/ops/dataset/dataset_value.h"
+#include "argosy/tensor/nesting.h"
 
 namespace argosy::datasets {
 
@@ -72,6 +74,9 @@ class DatasetArgs {
 // INVALID_ARGUMENT unless a function's results are the components of the dataset it makes.
 Status check_returns(const Captured& f, const std::vector<DType>& types);
 
+// A new dataset with its nesting; one that others hold was not made here, and has its own.
+DatasetPtr nested(DatasetPtr dataset, int nesting);
+
 template <Result<DatasetPtr> (*kMake)(const DatasetArgs&)>
 class DatasetKernel final : public Kernel {
  public:
@@ -81,9 +86,12 @@ class DatasetKernel final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<DatasetKernel>(std::move(node)));
   }
   Status run(KernelContext& c) override {
+    int nesting = 1;  // of a dataset that keeps all that the kernel was given
+    for (int i = 0; i < c.num_inputs(); ++i) nesting = std::max(nesting, nesting_around(c.input(i)));
+    ARGOSY_RETURN_IF_ERROR(check_nesting(nesting));
     ARGOSY_ASSIGN_OR_RETURN(DatasetPtr dataset, kMake(DatasetArgs(node_, c)));
     ARGOSY_RETURN_IF_ERROR(dataset->check_types());
-    c.set_output(0, dataset_handle(std::move(dataset)));
+    c.set_output(0, dataset_handle(nested(std::move(dataset), nesting)));
     return ok_status();
   }
 

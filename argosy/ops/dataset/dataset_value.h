@@ -2,6 +2,7 @@
 // Internal to the families dataset and iterator.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,13 +28,27 @@ inline std::int64_t repeated_cardinality(std::int64_t n, std::int64_t count) {
 
 class SeedLog;
 
+// The functions of one pipeline: what their ops keep begins with it, so that each pass over a dataset draws the same
+// random numbers, as in TensorFlow. Thread-safe.
+class FunctionInstances {
+ public:
+  // That of this pipeline. Made when it is asked for.
+  Result<std::shared_ptr<FunctionCall>> of(const std::shared_ptr<FunctionCall>& call);
+  void clear();
+
+ private:
+  Mutex mutex_;
+  std::map<std::shared_ptr<FunctionCall>, std::shared_ptr<FunctionCall>> made_ ARGOSY_GUARDED_BY(mutex_);
+};
+
 // What iterators run with. Borrowed by all iterators of one pipeline, which end before it.
 struct IteratorContext {
   BlockingPool* threads;
   Cancellation* cancellation;  // pulled when the pipeline is to end: nobody waits any longer
   Allocator* memory;
-  SeedLog* seeds = nullptr;       // notes what is drawn at random (seeds.h); may be null
-  bool repeats_shuffles = false;  // shuffles are repeated as TensorFlow 1.15 does it (wrappers_cpu.cc)
+  SeedLog* seeds = nullptr;                // notes what is drawn at random (seeds.h); may be null
+  bool repeats_shuffles = false;           // shuffles are repeated as TensorFlow 1.15 does it (wrappers_cpu.cc)
+  FunctionInstances* functions = nullptr;  // null: what functions keep is everybody's
 };
 
 // An error once nobody waits for the pipeline any longer. What gives elements without an end, or very many, asks before

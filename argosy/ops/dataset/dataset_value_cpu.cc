@@ -14,9 +14,27 @@ Result<DatasetPtr> dataset_in(const Tensor& handle) {
 
 Tensor dataset_handle(DatasetPtr dataset) { return Tensor::scalar(Variant(std::move(dataset))); }
 
+Result<std::shared_ptr<FunctionCall>> FunctionInstances::of(const std::shared_ptr<FunctionCall>& call) {
+  MutexLock lock(mutex_);
+  std::shared_ptr<FunctionCall>& made = made_[call];
+  if (made == nullptr) {
+    ARGOSY_ASSIGN_OR_RETURN(made, call->anew());
+  }
+  return made;
+}
+
+void FunctionInstances::clear() {
+  MutexLock lock(mutex_);
+  made_.clear();
+}
+
 Result<Element> Captured::operator()(Element arguments, const IteratorContext& context) const {
   arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
-  ARGOSY_ASSIGN_OR_RETURN(Element out, call_->run(arguments, context.cancellation));
+  std::shared_ptr<FunctionCall> own;
+  if (context.functions != nullptr && call_->keeps_state()) {
+    ARGOSY_ASSIGN_OR_RETURN(own, context.functions->of(call_));
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Element out, (own != nullptr ? *own : *call_).run(arguments, context.cancellation));
   for (Tensor& t : out) t = t.owned();
   return out;
 }

@@ -9,7 +9,7 @@ namespace {
 // A pipeline that lives as long as a kernel's run, and ends early when its step does.
 class Pass {
  public:
-  explicit Pass(KernelContext& c) : context_{&threads_, &cancellation_, &c.allocator()} {
+  explicit Pass(KernelContext& c) : context_(context_of(c)) {
     if (c.step() == nullptr) return;
     step_ = &c.step()->cancellation();
     linked_ = step_->add([this] { cancellation_.cancel(step_->status()); }, &token_);
@@ -21,10 +21,14 @@ class Pass {
   const IteratorContext& context() const { return context_; }
 
  private:
+  IteratorContext context_of(KernelContext& c) {
+    return {.threads = &threads_, .cancellation = &cancellation_, .memory = &c.allocator(), .functions = &functions_};
+  }
   Cancellation* step_ = nullptr;
   Cancellation::Token token_ = 0;
   bool linked_ = false;
   Cancellation cancellation_;
+  FunctionInstances functions_;
   BlockingPool threads_;
   const IteratorContext context_;
 };
@@ -39,7 +43,7 @@ class Reduce final : public Kernel {
   Status run(KernelContext& c) override {
     const DatasetArgs a(node_, c);
     ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, a.dataset());
-    const Captured f = a.function("f");
+    const Captured f = a.function("f");  // draws the same in every run, as TensorFlow's
     ARGOSY_RETURN_IF_ERROR(check_returns(f, a.types("Tstate")));
     ARGOSY_RETURN_IF_ERROR(same_types(a.types(), a.types("Tstate")));  // the outputs are the last state
     Element state = a.tensors("initial_state");

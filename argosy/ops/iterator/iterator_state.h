@@ -21,6 +21,16 @@ struct IteratorPosition {
   std::vector<SeedDraw> draws;  // of its shuffles
 };
 
+// Who asked a pipeline for an element, and has not got one.
+struct ElementWaiter {
+  void answer(Result<Element> result);  // by the one who set `answered`
+
+  std::function<void(Result<Element>)> got;
+  Cancellation* cancellation = nullptr;
+  Cancellation::Token token = 0;
+  std::atomic<bool> answered{false};
+};
+
 // One pass over a dataset, from initialization to the end or the next initialization. Thread-safe.
 class Pipeline : public std::enable_shared_from_this<Pipeline> {
  public:
@@ -28,7 +38,13 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
 
   // The pass starts at `from`: what lies before it is computed again, and dropped, when the first element is asked for.
   explicit Pipeline(Allocator& memory, IteratorPosition from = {})
-      : seeds_(std::move(from.draws)), context_{&threads_, &cancellation_, &memory, &seeds_}, to_drop_(from.given) {}
+      : seeds_(std::move(from.draws)),
+        context_{.threads = &threads_,
+                 .cancellation = &cancellation_,
+                 .memory = &memory,
+                 .seeds = &seeds_,
+                 .functions = &functions_},
+        to_drop_(from.given) {}
   ~Pipeline();
   Status open(DatasetPtr dataset);
   // Calls `got` once, on this or another thread: with an element; OUT_OF_RANGE "End of sequence"; CANCELLED when
@@ -39,23 +55,16 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   void close();
 
  private:
-  struct Waiter {
-    Got got;
-    Cancellation* cancellation = nullptr;
-    Cancellation::Token token = 0;
-    std::atomic<bool> answered{false};
-  };
-
   Result<Element> produce();  // by the one who set working_; what is thrown below is its error
   Result<Element> produce_unguarded();
   void serve();
   Status wake_server() ARGOSY_REQUIRES(mutex_);
-  std::shared_ptr<Waiter> take_waiter() ARGOSY_REQUIRES(mutex_);
-  static void answer(Waiter& waiter, Result<Element> result);
+  std::shared_ptr<ElementWaiter> take_waiter() ARGOSY_REQUIRES(mutex_);
 
   BlockingPool threads_;
   Cancellation cancellation_;
   SeedLog seeds_;
+  FunctionInstances functions_;
   const IteratorContext context_;
   DatasetPtr dataset_;  // of the one who set working_, as is:
   IteratorPtr iterator_;
@@ -66,7 +75,7 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   bool working_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::int64_t given_ ARGOSY_GUARDED_BY(mutex_) = to_drop_;
   bool closing_ ARGOSY_GUARDED_BY(mutex_) = false;
-  std::deque<std::shared_ptr<Waiter>> waiters_ ARGOSY_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<ElementWaiter>> waiters_ ARGOSY_GUARDED_BY(mutex_);
   std::optional<Result<Element>> left_over_ ARGOSY_GUARDED_BY(mutex_);
   std::thread server_ ARGOSY_GUARDED_BY(mutex_);
 };

@@ -50,14 +50,14 @@ Result<Element> Pipeline::produce_unguarded() {
   return element;
 }
 
-void Pipeline::answer(Waiter& waiter, Result<Element> result) {
-  if (waiter.cancellation != nullptr) waiter.cancellation->remove(waiter.token);
-  call_and_release(waiter.got, "an iterator's element", std::move(result));
+void ElementWaiter::answer(Result<Element> result) {
+  if (cancellation != nullptr) cancellation->remove(token);
+  call_and_release(got, "an iterator's element", std::move(result));
 }
 
-std::shared_ptr<Pipeline::Waiter> Pipeline::take_waiter() {
+std::shared_ptr<ElementWaiter> Pipeline::take_waiter() {
   while (!waiters_.empty()) {
-    std::shared_ptr<Waiter> waiter = std::move(waiters_.front());
+    std::shared_ptr<ElementWaiter> waiter = std::move(waiters_.front());
     waiters_.pop_front();
     if (!waiter->answered.exchange(true)) return waiter;
   }
@@ -87,7 +87,7 @@ void Pipeline::next(Cancellation* cancellation, Got got) {
   }
   if (result) return got(*std::move(result));
 
-  auto waiter = std::make_shared<Waiter>();
+  auto waiter = std::make_shared<ElementWaiter>();
   waiter->got = std::move(got);
   if (cancellation != nullptr) {
     const auto give_up = [waiter, cancellation] {
@@ -102,7 +102,7 @@ void Pipeline::next(Cancellation* cancellation, Got got) {
     failed = closing_ ? ended() : wake_server();
     if (failed.ok()) waiters_.push_back(waiter);
   }
-  if (!failed.ok() && !waiter->answered.exchange(true)) answer(*waiter, std::move(failed));
+  if (!failed.ok() && !waiter->answered.exchange(true)) waiter->answer(std::move(failed));
 }
 
 Status Pipeline::wake_server() {
@@ -131,7 +131,7 @@ void Pipeline::serve() {
       working = working_ = !result;
     }
     if (working) result = produce();
-    std::shared_ptr<Waiter> waiter;
+    std::shared_ptr<ElementWaiter> waiter;
     {
       MutexLock lock(mutex_);
       if (working) {
@@ -142,7 +142,7 @@ void Pipeline::serve() {
       waiter = take_waiter();
       if (waiter == nullptr && !closing_) left_over_ = std::move(result);
     }
-    if (waiter != nullptr) answer(*waiter, *std::move(result));
+    if (waiter != nullptr) waiter->answer(*std::move(result));
   }
 }
 
@@ -168,17 +168,18 @@ void Pipeline::close() {
     server = std::move(server_);
   }
   while (true) {
-    std::shared_ptr<Waiter> waiter;
+    std::shared_ptr<ElementWaiter> waiter;
     {
       MutexLock lock(mutex_);
       waiter = take_waiter();
     }
     if (waiter == nullptr) break;
-    answer(*waiter, ended());
+    waiter->answer(ended());
   }
   // All that needs the device set goes here, on whichever thread this is.
   iterator_ = nullptr;
   dataset_ = nullptr;
+  functions_.clear();
   if (!server.joinable()) return;
   if (server.get_id() == std::this_thread::get_id()) {
     server.detach();

@@ -137,5 +137,73 @@ TEST(IteratorState, GivesOnlyWhatItDeclares) {
             "Number of components does not match: expected 2 types but got 1.");
 }
 
+// 0, 1, 2 …: what it keeps is how often it was called.
+class Counting final : public FunctionCall {
+ public:
+  Result<std::vector<Tensor>> run(std::span<const Tensor>, Cancellation*) override {
+    return std::vector<Tensor>{Tensor::scalar(calls_++)};
+  }
+  bool keeps_state() const override { return true; }
+  Result<std::shared_ptr<FunctionCall>> anew() const override {
+    return std::shared_ptr<FunctionCall>(std::make_shared<Counting>());
+  }
+  const std::vector<DType>& parameters() const override { return none_; }
+  const std::vector<DType>& returns() const override { return one_; }
+
+ private:
+  std::int64_t calls_ = 0;
+  const std::vector<DType> none_, one_ = {DType::kInt64};
+};
+
+// What f() gives, without an end.
+class Called final : public DatasetValue {
+ public:
+  explicit Called(std::shared_ptr<FunctionCall> f)
+      : DatasetValue("Called", {DType::kInt64}, {PartialShape::scalar()}), f_(std::move(f), {}) {}
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    return IteratorPtr(std::make_unique<Iterator>(self<Called>(), context));
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(std::shared_ptr<const Called> d, const IteratorContext& context) : d_(std::move(d)), context_(context) {}
+    Result<bool> next(Element& out) override {
+      ARGOSY_ASSIGN_OR_RETURN(out, d_->f_({}, context_));
+      return true;
+    }
+
+   private:
+    const std::shared_ptr<const Called> d_;
+    const IteratorContext context_;
+  };
+  const Captured f_;
+};
+
+// Random numbers that a map draws are those of its first pass, in every pass; and go on where a pass is restored.
+TEST(IteratorState, FunctionsBeginAnewWithEachPass) {
+  const auto dataset = std::make_shared<Called>(std::make_shared<Counting>());
+  IteratorState one({DType::kInt64}, {PartialShape::scalar()}, host_allocator());
+  IteratorState other({DType::kInt64}, {PartialShape::scalar()}, host_allocator());
+  const auto next = [](IteratorState& state) -> std::int64_t {
+    Answer answer;
+    state.next(nullptr, answer.got());
+    const auto result = answer.wait();
+    return result.ok() ? *(*result)[0].data<std::int64_t>() : -1;
+  };
+  ASSERT_TRUE(one.initialize(dataset).ok());
+  ASSERT_TRUE(other.initialize(dataset).ok());
+  for (std::int64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(next(one), i);
+    EXPECT_EQ(next(other), i);
+  }
+  const auto saved = other.save();
+  ASSERT_TRUE(saved.ok()) << saved.status().to_string();
+  ASSERT_TRUE(one.initialize(dataset).ok());
+  EXPECT_EQ(next(one), 0);
+  ASSERT_TRUE(one.restore(*saved).ok());
+  EXPECT_EQ(next(one), 3);
+}
+
 }  // namespace
 }  // namespace argosy::datasets

@@ -29,18 +29,18 @@ Result<std::int64_t> range_size(std::int64_t start, std::int64_t limit, std::int
   return static_cast<std::int64_t>(steps);
 }
 
-Result<std::int64_t> range_size(double start, double limit, double delta) {
+Result<std::int64_t> range_size(double start, double limit, double delta, double steps) {
   if (delta == 0 || std::isnan(delta)) return invalid_argument("Range: delta must be a number other than zero");
   if (!((delta > 0 && start <= limit) || (delta < 0 && start >= limit))) {
     return invalid_argument("Requires start ", delta > 0 ? "<=" : ">=", " limit when delta ", delta > 0 ? ">" : "<",
                             " 0: ", start, "/", limit, ": Range: no way from ", start, " to ", limit, " in steps of ",
                             delta);
   }
-  const double steps = std::ceil(std::abs((limit - start) / delta));
-  if (!(steps < 0x1p63)) {
+  const double size = std::ceil(std::abs(steps));
+  if (!(size < 0x1p63)) {
     return invalid_argument("Range: from ", start, " to ", limit, " in steps of ", delta, ": 2^63 elements or more");
   }
-  return static_cast<std::int64_t>(steps);
+  return static_cast<std::int64_t>(size);
 }
 
 namespace {

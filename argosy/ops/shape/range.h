@@ -1,6 +1,7 @@
 // How many numbers a range holds: shared by the shape function of Range and its kernel.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "argosy/base/status.h"
@@ -8,6 +9,14 @@
 namespace argosy {
 
 Result<std::int64_t> range_size(std::int64_t start, std::int64_t limit, std::int64_t delta);
-Result<std::int64_t> range_size(double start, double limit, double delta);
+// `steps`: (limit - start) / delta, as the range's dtype rounds it. TensorFlow counts so: from 0 to 0.3 in steps of 0.1
+// there are 3 floats, and 4 numbers of float16.
+Result<std::int64_t> range_size(double start, double limit, double delta, double steps);
+template <typename T>
+requires(!std::integral<T>) Result<std::int64_t> range_size(T start, T limit, T delta) {
+  const T distance = limit - start;
+  return range_size(static_cast<double>(start), static_cast<double>(limit), static_cast<double>(delta),
+                    static_cast<double>(distance / delta));
+}
 
 }  // namespace argosy

@@ -115,13 +115,13 @@ Status range(KernelContext& c) {
     const T start = *c.input(0).data<T>();
     const T limit = *c.input(1).data<T>();
     const T delta = *c.input(2).data<T>();
-    using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+    using Counted = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
     if constexpr (std::is_same_v<T, std::uint64_t>) {
       constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
       if (std::max({start, limit, delta}) > kMost) return invalid_argument("Range: a number of 2^63 or more");
     }
-    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t n,
-                            range_size(static_cast<Wide>(start), static_cast<Wide>(limit), static_cast<Wide>(delta)));
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t n, range_size(static_cast<Counted>(start), static_cast<Counted>(limit),
+                                                             static_cast<Counted>(delta)));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, Shape({n})));
     T* const to = y->data<T>();
     // Unsigned arithmetic wraps; only a value that is never read could.

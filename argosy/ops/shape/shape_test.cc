@@ -4,6 +4,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/layout/layout.h"
+#include "argosy/ops/shape/range.h"
 #include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
@@ -92,6 +93,34 @@ TEST(ShapeOps, Ranges) {
   check({.op = "LinSpace",
          .inputs = {Tensor::scalar(10.f), Tensor::scalar(12.f), one(0)},
          .error = Code::kInvalidArgument});
+}
+
+// TensorFlow 2.21's lengths: in wider numbers most of them have one element more, or one less.
+TEST(ShapeOps, RangesAreCountedInTheirDtype) {
+  const auto length = [](auto start, auto limit, auto delta) {
+    const auto n = range_size(start, limit, delta);
+    return n.ok() ? *n : -1;
+  };
+  EXPECT_EQ(length(0.f, .3f, .1f), 3);
+  EXPECT_EQ(length(0.f, .6f, .2f), 3);
+  EXPECT_EQ(length(0.f, 1.2f, .4f), 3);
+  EXPECT_EQ(length(0.f, .1f, .01f), 10);
+  EXPECT_EQ(length(0.f, 1.f, .1f), 10);
+  EXPECT_EQ(length(3.f, 0.f, -.3f), 10);
+  EXPECT_EQ(length(0., .3, .1), 3);
+  EXPECT_EQ(length(0., 2.1, .7), 4);
+  const auto half = [&](float a, float b, float d) { return length(float16(a), float16(b), float16(d)); };
+  EXPECT_EQ(half(0, .3f, .1f), 4);
+  EXPECT_EQ(half(0, 1, .1f), 10);
+  EXPECT_EQ(half(0, 5, .1f), 50);
+  EXPECT_EQ(half(0, 100, .1f), 1000);
+  const auto brain = [&](float a, float b, float d) { return length(bfloat16(a), bfloat16(b), bfloat16(d)); };
+  EXPECT_EQ(brain(0, .3f, .1f), 3);
+  EXPECT_EQ(brain(0, 1.2f, .4f), 3);
+  EXPECT_EQ(brain(0, 3000, 1), 3008) << "3000 is no bfloat16";
+  check({.op = "Range",
+         .inputs = {Tensor::scalar(0.f), Tensor::scalar(.3f), Tensor::scalar(.1f)},
+         .expect = {Tensor::vector<float>({0, .1f, .2f})}});
 }
 
 // A batch of unknown size goes through shape arithmetic and comes out with everything else known.

@@ -8,6 +8,7 @@
 #include "argosy/ops/collective/turns.h"
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
+#include "argosy/passes/simplify/flow_scopes.h"
 #include "argosy/passes/simplify/known_values.h"
 #include "argosy/passes/simplify/size_only_effects.h"
 
@@ -15,44 +16,10 @@ namespace argosy {
 
 namespace {
 
-// Nodes behind control flow of a kind, by data or by control edges. Of Switch: on a branch that may not be taken.
-class BehindFlow {
- public:
-  using IsMeant = bool (*)(Flow);
-  BehindFlow(const Graph& graph, const std::vector<NodeId>& order, IsMeant is_meant) {
-    const bool any =
-        std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) { return is_meant(n.op->flow); });
-    if (!any) return;
-    behind_.assign(static_cast<std::size_t>(graph.size()), 0);
-    for (const NodeId id : order) {
-      const Node& n = graph.node(id);
-      bool behind = is_meant(n.op->flow);
-      for (const Endpoint e : n.inputs) behind = behind || contains(e.node);
-      for (const NodeId c : n.controls) behind = behind || contains(c);
-      behind_[static_cast<std::size_t>(id.index)] = behind ? 1 : 0;
-    }
-  }
-  // It became a constant.
-  void forget(NodeId id) {
-    if (contains(id)) behind_[static_cast<std::size_t>(id.index)] = 0;
-  }
-  bool contains(NodeId id) const {
-    return static_cast<std::size_t>(id.index) < behind_.size() && behind_[static_cast<std::size_t>(id.index)] != 0;
-  }
-
- private:
-  std::vector<char> behind_;  // by node; empty without such control flow
-};
-
 class ConstantFolder {
  public:
   ConstantFolder(StepGraph& step, const std::vector<NodeId>& order)
-      : graph_(step.graph),
-        step_(step),
-        order_(order),
-        preserved_(step),
-        maybe_dead_(graph_, order, [](Flow flow) { return flow == Flow::kSwitch; }),
-        behind_any_(graph_, order, [](Flow flow) { return flow != Flow::kNone; }) {}
+      : graph_(step.graph), step_(step), order_(order), preserved_(step), scopes_(graph_, order) {}
 
   Result<int> run() {
     KnownValues known(graph_);
@@ -60,12 +27,14 @@ class ConstantFolder {
     int folded = 0;
     for (const NodeId id : order_) {
       check_interrupted();
-      if (!known.visit(id) || !known.may_be_constant(id) || !stays_dead(id) || effects.lost_without(id)) continue;
+      if (!known.visit(id) || !known.may_be_constant(id) || effects.lost_without(id)) continue;
+      if (scopes_.of(id) != FlowScopes::kRoot && !stays_in_scope(id)) continue;
       const auto values = known.compute(id);
       if (!values || outlives_turn(id, *values)) continue;
-      ARGOSY_RETURN_IF_ERROR(replace(id, *values));
+      const std::vector<NodeId> waits = waited_for(id);
+      ARGOSY_RETURN_IF_ERROR(replace(id, *values, waits));
       known.set_constant(id);
-      maybe_dead_.forget(id);  // else two constants would each rely on the other one to be dead
+      scopes_.move(id, scopes_.of_waits(waits));  // else two constants would each rely on the other one to be dead
       ++folded;
     }
     return folded;
@@ -78,20 +47,22 @@ class ConstantFolder {
     return *uses_;
   }
 
-  // A constant is never dead. So what may be dead becomes one only where all who take it are dead with something else,
-  // and nobody waits for it: zeros that one branch gives to a Merge must not be there when the other is taken.
-  bool stays_dead(NodeId id) {
+  // A constant is as dead, and runs in the iterations, as what it waits for. Where that is less than the node, all who
+  // take it must be so by something else, and nobody may wait for it: zeros that one branch gives to a Merge must not be
+  // there when the other is taken, and an update of a loop's body runs once in each of its iterations.
+  bool stays_in_scope(NodeId id) {
+    const FlowScopes::Scope scope = scopes_.of(id);
+    if (scopes_.within(scopes_.of_waits(waited_for(id)), scope)) return true;
     // Zeros like a value of an iteration may be all that ties a sum to its loop.
-    if (graph_.node(id).op->reads == Reads::kShape && behind_any_.contains(id)) return false;
-    if (!maybe_dead_.contains(id)) return true;
-    if (preserved_.is_fetched(id)) return false;
+    if (graph_.node(id).op->reads == Reads::kShape || preserved_.is_fetched(id)) return false;
     for (const Graph::Use& use : uses()[id.index]) {
       const Node& user = graph_.node(use.node);
       if (use.input < 0 || user.op->flow == Flow::kMerge) return false;
-      const bool otherwise = std::any_of(user.inputs.begin(), user.inputs.end(),
-                                         [&](Endpoint e) { return e.node != id && maybe_dead_.contains(e.node); }) ||
-                             std::any_of(user.controls.begin(), user.controls.end(),
-                                         [&](NodeId c) { return c != id && maybe_dead_.contains(c); });
+      const bool otherwise =
+          std::any_of(user.inputs.begin(), user.inputs.end(),
+                      [&](Endpoint e) { return e.node != id && scopes_.within(scopes_.of(e), scope); }) ||
+          std::any_of(user.controls.begin(), user.controls.end(),
+                      [&](NodeId c) { return c != id && scopes_.within(scopes_.of(c), scope); });
       if (!otherwise) return false;
     }
     return true;
@@ -104,13 +75,13 @@ class ConstantFolder {
     return std::any_of(values.begin(), values.end(), [](const Tensor& t) { return t.bytes() > kSmall; });
   }
 
-  // What the node's constants wait for, it waits for: a constant may be all that ties an effect to a result. Pivots of
-  // branches and loops are no effects: see stays_dead().
+  // What the node's constants wait for, it waits for: a constant may be all that ties an effect to a result, to a branch
+  // or to an iteration of a loop.
   std::vector<NodeId> waited_for(NodeId id) const {
     std::vector<NodeId> controls;
     for (const Endpoint e : graph_.node(id).inputs) {
+      if (graph_.constant(e) == nullptr) continue;
       for (const NodeId c : graph_.node(e.node).controls) {
-        if (graph_.constant(e) == nullptr || is_pivot(c)) continue;
         if (std::find(controls.begin(), controls.end(), c) == controls.end()) controls.push_back(c);
       }
     }
@@ -118,14 +89,8 @@ class ConstantFolder {
   }
   // By who wants the node itself to have run, be its value known or not.
   bool is_waited_for(NodeId id) const { return graph_.may_be_waited_for(id) || preserved_.must_run(id); }
-  bool is_pivot(NodeId id) const {
-    const Node& n = graph_.node(id);
-    if (n.op->opcode == Opcode::kIdentity) return graph_.node(n.inputs[0].node).op->flow != Flow::kNone;
-    return n.op->flow != Flow::kNone && n.op->flow != Flow::kControlTrigger;
-  }
 
-  Status replace(NodeId id, const std::vector<Tensor>& values) {
-    const std::vector<NodeId> controls = waited_for(id);
+  Status replace(NodeId id, const std::vector<Tensor>& values, const std::vector<NodeId>& controls) {
     if (values.size() == 1 && !is_waited_for(id)) {
       return graph_.replace_with(id, "Const", {}, controls, {{"value", values[0]}, {"dtype", values[0].dtype()}});
     }
@@ -152,8 +117,7 @@ class ConstantFolder {
   StepGraph& step_;
   const std::vector<NodeId>& order_;
   const PreservedNodes preserved_;
-  BehindFlow maybe_dead_;
-  const BehindFlow behind_any_;
+  FlowScopes scopes_;
   std::optional<Graph::Uses> uses_;
 };
 

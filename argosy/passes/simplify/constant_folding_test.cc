@@ -129,5 +129,124 @@ TEST(ConstantFolding, WhatIsLargeAndOfATurnIsComputed) {
     -> y)");
 }
 
+// A loop in a branch. The constants of its body wait for a value of the iteration, and nothing else ties the update that
+// reads them to it: its variable comes from outside of the loop, dead with the branch alone.
+std::string loop_in_branch(const std::string& body) {
+  return R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[2]]
+    w = VarHandleOp [dtype=float, shape=shape[2], container="", shared_name=""]
+    sides = Switch(x, p)
+    taken = Switch(w, p)
+    in = Enter(sides:1) [frame_name="loop"]
+    there = Enter(taken:1) [frame_name="loop", is_constant=true]
+    m = Merge(in, next)
+    goes_on = Placeholder [dtype=bool, shape=shape[]]
+    cond = LoopCond(goes_on)
+    s = Switch(m, cond)
+    d = EnsureShape(s:1) [shape=shape[2]]
+)" + body +
+         R"(
+    update = AssignAddVariableOp(there, add)
+    e = Neg(d, ^update)
+    next = NextIteration(e)
+    out = Exit(s)
+    y = Merge(sides, out)
+    -> y)";
+}
+
+TEST(ConstantFolding, AnUpdateStaysInItsIteration) {
+  expect_rewrite(fold_constants, loop_in_branch(R"(
+    two = Const(^d) [dtype=int32, value=int32[1] {2}]
+    half = Const(^d) [dtype=float, value=float[] {0.5}]
+    add = Fill(two, half)
+)"),
+                 loop_in_branch(R"(
+    add = Const(^d) [dtype=float, value=float[2] {0.5, 0.5}]
+)"));
+  expect_rewrite(fold_constants, loop_in_branch(R"(
+    one = Const(^d) [dtype=int32, value=int32[2] {1, 1}]
+    add = Cast(one) [DstT=float]
+)"),
+                 loop_in_branch(R"(
+    add = Const(^d) [dtype=float, value=float[2] {1, 1}]
+)"));
+}
+
+// Shapes are known, but nothing of the update would be left in the iteration.
+TEST(ConstantFolding, WhatAloneTiesAnUpdateToItsIterationStays) {
+  expect_left_alone(fold_constants, loop_in_branch("    add = ZerosLike(d)"));
+  expect_left_alone(fold_constants, loop_in_branch(R"(
+    rank = Rank(d)
+    ranks = Pack(rank, rank) [N=2]
+    add = Cast(ranks) [DstT=float]
+)"));
+}
+
+// What reads the size reads a value of the iteration besides.
+TEST(ConstantFolding, AShapeInAnIterationIsKnownWhereItsReaderIsTiedOtherwise) {
+  expect_rewrite(fold_constants, loop_in_branch(R"(
+    shape = Shape(d)
+    add = Reshape(d, shape)
+)"),
+                 loop_in_branch(R"(
+    shape = Const [dtype=int32, value=int32[1] {2}]
+    add = Reshape(d, shape)
+)"));
+}
+
+// The sum is dead with both branches: a value of one does not stand for the other.
+TEST(ConstantFolding, ABranchIsNotAnotherOne) {
+  expect_left_alone(fold_constants, R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    q = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    i = Placeholder [dtype=int32, shape=shape[]]
+    of_p = Switch(x, p)
+    of_q = Switch(i, q)
+    size = Size(of_p:1)
+    sum = Add(size, of_q:1)
+    -> sum)");
+}
+
+// tf.control_dependencies([a cond]): its effects are wanted, whichever branch had them.
+TEST(ConstantFolding, TheResultWaitsForABranch) {
+  expect_rewrite(fold_constants, R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[]]
+    sides = Switch(x, p)
+    no = Neg(sides:0)
+    yes = Exp(sides:1)
+    both = Merge(no, yes)
+    late = Const(^both) [dtype=float, value=float[] {1}]
+    y = Neg(late)
+    -> y)",
+                 R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[]]
+    sides = Switch(x, p)
+    no = Neg(sides:0)
+    yes = Exp(sides:1)
+    both = Merge(no, yes)
+    y = Const(^both) [dtype=float, value=float[] {-1}]
+    -> y)");
+}
+
+// After both sides of a branch nothing is dead.
+TEST(ConstantFolding, ASizeBehindABranchIsKnown) {
+  expect_rewrite(fold_constants, R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    sides = Switch(x, p)
+    no = Neg(sides:0)
+    yes = Exp(sides:1)
+    both = Merge(no, yes)
+    size = Size(both)
+    -> size)",
+                 R"(
+    size = Const [dtype=int32, value=int32[] {6}]
+    -> size)");
+}
+
 }  // namespace
 }  // namespace argosy

@@ -48,5 +48,25 @@ TEST(Cse, OtherDevicesAndStatefulNodesAreLeftAlone) {
     -> here, there, drawn, again)");
 }
 
+// 0 == -0, but 1/0 is not 1/-0; and a NaN is no less equal to itself for being one.
+TEST(Cse, NumbersAreComparedByTheirBits) {
+  expect_left_alone(cse, R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    a = LeakyRelu(x) [alpha=0.0]
+    b = LeakyRelu(x) [alpha=-0.0]
+    zero = Const [dtype=float, value=float[] {0}]
+    minus = Const [dtype=float, value=float[] {-0}]
+    -> a, b, zero, minus)");
+  expect_rewrite(cse, R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    a = LeakyRelu(x) [alpha=nan]
+    b = LeakyRelu(x) [alpha=nan]
+    -> a, b)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    a = LeakyRelu(x) [alpha=nan]
+    -> a, a)");
+}
+
 }  // namespace
 }  // namespace argosy

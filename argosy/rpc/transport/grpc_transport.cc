@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "argosy/base/sanitizers.h"
+#include "argosy/base/utf8.h"
 #include "argosy/rpc/gate/relay.h"
 #include "argosy/rpc/gate/tls_gate.h"
 #include "argosy/rpc/transport/grpc_call.h"
@@ -169,8 +170,9 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   int health_check() const { return static_cast<int>(methods_.size()); }  // its number, behind the methods
 
   grpc::Status to_grpc(const Status& status) const {
-    const std::string text = options_.error_text ? options_.error_text(status) : std::string(status.message());
-    return grpc::Status(static_cast<grpc::StatusCode>(status.code()), text);
+    std::string text = options_.error_text ? options_.error_text(status) : std::string(status.message());
+    // Python's clients are told "No message returned for unary request" in place of a text that is no UTF-8.
+    return grpc::Status(static_cast<grpc::StatusCode>(status.code()), escape_non_utf8(std::move(text)));
   }
 
   void hand_over(int socket) {

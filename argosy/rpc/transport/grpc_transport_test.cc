@@ -78,6 +78,16 @@ TEST_F(GrpcTransportTest, WritesErrorsAsTheServiceSays) {
   EXPECT_EQ(answer.status.error_message(), "worker 1: no tensor");
 }
 
+// A step's error may quote what a user fed.
+TEST_F(GrpcTransportTest, ErrorsArriveWhateverBytesTheyQuote) {
+  start({{.path = "/a.B/C", .handler = [](WireReader, CallContext&) -> RpcReply {
+            return invalid_argument("no number: \xfd\x8c \xe2\x82\xac");
+          }}});
+  const Answer answer = call("/a.B/C", "");
+  EXPECT_EQ(answer.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(answer.status.error_message(), "no number: \\xfd\\x8c \xe2\x82\xac");
+}
+
 TEST_F(GrpcTransportTest, StopCancelsCallsUnderWay) {
   std::promise<void> began;
   start({{.path = "/a.B/Wait", .handler = [&](WireReader, CallContext& context) -> RpcReply {

@@ -12,7 +12,8 @@
 namespace argosy {
 
 // Shares the functions of `graph`, which may go; `device_set` and `kernels` must outlive it and every call made from
-// it. `session`: what ops of the step's session keep between runs.
+// it. `session`: what ops of the step's session keep between runs. What ops of a body keep is the call's own: see
+// FunctionCall::anew().
 std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, DeviceSet& device_set,
                                                    const KernelRegistry& kernels,
                                                    std::shared_ptr<ResourceManager> session = nullptr);

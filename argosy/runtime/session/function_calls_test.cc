@@ -104,5 +104,64 @@ TEST_F(FunctionCallsTest, TellWhatIsWrong) {
   EXPECT_THAT(misfit.status().to_string(), HasSubstr("takes int32 as argument 0"));
 }
 
+// What f() gives when it is called twice, and then by two uses of it that begin anew.
+class FourCalls final : public Kernel {
+ public:
+  explicit FourCalls(std::shared_ptr<FunctionCall> call) : call_(std::move(call)) {}
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {4}));
+    float* to = y->data<float>();
+    for (int i = 0; i < 4; ++i) {
+      std::shared_ptr<FunctionCall> call = call_;
+      if (i >= 2 && call->keeps_state()) {
+        ARGOSY_ASSIGN_OR_RETURN(call, call_->anew());
+      }
+      ARGOSY_ASSIGN_OR_RETURN(const auto out, call->run({}, nullptr));
+      *to++ = *out[0].data<float>();
+    }
+    return ok_status();
+  }
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    ARGOSY_ASSIGN_OR_RETURN(auto call, init.functions->prepare(init.attrs.get<FunctionRef>("f").name));
+    return std::unique_ptr<Kernel>(std::make_unique<FourCalls>(std::move(call)));
+  }
+
+ private:
+  const std::shared_ptr<FunctionCall> call_;
+};
+
+// The nodes of both bodies have one name.
+TEST_F(FunctionCallsTest, EachKeepsAStateOfItsOwn) {
+  ops_.add({.name = "FourCalls",
+            .doc = "f(), four times",
+            .outputs = {"y: float"},
+            .attrs = {"f: func"},
+            .shape = [](ShapeContext& c) { return c.set_output(0, PartialShape({4})), ok_status(); },
+            .gradient = kNotDifferentiable,
+            .stateful = true});
+  kernels_.add("FourCalls", "cpu", FourCalls::make);
+  Graph graph(ops_);
+  const auto draws = [&](const char* name, std::int64_t seed) {
+    FunctionBody body(graph, name);
+    const Value shape = constant(body.graph(), Tensor::vector<std::int32_t>({}));
+    const Value drawn =
+        body.graph().add("RandomUniform", {shape}, {{"dtype", DType::kFloat32}, {"seed", 7}, {"seed2", seed}});
+    const auto f = body.finish({drawn});
+    return graph.add("FourCalls", {}, {{"f", FunctionRef{f->name}}});
+  };
+  const Value five = draws("a", 5), again = draws("b", 5), nine = draws("c", 9);
+  ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+  Session session(graph, {.devices = {.emulate = "2"}, .kernels = &kernels_});
+  const auto out = session.run({five, again, nine});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  const auto first = (*out)[0].values<float>(), second = (*out)[1].values<float>(), third = (*out)[2].values<float>();
+  EXPECT_NE(first[0], first[1]);
+  EXPECT_EQ(first[2], first[0]);
+  EXPECT_EQ(first[3], first[0]);
+  EXPECT_EQ(second[0], first[0]);
+  EXPECT_EQ(second[1], first[1]);
+  EXPECT_NE(third[0], first[0]);
+}
+
 }  // namespace
 }  // namespace argosy
