@@ -17,6 +17,7 @@ void add_row(OpRegistry& ops, OpRow row, const OpFacts& shared) {
            .gradient = own.gradient != kNotDifferentiable ? own.gradient : shared.gradient,
            .cost = cost != nullptr ? cost : elementwise_cost,
            .stateful = own.stateful || shared.stateful,
+           .effect = own.effect != Effect::kChanges ? own.effect : shared.effect,
            .step_state = own.step_state || shared.step_state,
            .cpu_only = own.cpu_only || shared.cpu_only,
            .in_host_memory = own.in_host_memory || shared.in_host_memory,

@@ -21,6 +21,7 @@ struct OpFacts {
   GradientFn gradient = kNotDifferentiable;
   CostFn cost = nullptr;  // null: elementwise_cost
   bool stateful = false;
+  Effect effect = Effect::kChanges;
   bool step_state = false;
   bool cpu_only = false;
   bool in_host_memory = false;

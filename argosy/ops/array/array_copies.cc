@@ -53,6 +53,7 @@ void define_array_copies(OpRegistry& ops) {
            .shape = same_as_input,
            .gradient = kNotDifferentiable,
            .stateful = true,
+           .effect = Effect::kNothing,
            .sharding = "i.. -> i..; linear 0"});
   ops.add({.name = "GuaranteeConst",
            .doc = "The input, which the user says never changes.",
@@ -63,6 +64,7 @@ void define_array_copies(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
+           .effect = Effect::kNothing,
            .forwards = true,
            .sharding = "i.. -> i..; linear 0"});
   ops.add({.name = "Empty",
@@ -73,6 +75,7 @@ void define_array_copies(OpRegistry& ops) {
            .shape = empty_shape,
            .gradient = kNotDifferentiable,
            .stateful = true,
+           .effect = Effect::kNothing,
            .blocks_gradient = true,
            .sharding = "whole: its values are nothing that a rule speaks of",
            .host_inputs = {0}});

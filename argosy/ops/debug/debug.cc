@@ -35,6 +35,7 @@ static void add_debug_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
+           .effect = Effect::kChecks,
            .in_host_memory = true,
            .host_inputs = {0, 1}});
   ops.add(
@@ -47,6 +48,7 @@ static void add_debug_ops(OpRegistry& ops) {
        .gradient = print_gradient,
        .cost = free_cost,
        .stateful = true,
+       .effect = Effect::kPrints,
        .linear = Linear::kJointly,
        .cpu_only = true,
        .forwards = true});
@@ -58,6 +60,7 @@ static void add_debug_ops(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .stateful = true,
+           .effect = Effect::kPrints,
            .cpu_only = true});
   ops.add({.name = "Timestamp",
            .doc = "Seconds since 1970.",

@@ -51,6 +51,7 @@ void define_sums_and_checks(OpRegistry& ops) {
              .shape = same_as_input,
              .gradient = check_numerics_gradient,
              .stateful = true,
+             .effect = Effect::kChecks,
              .linear = Linear::kJointly,
              .forwards = true});
   }

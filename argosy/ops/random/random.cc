@@ -258,6 +258,7 @@ static void add_random_ops(OpRegistry& ops) {
        .outputs = {"alg: int32"},
        .shape = scalar_output,
        .stateful = true,
+       .effect = Effect::kNothing,
        .sharding = "whole: it makes a seed",
        .host_outputs = {0}});
 }

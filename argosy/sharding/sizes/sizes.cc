@@ -12,6 +12,10 @@ namespace {
 constexpr std::int64_t kNominal = 55440;
 constexpr std::array<std::int64_t, 2> kSmall = {13, 2};
 
+// Of lengths: the shortest that is tried, for 1 is broadcast, and has no axis after a Squeeze; and how many times the
+// example's the longest is.
+constexpr std::int64_t kShortest = 2, kLong = 1024;
+
 Status wrong(std::string_view what) { return invalid_argument(what).with_id("ARG-SHARD-011"); }
 
 std::map<NodeId, PartialShape> fed_shapes(const Graph& graph, const SizesRequest& request, std::int64_t batch) {
@@ -121,7 +125,8 @@ void Sizes::keep_equal(const InferredShapes& other) {
 }
 
 void Sizes::forget_lengths(const SizesRequest& request) {
-  std::map<std::int64_t, std::vector<std::pair<NodeId, int>>> lengths;  // by size: where the graph leaves it open
+  using Places = std::vector<std::pair<NodeId, int>>;
+  std::map<std::int64_t, Places> lengths;  // by size: where the graph leaves it open
   for (const auto& [id, example] : request.examples) {
     const PartialShape& said = graph_->node(id).output_shapes[0];
     const bool batch = std::find(request.batch.begin(), request.batch.end(), id) != request.batch.end();
@@ -130,31 +135,43 @@ void Sizes::forget_lengths(const SizesRequest& request) {
     }
   }
   const auto fed = fed_shapes(*graph_, request, at_.batch);
-  for (const auto& [length, where] : lengths) {
-    bool other_fits = false;
-    for (const std::int64_t other : {2 * std::max<std::int64_t>(length, 1), length + 1}) {
-      auto changed = fed;
-      for (const auto& [id, d] : where) {
-        PartialShape::Sizes sizes = changed[id].sizes();
-        sizes[static_cast<std::size_t>(d)] = other;
-        changed[id] = PartialShape(std::move(sizes));
-      }
-      const auto inferred = infer_shapes(*graph_, index_, order_, changed, at_.batch);
-      if (!inferred.ok()) continue;
-      other_fits = true;
-      keep_equal(*inferred);
-    }
+  // Whether the graph fits another length there. What it changes is forgotten.
+  const auto fits_with = [&](const Places& where, std::int64_t other) {
+    auto changed = fed;
     for (const auto& [id, d] : where) {
-      if (!other_fits) pinned_[id].push_back({d, length});
+      PartialShape::Sizes sizes = changed[id].sizes();
+      sizes[static_cast<std::size_t>(d)] = other;
+      changed[id] = PartialShape(std::move(sizes));
+    }
+    const auto inferred = infer_shapes(*graph_, index_, order_, changed, at_.batch);
+    if (inferred.ok()) keep_equal(*inferred);
+    return inferred.ok();
+  };
+  for (const auto& [length, where] : lengths) {
+    std::int64_t least = length, most = length;
+    // The shortest that fits: of a length that is cut, x[:, :10], the cut may be all that longer ones show.
+    for (std::int64_t other = kShortest; other < length && least == length;
+         other += std::max<std::int64_t>(1, other / 2)) {
+      if (fits_with(where, other)) least = other;
+    }
+    // Multiples, for what is halved again and again. What a long one changes, x[:, 10:], a short one may not.
+    for (const std::int64_t other : {length + 1, 2 * length, kLong * length}) {
+      if (other > length && fits_with(where, other)) most = std::max(most, other);
+    }
+    for (const auto& place : where) {
+      covered_[place.first].push_back({place.second, least, most});
+      // Lengths that are equal in the example need not be so next time.
+      if (where.size() > 1) (void)fits_with({place}, most);
     }
   }
 }
 
 bool Sizes::fits(NodeId fed, const Shape& shape) const {
-  const auto found = pinned_.find(fed);
-  if (found == pinned_.end()) return true;
-  return std::all_of(found->second.begin(), found->second.end(),
-                     [&](const Pinned& p) { return p.dim < shape.rank() && shape[p.dim] == p.size; });
+  const auto found = covered_.find(fed);
+  if (found == covered_.end()) return true;
+  return std::all_of(found->second.begin(), found->second.end(), [&](const Covered& c) {
+    return c.dim < shape.rank() && shape[c.dim] >= c.least && shape[c.dim] <= c.most;
+  });
 }
 
 void Sizes::keep_functions(const std::vector<InferredShapes>& others) {

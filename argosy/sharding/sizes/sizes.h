@@ -35,8 +35,9 @@ struct BatchSize {
 
 struct SizesRequest {
   std::vector<NodeId> batch;  // nodes whose output 0 has the batch as dimension 0: fed placeholders
-  // Of fed nodes, where the graph leaves sizes open. What follows such a size is not known, unless no other size fits the
-  // graph: then it is pinned, see fits().
+  // Of fed nodes, where the graph leaves sizes open: their lengths. What follows a length is not known. Lengths from the
+  // shortest to the longest that was tried are covered, see fits(): no size that grows with a length, or falls, is the
+  // same at both ends and another between.
   std::map<NodeId, Shape> examples = {};
   std::optional<std::int64_t> exactly = {};  // the one batch size that matters; unset: any
 };
@@ -54,7 +55,7 @@ class Sizes {
   bool is_exact() const { return only_.has_value(); }
   // True if what is found holds for this batch size.
   bool covers(std::int64_t batch) const { return only_ ? batch == *only_ : batch >= smallest_; }
-  // False if a fed node has other sizes than its example, and they were taken for the only ones.
+  // False if a fed node has sizes for which nothing was found: outside of the lengths that were tried.
   bool fits(NodeId fed, const Shape& shape) const;
 
   // At the nominal batch size. What is no function of the batch is unknown.
@@ -81,7 +82,7 @@ class Sizes {
  private:
   Sizes(const Graph& graph, std::vector<NodeId> order) : graph_(&graph), order_(std::move(order)), index_(graph) {}
   void keep_functions(const std::vector<InferredShapes>& others);
-  // Forgets what follows sizes that examples brought.
+  // Forgets what follows lengths that examples brought.
   void forget_lengths(const SizesRequest& request);
   void keep_equal(const InferredShapes& other);
 
@@ -91,11 +92,11 @@ class Sizes {
   InferredShapes at_, twice_;         // nominal, and at twice the batch
   std::optional<std::int64_t> only_;  // the one batch size
   std::int64_t smallest_ = 1;
-  struct Pinned {
+  struct Covered {
     int dim;
-    std::int64_t size;
+    std::int64_t least, most;  // lengths
   };
-  std::map<NodeId, std::vector<Pinned>> pinned_;
+  std::map<NodeId, std::vector<Covered>> covered_;  // by fed node: its open sizes
 };
 
 }  // namespace argosy

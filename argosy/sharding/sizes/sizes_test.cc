@@ -162,8 +162,8 @@ TEST(Sizes, ArraysHoldWhatTheyWereMadeForAndWhatIsWritten) {
   const TensorArrayValue full = tensor_array_write(made, zero, tanh(x));
   const Value all = tensor_array_gather(full, constant(g, Tensor::vector<std::int32_t>({0})));
   const Value slopes = g.add("TensorArrayGradV3", {full.handle, full.flow}, {{"source", std::string("gradients")}});
-  const Value flow = g.add("TensorArrayScatterV3", {slopes, constant(g, Tensor::vector<std::int32_t>({0})), all * 2.0f,
-                                                    slopes.output(1)});
+  const Value flow = g.add("TensorArrayScatterV3",
+                           {slopes, constant(g, Tensor::vector<std::int32_t>({0})), all * 2.0f, slopes.output(1)});
   const Value read = g.add("TensorArrayReadV3", {slopes, zero, flow}, {{"dtype", DType::kFloat32}});
   const auto sizes = sizes_of(g, {x});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
@@ -171,7 +171,7 @@ TEST(Sizes, ArraysHoldWhatTheyWereMadeForAndWhatIsWritten) {
   EXPECT_EQ(sizes->dim(read.endpoint(), 0), (BatchSize{1, 0}));
 }
 
-// A length that is fed may be another one next time. One that only fits as it is, is pinned.
+// A length that is fed may be another one next time. Of one that only fits as it is, no other is covered.
 TEST(Sizes, LengthsOfExamplesAreNoSizes) {
   Graph g;
   const Value x = placeholder(g, DType::kFloat32, {-1, -1, 4}, "x"), y = placeholder(g, DType::kFloat32, {-1, -1}, "y");
@@ -188,6 +188,52 @@ TEST(Sizes, LengthsOfExamplesAreNoSizes) {
   EXPECT_TRUE(sizes->fits(x.node(), Shape({6, 7, 4})));
   EXPECT_TRUE(sizes->fits(y.node(), Shape({6, 3})));
   EXPECT_FALSE(sizes->fits(y.node(), Shape({6, 4})));
+}
+
+// What is the same for long lengths alone, or for short ones alone, is no size of the graph: x[:, :10], x[:, 10:], pooling.
+TEST(Sizes, WhatALengthIsCutToIsNotKnown) {
+  for (const std::int64_t length : {2, 5, 9, 10, 11, 12, 100}) {
+    Graph g;
+    const Value x = placeholder(g, DType::kFloat32, {-1, -1, 4}, "x");
+    const auto at = [&](std::int32_t column) { return constant(g, Tensor::vector<std::int32_t>({0, column, 0})); };
+    const Value ones = constant(g, Tensor::vector<std::int32_t>({1, 1, 1}));
+    const auto cut = [&](std::int32_t from, std::int32_t to, std::int64_t to_the_end) {
+      const AttrMap attrs = {{"begin_mask", std::int64_t{5}}, {"end_mask", to_the_end}};
+      return g.add("StridedSlice", {x, at(from), at(to), ones}, attrs);
+    };
+    const Value first = cut(0, 10, 5), rest = cut(10, 0, 7), last = cut(-10, 0, 7);
+    const Value images = expand_dims(x, 3);
+    const Value pooled = g.add("MaxPool", {images},
+                               {{"ksize", std::vector<std::int64_t>{1, 16, 1, 1}},
+                                {"strides", std::vector<std::int64_t>{1, 16, 1, 1}},
+                                {"padding", std::string("SAME")}});
+    const auto sizes = Sizes::find(g, {.batch = {x.node()}, .examples = {{x.node(), Shape({8, length, 4})}}});
+    ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
+    for (const Value v : {x, first, rest, last, pooled}) {
+      EXPECT_EQ(sizes->dim(v.endpoint(), 0), (BatchSize{1, 0})) << v.name();
+      EXPECT_EQ(sizes->dim(v.endpoint(), 1), std::nullopt) << v.name() << " of " << length;
+      EXPECT_EQ(sizes->dim(v.endpoint(), 2), (BatchSize{0, 4})) << v.name();
+    }
+    EXPECT_TRUE(sizes->fits(x.node(), Shape({6, 3, 4})));
+    EXPECT_TRUE(sizes->fits(x.node(), Shape({6, 700, 4})));
+    EXPECT_FALSE(sizes->fits(x.node(), Shape({6, 1, 4})));
+  }
+}
+
+// Two lengths that are equal in the example are two all the same.
+TEST(Sizes, EqualLengthsMayPart) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, -1}, "x"), y = placeholder(g, DType::kFloat32, {-1, -1}, "y");
+  const auto length = [&](Value v) {
+    const auto number = [&](std::int32_t n) { return constant(g, Tensor::vector<std::int32_t>({n})); };
+    return g.add("StridedSlice", {g.add("Shape", {v}), number(1), number(2), number(1)},
+                 {{"shrink_axis_mask", std::int64_t{1}}});
+  };
+  const Value apart = length(x) - length(y);
+  const auto sizes = Sizes::find(
+      g, {.batch = {x.node(), y.node()}, .examples = {{x.node(), Shape({8, 5})}, {y.node(), Shape({8, 5})}}});
+  ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
+  EXPECT_EQ(sizes->element(apart.endpoint(), 0), std::nullopt);
 }
 
 TEST(Sizes, LengthsOfABatchOfOneSize) {

@@ -27,18 +27,9 @@ bool writes_variable(const Graph& graph, const Node& n) {
   return takes_ref && n.output_is_ref(0);
 }
 
-bool only_looks(const Node& n) {
-  const auto& name = n.op->name;
-  return name == "Assert" || name.starts_with("CheckNumerics") || name.starts_with("Print");
-}
+bool only_looks(const Node& n) { return n.op->effect == Effect::kPrints || n.op->effect == Effect::kChecks; }
 
-bool reads_table(const Node& n) { return n.op->name.starts_with("LookupTable") && !n.output_dtypes.empty(); }
-
-bool may_be_repeated(const Node& n) {
-  const auto& name = n.op->name;
-  return only_looks(n) || reads_table(n) || name == "ReadVariableOp" || name == "VariableShape" ||
-         name.starts_with("ResourceGather");
-}
+bool may_be_repeated(const Node& n) { return n.op->effect != Effect::kChanges; }
 
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run) {
   const std::vector<char> used = ancestors(graph, run, true);

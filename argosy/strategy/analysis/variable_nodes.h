@@ -17,9 +17,7 @@ bool writes_variable(const Graph& graph, const Node& n);
 // True for ops that are stateful only so that no pass removes or merges them (Assert, Print). Their outputs depend on
 // their inputs alone, so copies may run on shards. Each copy of a Print keeps its own count.
 bool only_looks(const Node& n);
-// True if the op reads a table that other steps fill. Copies may read the one table.
-bool reads_table(const Node& n);
-// True for stateful ops that may run twice in a step: only_looks(), and reads of tables and variables.
+// True for stateful ops that may run twice in a step (Effect): they change nothing. Copies may read the one table.
 bool may_be_repeated(const Node& n);
 // True if a node that `run` needs writes a variable, or calls a function, which may write one.
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run);

@@ -22,14 +22,67 @@ bool takes_rows_together(const Graph& graph, const Node& mean) {
 
 bool is_mean(const Node& n) { return n.op->name == "Mean"; }
 
-// Mean ─► StopGradient ─► SquaredDifference ─► Mean: both means.
-void find_moments(const Graph& graph, const Graph::Uses& uses, NodeId stop, std::vector<NodeId>& found) {
+bool keeps_elements(const OpDef& op) {
+  return op.elementwise || op.forwards || op.flow != Flow::kNone || op.broadcasts != Broadcasts::kNone;
+}
+
+// The way to the losses: nodes beyond it belong to gradients. Empty: not known, every node counts.
+using Forward = std::vector<char>;
+bool lies_in(const Forward& forward, NodeId id) {
+  return forward.empty() || forward[static_cast<std::size_t>(id.index)] != 0;
+}
+
+// By node: not 0 for `from`, and for what is computed from it element by element on the way to the losses.
+std::vector<char> carried_on(const Graph& graph, const Graph::Uses& uses, const Forward& forward, NodeId from) {
+  std::vector<char> reached(static_cast<std::size_t>(graph.size()), 0);
+  std::vector<NodeId> open = {from};
+  reached[static_cast<std::size_t>(from.index)] = 1;
+  while (!open.empty()) {
+    const NodeId at = open.back();
+    open.pop_back();
+    for (const Graph::Use& use : uses[at.index]) {
+      char& seen = reached[static_cast<std::size_t>(use.node.index)];
+      if (use.input < 0 || seen != 0 || !lies_in(forward, use.node) || !keeps_elements(*graph.node(use.node).op))
+        continue;
+      seen = 1;
+      open.push_back(use.node);
+    }
+  }
+  return reached;
+}
+
+// Whether the rows whose mean it is meet their deviation, element by element: x * rsqrt(variance + epsilon). A loss that
+// only compares deviations does not normalise.
+bool normalises_rows(const Graph& graph, const Graph::Uses& uses, const Forward& forward, NodeId mean,
+                     NodeId variance) {
+  NodeId x = graph.node(mean).inputs[0].node;
+  // Moments may be of a cast of what is normalised.
+  while (keeps_elements(*graph.node(x).op) && graph.node(x).inputs.size() == 1) x = graph.node(x).inputs[0].node;
+  const std::vector<char> rows = carried_on(graph, uses, forward, x), of = carried_on(graph, uses, forward, variance);
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    if (of[static_cast<std::size_t>(i)] == 0 || !n.op->elementwise || n.inputs.size() < 2) continue;
+    const auto has = [&](const std::vector<char>& kind, const std::vector<char>* but) {
+      return std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
+        const auto at = static_cast<std::size_t>(e.node.index);
+        return kind[at] != 0 && (but == nullptr || (*but)[at] == 0);
+      });
+    };
+    if (has(rows, nullptr) && has(of, &rows)) return true;
+  }
+  return false;
+}
+
+// Mean ─► StopGradient ─► SquaredDifference ─► Mean: both means, where rows are normalised by them.
+void find_moments(const Graph& graph, const Graph::Uses& uses, const Forward& forward, NodeId stop,
+                  std::vector<NodeId>& found) {
   const NodeId mean = graph.node(stop).inputs[0].node;
   if (!is_mean(graph.node(mean)) || !takes_rows_together(graph, graph.node(mean))) return;
   for (const Graph::Use& use : uses[stop.index]) {
     if (graph.node(use.node).op->name != "SquaredDifference") continue;
     for (const Graph::Use& next : uses[use.node.index]) {
       if (next.input != 0 || !is_mean(graph.node(next.node))) continue;
+      if (!normalises_rows(graph, uses, forward, mean, next.node)) continue;
       found.push_back(mean);
       found.push_back(next.node);
     }
@@ -38,27 +91,30 @@ void find_moments(const Graph& graph, const Graph::Uses& uses, NodeId stop, std:
 
 }  // namespace
 
-std::vector<NodeId> batch_statistics(const Graph& graph) {
+std::vector<NodeId> batch_statistics(const Graph& graph, const std::vector<Endpoint>& losses) {
   const auto uses = graph.consumers();
+  std::vector<NodeId> ends;
+  for (const Endpoint e : losses) ends.push_back(e.node);
+  const Forward forward = ends.empty() ? Forward() : ancestors(graph, ends, false);
   std::vector<NodeId> found;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     if (n.op->batch_statistics && n.attrs.get_or("is_training", false)) found.push_back(NodeId{i});
-    if (n.op->blocks_gradient && n.inputs.size() == 1) find_moments(graph, uses, NodeId{i}, found);
+    if (n.op->blocks_gradient && n.inputs.size() == 1) find_moments(graph, uses, forward, NodeId{i}, found);
   }
   std::sort(found.begin(), found.end(), [](NodeId a, NodeId b) { return a.index < b.index; });
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
-std::optional<NodeId> normalises_by_batch(const Graph& graph) {
-  const std::vector<NodeId> found = batch_statistics(graph);
+std::optional<NodeId> normalises_by_batch(const Graph& graph, const std::vector<Endpoint>& losses) {
+  const std::vector<NodeId> found = batch_statistics(graph, losses);
   return found.empty() ? std::nullopt : std::optional(found[0]);
 }
 
 LocalStatistics local_statistics(const Graph& graph, const std::vector<NodeId>& order,
                                  const std::vector<Endpoint>& losses) {
-  const std::vector<NodeId> statistics = batch_statistics(graph);
+  const std::vector<NodeId> statistics = batch_statistics(graph, losses);
   if (statistics.empty()) return {};
   LocalStatistics local{.of = std::vector<char>(static_cast<std::size_t>(graph.size()), 0), .gradients = {}};
   std::vector<NodeId> ends, updates;

@@ -12,12 +12,13 @@ namespace argosy {
 
 // Returns the nodes that normalise by the batch, in their order:
 // - FusedBatchNorm and its gradient, in training;
-// - the means of tf.nn.moments along axis 0, or along axes that are not known.
+// - the means of tf.nn.moments along axis 0, or along axes that are not known, where rows meet their deviation.
 //
-// Moments along other axes belong to one example (layer norm) and do not count.
-std::vector<NodeId> batch_statistics(const Graph& graph);
+// Moments along other axes belong to one example (layer norm) and do not count. Nor do those that a loss only compares.
+// `losses`: of the graph, to tell its gradients apart; empty: not known, and gradients count as uses.
+std::vector<NodeId> batch_statistics(const Graph& graph, const std::vector<Endpoint>& losses = {});
 // The first of them.
-std::optional<NodeId> normalises_by_batch(const Graph& graph);
+std::optional<NodeId> normalises_by_batch(const Graph& graph, const std::vector<Endpoint>& losses = {});
 
 // Where shards keep statistics of their own. Moments that nothing is trained through are the global batch's. The
 // gradients: what updates of the variables behind the losses are computed from, and the losses are not. `order`: a

@@ -121,6 +121,22 @@ TEST(DataParallelCrossExample, StatisticsAmongThem) {
   });
 }
 
+// Moments that a loss compares, and that normalise nothing, are the global batch's: variance and style losses.
+TEST(DataParallelCrossExample, MomentsThatNormaliseNothing) {
+  const auto moments = [](Value h) {
+    const Value mean = reduce_mean(h, {0}), stop = h.graph().add("StopGradient", {mean});
+    return std::pair(mean, reduce_mean(h.graph().add("SquaredDifference", {h, stop}), {0}));
+  };
+  expect_same_on_any_number("variance", [&](Value h, Value) {
+    const auto [mean, variance] = moments(h);
+    return reduce_mean(square(1.0 - sqrt(variance + 1e-4))) + reduce_mean(square(h)) * 0.1;
+  });
+  expect_same_on_any_number("style", [&](Value h, Value) {
+    const auto [mean, variance] = moments(h);
+    return reduce_mean(square(mean - 0.5)) + reduce_mean(square(variance - 0.25)) + reduce_mean(square(h)) * 0.1;
+  });
+}
+
 // The analysis refuses it. Rules know the largest of the largest.
 TEST(DataParallelCrossExample, WhatIsNeitherSumNorMean) {
   expect_same_on_any_number("over the largest",
