@@ -54,6 +54,7 @@ class ShapeError final : public Kernel {
     if (code > static_cast<int>(Code::kUnauthenticated)) {
       return invalid_argument("_ShapeError: ", code, " is no error's code");
     }
+    if (init.attrs.get_string("message").empty()) return invalid_argument("_ShapeError: it has no message");
     Status error = Status(static_cast<Code>(code), init.attrs.get_string("message"))
                        .with_id(init.attrs.get_string("id"))
                        .with_hint(init.attrs.get_string("hint"));

@@ -44,7 +44,7 @@ TEST(Datasets, AreMadeOfOthersOnlySoDeep) {
   }
 }
 
-TEST(Datasets, HandedOnAsTheyAreHaveTheirOwnNesting) {
+TEST(Datasets, KeepTheirOwnNestingWhereTheyPassThrough) {
   Graph g;
   const Value x = placeholder(g, DType::kVariant, PartialShape::scalar(), "x");
   const Value same = g.add("ModelDataset", {x}, kVariants);

@@ -64,17 +64,21 @@ std::string good_use(const Command& command, const Option& option, const TypedLi
   if ((value.empty() && option.limits.least > 0) || (looks_like_a_number(value) && !typed))
     value = str_cat(option.limits.least);
   if (!option.name.starts_with('-')) return str_cat(command.path(), " ", value.empty() ? option.name : value);
-  std::string use = command.path();
+  std::string use = command.path(), program;
   const std::vector<std::string> arguments = arguments_of(command, line);
   std::size_t at = 0;
   for (const Option& o : command.options()) {
     if (!o.required) continue;
+    if (o.limits.may_be_empty) {  // what follows a program's name is its own
+      program = str_cat(" -- ", o.name);
+      continue;
+    }
     const bool sound = at < arguments.size() && !o.repeated && o.set(arguments[at]).ok();
     const std::string otherwise = o.limits.one_of.empty() ? o.name : o.limits.one_of.front();
     use += str_cat(" ", sound ? arguments[at] : otherwise);
     ++at;
   }
-  return str_cat(use, " ", long_name(option), " ", value.empty() ? option.placeholder : value);
+  return str_cat(use, " ", long_name(option), " ", value.empty() ? option.placeholder : value, program);
 }
 
 Status usage_error(const Command& command, std::string message, std::string next) {

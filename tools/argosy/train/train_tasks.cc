@@ -53,7 +53,7 @@ Status refuse_task_flags(const JobPlace& place, const TrainChoices& choices) {
   return invalid_argument("--stuck-after does nothing without a launcher: there is one task")
       .with_id(kUsageId)
       .with_where("--stuck-after")
-      .with_hint("leave it out, or argosy launch --local 2 -- argosy train …");
+      .with_hint("leave it out: it is for the tasks of a job, which argosy launch starts");
 }
 
 Result<std::unique_ptr<JobTasks>> join_training(const JobPlace& place, const TrainChoices& c, Console& console) {
