@@ -54,6 +54,8 @@ Status no_graph(const std::string& path, std::string_view bytes, std::string_vie
       .with_hint("in Python: keras.models.load_model(FILE).export(FOLDER) writes a SavedModel");
 }
 
+constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";  // that editors put before UTF-8
+
 // Keeps the first error of a text.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
@@ -68,6 +70,7 @@ class FirstError : public google::protobuf::io::ErrorCollector {
 };
 
 Status parse_text(const std::string& path, std::string_view text, Message& to) {
+  if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
   FirstError error;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
@@ -159,7 +162,7 @@ Result<GraphFile> read_graph(const std::string& path, std::string_view bytes) {
 
 // Behind blanks and comments.
 std::string_view first_statement(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // the mark that editors put before UTF-8
+  if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\v\f"), text.size()));
     if (!text.starts_with('#')) return text;

@@ -21,7 +21,7 @@ META = f"meta_info_def {{ tags: 'serve' }}\ngraph_def {{ {X}{Y} }}\n"
 
 def placeholders():
     return "".join(f"node {{ name: '{name}' op: 'Placeholder' attr {{ key: 'dtype' value {{ type: DT_{dt} }} }} attr {{ key: 'shape' value "
-                   f"{{ shape {{ }} }} }} }}\n" for name, dt in TYPES.items())
+                   f"{{ shape {{ }} }} }} }}\n" for name, dt in TYPES.items()) + "versions { producer: 1882 }\n"
 
 
 def write(name, content):
