@@ -29,6 +29,8 @@ class Dataset {
   // Labels are below this; 0 when there are no classes.
   virtual int classes() const { return 0; }
   virtual std::string describe() const = 0;  // "MNIST train, 60000 examples from data/mnist"
+  // Are its images made as large as components() says when they are read, whatever size their files have?
+  virtual bool resizes_images() const { return false; }
 
   // Example indices[i] goes to row i of every tensor: `to` has one per component, of its dtype and of shape
   // [indices.size(), component.shape…]. After an error the rows are unspecified.

@@ -4,10 +4,6 @@
 
 namespace argosy {
 
-namespace {
-
-// Does anything that it reads or waits for come out of a Switch? More nodes are behind one than may be dead. What runs
-// in every step tells its error when the step is compiled (argosy/runtime/compile/storage/step_checks.h).
 bool is_behind_switch(const Graph& graph, NodeId id) {
   std::vector<char> seen(static_cast<std::size_t>(graph.size()), 0);
   std::vector<NodeId> open = {id};
@@ -24,6 +20,7 @@ bool is_behind_switch(const Graph& graph, NodeId id) {
   return false;
 }
 
+namespace {
 AttrMap attributes_of(const Graph& graph, const Node& n, const Status& error) {
   std::vector<DType> reads;
   for (const Endpoint e : n.inputs) reads.push_back(graph.dtype(e));
@@ -39,6 +36,7 @@ Status defer_shape_error(Graph& graph, NodeId id, Status error) {
   constexpr std::string_view kOp = "_ShapeError";
   const Node& n = graph.node(id);
   // Bugs of ours and want of memory are no business of a branch. Flow and callers mean more than their outputs.
+  // What runs in every step tells its error when the step is compiled (argosy/runtime/compile/storage/step_checks.h).
   const bool of_shapes = error.code() != Code::kInternal && error.code() != Code::kResourceExhausted;
   if (!of_shapes || n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing) return error;
   if (graph.ops().find(kOp) == nullptr || !is_behind_switch(graph, id)) return error;

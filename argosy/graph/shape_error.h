@@ -8,6 +8,9 @@
 
 namespace argosy {
 
+// Does anything that the node reads or waits for come out of a Switch? More nodes are behind one than may be dead.
+bool is_behind_switch(const Graph& graph, NodeId id);
+
 // Of a node whose shape function gave `error`. Behind a Switch it becomes a "_ShapeError", which is dead where the node
 // is, and fails a step that gets there. Anywhere else this returns the error, and for Flow and callers of functions,
 // too. REQUIRES: the node's inputs are in the graph.

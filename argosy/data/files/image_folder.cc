@@ -62,6 +62,7 @@ class ImageFolder final : public Dataset {
   std::span<const Component> components() const override { return components_; }
   int classes() const override { return classes_; }
   std::string describe() const override { return description_; }
+  bool resizes_images() const override { return true; }
 
  protected:
   Status fill(std::span<const std::int64_t> indices, std::span<const Tensor> to) const override {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
+#include "argosy/base/utf8.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/string/each_string.h"
 #include "argosy/ops/string/string_registration.h"
@@ -33,16 +34,11 @@ std::vector<std::size_t> groups_of(std::string_view rewrite) {
   return groups;
 }
 
-// Bytes of the UTF-8 character at the front; 1 where there is none.
+// Bytes of the character at the front, as RE2 steps over it: 1 where there is none. It takes surrogates for characters.
 std::size_t character_bytes(std::string_view text) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t bytes = at(0) < 0xc2 ? 1 : at(0) < 0xe0 ? 2 : at(0) < 0xf0 ? 3 : at(0) < 0xf5 ? 4 : 1;
-  if (bytes > text.size()) return 1;
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if (!continues(text[i])) return 1;
-  }
-  if ((at(0) == 0xe0 && at(1) < 0xa0) || (at(0) == 0xf0 && at(1) < 0x90) || (at(0) == 0xf4 && at(1) > 0x8f)) return 1;
-  return bytes;
+  if (const std::size_t bytes = utf8_length(text); bytes > 0) return bytes;
+  const bool surrogate = text.size() >= 3 && text[0] == '\xed' && continues(text[1]) && continues(text[2]);
+  return surrogate ? 3 : 1;
 }
 
 // RE2's replacement, as its Replace() and GlobalReplace() do it, for results that may be large: counted as they grow. A

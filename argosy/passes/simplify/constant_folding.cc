@@ -47,9 +47,9 @@ class ConstantFolder {
     return *uses_;
   }
 
-  // A constant is as dead, and runs in the iterations, as what it waits for. Where that is less than the node, all who
-  // take it must be so by something else, and nobody may wait for it: zeros that one branch gives to a Merge must not be
-  // there when the other is taken, and an update of a loop's body runs once in each of its iterations.
+  // A constant is dead, and runs in iterations, as what it waits for. Where that is less than the node, each reader must
+  // be so by something else, and nobody may wait for it. Else zeros that one branch gives to a Merge were there when the
+  // other is taken, and an update of a loop's body would not run once in each iteration.
   bool stays_in_scope(NodeId id) {
     const FlowScopes::Scope scope = scopes_.of(id);
     if (scopes_.within(scopes_.of_waits(waited_for(id)), scope)) return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "argosy/graph/shape_error.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/sharding/sizes/container_contents.h"
 
@@ -14,21 +15,6 @@ constexpr int kMostSteps = 16;               // back from what a loop carries
 constexpr std::size_t kMaxKnownInts = 1024;  // as Graph has it: longer integer tensors are data, not shapes
 
 bool is_handle(DType d) { return d == DType::kResource || d == DType::kVariant; }
-
-// By node: not 0 for what is computed from a Switch's output, or waits for it.
-std::vector<char> behind_switches(const Graph& graph, const std::vector<NodeId>& order) {
-  std::vector<char> behind(static_cast<std::size_t>(graph.size()), 0);
-  const auto is_behind = [&](NodeId id) {
-    return graph.node(id).op->flow == Flow::kSwitch || behind[static_cast<std::size_t>(id.index)] != 0;
-  };
-  for (const NodeId id : order) {
-    const Node& n = graph.node(id);
-    behind[static_cast<std::size_t>(id.index)] =
-        std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return is_behind(e.node); }) ||
-        std::any_of(n.controls.begin(), n.controls.end(), is_behind);
-  }
-  return behind;
-}
 
 class Walk {
  public:
@@ -62,8 +48,7 @@ class Walk {
  private:
   // In a branch, what does not fit together whatever the batch is an error of steps that go there, on one device too.
   bool may_fail(NodeId id) {
-    if (behind_switch_.empty()) behind_switch_ = behind_switches(graph_, order_);
-    if (behind_switch_[static_cast<std::size_t>(id.index)] == 0) return false;
+    if (!is_behind_switch(graph_, id)) return false;
     if (out_.batch < 0) return true;
     if (!fails_for_any_batch_) {
       std::map<NodeId, PartialShape> open;
@@ -216,7 +201,6 @@ class Walk {
   ContainerContents contents_;
   std::vector<char> seen_;
   std::set<NodeId> failed_;                              // whose outputs have no shape, for they do not come about
-  std::vector<char> behind_switch_;                      // by node; empty until it is asked for
   std::optional<std::set<NodeId>> fails_for_any_batch_;  // until it is asked for: nothing
   InferredShapes out_;
 };

@@ -74,9 +74,6 @@ int halvings(std::int64_t size, int most) {
   return depth;
 }
 
-// Its images have no common size of their own: it resizes each as it reads it. Other data have one.
-bool resizes_as_it_reads(const data::Dataset& data) { return data.describe().starts_with("image folder"); }
-
 Status resize(Data& data, std::int64_t size) {
   ARGOSY_ASSIGN_OR_RETURN(data.train, data::resize_images(std::move(data.train), size));
   if (data.test != nullptr) {
@@ -112,7 +109,7 @@ Result<Data> open_data(const TrainChoices& c, const Defaults& d) {
   options.normalize = c.model != "autoencoder";
   Data opened;
   ARGOSY_ASSIGN_OR_RETURN(opened.train, data::open_dataset(c.data, options));
-  if (c.image_size == 0 && resizes_as_it_reads(*opened.train)) {
+  if (c.image_size == 0 && opened.train->resizes_images()) {
     opened.note =
         str_cat("images are resized to ", options.image_size, " x ", options.image_size, " pixels (--image-size)");
   }

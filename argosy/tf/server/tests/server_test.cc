@@ -1,7 +1,12 @@
 // The ten methods over a real port.
 #include "argosy/tf/server/tests/server_test.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <thread>
+
+#include "argosy/rpc/gate/descriptor.h"
 
 namespace argosy::tf {
 namespace {
@@ -24,7 +29,13 @@ TEST_F(ServerTest, RunsAStepAndGivesEveryFetchByTheNameItWasAskedFor) {
 }
 
 TEST(RawClient, WaitsForAServerNoLongerThanItsDeadline) {
-  RawClient nobody("localhost:1", std::chrono::milliseconds(50));
+  // A port that is taken and not listened at: no other server can come to be there.
+  const Descriptor taken(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(taken.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  RawClient nobody(str_cat("localhost:", ntohs(address.sin_port)), std::chrono::milliseconds(50));
   EXPECT_EQ(nobody.master("ListDevices", "").code, static_cast<int>(Code::kDeadlineExceeded));
   EXPECT_EQ(nobody.repeat("/tensorflow.MasterService/ListDevices", "", 3), -1);
 }
