@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "argosy/data/files/wav.h"
 #include "argosy/data/image/image.h"
 #include "argosy/formats/events/histogram.h"
 #include "argosy/formats/events/image_scaling.h"
@@ -18,35 +19,6 @@ namespace {
 // "tag/image" when there may be one only, else "tag/image/3".
 std::string numbered(std::string_view tag, const char* what, std::int64_t most, std::int64_t i) {
   return most > 1 ? str_cat(tag, "/", what, "/", i) : str_cat(tag, "/", what);
-}
-
-void put_number(std::string& to, std::uint32_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) to += static_cast<char>(value >> (8 * i));
-}
-
-// The WAVE format: a header of 44 bytes, then samples of 16 bits, frame by frame.
-std::string wav(const float* samples, std::int64_t frames, std::int64_t channels, std::uint32_t rate) {
-  constexpr std::uint32_t kSampleBytes = 2, kHeaderRest = 36, kFormatBytes = 16, kPcm = 1;
-  const auto frame_bytes = static_cast<std::uint32_t>(channels) * kSampleBytes;
-  const auto data_bytes = static_cast<std::uint32_t>(frames) * frame_bytes;
-  std::string to = "RIFF";
-  put_number(to, kHeaderRest + data_bytes, 4);
-  to += "WAVEfmt ";
-  put_number(to, kFormatBytes, 4);
-  put_number(to, kPcm, 2);
-  put_number(to, static_cast<std::uint32_t>(channels), 2);
-  put_number(to, rate, 4);
-  put_number(to, rate * frame_bytes, 4);
-  put_number(to, frame_bytes, 2);
-  put_number(to, 8 * kSampleBytes, 2);
-  to += "data";
-  put_number(to, data_bytes, 4);
-  for (std::int64_t i = 0; i < frames * channels; ++i) {
-    const float scaled = std::round(samples[i] * 32768.0f);
-    const float clipped = std::isnan(scaled) ? 0.0f : std::clamp(scaled, -32768.0f, 32767.0f);
-    put_number(to, static_cast<std::uint16_t>(static_cast<std::int16_t>(clipped)), 2);
-  }
-  return to;
 }
 
 Status set_tensor(tensorflow::Summary::Value* value, const Tensor& tensor) {
@@ -146,7 +118,8 @@ Result<std::string> audio_summary(std::string_view tag, const Tensor& sounds, fl
     audio->set_sample_rate(sample_rate);
     audio->set_num_channels(channels);
     audio->set_length_frames(frames);
-    audio->set_encoded_audio_string(wav(sounds.data<float>() + i * frames * channels, frames, channels, rate));
+    audio->set_encoded_audio_string(
+        data::encode_wav(sounds.data<float>() + i * frames * channels, frames, channels, rate));
     audio->set_content_type("audio/wav");
   }
   return summary.SerializeAsString();

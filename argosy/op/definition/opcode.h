@@ -19,11 +19,13 @@ enum class Opcode : char {
   kRelu,
   kReluGrad,  // (gradient, features): the gradient where features > 0
   kIdentity,
+  kSnapshot,  // its input, which later updates of a variable leave as it is
   // Over axes and windows.
   kSum,          // (x, axes), attribute "keep_dims"
   kBiasAdd,      // (x, bias), attribute "data_format"
   kSoftmax,      // along the last axis
   kLogSoftmax,   // along the last axis
+  kMaxPool,      // (image)
   kMaxPoolGrad,  // (image, pooled, gradient)
   // As TensorFlow's FusedBatchNorm and FusedBatchNormGrad; then with an activation and an input to add.
   kBatchNorm,

@@ -11,6 +11,7 @@ static void add_array_ops(OpRegistry& ops) {
   define_data_formats(ops);
   define_array_searches(ops);
   define_array_assignments(ops);
+  define_bit_masks(ops);
 }
 
 void define_array(OpRegistry& ops) {

@@ -8,6 +8,8 @@ void add_kernels_cpu_array(KernelRegistry& kernels) {
   add_data_formats(kernels);
   add_array_searches(kernels);
   add_array_assignments(kernels);
+  add_bit_masks(kernels);
+  add_isotonic(kernels);
 }
 
 }  // namespace argosy

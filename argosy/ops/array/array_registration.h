@@ -11,12 +11,15 @@ void define_array_combinations(OpRegistry& ops);
 void define_data_formats(OpRegistry& ops);
 void define_array_searches(OpRegistry& ops);
 void define_array_assignments(OpRegistry& ops);
+void define_bit_masks(OpRegistry& ops);
 
 void add_array_copies(KernelRegistry& kernels);
 void add_array_combinations(KernelRegistry& kernels);
 void add_data_formats(KernelRegistry& kernels);
 void add_array_searches(KernelRegistry& kernels);
 void add_array_assignments(KernelRegistry& kernels);
+void add_bit_masks(KernelRegistry& kernels);
+void add_isotonic(KernelRegistry& kernels);
 
 // Which element of dst_format each one of src_format is; INVALID_ARGUMENT unless they are permutations of 4 or 5
 // letters.

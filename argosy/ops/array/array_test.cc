@@ -132,6 +132,47 @@ TEST(ArrayOps, Sums) {
   refuses("ParallelConcat", {numbers({1, 3}), numbers({2, 3})}, {{"shape", PartialShape({2, 3})}});
 }
 
+TEST(ArrayOps, IsotonicRegression) {
+  const auto gives = [](const Tensor& x, const Tensor& y, const Tensor& segments) {
+    check({.op = "IsotonicRegression", .inputs = {x}, .expect = {y, segments}, .other_dtypes = false});
+  };
+  gives(Tensor::vector<float>({3, 1, 2, 2, 5, 4}), Tensor::vector<float>({3, 2.8f, 2.8f, 2.8f, 2.8f, 2.8f}),
+        Tensor::vector<std::int32_t>({0, 1, 1, 1, 1, 1}));
+  gives(Tensor::of<float>({3, 3}, {1, 1, 1, 3, 2, 1, 1, 2, 3}), Tensor::of<float>({3, 3}, {1, 1, 1, 3, 2, 1, 2, 2, 2}),
+        Tensor::of<std::int32_t>({3, 3}, {0, 1, 2, 0, 1, 2, 0, 0, 0}));
+  gives(Tensor::scalar(1.0f), Tensor::scalar(1.0f), Tensor::scalar(std::int32_t{0}));
+  gives(Tensor::zeros(DType::kFloat32, {2, 0}), Tensor::zeros(DType::kFloat32, {2, 0}),
+        Tensor::zeros(DType::kInt32, {2, 0}));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  gives(Tensor::vector<float>({1, nan, 2}), Tensor::vector<float>({1, nan, 2}),
+        Tensor::vector<std::int32_t>({0, 1, 2}));
+  check({.op = "IsotonicRegression",
+         .inputs = {Tensor::vector<std::int32_t>({1, 3, 2, 0})},
+         .attrs = {{"output_dtype", DType::kFloat64}},
+         .expect = {Tensor::vector<double>({2, 2, 2, 0}), Tensor::vector<std::int32_t>({0, 0, 1, 2})},
+         .other_dtypes = false});
+  check({.op = "IsotonicRegression", .inputs = {numbers({5, 40})}, .other_dtypes = false});
+}
+
+TEST(ArrayOps, CompareAndBitpack) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto packs = [](const Tensor& x, const Tensor& threshold, const Tensor& y) {
+    check({.op = "CompareAndBitpack", .inputs = {x, threshold}, .expect = {y}, .other_dtypes = false});
+  };
+  packs(Tensor::of<float>({2, 8}, {1, -1, 2, nan, 0, 3, -2, 0.5, -1, -1, -1, -1, -1, -1, -1, 9}), Tensor::scalar(0.0f),
+        Tensor::of<std::uint8_t>({2, 1}, {0b10100101, 1}));
+  packs(Tensor::vector<std::int64_t>({5, 6, 7, 6, 5, 8, 9, 0, 0, 0, 0, 0, 0, 0, 0, 6}), Tensor::scalar(std::int64_t{5}),
+        Tensor::vector<std::uint8_t>({0b01110110, 1}));
+  const Tensor truths = Tensor::vector<bool>({true, false, false, true, true, true, false, true});
+  for (const bool threshold : {false, true})
+    packs(truths, Tensor::scalar(threshold), Tensor::vector<std::uint8_t>({0b10011101}));
+  packs(Tensor::zeros(DType::kFloat16, {0, 8}), Tensor::zeros(DType::kFloat16, {}),
+        Tensor::zeros(DType::kUint8, {0, 1}));
+  refuses("CompareAndBitpack", {numbers({7}), Tensor::scalar(0.0f)});
+  refuses("CompareAndBitpack", {Tensor::scalar(1.0f), Tensor::scalar(0.0f)});
+  refuses("CompareAndBitpack", {numbers({8}), numbers({1})});
+}
+
 TEST(ArrayOps, SliceAssignment) {
   const Tensor x = Tensor::of<float>({3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   const auto assigns = [&](const Tensor& begin, const Tensor& end, const Tensor& strides, const Tensor& value,

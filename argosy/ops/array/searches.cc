@@ -79,6 +79,15 @@ void define_array_searches(OpRegistry& ops) {
              .gradient = kNotDifferentiable,
              .blocks_gradient = true});
   }
+  ops.add({.name = "IsotonicRegression",
+           .doc = "The nearest rows that never rise, and which of their elements have one value.",
+           .inputs = {"input: T"},
+           .outputs = {"output: output_dtype", "segments: int32"},
+           .attrs = {"T: real", "output_dtype: floating = float"},
+           .shape = same_as_input,
+           .gradient = kNotDifferentiable,
+           .cpu_only = true,
+           .sharding = "whole: each row is one sequence"});
   ops.add({.name = "UnravelIndex",
            .doc = "Flat indices as coordinates in an array of sizes dims.",
            .inputs = {"indices: Tidx", "dims: Tidx"},

@@ -106,6 +106,14 @@ static void add_constant_ops(OpRegistry& ops) {
              .cost = free_cost,
              .stateful = true});
   }
+  ops.add({.name = "FakeParam",
+           .doc = "Stands for a value that a branch does not compute: nobody reads it.",
+           .outputs = {"output: dtype"},
+           .attrs = {"dtype: type", "shape: shape"},
+           .shape = attr_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .sharding = "whole: every device has it"});
   ops.add({.name = "PlaceholderWithDefault",
            .doc = "A value that may be fed.",
            .inputs = {"input: dtype"},
@@ -166,7 +174,8 @@ static void add_constant_ops(OpRegistry& ops) {
              .opcode = opcode});
   };
   handed_through("Identity", "x", pass_on, false, Opcode::kIdentity);
-  handed_through("Snapshot", "x", pass_on, false);
+  handed_through("Snapshot", "x", pass_on, false, Opcode::kSnapshot);
+  handed_through("DebugGradientIdentity", "x, whose gradient a debugger looks at.", pass_on, false);
   handed_through("StopGradient", "x, as a constant of differentiation.", kNotDifferentiable, true);
   ops.add({.name = "PreventGradient",
            .doc = "x, with a gradient that must not be asked for.",
@@ -228,6 +237,7 @@ void define_constant(OpRegistry& ops) {
                  {"PlaceholderV2", "once: it is fed"},
                  {"Identity", "i.. -> i..; linear 0; monotone 0"},
                  {"Snapshot", "i.. -> i..; linear 0; monotone 0"},
+                 {"DebugGradientIdentity", "i.. -> i..; linear 0; monotone 0"},
                  {"StopGradient", "i.. -> i..; linear 0; monotone 0"},
                  {"ZerosLike", "i.. -> i..; unread 0"},
                  {"OnesLike", "i.. -> i..; unread 0"}});

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cstring>
 
 #include "argosy/op/kernel/forward_input.h"
+#include "argosy/ops/attr_kernel.h"
 
 namespace argosy {
 
@@ -98,6 +100,18 @@ class PlaceholderWithDefault final : public Kernel {
   PartialShape shape_;
 };
 
+// Zeros; an unknown size counts as 0.
+Status fake_param(KernelContext& c, const AttrMap& attrs) {
+  std::vector<std::int64_t> sizes;
+  const auto& shape = attrs.get<PartialShape>("shape");
+  if (shape.has_rank()) sizes = shape.sizes();
+  for (std::int64_t& size : sizes) size = std::max<std::int64_t>(size, 0);
+  ARGOSY_ASSIGN_OR_RETURN(const Shape full, Shape::make(sizes));
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, full));
+  if (is_plain(y->dtype())) std::memset(y->raw(), 0, y->bytes());
+  return ok_status();
+}
+
 Status no_op(KernelContext&) { return ok_status(); }
 
 Status zeros_like(KernelContext& c) {
@@ -153,11 +167,12 @@ void add_kernels_cpu_constant(KernelRegistry& kernels) {
   for (const char* op : {"Placeholder", "PlaceholderV2", "_Arg"}) kernels.add(op, "cpu", not_fed);
   kernels.add("_Missing", "cpu", Missing::make);
   kernels.add("_ShapeError", "cpu", ShapeError::make);
-  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient"}) {
+  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "DebugGradientIdentity"}) {
     kernels.add(op, "cpu", identity);
   }
   kernels.add("IdentityN", "cpu", identity_n);
   kernels.add("PlaceholderWithDefault", "cpu", PlaceholderWithDefault::make);
+  kernels.add("FakeParam", "cpu", AttrKernel<fake_param>::make);
   kernels.add("NoOp", "cpu", no_op);
   kernels.add("ZerosLike", "cpu", zeros_like);
   kernels.add("OnesLike", "cpu", ones_like);

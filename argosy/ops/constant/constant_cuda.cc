@@ -81,8 +81,9 @@ void add_kernels_cuda_constant(KernelRegistry& kernels) {
   std::vector<DType> on_host = {DType::kInt32, DType::kString, DType::kResource, DType::kVariant};
   kernels.add("Const", "cuda", Const::make, {{"dtype", kGpuTypes}});
   kernels.add("Const", "cuda", cuda::make_on_host, {{"dtype", on_host}});
-  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "IdentityN",
-                         "PlaceholderWithDefault", "Placeholder", "PlaceholderV2", "_Arg", "NoOp", "_ShapeError"}) {
+  for (const char* op :
+       {"Identity", "Snapshot", "StopGradient", "PreventGradient", "DebugGradientIdentity", "IdentityN",
+        "PlaceholderWithDefault", "Placeholder", "PlaceholderV2", "_Arg", "NoOp", "_ShapeError"}) {
     kernels.add(op, "cuda", cuda::make_on_host);
   }
   kernels.add("ZerosLike", "cuda", cuda::make_launching<zeros_like>, {{"T", kGpuTypes}});

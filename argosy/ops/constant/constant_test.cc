@@ -36,7 +36,7 @@ TEST(ConstantOps, AShapeErrorIsTheErrorOfItsNode) {
 TEST(ConstantOps, ForwardTheirInput) {
   const Tensor x = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
   const Tensor words = Tensor::vector<std::string>({"a", ""});
-  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient"}) {
+  for (const char* op : {"Identity", "Snapshot", "StopGradient", "PreventGradient", "DebugGradientIdentity"}) {
     check({.op = op, .inputs = {x}, .expect = {x}, .check_gradient = op[0] != 'P' && op[1] != 't'});
     check({.op = op, .inputs = {words}, .expect = {words}});
   }
@@ -50,6 +50,10 @@ TEST(ConstantOps, ForwardTheirInput) {
                    }});
   check({.op = "Const", .attrs = {{"value", x}, {"dtype", DType::kFloat32}}, .expect = {x}, .other_dtypes = false});
   check({.op = "NoOp"});
+  check({.op = "FakeParam",
+         .attrs = {{"dtype", DType::kFloat32}, {"shape", PartialShape{2, -1}}},
+         .expect = {Tensor::zeros(DType::kFloat32, {2, 0})},
+         .other_dtypes = false});
   check({.op = "PlaceholderWithDefault", .inputs = {x}, .attrs = {{"shape", PartialShape{-1, 2}}}, .expect = {x}});
   check({.op = "PlaceholderWithDefault",
          .inputs = {x},

@@ -59,6 +59,11 @@ std::vector<Value> merge_gradient(GradContext& g) {
   return dxs;
 }
 
+Status enter_shape(ShapeContext& c) {
+  if (c.attrs().get_string("frame_name").empty()) return invalid_argument(c.op().name, ": the frame has no name");
+  return same_as_input(c);
+}
+
 // Both the plain and the reference form of a primitive: "Switch" and "RefSwitch".
 void add_both(OpRegistry& ops, OpSpec spec) {
   OpSpec ref = spec;
@@ -110,7 +115,7 @@ void define_loops(OpRegistry& ops) {
             .inputs = {"data: T"},
             .outputs = {"output: T"},
             .attrs = {"T: type", "frame_name: string", "is_constant: bool = false", "parallel_iterations: int = 10"},
-            .shape = same_as_input,
+            .shape = enter_shape,
             .gradient = kNotDifferentiable,
             .cost = free_cost,
             .forwards = true,

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "argosy/op/kernel/kernel.h"
+#include "argosy/ops/attr_kernel.h"
 
 namespace argosy {
 
@@ -74,6 +77,14 @@ Status for_steps(KernelContext& c) {
   return ok_status();
 }
 
+// Of the kernels there are, only the CPU's looks.
+Status device_index(KernelContext& c, const AttrMap& attrs) {
+  const auto& names = attrs.get<std::vector<std::string>>("device_names");
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
+  *y->data<std::int32_t>() = static_cast<std::int32_t>(std::find(names.begin(), names.end(), "CPU") - names.begin());
+  return ok_status();
+}
+
 class Abort final : public Kernel {
  public:
   explicit Abort(std::string message) : message_(std::move(message)) {}
@@ -98,6 +109,7 @@ void add_kernels_cpu_control_flow(KernelRegistry& kernels) {
   kernels.add("ControlTrigger", "cpu", nothing);
   kernels.add("ToBool", "cpu", to_bool);
   kernels.add("_ForSteps", "cpu", for_steps);
+  kernels.add("DeviceIndex", "cpu", AttrKernel<device_index>::make);
   kernels.add("Abort", "cpu", Abort::make);
 }
 

@@ -10,6 +10,16 @@
 namespace argosy {
 namespace {
 
+TEST(ControlFlowOps, DeviceIndex) {
+  const auto gives = [](const std::vector<std::string>& names, std::int32_t index) {
+    check({.op = "DeviceIndex", .attrs = {{"device_names", names}}, .expect = {Tensor::scalar(index)}});
+  };
+  gives({"CPU", "GPU"}, 0);
+  gives({"GPU", "CPU"}, 1);
+  gives({"GPU"}, 1);
+  gives({}, 0);
+}
+
 TEST(ControlFlowOps, SwitchLeavesTheOtherOutputDead) {
   const Tensor x = Tensor::vector<float>({1, 2});
   const auto out = evaluate_op(*builtin_ops().find("Switch"), {}, {x, Tensor::scalar(true)});
@@ -41,6 +51,9 @@ TEST(ControlFlowOps, AloneTheyForward) {
     if (op == std::string_view("Enter")) attrs.set("frame_name", "loop");
     check({.op = op, .inputs = {x}, .attrs = attrs, .expect = {x}, .check_gradient = false});
   }
+  Graph g;
+  g.add("Enter", {constant(g, x)}, {{"frame_name", ""}});
+  EXPECT_EQ(g.status().code(), Code::kInvalidArgument);
   check({.op = "LoopCond", .inputs = {Tensor::scalar(true)}, .expect = {Tensor::scalar(true)}});
   check({.op = "LoopCond",
          .inputs = {Tensor::vector<bool>({true})},

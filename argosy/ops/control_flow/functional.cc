@@ -126,6 +126,37 @@ void define_functional(OpRegistry& ops) {
            .stateful = true,
            .calls = Calls::kCallOn,
            .host_inputs = {0}});
+  // TensorFlow gathers the arguments of calls that come at about one time. Each call gets its own rows back.
+  ops.add({.name = "BatchFunction",
+           .doc = "f(in_tensors, captured_tensors), in a batch of its own.",
+           .inputs = {"in_tensors: Tin", "captured_tensors: Tcaptured"},
+           .outputs = {"out_tensors: Tout"},
+           .attrs = {"f: func", "num_batch_threads: int", "max_batch_size: int", "batch_timeout_micros: int",
+                     "max_enqueued_batches: int = 10", "allowed_batch_sizes: list(int) = []", "container: string = ''",
+                     "shared_name: string = ''", "batching_queue: string = ''", "low_priority_max_batch_size: int = 0",
+                     "low_priority_batch_timeout_micros: int = 0", "low_priority_allowed_batch_sizes: list(int) = []",
+                     "low_priority_max_enqueued_batches: int = 0",
+                     "mixed_priority_policy: {'low_priority_padding_with_max_batch_size', "
+                     "'low_priority_padding_with_"
+                     "next_allowed_batch_size', 'priority_isolation', 'priority_merge'} = "
+                     "'low_priority_padding_with_max_batch_size'",
+                     "batch_padding_policy: {'PAD_UP', 'BATCH_DOWN', 'MINIMIZE_TPU_COST_PER_REQUEST'} = 'PAD_UP'",
+                     "Tin: list(type) >= 1", "Tcaptured: list(type) >= 0", "Tout: list(type) >= 1",
+                     "enable_large_batch_splitting: bool = false"},
+           .shape = given_shapes,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .calls = Calls::kCall});
+  ops.add({.name = "DeviceIndex",
+           .doc = "Which of these types of device it runs on; their number: none of them.",
+           .outputs = {"index: int32"},
+           .attrs = {"device_names: list(string)"},
+           .shape = scalar_output,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true,
+           .effect = Effect::kNothing,
+           .sharding = "whole: every device goes the same way"});
   // A loop of kind kWhile without "cond": it counts (passes/functions/lower_functions.h). TensorFlow gives it no gradient either.
   ops.add({.name = "For",
            .doc = "body(i, body(… input)), for i from start to limit, which is left out, by delta.",

@@ -91,8 +91,9 @@ Result<WindowAxis> slide(std::string_view op, const WindowAttrs& attrs, int axis
   }
   a.out = (in + a.pad_before + a.pad_after - reach + a.stride) / a.stride;
   if (a.out < 0) {
-    return invalid_argument(op, ": output size would be negative: ", what, " ", in, " with padding ", a.pad_before, "+",
-                            a.pad_after, " under a window that reaches ", reach, ", stride ", a.stride)
+    return invalid_argument("Computed output size would be negative: ", a.out, " [input_size: ", in,
+                            ", effective_filter_size: ", reach, ", stride: ", a.stride, "]: ", op, ": ", what, " ", in,
+                            " with padding ", a.pad_before, "+", a.pad_after)
         .with_id("ARG-SHAPE-011")
         .with_hint("padding SAME, or a smaller window");
   }

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 #include "argosy/ops/conv3d/window_cells.h"
 #include "argosy/ops/conv3d/windowed_kernel.h"
@@ -46,10 +48,18 @@ class Dilation final : public windows3d::Windowed {
   }
 
  private:
-  // The first of the cells with the greatest sum; at least one lies inside.
+  // The first of the cells with the greatest sum; at least one lies inside. As in TensorFlow, NaN is no sum to find.
   struct Best {
     std::int64_t cell = 0, filter_cell = 0;
   };
+  template <typename T>
+  static bool is_nan(T v) {
+    if constexpr (std::is_integral_v<T>) {
+      return false;
+    } else {
+      return std::isnan(static_cast<float>(v));
+    }
+  }
   template <typename T>
   static Best greatest(const Geometry& g, std::int64_t window, const T* x, const T* filter, std::int64_t k) {
     Best best;
@@ -57,7 +67,7 @@ class Dilation final : public windows3d::Windowed {
     T most{};
     windows3d::for_window(g, window, [&](std::int64_t cell, std::int64_t filter_cell) {
       const T sum = static_cast<T>(x[cell * g.channels + k] + filter[filter_cell * g.channels + k]);
-      if (any && !(sum > most)) return;
+      if (any && (is_nan(sum) || !(is_nan(most) || sum > most))) return;
       any = true;
       most = sum;
       best = {cell, filter_cell};

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
@@ -223,6 +225,20 @@ TEST(Conv3dOps, Dilation) {
     }
   }
   const AttrMap plain = {{"strides", Sizes{1, 1, 1, 1}}, {"rates", Sizes{1, 1, 1, 1}}, {"padding", "VALID"}};
+  // NaN is never the greatest, wherever in a window it stands.
+  const Tensor x = Tensor::of<float>({1, 4, 1, 1}, {std::nanf(""), 1, std::nanf(""), 3});
+  const Tensor filter = Tensor::of<float>({2, 1, 1}, {0, 0}), dy = Tensor::of<float>({1, 3, 1, 1}, {1, 2, 4});
+  const auto of = [&](const char* op, std::vector<Tensor> inputs, Tensor expect) {
+    check({.op = op,
+           .inputs = inputs,
+           .attrs = plain,
+           .expect = {expect},
+           .other_dtypes = false,
+           .check_gradient = false});
+  };
+  of("Dilation2D", {x, filter}, Tensor::of<float>({1, 3, 1, 1}, {1, 1, 3}));
+  of("Dilation2DBackpropInput", {x, filter, dy}, Tensor::of<float>({1, 4, 1, 1}, {0, 3, 0, 4}));
+  of("Dilation2DBackpropFilter", {x, filter, dy}, Tensor::of<float>({2, 1, 1}, {2, 5}));
   check({.op = "Dilation2D",
          .inputs = {numbers({1, 3, 3, 2}), numbers({2, 2, 1})},
          .attrs = plain,

@@ -139,6 +139,31 @@ Status at_indices_shape(ShapeContext& c) {
   return ok_status();
 }
 
+// The rows of the square matrix of input 0, batch by batch.
+Result<PartialShape> rows_of_square(const ShapeContext& c) {
+  const PartialShape m = matrix_shape(c, 0);
+  if (!m.has_rank()) return PartialShape::unknown();
+  const int rank = m.rank();
+  const std::int64_t rows = m[rank - 2], columns = m[rank - 1];
+  if (rows >= 0 && columns >= 0 && rows != columns)
+    return invalid_argument("sparse matrix must be square; got: ", rows, " != ", columns);
+  const std::int64_t size = rows >= 0 ? rows : columns;
+  return rank == 2 ? PartialShape{size} : PartialShape{m[0], size};
+}
+Status ordering_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(scalar_variants(c, 1));
+  ARGOSY_ASSIGN_OR_RETURN(PartialShape rows, rows_of_square(c));
+  c.set_output(0, std::move(rows));
+  return ok_status();
+}
+Status cholesky_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape rows, rows_of_square(c));
+  if (!c.input(1).compatible(rows)) {
+    return invalid_argument(c.op().name, ": a permutation of shape ", c.input(1), " does not order the rows ", rows);
+  }
+  return like_first(c);
+}
+
 const std::string kValues = "{float, double, complex64, complex128}";
 const std::vector<std::string> kFlags = {"transpose_a: bool = false", "transpose_b: bool = false",
                                          "adjoint_a: bool = false", "adjoint_b: bool = false"};
@@ -276,10 +301,28 @@ void define_arithmetic(OpRegistry& ops) {
            .gradient = kNotDifferentiable});
 }
 
+void define_factors(OpRegistry& ops) {
+  ops.add({.name = "SparseMatrixOrderingAMD",
+           .doc = "An order of the rows of a Hermitian matrix in which its Cholesky factor has few values.",
+           .inputs = {"input: variant"},
+           .outputs = {"output: int32"},
+           .shape = ordering_shape,
+           .gradient = kNotDifferentiable,
+           .blocks_gradient = true});
+  ops.add({.name = "SparseMatrixSparseCholesky",
+           .doc = "The lower Cholesky factor of a Hermitian matrix whose rows and columns were put in this order.",
+           .inputs = {"input: variant", "permutation: int32"},
+           .outputs = {"output: variant"},
+           .attrs = {"type: " + kValues},
+           .shape = cholesky_shape,
+           .gradient = kNotDifferentiable});
+}
+
 }  // namespace
 
 static void add_csr_ops(OpRegistry& ops) {
   define_forms(ops);
+  define_factors(ops);
   define_products(ops);
   define_arithmetic(ops);
 }

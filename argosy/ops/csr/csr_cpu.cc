@@ -7,8 +7,9 @@
 
 namespace argosy {
 
-void add_csr_products(KernelRegistry& kernels);    // products_cpu.cc
-void add_csr_arithmetic(KernelRegistry& kernels);  // csr_arithmetic_cpu.cc
+void add_csr_products(KernelRegistry& kernels);     // products_cpu.cc
+void add_csr_arithmetic(KernelRegistry& kernels);   // csr_arithmetic_cpu.cc
+void add_sparse_cholesky(KernelRegistry& kernels);  // sparse_cholesky_cpu.cc
 
 namespace {
 
@@ -218,6 +219,7 @@ void add_kernels_cpu_csr(KernelRegistry& kernels) {
   kernels.add("SparseMatrixZeros", "cpu", AttrKernel<zeros>::make);
   add_csr_products(kernels);
   add_csr_arithmetic(kernels);
+  add_sparse_cholesky(kernels);
 }
 
 }  // namespace argosy

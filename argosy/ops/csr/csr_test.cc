@@ -5,6 +5,7 @@
 
 #include <complex>
 
+#include "argosy/base/memory/host_budget.h"
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
@@ -209,6 +210,87 @@ TEST(Csr, Arithmetic) {
       },
       Tensor::of<float>({3, 4},
                         {0, 1, 0, 0, 0, 0, 0, 0, static_cast<float>(half), 0, static_cast<float>(1 - half), 0}));
+}
+
+// A = [[4, 2, 0], [2, 5, 1], [0, 1, 3]]: its lower factor, in its own order and in another one.
+TEST(Csr, Factors) {
+  const auto hermitian = [](Graph& g, std::vector<float> v) {
+    return matrix(g, {0, 0, 0, 1, 1, 0, 1, 1, 1, 2, 2, 1, 2, 2}, {3, 3}, constant(g, Tensor::vector(v)));
+  };
+  const auto positive = [&](Graph& g) { return hermitian(g, {4, 2, 2, 5, 1, 1, 3}); };
+  const auto factor = [](Graph& g, Value m, const std::vector<std::int32_t>& order) {
+    return g.add("SparseMatrixSparseCholesky", {m, constant(g, Tensor::vector(order))}, {{"type", DType::kFloat32}});
+  };
+  const auto root = [](double x) { return static_cast<float>(std::sqrt(x)); };
+  gives(
+      [&](Graph& g) {
+        return dense(factor(g, positive(g), {0, 1, 2}));
+      },
+      Tensor::of<float>({3, 3}, {2, 0, 0, 1, 2, 0, 0, 0.5f, root(2.75)}));
+  gives(
+      [&](Graph& g) {
+        return dense(factor(g, positive(g), {2, 0, 1}));
+      },
+      Tensor::of<float>({3, 3}, {root(3), 0, 0, 0, 2, 0, 1 / root(3), 1, root(11.0 / 3)}));
+  gives([&](Graph& g) { return g.add("SparseMatrixNNZ", {factor(g, positive(g), {2, 0, 1})}); }, Tensor::scalar(5));
+  gives([&](Graph& g) { return g.add("SparseMatrixOrderingAMD", {positive(g)}); },
+        Tensor::vector<std::int32_t>({0, 1, 2}));
+  // The row that meets all others comes last.
+  const auto arrow = [](Graph& g) {
+    Numbers places;
+    for (std::int64_t i = 1; i < 6; ++i) places.insert(places.end(), {i, 0, i, i});
+    places.insert(places.end(), {0, 0});
+    return g.add("SparseMatrixOrderingAMD",
+                 {matrix(g, places, {6, 6}, constant(g, Tensor::vector(std::vector<float>(11, 1.0f))))});
+  };
+  gives(arrow, Tensor::vector<std::int32_t>({1, 2, 3, 4, 5, 0}));
+  // A batch, of which each matrix has an order of its own.
+  const auto of_batch = [](Graph& g) {
+    const Value m = matrix(g, {0, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1}, {2, 2, 2},
+                           constant(g, Tensor::vector<float>({4, 9, 4, 2, 2, 5})));
+    const Value order = constant(g, Tensor::of<std::int32_t>({2, 2}, {1, 0, 0, 1}));
+    return dense(g.add("SparseMatrixSparseCholesky", {m, order}, {{"type", DType::kFloat32}}));
+  };
+  gives(of_batch, Tensor::of<float>({2, 2, 2}, {3, 0, 0, 2, 2, 0, 1, 2}));
+  fails(
+      [&](Graph& g) {
+        return factor(g, hermitian(g, {4, 2, 2, -5, 1, 1, 3}), {0, 1, 2});
+      },
+      "Sparse Cholesky factorization failed for batch index 0. The input might not be valid.");
+  fails([&](Graph& g) { return factor(g, positive(g), {0, 1, 1}); }, "it must name each of 3 rows once");
+  fails([&](Graph& g) { return factor(g, positive(g), {0, 1, 3}); }, "it must name each of 3 rows once");
+  fails(
+      [&](Graph& g) {
+        return factor(g, positive(g), {0, 1});
+      },
+      "a permutation of shape [2] does not order the rows [3]");
+  fails([&](Graph& g) { return factor(g, example(g), {0, 1, 2}); }, "sparse matrix must be square; got: 3 != 4");
+  fails([&](Graph& g) { return g.add("SparseMatrixOrderingAMD", {example(g)}); }, "sparse matrix must be square");
+}
+
+// A matrix that is nearly empty, and a factor that is full: counted before it is made.
+TEST(Csr, FactorsAreCountedBeforeTheyAreMade) {
+  constexpr std::int64_t kRows = 4000;
+  Graph g;
+  Numbers places;
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    if (i > 0) {
+      places.insert(places.end(), {i, 0});
+      values.push_back(1);
+    }
+    places.insert(places.end(), {i, i});
+    values.push_back(i == 0 ? 1.0f : 2.0f * kRows);
+  }
+  std::vector<std::int32_t> order(kRows);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
+  const Value m = matrix(g, places, {kRows, kRows}, constant(g, Tensor::vector(values)));
+  const Value y =
+      g.add("SparseMatrixSparseCholesky", {m, constant(g, Tensor::vector(order))}, {{"type", DType::kFloat32}});
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto limit = host_budget().with_limit(host_budget().in_use() + (32 << 20));
+  const auto out = evaluate(g, {}, {y.endpoint()});
+  EXPECT_EQ(out.status().id(), "ARG-MEM-004") << out.status().to_string();
 }
 
 // Every combination of flags, for matrices and for batches of them.

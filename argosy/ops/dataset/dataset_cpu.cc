@@ -20,6 +20,10 @@ Result<ArgumentMap> ArgumentMap::make(const KernelInit& init) {
 Result<DatasetNode> DatasetNode::make(const KernelInit& init) {
   DatasetNode node{init.op.name, std::string(init.node), init.attrs, {}, {}};
   ARGOSY_ASSIGN_OR_RETURN(node.arguments, ArgumentMap::make(init));
+  const std::string order = init.attrs.get_or<std::string>("deterministic", "default");
+  if (order != "true" && order != "false" && order != "default") {
+    return invalid_argument("Unrecognized determinism policy: ", order);
+  }
   for (const AttrDef& def : init.op.attr_defs) {
     const auto* const f = init.attrs.find_as<FunctionRef>(def.name);
     if (f == nullptr) continue;
@@ -122,6 +126,8 @@ void add_kernels_cpu_dataset(KernelRegistry& kernels) {
   datasets::add_shuffles(kernels);
   datasets::add_orders(kernels);
   datasets::add_wrappers(kernels);
+  datasets::add_thread_pools(kernels);
+  datasets::add_auto_shards(kernels);
   datasets::add_interleaves(kernels);
   datasets::add_prefetch(kernels);
   datasets::add_caches(kernels);

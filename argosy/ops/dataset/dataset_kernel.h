@@ -114,6 +114,8 @@ void add_padded_batches(KernelRegistry& kernels);
 void add_shuffles(KernelRegistry& kernels);
 void add_orders(KernelRegistry& kernels);
 void add_wrappers(KernelRegistry& kernels);
+void add_thread_pools(KernelRegistry& kernels);
+void add_auto_shards(KernelRegistry& kernels);
 void add_interleaves(KernelRegistry& kernels);
 void add_prefetch(KernelRegistry& kernels);
 void add_caches(KernelRegistry& kernels);

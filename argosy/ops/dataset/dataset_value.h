@@ -2,6 +2,7 @@
 // Internal to the families dataset and iterator.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +28,7 @@ inline std::int64_t repeated_cardinality(std::int64_t n, std::int64_t count) {
 }
 
 class SeedLog;
+struct AutoShard;  // elements/auto_shard.h
 
 // The functions of one pipeline: what their ops keep begins with it, so that each pass over a dataset draws the same
 // random numbers, as in TensorFlow. Thread-safe.
@@ -49,6 +51,8 @@ struct IteratorContext {
   SeedLog* seeds = nullptr;                // notes what is drawn at random (seeds.h); may be null
   bool repeats_shuffles = false;           // shuffles are repeated as TensorFlow 1.15 does it (wrappers_cpu.cc)
   FunctionInstances* functions = nullptr;  // null: what functions keep is everybody's
+  std::shared_ptr<const AutoShard> shard = nullptr;  // of which a pipeline gives one; null: all of it
+  bool without_shuffles = false;                     // shuffles give their input as it comes
 };
 
 // An error once nobody waits for the pipeline any longer. What gives elements without an end, or very many, asks before
@@ -90,6 +94,10 @@ class DatasetValue : public VariantValue, public std::enable_shared_from_this<Da
   // Of how many rows its elements are, the last one perhaps apart; -1 where TensorFlow does not see it either: it looks
   // for a batch before what leaves elements as they are.
   virtual std::int64_t batch_size() const { return -1; }
+  // The datasets whose elements it takes, as far as it says so.
+  virtual std::vector<std::shared_ptr<const DatasetValue>> inputs() const { return {}; }
+  // Do its elements become datasets that read files?
+  virtual bool opens_readers() const { return false; }
 
  protected:
   // What an iterator keeps of its dataset. REQUIRES: made by make_shared.
@@ -120,6 +128,7 @@ class Captured {
   // Its own errors name the node of the body.
   Result<Element> operator()(Element arguments, const IteratorContext& context) const;
   const std::vector<DType>& returns() const { return call_->returns(); }
+  bool any_op(const std::function<bool(const OpDef&)>& fits) const { return call_->any_op(fits); }
 
  private:
   std::shared_ptr<FunctionCall> call_;

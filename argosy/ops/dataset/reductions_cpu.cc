@@ -1,6 +1,9 @@
 // Ops that run through a dataset at once, on the calling thread.
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
+#include "argosy/ops/layout/strided/strided_copy.h"
+#include "argosy/ops/table/table_state.h"
+#include "argosy/tensor/held_tuples.h"
 
 namespace argosy::datasets {
 
@@ -93,6 +96,46 @@ Status single_element(KernelContext& c) {
   return ok_status();
 }
 
+// A component of many elements, scalars of one dtype, as a vector.
+Result<Tensor> as_vector(const std::vector<Element>& elements, std::size_t component, DType dtype) {
+  ARGOSY_ASSIGN_OR_RETURN(
+      Tensor all, Tensor::allocate(dtype, Shape({static_cast<std::int64_t>(elements.size())}), host_allocator()));
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    copy_span(all, static_cast<std::int64_t>(i), elements[i][component], 0, 1);
+  return all;
+}
+
+// Elements of a key and a value each.
+Status initialize_table(KernelContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const auto table, c.resource<Table>(0));
+  ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, dataset_in(c.input(1)));
+  const TableOptions& options = table->options();
+  if (!options.fixed) return invalid_argument("only a table that is filled once can be initialized");
+  const DType dtypes[] = {options.key_dtype, options.value_dtype};
+  Pass pass(c);
+  ARGOSY_ASSIGN_OR_RETURN(const IteratorPtr iterator, dataset->iterate(pass.context()));
+  HeldItems held = held_tuples(2, "the rows of a table");
+  std::vector<Element> elements;
+  for (Element element;;) {
+    ARGOSY_ASSIGN_OR_RETURN(const bool some, iterator->next(element));
+    if (!some) break;
+    if (pass.context().cancellation->cancelled()) return pass.context().cancellation->status();
+    if (element.size() != 2)
+      return invalid_argument("a table's rows are pairs of a key and a value, not ", element.size(), " components");
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (element[k].dtype() == dtypes[k] && element[k].shape().rank() == 0) continue;
+      return invalid_argument(k == 0 ? "a key" : "a value", " of the table must be one ", dtype_name(dtypes[k]),
+                              ", not ", dtype_name(element[k].dtype()), element[k].shape());
+    }
+    ARGOSY_RETURN_IF_ERROR(held.hold(static_cast<std::int64_t>(elements.size()) + 1));
+    elements.push_back(std::move(element));
+  }
+  if (elements.empty()) return out_of_range("end of iterator");
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor keys, as_vector(elements, 0, options.key_dtype));
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor values, as_vector(elements, 1, options.value_dtype));
+  return table->initialize(keys, values);
+}
+
 Status cardinality(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, dataset_in(c.input(0)));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
@@ -105,6 +148,7 @@ Status cardinality(KernelContext& c) {
 void add_reductions(KernelRegistry& kernels) {
   kernels.add("ReduceDataset", "cpu", Reduce::make);
   kernels.add("DatasetToSingleElement", "cpu", single_element);
+  kernels.add("InitializeTableFromDataset", "cpu", initialize_table);
   kernels.add("DatasetCardinality", "cpu", cardinality);
   kernels.add("ExperimentalDatasetCardinality", "cpu", cardinality);
 }

@@ -14,6 +14,7 @@ class UnaryDataset : public DatasetValue {
       : DatasetValue(std::move(op), std::move(types), std::move(shapes)), input_(std::move(input)) {}
   const DatasetValue& input() const { return *input_; }
   const DatasetPtr& shared_input() const { return input_; }
+  std::vector<DatasetPtr> inputs() const override { return {input_}; }
   std::int64_t batch_size() const override;
   // As the input's: of most. Others say what theirs are.
   Status check_types() const override { return same_types(types(), input_->types()); }
@@ -59,6 +60,13 @@ class UnaryIterator : public DatasetIterator {
 // ever. The order is that of TensorFlow 1.15: one stream of random numbers for all epochs. Null for any other
 // dataset.
 DatasetPtr repeated_shuffle(const DatasetValue& dataset, std::int64_t count);
+
+// The shuffle with another input; null for any other dataset.
+DatasetPtr shuffle_of(const DatasetValue& shuffle, DatasetPtr input);
+// Element `index` of every `count`. Where this shard has an element, all others must have one.
+DatasetPtr shard_dataset(DatasetPtr input, std::int64_t count, std::int64_t index);
+// What RebatchDatasetV2 takes, each element in `parts` parts; null for any other dataset.
+DatasetPtr split_batches(const DatasetValue& rebatch, std::int64_t parts);
 
 // What a function's result is to a map: an element; the end of the sequence, when it failed with OUT_OF_RANGE and the
 // number of elements may change; else its error.

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "argosy/ops/constant/constant.h"
+#include "argosy/ops/evaluate.h"
 #include "argosy/testing/op_cases/op_case.h"
 
 namespace argosy {
@@ -56,6 +58,10 @@ TEST(UnaryOps, Definitions) {
          .inputs = {floats({-2, 0, 3, kNan})},
          .expect = {floats({-1, 0, 1, kNan})},
          .check_gradient = false});
+  Graph g;
+  const auto sign = evaluate(g, {}, {g.add("Sign", {constant(g, floats({-0.0f}))}).endpoint()});
+  ASSERT_TRUE(sign.ok()) << sign.status().to_string();
+  EXPECT_FALSE(std::signbit(*sign->at(0).data<float>()));
   check({.op = "Round",
          .inputs = {floats({0.5, 1.5, 2.5, -0.5, -1.5, 0.49999997f})},
          .expect = {floats({0, 2, 2, -0.0f, -2, 0})},
@@ -107,6 +113,21 @@ TEST(UnaryOps, GradientOps) {
   }
   check({.op = "SoftsignGrad", .inputs = {dy, y}});
   check({.op = "TanhGrad", .inputs = {Tensor::scalar(0.5f), Tensor::scalar(2.0f)}, .expect = {Tensor::scalar(1.5f)}});
+}
+
+// TensorFlow's answers: where nothing flows back, no y makes NaN of it.
+TEST(UnaryOps, GradientsOfNothingAreNothing) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto floats = [](std::vector<float> v) { return Tensor::vector<float>(v); };
+  const Tensor y = floats({0, kInf, nan, -kInf, 2}), none = floats({0, 0, -0.0f, 0, 0}),
+               zeros = floats({0, 0, 0, 0, 0});
+  for (const char* op : {"SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"}) {
+    check({.op = op, .inputs = {y, none}, .expect = {zeros}, .check_gradient = false});
+  }
+  check({.op = "SqrtGrad",
+         .inputs = {floats({0, 0, kInf, 2}), floats({1, -1, 1, 1})},
+         .expect = {floats({kInf, -kInf, 0, 0.25f})},
+         .check_gradient = false});
 }
 
 TEST(UnaryOps, Complex) {

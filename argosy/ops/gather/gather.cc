@@ -40,7 +40,7 @@ Status gather_shape(ShapeContext& c) { return gathered_shape(c, 0, 0); }
 
 Status gather_v2_shape(ShapeContext& c) {
   if (c.input(2).rank() > 0) return invalid_argument("GatherV2: axis must be a scalar, not of shape ", c.input(2));
-  if (c.input(0).rank() == 0) return invalid_argument("GatherV2: params is a scalar, which has no axis");
+  if (c.input(0).rank() == 0) return invalid_argument("params must be at least 1 dimensional");
   const std::int64_t batch = c.attrs().get_int("batch_dims");
   const auto axis = c.input_as_int(2);
   if (axis) return gathered_shape(c, *axis, batch);

@@ -17,7 +17,9 @@ Result<PartialShape> slices_shape(const ShapeContext& c, const PartialShape& ind
   const std::int64_t depth = indices.sizes().back();
   if (!tensor.has_rank() || depth < 0) return PartialShape::unknown();
   if (depth > tensor.rank()) {
-    return invalid_argument(c.op().name, ": paths of ", depth, " indices into a tensor of shape ", tensor);
+    return invalid_argument("index innermost dimension length must be <= params rank; saw: ", depth, " vs. ",
+                            tensor.rank(), ": ", c.op().name, ": paths of ", depth, " indices into a tensor of shape ",
+                            tensor);
   }
   std::vector<std::int64_t> sizes(indices.sizes().begin(), indices.sizes().end() - 1);
   sizes.insert(sizes.end(), tensor.sizes().begin() + depth, tensor.sizes().end());

@@ -12,6 +12,7 @@ static void add_image_ops(OpRegistry& ops) {
   image::define_colour(ops);
   image::define_boxes(ops);
   image::define_patches(ops);
+  image::define_resampler(ops);
 }
 
 void define_image(OpRegistry& ops) { with_sharding(ops, add_image_ops, {}, "whole: it reads or writes one picture"); }

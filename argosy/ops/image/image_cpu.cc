@@ -13,6 +13,7 @@ void add_kernels_cpu_image(KernelRegistry& kernels) {
   image::add_kernels_cpu_sampling(kernels);
   image::add_kernels_cpu_patches(kernels);
   image::add_kernels_cpu_projective(kernels);
+  image::add_kernels_cpu_resampler(kernels);
 }
 
 }  // namespace argosy

@@ -14,6 +14,7 @@ void define_crop(OpRegistry& ops);
 void define_colour(OpRegistry& ops);
 void define_boxes(OpRegistry& ops);
 void define_patches(OpRegistry& ops);
+void define_resampler(OpRegistry& ops);
 
 void add_kernels_cpu_codec(KernelRegistry& kernels);
 void add_kernels_cpu_resize(KernelRegistry& kernels);
@@ -25,6 +26,7 @@ void add_kernels_cpu_suppression(KernelRegistry& kernels);
 void add_kernels_cpu_sampling(KernelRegistry& kernels);
 void add_kernels_cpu_patches(KernelRegistry& kernels);
 void add_kernels_cpu_projective(KernelRegistry& kernels);
+void add_kernels_cpu_resampler(KernelRegistry& kernels);
 
 }  // namespace image
 

@@ -6,6 +6,7 @@
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/layout_sharding.h"
+#include "argosy/ops/layout/split_axis.h"
 
 namespace argosy {
 
@@ -20,7 +21,8 @@ Status concat_shape(ShapeContext& c) {
   const int first = axis_first(c.op().name) ? 1 : 0;
   const PartialShape& axis_shape = c.input(axis_input);
   if (axis_shape.is_full() && axis_shape.elements() != 1) {
-    return invalid_argument(c.op().name, ": the axis must be a scalar, not of shape ", axis_shape);
+    return invalid_argument("axis tensor should be a scalar integer, but got shape ", axis_shape, ": ", c.op().name,
+                            ": the axis must be a scalar");
   }
   int rank = -1;
   for (int i = first; i < first + n; ++i) {
@@ -34,26 +36,33 @@ Status concat_shape(ShapeContext& c) {
     rank = x.rank();
   }
   if (rank < 0) return ok_status();
-  if (rank == 0) return invalid_argument(c.op().name, ": scalars have no axis to join along; stack() them");
+  if (rank == 0) return invalid_argument("ConcatOp : Can't concatenate scalars (use tf.stack instead)");
   const auto given = c.input_as_int(axis_input);
   if (!given) {
     c.set_output(0, PartialShape::unknown_of_rank(rank));
     return ok_status();
   }
-  ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(*given, rank, c.op().name));
+  if (*given < -rank || *given >= rank) {
+    return invalid_argument("ConcatOp : Expected concatenating dimensions in the range [", -rank, ", ", rank,
+                            "), but got ", *given)
+        .with_id("ARG-SHAPE-003");
+  }
+  const auto axis = static_cast<int>(*given < 0 ? *given + rank : *given);
   PartialShape out = PartialShape::unknown_of_rank(rank);
   std::int64_t total = 0;
   for (int i = first; i < first + n; ++i) {
     std::vector<std::int64_t> x =
         c.input(i).has_rank() ? c.input(i).sizes() : PartialShape::unknown_of_rank(rank).sizes();
+    for (int k = 0; k < rank; ++k) {
+      if (k == axis || x[k] < 0 || out[k] < 0 || x[k] == out[k]) continue;
+      return invalid_argument("ConcatOp : Dimension ", k, " in both shapes must be equal: shape[0] = ", c.input(first),
+                              " vs. shape[", i - first, "] = ", c.input(i),
+                              ": ConcatOp : Dimensions of inputs should match: shape[0] = ", c.input(first),
+                              " vs. shape[", i - first, "] = ", c.input(i), ": along axis ", axis);
+    }
     total = total < 0 || x[axis] < 0 ? PartialShape::kUnknown : total + x[axis];
     x[axis] = PartialShape::kUnknown;
-    auto merged = out.merge(PartialShape(std::move(x)));
-    if (!merged.ok()) {
-      return invalid_argument(c.op().name, ": along axis ", axis, ", input ", i - first, " of shape ", c.input(i),
-                              " does not fit those before it, of shape ", out);
-    }
-    out = *std::move(merged);
+    ARGOSY_ASSIGN_OR_RETURN(out, out.merge(PartialShape(std::move(x))));
   }
   std::vector<std::int64_t> sizes = out.sizes();
   sizes[axis] = total;
@@ -149,8 +158,8 @@ Result<std::optional<int>> split_axis(ShapeContext& c, int axis_input, const Par
   const auto given = c.input_as_int(axis_input);
   c.set_all_outputs(PartialShape::unknown_of_rank(x.rank()));
   if (!given) return std::optional<int>();
-  ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(*given, x.rank(), c.op().name));
-  return std::optional(axis);
+  ARGOSY_RETURN_IF_ERROR(check_split_axis(*given, x.rank()));
+  return std::optional(static_cast<int>(*given < 0 ? *given + x.rank() : *given));
 }
 
 Status split_shape(ShapeContext& c) {
@@ -175,7 +184,9 @@ Status split_v_shape(ShapeContext& c) {
   const PartialShape& x = c.input(0);
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape lengths, c.with_rank(1, 1));
   if (!lengths.compatible({c.num_outputs()})) {
-    return invalid_argument("SplitV: num_split is ", c.num_outputs(), ", size_splits has shape ", lengths);
+    return invalid_argument("size of the split_tensor must be 1-D and have the same elements as outputs got ",
+                            lengths.rank(), " -D and ", lengths[0], " elements: SplitV: num_split is ", c.num_outputs(),
+                            ", size_splits has shape ", lengths);
   }
   ARGOSY_ASSIGN_OR_RETURN(const std::optional<int> axis, split_axis(c, 2, x));
   if (!axis) return ok_status();
@@ -228,7 +239,12 @@ Status pack_shape(ShapeContext& c) {
     x = *std::move(merged);
   }
   if (!x.has_rank()) return ok_status();
-  ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(c.attrs().get_int("axis"), x.rank() + 1, "Pack"));
+  const std::int64_t given = c.attrs().get_int("axis");
+  const int rank = x.rank() + 1;
+  if (given < -rank || given >= rank) {
+    return invalid_argument("axis = ", given, " not in [", -rank, ", ", rank, ")").with_id("ARG-SHAPE-003");
+  }
+  const auto axis = static_cast<int>(given < 0 ? given + rank : given);
   std::vector<std::int64_t> sizes = x.sizes();
   sizes.insert(sizes.begin() + axis, c.num_inputs());
   c.set_output(0, PartialShape(std::move(sizes)));

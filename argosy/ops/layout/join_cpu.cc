@@ -1,5 +1,6 @@
 #include "argosy/base/checked.h"
 #include "argosy/ops/layout/layout_registration.h"
+#include "argosy/ops/layout/split_axis.h"
 #include "argosy/ops/layout/strided/strided_copy.h"
 
 namespace argosy {
@@ -25,7 +26,7 @@ Status concat(KernelContext& c, int axis_input, int first) {
   const int n = c.num_inputs() - 1;
   const Shape& shape = c.input(first).shape();
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t given, read_int(c.input(axis_input), "Concat: the axis"));
-  if (shape.rank() == 0) return invalid_argument("Concat: scalars have no axis to join along");
+  if (shape.rank() == 0) return invalid_argument("ConcatOp : Can't concatenate scalars (use tf.stack instead)");
   if (given < -shape.rank() || given >= shape.rank()) {
     return invalid_argument("ConcatOp : Expected concatenating dimensions in the range [", -shape.rank(), ", ",
                             shape.rank(), "), but got ", given);
@@ -43,8 +44,9 @@ Status concat(KernelContext& c, int axis_input, int first) {
     }
     if (!fits) {
       return invalid_argument("ConcatOp : Dimension ", off, " in both shapes must be equal: shape[0] = ", shape,
-                              " vs. shape[", i, "] = ", x, ": Concat: along axis ", axis, ", input ", i, " of shape ",
-                              x, " does not fit input 0 of shape ", shape);
+                              " vs. shape[", i, "] = ", x,
+                              ": ConcatOp : Dimensions of inputs should match: shape[0] = ", shape, " vs. shape[", i,
+                              "] = ", x, ": along axis ", axis);
     }
     const auto sum = checked_add(total, x[axis]);
     if (!sum) return invalid_argument("Concat: the output has 2^63 rows or more");
@@ -126,7 +128,8 @@ Status split(KernelContext& c) {
   const Tensor& x = c.input(1);
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t given, read_int(c.input(0), "Split: split_dim"));
   if (x.shape().rank() == 0) return invalid_argument("Split: a scalar cannot be split");
-  ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, x.shape().rank(), "Split"));
+  ARGOSY_RETURN_IF_ERROR(check_split_axis(given, x.shape().rank()));
+  const auto axis = static_cast<int>(given < 0 ? given + x.shape().rank() : given);
   const std::int64_t size = x.shape()[axis];
   if (size % c.num_outputs() != 0) {
     return invalid_argument("Number of ways to split should evenly divide the split dimension, but got split_dim ",
@@ -146,7 +149,8 @@ Status split_v(KernelContext& c) {
                             " sizes, not of shape ", c.input(1).shape());
   }
   if (x.shape().rank() == 0) return invalid_argument("SplitV: a scalar cannot be split");
-  ARGOSY_ASSIGN_OR_RETURN(const int axis, normalize_axis(given, x.shape().rank(), "SplitV"));
+  ARGOSY_RETURN_IF_ERROR(check_split_axis(given, x.shape().rank()));
+  const auto axis = static_cast<int>(given < 0 ? given + x.shape().rank() : given);
   std::int64_t rest = x.shape()[axis];
   int open = -1;
   for (int i = 0; i < sizes.size(); ++i) {
@@ -155,7 +159,11 @@ Status split_v(KernelContext& c) {
     if (sizes[i] == -1) {
       open = i;
     } else if (sizes[i] > rest) {
-      return invalid_argument("SplitV: size_splits sum to more than the ", x.shape()[axis], " of axis ", axis);
+      return invalid_argument(
+          "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than "
+          "the size of the input along split_dim if not fully specified.  Got: ",
+          checked_add(x.shape()[axis] - rest, sizes[i]).value_or(sizes[i]),
+          ": SplitV: size_splits sum to more than the ", x.shape()[axis], " of axis ", axis);
     } else {
       rest -= sizes[i];
     }

@@ -60,7 +60,28 @@ TEST(Layout, Concat) {
          .inputs = {Tensor::vector<std::string>({"x"}), Tensor::vector<std::string>({"y", "z"}), one(0)},
          .expect = {Tensor::vector<std::string>({"x", "y", "z"})}});
   check({.op = "ConcatV2", .inputs = {a, b, one(0)}, .error = Code::kInvalidArgument, .error_contains = "axis 0"});
-  check({.op = "ConcatV2", .inputs = {a, b, one(2)}, .error = Code::kInvalidArgument});
+  check(
+      {.op = "ConcatV2",
+       .inputs = {a, b, one(0)},
+       .error = Code::kInvalidArgument,
+       .error_contains = "ConcatOp : Dimension 1 in both shapes must be equal: shape[0] = [2,2] vs. shape[1] = [2,1]"});
+  check({.op = "ConcatV2",
+         .inputs = {a, b, one(2)},
+         .error = Code::kInvalidArgument,
+         .error_contains = "ConcatOp : Expected concatenating dimensions in the range [-2, 2), but got 2"});
+  check({.op = "Split",
+         .inputs = {one(2), a},
+         .attrs = {{"num_split", 1}},
+         .error = Code::kInvalidArgument,
+         .error_contains = "-input rank(-2) <= split_dim < input rank (2), but got 2"});
+  check({.op = "Slice",
+         .inputs = {a, ints({1, 0}), ints({5, 2})},
+         .error = Code::kInvalidArgument,
+         .error_contains = "Expected size[0] in [0, 1], but got 5"});
+  check({.op = "Slice",
+         .inputs = {a, ints({3, 0}), ints({-1, 2})},
+         .error = Code::kInvalidArgument,
+         .error_contains = "Expected begin[0] in [0, 2], but got 3"});
   check({.op = "ConcatV2", .inputs = {a, counting({2}), one(0)}, .error = Code::kInvalidArgument});
   check({.op = "ConcatV2", .inputs = {one(1), one(2), one(0)}, .error = Code::kInvalidArgument});
   check({.op = "ConcatOffset",
@@ -158,6 +179,7 @@ TEST(Layout, StridedSlice) {
   fails(ints({3}), ints({4}), ints({1}), {{"shrink_axis_mask", 1}}, "out of bounds");
   fails(ints({0}), ints({1}), ints({-1}), {{"shrink_axis_mask", 1}}, "positive stride");
   fails(ints({0, 0}), ints({1, 1}), ints({1, 1}), {{"ellipsis_mask", 3}}, "more than one ellipsis");
+  fails(ints({0}), ints({1}), ints({1}), {{"ellipsis_mask", -1}}, "more than one ellipsis");
   fails(ints({0, 0, 0}), ints({1, 1, 1}), ints({1, 1, 1}), {}, "rank 2");
   fails(ints({0}), ints({1, 1}), ints({1}), {}, "");
   const auto least = std::numeric_limits<std::int64_t>::min();

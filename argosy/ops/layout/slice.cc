@@ -30,12 +30,14 @@ Status slice_shape(ShapeContext& c) {
   for (int i = 0; i < x.rank(); ++i) {
     const auto begin = c.int_at(1, i);
     const auto size = c.int_at(2, i);
+    if (begin && x[i] >= 0 && (*begin < 0 || *begin > x[i])) {
+      return invalid_argument("Expected begin[", i, "] in [0, ", x[i], "], but got ", *begin);
+    }
+    if (begin && x[i] >= 0 && size && (*size < -1 || *size > x[i] - *begin)) {
+      return invalid_argument("Expected size[", i, "] in [0, ", x[i] - *begin, "], but got ", *size);
+    }
     if (size && *size < -1) return invalid_argument("Slice: size[", i, "] is ", *size);
     if (begin && *begin < 0) return invalid_argument("Slice: begin[", i, "] is ", *begin);
-    if (begin && x[i] >= 0 && (*begin > x[i] || (size && *size > x[i] - *begin))) {
-      return invalid_argument("Slice: axis ", i, " of size ", x[i], " has no ", size.value_or(-1),
-                              " elements from index ", *begin, " on");
-    }
     if (size && *size >= 0) {
       out[i] = *size;
     } else if (size && begin && x[i] >= 0) {

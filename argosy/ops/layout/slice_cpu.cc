@@ -15,8 +15,8 @@ Status slice(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Ints size, read_ints(c.input(2), "Slice: size"));
   const int rank = x.shape().rank();
   if (c.input(1).shape().rank() != 1 || c.input(2).shape().rank() != 1 || begin.size() != rank || size.size() != rank) {
-    return invalid_argument("Slice: begin and size must be vectors of ", rank, " numbers for an input of shape ",
-                            x.shape(), ", not ", c.input(1).shape(), " and ", c.input(2).shape());
+    return invalid_argument("Expected begin and size arguments to be 1-D tensors of size ", rank, ", but got shapes ",
+                            c.input(1).shape(), " and ", c.input(2).shape(), " instead");
   }
   Ints sizes = Ints::filled(rank, 0);
   for (int i = 0; i < rank; ++i) {

@@ -1,5 +1,7 @@
 #include "argosy/ops/layout/strided_slice.h"
 
+#include <bit>
+
 namespace argosy {
 
 namespace {
@@ -65,11 +67,14 @@ Result<StridedSliceView> resolve_strided_slice(std::string_view op, std::span<co
   }
   if (entries > kMaxEntries) return invalid_argument(op, ": ", entries, " indices; at most 32 are allowed");
 
+  // Also where there is no such entry, as in TensorFlow.
+  if (std::popcount(static_cast<std::uint64_t>(masks.ellipsis)) > 1) {
+    return invalid_argument(op, ": more than one ellipsis");
+  }
   int ellipsis = -1;
   int new_axes = 0;
   for (int i = 0; i < entries; ++i) {
     if (has(masks.ellipsis, i)) {
-      if (ellipsis >= 0) return invalid_argument(op, ": more than one ellipsis");
       ellipsis = i;
     } else if (has(masks.new_axis, i)) {
       ++new_axes;

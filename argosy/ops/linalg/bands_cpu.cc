@@ -1,5 +1,6 @@
 // Tridiagonal matrices: products, and solutions by elimination (with rows exchanged, where asked for, a second
 // superdiagonal fills in).
+#include <cmath>
 #include <limits>
 
 #include "argosy/base/threads/interrupt.h"
@@ -66,6 +67,83 @@ bool eliminate_pivoting(const Tridiagonal<T>& a, std::int64_t n, Map<T> x) {
   return true;
 }
 
+// Of the dtype that a node has, where it is narrower than what is computed with.
+struct Precision {
+  double epsilon, smallest;
+  template <typename T>
+  static Precision of() {
+    return {static_cast<double>(std::numeric_limits<T>::epsilon()), static_cast<double>(std::numeric_limits<T>::min())};
+  }
+};
+Precision precision_of(DType dtype) {
+  const bool narrow = dtype == DType::kFloat32 || dtype == DType::kComplex64;
+  return narrow ? Precision::of<float>() : Precision::of<double>();
+}
+
+// A pivot by which `row` can be divided: one too small is moved by `step`, twice that, and so on (LAPACK's xLAGTS).
+template <typename T>
+T safe_pivot(T pivot, double step, const Precision& precision, Eigen::Matrix<T, 1, Eigen::Dynamic>& row) {
+  const double smallest = precision.smallest, largest = 1 / smallest;
+  step = std::copysign(std::max(step, smallest), std::real(pivot));
+  const double most = row.cwiseAbs().maxCoeff();
+  for (double size = std::abs(pivot); size < 1; size = std::abs(pivot)) {
+    if (size >= smallest && most <= size * largest) break;
+    if (size > 0 && size < smallest && most * smallest <= size) {
+      row *= largest;
+      return pivot * largest;
+    }
+    pivot += step;
+    step *= 2;
+  }
+  return pivot;
+}
+
+// As eliminate_pivoting(), of a matrix that may be singular: rows are exchanged by their scaled pivots, and pivots near 0
+// are moved by a rounding of the largest element (LAPACK's xLAGTF, xLAGTS).
+template <typename T>
+void eliminate_perturbing(const Tridiagonal<T>& a, std::int64_t n, const Precision& precision, Map<T> x) {
+  struct UpperRow {
+    T pivot, next, after;
+    double largest() const { return std::max({std::abs(pivot), std::abs(next), std::abs(after)}); }
+  };
+  std::vector<UpperRow> rows(static_cast<std::size_t>(n));
+  UpperRow current{a.main[0], n > 1 ? a.above[0] : T(0), T(0)};
+  double scale = std::abs(current.pivot) + std::abs(current.next), largest = current.largest();
+  Poll poll(256);
+  for (std::int64_t i = 0; i + 1 < n; ++i) {
+    poll();
+    UpperRow below{a.below[i + 1], a.main[i + 1], i + 2 < n ? a.above[i + 1] : T(0)};
+    const double scale_below = std::abs(below.pivot) + std::abs(below.next) + std::abs(below.after);
+    const double pivot = current.pivot == T(0) ? 0 : std::abs(current.pivot) / scale;
+    const bool done = below.pivot == T(0);  // its zeros keep their signs, by which pivots are moved
+    if (done || std::abs(below.pivot) / scale_below <= pivot) {
+      scale = scale_below;
+    } else {
+      std::swap(current, below);
+      x.row(i).swap(x.row(i + 1));
+    }
+    rows[static_cast<std::size_t>(i)] = current;
+    if (i + 2 < n) largest = std::max(largest, current.largest());
+    if (done) {
+      current = {below.next, below.after, T(0)};
+      continue;
+    }
+    const T factor = below.pivot / current.pivot;
+    x.row(i + 1) -= factor * x.row(i);
+    current = {below.next - factor * current.next, below.after - factor * current.after, T(0)};
+  }
+  rows[static_cast<std::size_t>(n - 1)] = current;
+  largest = std::max(largest, static_cast<double>(std::abs(current.pivot)));
+  for (std::int64_t i = n - 1; i >= 0; --i) {
+    const UpperRow& u = rows[static_cast<std::size_t>(i)];
+    Eigen::Matrix<T, 1, Eigen::Dynamic> row = x.row(i);
+    if (i + 1 < n) row -= u.next * x.row(i + 1);
+    if (i + 2 < n) row -= u.after * x.row(i + 2);
+    const T pivot = safe_pivot<T>(u.pivot, precision.epsilon * largest, precision, row);
+    x.row(i) = row * (T(1) / pivot);
+  }
+}
+
 Status solve(const MatrixOp& op, MatrixCall& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Stack s, stack_of(op.name, c.input(0)));
   ARGOSY_ASSIGN_OR_RETURN(const Stack r, stack_of(op.name, c.input(1)));
@@ -75,7 +153,11 @@ Status solve(const MatrixOp& op, MatrixCall& c) {
                             c.input(0).shape(), " and ", c.input(1).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(const Tensor y, c.output(0, c.input(1).shape()));
-  const bool pivoting = op.attrs.get_bool("partial_pivoting");
+  const bool pivoting = op.attrs.get_bool("partial_pivoting"), perturbing = op.attrs.get_bool("perturb_singular");
+  if (perturbing && !pivoting) {
+    return invalid_argument("Setting perturb_singular requires also setting partial_pivoting.");
+  }
+  const Precision precision = precision_of(c.input_dtype(0));
   const std::int64_t n = r.rows, k = r.columns;
   return dispatch<Types>(c.dtype(), op.name, [&]<typename T>() {
     return for_each(y.elements() == 0 ? 0 : s.count, 8.0 * static_cast<double>(n * k), [&](std::int64_t i) {
@@ -83,6 +165,10 @@ Status solve(const MatrixOp& op, MatrixCall& c) {
       Map<T> x(y.data<T>() + i * n * k, n, k);
       x = ConstMap<T>(c.input(1).data<T>() + i * n * k, n, k);
       const Tridiagonal<T> matrix{a, a + n, a + 2 * n};
+      if (perturbing) {
+        eliminate_perturbing<T>(matrix, n, precision, x);
+        return ok_status();
+      }
       const bool done = pivoting ? eliminate_pivoting<T>(matrix, n, x) : eliminate<T>(matrix, n, x);
       if (!done) x.setConstant(T(std::numeric_limits<typename Eigen::NumTraits<T>::Real>::quiet_NaN()));
       return ok_status();

@@ -210,8 +210,9 @@ Gradients tridiagonal_solve_gradient(GradContext& g) {
     return graph.add("Squeeze", {shifted(column, left)}, {{"squeeze_dims", std::vector<std::int64_t>{-1}}});
   };
   const Value turned = graph.add("Pack", {moved(2, true), row(1), moved(0, false)}, {{"axis", -2}});
-  const Value db =
-      graph.add("TridiagonalSolve", {turned, g.dy()}, {{"partial_pivoting", g.attrs().get_bool("partial_pivoting")}});
+  const Value db = graph.add("TridiagonalSolve", {turned, g.dy()},
+                             {{"partial_pivoting", g.attrs().get_bool("partial_pivoting")},
+                              {"perturb_singular", g.attrs().get_bool("perturb_singular")}});
   const std::vector<Value> parts = three_diagonals(-db, g.y());
   return {graph.add("Pack", parts, {{"axis", -2}}), db};
 }

@@ -314,11 +314,29 @@ TEST(LinalgOps, Tridiagonal) {
            .attrs = {{"partial_pivoting", pivoting}},
            .check_gradient = false});
   }
+  check({.op = "TridiagonalSolve",
+         .inputs = {diagonals, numbers({2, 5, 3}, 2)},
+         .attrs = {{"perturb_singular", true}},
+         .tolerance = 1e-4});
   check({.op = "TridiagonalSolve", .inputs = {numbers({3, 6}, 7), numbers({6, 2}, 2)}, .tolerance = 1e-3});
   check({.op = "TridiagonalSolve", .inputs = {complex_numbers<double>({3, 4}, 3), complex_numbers<double>({4, 2}, 2)}});
   check({.op = "TridiagonalMatMul",
          .inputs = {numbers({2, 1, 4}, 1), numbers({2, 1, 4}, 2), numbers({2, 1, 4}, 3), numbers({2, 4, 3}, 4)}});
   check({.op = "CholeskyGrad", .inputs = {regular({2, 3, 3}), numbers({2, 3, 3}, 2)}, .tolerance = 1e-4});
+}
+
+// Pivots of 0 are moved. TensorFlow's numbers.
+TEST(LinalgOps, TridiagonalOfASingularMatrix) {
+  const Tensor singular = Tensor::of<float>({3, 3}, {1, 1, 0, 0, 0, 0, 0, 1, 1});
+  check({.op = "TridiagonalSolve",
+         .inputs = {singular, Tensor::of<float>({3, 1}, {1, 1, 1})},
+         .attrs = {{"perturb_singular", true}},
+         .expect = {Tensor::of<float>({3, 1}, {1, 1, 0})},
+         .check_gradient = false});
+  check({.op = "TridiagonalSolve",
+         .inputs = {singular, Tensor::of<float>({3, 1}, {1, 1, 1})},
+         .attrs = {{"perturb_singular", true}, {"partial_pivoting", false}},
+         .error = Code::kInvalidArgument});
 }
 
 // Factors are not unique, and read half a matrix: what is made of them is differentiated.

@@ -142,9 +142,10 @@ Status shape_of_elements_shape(ShapeContext& c) {
   return ok_status();
 }
 
+// The first version says element_shape in an attribute, the second in an input.
 Status concat_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(element_shape(c, 0).status());
-  const PartialShape given = given_shape(c, 1);
+  const PartialShape given = c.num_inputs() == 1 ? c.attrs().get<PartialShape>("element_shape") : given_shape(c, 1);
   if (given.has_rank()) c.set_output(0, rows_of(PartialShape::kUnknown, element_of(given)));
   c.set_output(1, PartialShape{PartialShape::kUnknown});
   return ok_status();
@@ -154,6 +155,33 @@ Status split_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(2, 1).status());
   set_list(c, rows_of(PartialShape::kUnknown, element_of(c.input(0))));
   return ok_status();
+}
+
+// Lists of one shape, each with all elements of its partner behind its own.
+Status join_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(PartialShape lists, c.input(0).merge(c.input(1)));
+  HandleFact joined{element_dtype(c), PartialShape::unknown()};
+  for (const int i : {0, 1}) {
+    const HandleFact* const fact = c.handle(i);
+    if (fact == nullptr) continue;
+    if (fact->dtype != joined.dtype)
+      return invalid_argument(c.op().name, ": a list of ", dtype_name(fact->dtype), ", not ", dtype_name(joined.dtype));
+    ARGOSY_ASSIGN_OR_RETURN(joined.shape, joined.shape.merge(fact->shape));
+  }
+  c.set_output(0, std::move(lists));
+  c.set_handle(0, std::move(joined));
+  return ok_status();
+}
+
+// As many rows as there are lists.
+Status push_each_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape lists, c.with_rank(0, 1));
+  const PartialShape& rows = c.input(1);
+  if (rows.has_rank() && rows.rank() == 0) return invalid_argument(c.op().name, ": a scalar has no rows");
+  c.set_output(0, lists);
+  if (c.handle(0) != nullptr) c.set_handle(0, *c.handle(0));
+  if (!rows.has_rank() || PartialShape{rows[0]}.compatible(lists)) return ok_status();
+  return invalid_argument(c.op().name, ": ", rows[0], " rows for ", lists[0], " lists");
 }
 
 // --- definitions -----------------------------------------------------------------------------------------------------
@@ -253,6 +281,13 @@ std::vector<OpRow> rows() {
        {t, s},
        scatter_shape,
        {.gradient = list_scatter_gradient, .host_inputs = {1, 2, 3}}},
+      {"TensorListScatter",
+       "A list, just long enough, whose elements at indices are the rows of a tensor.",
+       {"tensor: element_dtype", "indices: int32", "element_shape: shape_type"},
+       {"output_handle: variant"},
+       {t, s},
+       scatter_shape,
+       {.gradient = list_scatter_gradient, .host_inputs = {1, 2}}},
       {"TensorListScatterIntoExistingList",
        "The list with the rows of a tensor at indices.",
        {"input_handle: variant", "tensor: element_dtype", "indices: int32"},
@@ -260,6 +295,13 @@ std::vector<OpRow> rows() {
        {t},
        scatter_into_shape,
        {.gradient = list_scatter_into_gradient, .host_inputs = {2}}},
+      {"TensorListConcat",
+       "The elements one after another along their first axis, and their lengths.",
+       {"input_handle: variant"},
+       {"tensor: element_dtype", "lengths: int64"},
+       {t, "element_shape: shape = unknown"},
+       concat_shape,
+       {.gradient = list_concat_gradient, .host_outputs = {1}}},
       {"TensorListConcatV2",
        "The elements one after another along their first axis, and their lengths.",
        {"input_handle: variant", "element_shape: shape_type", "leading_dims: int64"},
@@ -274,6 +316,18 @@ std::vector<OpRow> rows() {
        {t, s},
        split_shape,
        {.gradient = list_split_gradient, .host_inputs = {1, 2}}},
+      {"TensorListConcatLists",
+       "Each list of input_a with the elements of its partner in input_b behind its own.",
+       {"input_a: variant", "input_b: variant"},
+       {"output: variant"},
+       {t},
+       join_shape},
+      {"TensorListPushBackBatch",
+       "Each of a batch of lists with one element more.",
+       {"input_handles: variant", "tensor: element_dtype"},
+       {"output_handles: variant"},
+       {t},
+       push_each_shape},
   };
 }
 
@@ -295,7 +349,9 @@ void define_list(OpRegistry& ops) {
                  {"TensorListElementShape", "e.. -> ="},
                  {"TensorListGather", "e.., t, . -> t e..; whole t"},
                  {"TensorListScatterV2", "t e.., t, ., . -> e..; whole t"},
+                 {"TensorListScatter", "t e.., t, . -> e..; whole t"},
                  {"TensorListScatterIntoExistingList", "e.., t e.., t -> e..; whole t"},
+                 {"TensorListConcat", "whole: an attribute says the shape of its elements"},
                  {"TensorListConcatV2", "c e.., ., . -> k e.., =; whole c k"},
                  {"TensorListSplit", "k e.., ., . -> c e..; whole c k"}},
                 "whole: what is in a list has one layout");

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/tensor/nesting.h"
 
 namespace argosy {
+
+void add_batched_lists(KernelRegistry& kernels);  // batched_lists_cpu.cc
 
 namespace {
 
@@ -255,9 +258,13 @@ Status scatter_rows(KernelContext& c, std::shared_ptr<TensorList> list, const Te
   return ok_status();
 }
 
+// The first version has no num_elements: its list is just long enough.
 Status scatter(KernelContext& c, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(PartialShape shape, given_shape(c.input(2)));
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t asked, scalar_input(c.input(3), "num_elements"));
+  std::int64_t asked = -1;
+  if (c.num_inputs() > 3) {
+    ARGOSY_ASSIGN_OR_RETURN(asked, scalar_input(c.input(3), "num_elements"));
+  }
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::int64_t> indices, vector_input(c.input(1), "indices"));
   std::int64_t count = std::max<std::int64_t>(asked, 0);
   for (const std::int64_t i : indices) {
@@ -321,10 +328,9 @@ Result<PartialShape> merged(const PartialShape& a, const PartialShape& b) {
   return invalid_argument("PartialTensorShape: Incompatible shapes during merge: ", a, " vs. ", b);
 }
 
-Status concat(KernelContext& c, DType dtype) {
+Status concat_elements(KernelContext& c, DType dtype, const PartialShape& given) {
   ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
   ARGOSY_RETURN_IF_ERROR(check_dtype(*list, dtype));
-  ARGOSY_ASSIGN_OR_RETURN(const PartialShape given, given_shape(c.input(1)));
   ARGOSY_ASSIGN_OR_RETURN(PartialShape row, behind_first(given));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape own, behind_first(list->element_shape()));
   ARGOSY_ASSIGN_OR_RETURN(row, merged(row, own));
@@ -361,6 +367,16 @@ Status concat(KernelContext& c, DType dtype) {
     at += rows;
   }
   return ok_status();
+}
+
+Status concat(KernelContext& c, DType dtype) {
+  ARGOSY_ASSIGN_OR_RETURN(const PartialShape given, given_shape(c.input(1)));
+  return concat_elements(c, dtype, given);
+}
+
+// The first version: element_shape is an attribute.
+Status concat_as_attr_says(KernelContext& c, const AttrMap& attrs) {
+  return concat_elements(c, attrs.get_type("element_dtype"), attrs.get<PartialShape>("element_shape"));
 }
 
 Status split(KernelContext& c) {
@@ -403,10 +419,13 @@ void add_kernels_cpu_list(KernelRegistry& kernels) {
   kernels.add("TensorListResize", "cpu", resize);
   kernels.add("TensorListElementShape", "cpu", shape_of_elements);
   kernels.add("TensorListGather", "cpu", WithDtype<gather>::make);
+  kernels.add("TensorListScatter", "cpu", WithDtype<scatter>::make);
   kernels.add("TensorListScatterV2", "cpu", WithDtype<scatter>::make);
   kernels.add("TensorListScatterIntoExistingList", "cpu", scatter_into);
+  kernels.add("TensorListConcat", "cpu", AttrKernel<concat_as_attr_says>::make);
   kernels.add("TensorListConcatV2", "cpu", WithDtype<concat>::make);
   kernels.add("TensorListSplit", "cpu", split);
+  add_batched_lists(kernels);
 }
 
 }  // namespace argosy

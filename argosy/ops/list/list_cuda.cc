@@ -30,11 +30,13 @@ Result<std::unique_ptr<Kernel>> make_with_elements(const KernelInit& init) {
 }  // namespace cuda
 
 void add_kernels_cuda_list(KernelRegistry& kernels) {
-  for (const char* op :
-       {"EmptyTensorList", "TensorListReserve", "TensorListPushBack", "TensorListPopBack", "TensorListSetItem",
-        "TensorListGetItem", "TensorListStack", "TensorListFromTensor", "TensorListLength", "TensorListResize",
-        "TensorListElementShape", "TensorListGather", "TensorListScatterV2", "TensorListScatterIntoExistingList",
-        "TensorListConcatV2", "TensorListSplit"}) {
+  for (const char* op : {"EmptyTensorList",       "TensorListReserve",      "TensorListPushBack",
+                         "TensorListPopBack",     "TensorListSetItem",      "TensorListGetItem",
+                         "TensorListStack",       "TensorListFromTensor",   "TensorListLength",
+                         "TensorListResize",      "TensorListElementShape", "TensorListGather",
+                         "TensorListScatter",     "TensorListScatterV2",    "TensorListScatterIntoExistingList",
+                         "TensorListConcat",      "TensorListConcatV2",     "TensorListSplit",
+                         "TensorListConcatLists", "TensorListPushBackBatch"}) {
     kernels.add(op, "cuda", cuda::make_with_elements);
   }
   // What flows back into a list that was read in several places; of values of any other kind, what there is to add up,

@@ -58,7 +58,9 @@ std::vector<Value> list_gather_gradient(GradContext& g) {
 }
 
 std::vector<Value> list_scatter_gradient(GradContext& g) {
-  return {g.graph().add("TensorListGather", {g.dy(), g.x(1), g.x(2)}, dtype_attr(g)), Value(), Value(), Value()};
+  std::vector<Value> dxs(static_cast<std::size_t>(g.num_inputs()));
+  dxs[0] = g.graph().add("TensorListGather", {g.dy(), g.x(1), g.x(2)}, dtype_attr(g));
+  return dxs;
 }
 
 std::vector<Value> list_scatter_into_gradient(GradContext& g) {
@@ -76,8 +78,9 @@ std::vector<Value> list_resize_gradient(GradContext& g) {
 
 std::vector<Value> list_concat_gradient(GradContext& g) {
   Graph& graph = g.graph();
-  return {graph.add("TensorListSplit", {g.dy(), shape_of_elements(graph, g.x(0)), g.y(1)}, dtype_attr(g)), Value(),
-          Value()};
+  std::vector<Value> dxs(static_cast<std::size_t>(g.num_inputs()));
+  dxs[0] = graph.add("TensorListSplit", {g.dy(), shape_of_elements(graph, g.x(0)), g.y(1)}, dtype_attr(g));
+  return dxs;
 }
 
 std::vector<Value> list_split_gradient(GradContext& g) {

@@ -74,5 +74,15 @@ TEST(ListGradients, SplitAndConcat) {
        }});
 }
 
+TEST(ListGradients, ScatterAndConcatOfTheFirstVersions) {
+  check_gradients(
+      {.ops = {"TensorListScatter", "TensorListConcat"}, .at = {matrix()}, .f = [](Graph& g, const Values& x) {
+         const Value rows = g.add("ExpandDims", {x[0], integer(g, 1)});  // each a matrix of one row
+         const Value list = g.add("TensorListScatter", {rows, integers(g, {2, 0, 1}), integers(g, {1, 2})}, doubles());
+         const Value all = g.add("TensorListConcat", {list}, doubles());
+         return Values{g.add("Mul", {all, constant(g, Tensor::of<double>({3, 1}, {1, 10, 100}))})};
+       }});
+}
+
 }  // namespace
 }  // namespace argosy

@@ -97,6 +97,66 @@ TEST_F(Lists, PiecesOfUnlikeLength) {
   EXPECT_EQ(difference(run(back.output(1)), Tensor::vector<std::int64_t>({1, 2, 0}), 0), "");
 }
 
+// The first versions say in attributes, or not at all, what later ones say in inputs.
+TEST_F(Lists, OfTheFirstVersions) {
+  const Value x = constant(graph_, Tensor::of<float>({3, 1}, {1, 2, 3}));
+  const Value lengths = constant(graph_, Tensor::vector<std::int64_t>({1, 2}));
+  const Value list = graph_.add("TensorListSplit", {x, number(-1), lengths});
+  const Value back = graph_.add("TensorListConcat", {list}, {{"element_dtype", DType::kFloat32}});
+  EXPECT_EQ(difference(run(back), Tensor::of<float>({3, 1}, {1, 2, 3}), 0), "");
+  EXPECT_EQ(difference(run(back.output(1)), Tensor::vector<std::int64_t>({1, 2}), 0), "");
+  const Value narrow = graph_.add("TensorListConcat", {list},
+                                  {{"element_dtype", DType::kFloat32}, {"element_shape", PartialShape{-1, 2}}});
+  EXPECT_THAT(refusal(narrow), HasSubstr("Incompatible shapes during merge: [2] vs. [1]"));
+  const Value rows = constant(graph_, Tensor::of<float>({2, 1}, {8, 9}));
+  const Value spread = graph_.add("TensorListScatter", {rows, constant(graph_, Tensor::vector<std::int32_t>({3, 1})),
+                                                        constant(graph_, Tensor::vector<std::int32_t>({1}))});
+  EXPECT_EQ(difference(run(tensor_list_stack(spread)), Tensor::of<float>({4, 1}, {0, 9, 0, 8}), 0), "");
+}
+
+// Tensors of lists, as vectorised loops have them.
+TEST_F(Lists, InBatches) {
+  const auto list = [&](std::initializer_list<float> v) {
+    return tensor_list_from_tensor(constant(graph_, Tensor::vector<float>(v)));
+  };
+  const AttrMap dtype = {{"element_dtype", DType::kFloat32}};
+  const Value first = list({1, 2}), second = list({3});
+  const Value joined = graph_.add("TensorListConcatLists", {first, second}, dtype);
+  EXPECT_EQ(difference(run(tensor_list_stack(joined)), Tensor::vector<float>({1, 2, 3}), 0), "");
+  EXPECT_EQ(difference(run(tensor_list_stack(first)), Tensor::vector<float>({1, 2}), 0), "");
+  const auto elements = [&](Value lists, int i) {
+    const Value one = graph_.add("Unpack", {lists}, {{"num", 2}}).output(i);
+    return run(graph_.add("TensorListStack", {one, number(-1)}, dtype));
+  };
+  const Value both = graph_.add("Pack", {first, second}), turned = graph_.add("Pack", {second, first});
+  const Value batch = graph_.add("TensorListConcatLists", {both, turned}, dtype);
+  EXPECT_EQ(difference(elements(batch, 0), Tensor::vector<float>({1, 2, 3}), 0), "");
+  EXPECT_EQ(difference(elements(batch, 1), Tensor::vector<float>({3, 1, 2}), 0), "");
+  const Value grown = graph_.add("TensorListPushBackBatch", {both, numbers({7, 8})});
+  EXPECT_EQ(difference(elements(grown, 0), Tensor::vector<float>({1, 2, 7}), 0), "");
+  EXPECT_EQ(difference(elements(grown, 1), Tensor::vector<float>({3, 8}), 0), "");
+}
+
+TEST_F(Lists, InBatchesMustFit) {
+  const AttrMap dtype = {{"element_dtype", DType::kFloat32}};
+  const Value list = tensor_list_from_tensor(numbers({1, 2}));
+  const Value open = tensor_list(graph_, DType::kFloat32, PartialShape::unknown());
+  EXPECT_THAT(refusal(graph_.add("TensorListConcatLists", {list, open}, dtype)),
+              HasSubstr("input_a and input_b TensorList element shapes are not identical at index 0.  Saw [] vs."));
+  const Value both = graph_.add("Pack", {list, list});
+  const Value rows = placeholder(graph_, DType::kFloat32, PartialShape::unknown());
+  const Value grown = graph_.add("TensorListPushBackBatch", {both, rows});
+  const auto refused = [&](const Tensor& t) {
+    return std::string(evaluate(graph_, {{rows.endpoint(), t}}, {grown.endpoint()}).status().message());
+  };
+  EXPECT_THAT(refused(Tensor::vector<float>({7, 8, 9})),
+              HasSubstr("Expected tensor.shape[0] == input_handles.size, but saw 3 vs. 2"));
+  EXPECT_THAT(refused(Tensor::scalar(7.0f)), HasSubstr("Expected tensor to be at least a vector"));
+  EXPECT_THAT(refused(Tensor::of<float>({2, 1}, {7, 8})), HasSubstr("with incompatible shape to a list at index 0"));
+  graph_.add("TensorListPushBackBatch", {list, numbers({7})});
+  EXPECT_EQ(graph_.status().code(), Code::kInvalidArgument);
+}
+
 // An element_shape that contradicts the elements was ignored. Results and sentences are TensorFlow's.
 TEST_F(Lists, ConcatenatesOnlyWhatElementShapeAllows) {
   const Value none = tensor_list_reserve(number(0), DType::kFloat32, PartialShape::unknown());

@@ -1,4 +1,4 @@
-// The value behind a TensorList handle. Internal to the list family.
+// The value behind a TensorList handle. Internal to the list family, and to who sends lists to other tasks.
 #pragma once
 
 #include <memory>
@@ -28,6 +28,7 @@ class TensorList final : public VariantValue {
   DType dtype() const { return dtype_; }
   const PartialShape& element_shape() const { return element_shape_; }
   std::int64_t size() const { return size_; }
+  std::int64_t most_elements() const { return max_; }  // -1: as many as kMaxElements
   // Element i, or an invalid one where none was set yet. REQUIRES: 0 <= i < size().
   Element at(std::int64_t i) const;
 

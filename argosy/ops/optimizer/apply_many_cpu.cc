@@ -24,7 +24,10 @@ class ApplyMany final : public Kernel {
                               init.attrs.get_string("op"));
     }
     AttrMap attrs{{"T", init.attrs.get_type("T")}};
-    if (const std::string& flag = init.attrs.get_string("flag"); !flag.empty()) attrs.set(flag, true);
+    for (const AttrDef& a : op->attr_defs) {  // one is true unless it is said: update_slots
+      if (a.kind == AttrKind::kBool && a.name != "use_locking")
+        attrs.set(a.name, a.name == init.attrs.get_string("flag"));
+    }
     std::vector<DType> dtypes(op->input_args.size(), init.attrs.get_type("T"));
     if (!op->has_ref_input()) std::fill_n(dtypes.begin(), parts->variables, DType::kResource);
     ARGOSY_RETURN_IF_ERROR(complete_attrs(*op, dtypes, attrs));

@@ -71,6 +71,7 @@ Status apply_shape(ShapeContext& c) {
   const std::optional<UpdateShard> shard = UpdateShard::of(c.attrs());
   PartialShape shape, whole;
   PartialShape grad;
+  std::string_view gradient_name;  // "grad" or "delta"
   bool sparse = false;
   for (int i = 0; i < c.num_inputs(); ++i) {
     const ArgDef& arg = c.op().input_args[i];
@@ -85,6 +86,7 @@ Status apply_shape(ShapeContext& c) {
       ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(variable));
     } else if (arg.name == "grad" || arg.name == "delta") {
       grad = c.input(i);
+      gradient_name = arg.name;
     } else if (arg.name == "indices") {
       sparse = true;
       ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 1).status());
@@ -94,6 +96,10 @@ Status apply_shape(ShapeContext& c) {
     }
   }
   if (!sparse) {
+    if (!shape.compatible(grad)) {
+      return invalid_argument("var and ", gradient_name, " do not have the same shape", shape, " ", grad)
+          .with_id("ARG-SHAPE-008");
+    }
     ARGOSY_ASSIGN_OR_RETURN(shape, shape.merge(grad));
   } else if (shape.has_rank()) {
     std::vector<std::int64_t> rows = shape.sizes();

@@ -147,8 +147,8 @@ class Apply final : public Kernel, public Workspace {
     const Shape& shape = first.shape();
     if (in_.indices >= 0) return update_rows(c, u, shape);
     if (!(gradient.shape() == shape)) {
-      return invalid_argument("variable ", names[0], shape, " and its gradient ", gradient.shape(),
-                              " must have one shape")
+      return invalid_argument("var and ", op_.input_args[in_.gradient].name, " do not have the same shape", shape, " ",
+                              gradient.shape(), ": variable ", names[0], " and its gradient must have one shape")
           .with_id("ARG-SHAPE-008");
     }
     const std::int64_t n = shape.elements();
@@ -175,7 +175,9 @@ class Apply final : public Kernel, public Workspace {
     for (std::int64_t i = 0; i < u.slices; ++i) {
       const std::int64_t row = narrow ? indices.data<std::int32_t>()[i] : indices.data<std::int64_t>()[i];
       if (row < 0 || row >= shape[0]) {
-        return invalid_argument("indices[", i, "] = ", row, " is not in [0, ", shape[0], ")").with_id("ARG-INDEX-001");
+        return invalid_argument("Index ", row, " at offset ", i, " in indices is out of range: indices[", i,
+                                "] = ", row, " is not in [0, ", shape[0], ")")
+            .with_id("ARG-INDEX-001");
       }
       starts[i] = row * slice;
     }

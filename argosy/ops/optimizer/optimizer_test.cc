@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "argosy/ops/constant/constant.h"
@@ -263,6 +264,25 @@ TEST(Optimizer, OtherPowersOfFtrl) {
   }
 }
 
+// What has gone wrong shows: a NaN momentum, a weight beyond all bounds.
+TEST(Optimizer, NothingHidesWhatIsNoNumber) {
+  const Tensor one = Tensor::vector<float>({1}), nan = Tensor::vector<float>({std::nanf("")});
+  const Tensor half = Tensor::scalar(0.5f), inf = Tensor::vector<float>({std::numeric_limits<float>::infinity()});
+  for (const char* op : {"AddSign", "PowerSign"}) {
+    check_both({.op = str_cat("Apply", op),
+                .inputs = {one, nan, half, half, half, half, one},
+                .after = {nan, nan},
+                .other_dtypes = false},
+               str_cat("ResourceApply", op));
+  }
+  const Tensor minus = Tensor::vector<float>({-std::numeric_limits<float>::infinity()});
+  check_both({.op = "ApplyFtrl",
+              .inputs = {inf, one, one, one, half, half, half, Tensor::scalar(-0.5f)},
+              .after = {inf, Tensor::vector<float>({2}), minus},
+              .other_dtypes = false},
+             "ResourceApplyFtrl");
+}
+
 TEST(Optimizer, RowsNamedTwiceStepTwice) {
   check_both({.op = "SparseApplyMomentum",
               .inputs = {Tensor::vector<float>({1, 2}), Tensor::vector<float>({0, 0}), Tensor::scalar(1.f),
@@ -374,6 +394,8 @@ TEST(Optimizer, Refuses) {
   };
   const auto bad = Code::kInvalidArgument;
   refused({.op = "ApplyGradientDescent", .inputs = {w, one, one}}, bad, "must have one shape");
+  refused({.op = "ApplyGradientDescent", .inputs = {w, one, one}}, bad,
+          "var and delta do not have the same shape[2] []");
   refused({.op = "ApplyGradientDescent", .inputs = {w, w, w}}, bad, "alpha must be a scalar");
   refused({.op = "ApplyMomentum", .inputs = {w, one, one, w, one}}, bad, "must have one shape");
   refused({.op = "ApplyMomentum", .inputs = {w, Tensor(), one, w, one}}, Code::kFailedPrecondition, "v1");

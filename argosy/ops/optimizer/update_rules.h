@@ -16,7 +16,7 @@ namespace argosy::optimizer {
 
 template <typename T>
 ARGOSY_RULE T sign_of(T x) {
-  return T(T(0) < x) - T(x < T(0));
+  return x == x ? T(T(0) < x) - T(x < T(0)) : x;  // NaN stays
 }
 // Shrinks |x| by l1, at most to zero.
 template <typename T>
@@ -254,13 +254,13 @@ struct FtrlPower {
 };
 
 // kLinearByLr: `linear` is stored multiplied by the learning rate. `shrinkage` is 0 in the first version of the op.
-template <typename T, bool kRoot, bool kLinearByLr>
+template <typename T, bool kRoot, bool kLinearByLr, bool kShrinks>
 struct FtrlRule {
   T lr, l1, l2, shrinkage;
   FtrlPower<T, kRoot> power;
   ARGOSY_RULE_CALL(T& w, T& accum, T& linear, T g) const {
     const T fresh = accum + g * g;
-    const T seen = g + T(2) * shrinkage * w;
+    const T seen = kShrinks ? g + T(2) * shrinkage * w : g;  // 0 times a weight that is infinite would be NaN
     const T now = power(fresh);
     if constexpr (kLinearByLr) {
       linear += seen * lr - (now - power(accum)) * w;
@@ -273,16 +273,16 @@ struct FtrlRule {
   }
 };
 template <typename T, bool kRoot, bool kLinearByLr>
-struct Ftrl : FtrlRule<T, kRoot, kLinearByLr> {
+struct Ftrl : FtrlRule<T, kRoot, kLinearByLr, false> {
   static constexpr int kVariables = 3;
   static constexpr int kScalars = 4;
-  ARGOSY_RULE explicit Ftrl(const T* h) : FtrlRule<T, kRoot, kLinearByLr>{h[0], h[1], h[2], T(0), {-h[3]}} {}
+  ARGOSY_RULE explicit Ftrl(const T* h) : FtrlRule<T, kRoot, kLinearByLr, false>{h[0], h[1], h[2], T(0), {-h[3]}} {}
 };
 template <typename T, bool kRoot, bool kLinearByLr>
-struct FtrlV2 : FtrlRule<T, kRoot, kLinearByLr> {
+struct FtrlV2 : FtrlRule<T, kRoot, kLinearByLr, true> {
   static constexpr int kVariables = 3;
   static constexpr int kScalars = 5;
-  ARGOSY_RULE explicit FtrlV2(const T* h) : FtrlRule<T, kRoot, kLinearByLr>{h[0], h[1], h[2], h[3], {-h[4]}} {}
+  ARGOSY_RULE explicit FtrlV2(const T* h) : FtrlRule<T, kRoot, kLinearByLr, true>{h[0], h[1], h[2], h[3], {-h[4]}} {}
 };
 
 #undef ARGOSY_RULE_CALL

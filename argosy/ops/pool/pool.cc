@@ -134,6 +134,7 @@ void define_max_pool(OpRegistry& ops) {
            .shape = pool_shape,
            .gradient = max_gradient,
            .cost = pool_cost,
+           .opcode = Opcode::kMaxPool,
            .sharding_rule = max_pool_sharding});
   ops.add({.name = "MaxPoolGrad",
            .doc = "grad, given to the first largest value under each window.",

@@ -41,6 +41,12 @@ Status axis_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Status pair_shape(ShapeContext& c) {
+  ARGOSY_ASSIGN_OR_RETURN(PartialShape both, broadcast(c.input(0), c.input(1)));
+  c.set_output(0, std::move(both));
+  return scalars_from(c, 1);
+}
+
 Status matmul_shape(ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape a, c.with_rank(0, 2));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape b, c.with_rank(1, 2));
@@ -177,6 +183,18 @@ std::vector<OpRow> rows() {
        {"output: out_type", "min_out: float", "max_out: float"},
        {any("T1"), any("T2"), out},
        bias_shape},
+      {"QuantizedAdd",
+       "x + y.",
+       {"x: T1", "y: T2", "min_x: float", "max_x: float", "min_y: float", "max_y: float"},
+       {"z: Toutput", "min_z: float", "max_z: float"},
+       {any("T1"), any("T2"), any("Toutput", "qint32")},
+       pair_shape},
+      {"QuantizedMul",
+       "x * y, exactly.",
+       {"x: T1", "y: T2", "min_x: float", "max_x: float", "min_y: float", "max_y: float"},
+       {"z: Toutput", "min_z: float", "max_z: float"},
+       {any("T1"), any("T2"), any("Toutput", "qint32")},
+       pair_shape},
       {"QuantizedReshape",
        "The same elements in another shape.",
        {"tensor: T", "shape: Tshape", "input_min: float", "input_max: float"},

@@ -65,6 +65,7 @@ void add_kernels_cpu_quantized(KernelRegistry& kernels) {
   quantized::add_conversions(kernels);
   quantized::add_arithmetic(kernels);
   quantized::add_movements(kernels);
+  quantized::add_pairs(kernels);
 }
 
 }  // namespace argosy

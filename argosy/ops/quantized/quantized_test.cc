@@ -221,6 +221,38 @@ TEST(Quantized, SumsAndReLUs) {
   }
 }
 
+TEST(Quantized, Pairs) {
+  using Shapes = std::pair<Shape, Shape>;
+  for (const char* op : {"QuantizedAdd", "QuantizedMul"}) {
+    for (const auto& [x, y] : {Shapes{{4}, {4}}, {{4}, {}}, {{1}, {5}}, {{2, 3}, {3}}, {{3}, {2, 3}}, {{0}, {1}}}) {
+      for (const auto& [a, b] : {std::pair{-1.0f, 1.0f}, {-3.0f, 5.0f}, {0.0f, 6.0f}, {1.0f, 7.0f}}) {
+        check({.op = op,
+               .inputs = {some(DType::kQuint8, x), some(DType::kQuint8, y, 2), number(a), number(b), number(-1),
+                          number(0.25f)},
+               .other_dtypes = false});
+      }
+    }
+    check({.op = op,
+           .inputs = {some(DType::kQuint8, {3}), some(DType::kQuint8, {2}), number(0), number(1), number(0), number(1)},
+           .error = Code::kInvalidArgument});
+  }
+  const Tensor ends = integers(DType::kQuint8, {2}, {255, 0});  // 1 and 0
+  check({.op = "QuantizedMul",
+         .inputs = {ends, ends, number(0), number(1), number(0), number(1)},
+         .expect = {integers(DType::kQint32, {2}, {65025, 0})},
+         .other_dtypes = false});
+  check({.op = "QuantizedAdd",
+         .inputs = {integers(DType::kQuint8, {4}, {0, 255, 7, 128}), integers(DType::kQuint8, {4}, {3, 200, 9, 254}),
+                    number(-1), number(2), number(-3), number(0.25f)},
+         .expect = {integers(DType::kQint32, {4}, {-172878, 67921, -165938, 32721}), number(-49152), number(49152)},
+         .other_dtypes = false});
+  for (const char* op : {"QuantizedAdd", "QuantizedMul"}) {
+    check({.op = op,
+           .inputs = {ends, ends, number(1), number(1), number(0), number(1)},
+           .error = Code::kInvalidArgument});
+  }
+}
+
 TEST(Quantized, Moved) {
   check({.op = "QuantizedReshape",
          .inputs = {some(DType::kQuint8, {2, 3}), Tensor::vector<std::int32_t>({3, -1}), number(-1), number(1)},

@@ -120,5 +120,6 @@ Status write_range(KernelContext& c, int i, Range r);
 void add_conversions(KernelRegistry& kernels);
 void add_arithmetic(KernelRegistry& kernels);
 void add_movements(KernelRegistry& kernels);
+void add_pairs(KernelRegistry& kernels);
 
 }  // namespace argosy::quantized

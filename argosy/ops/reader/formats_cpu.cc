@@ -178,7 +178,9 @@ Status not_compressed(std::string_view op, const AttrMap& attrs, const char* att
 
 Result<std::unique_ptr<RecordFormat>> record_format(std::string_view op, const AttrMap& attrs) {
   if (op.starts_with("TextLine")) {
-    return std::unique_ptr<RecordFormat>(std::make_unique<Lines>(attrs.get_int("skip_header_lines")));
+    const std::int64_t skipped = attrs.get_int("skip_header_lines");
+    if (skipped < 0) return invalid_argument("skip_header_lines must be >= 0 not ", skipped);
+    return std::unique_ptr<RecordFormat>(std::make_unique<Lines>(skipped));
   }
   if (op.starts_with("WholeFile") || op.starts_with("Identity")) {
     return std::unique_ptr<RecordFormat>(std::make_unique<Whole>(op[0] == 'I'));

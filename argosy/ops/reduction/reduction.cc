@@ -104,9 +104,14 @@ Status arg_shape(ShapeContext& c) {
     c.set_output(0, PartialShape::unknown_of_rank(x.rank() - 1));
     return ok_status();
   }
-  ARGOSY_ASSIGN_OR_RETURN(const int normal, normalize_axis(*axis, x.rank(), c.op().name));
+  const int rank = x.rank();
+  if (*axis < -rank || *axis >= rank) {
+    return invalid_argument("Expected dimension in the range [", -rank, ", ", rank, "), but got ", *axis, ": ",
+                            c.op().name, ": the axis is outside")
+        .with_id("ARG-SHAPE-003");
+  }
   std::vector<std::int64_t> sizes = x.sizes();
-  sizes.erase(sizes.begin() + normal);
+  sizes.erase(sizes.begin() + (*axis < 0 ? *axis + rank : *axis));
   c.set_output(0, PartialShape(std::move(sizes)));
   return ok_status();
 }

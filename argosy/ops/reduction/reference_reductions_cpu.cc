@@ -1,5 +1,7 @@
 // Every reduction as two plain loops, for every dtype; sums of floats in double.
+#include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/elementwise/functions/functors.h"
@@ -123,7 +125,13 @@ using summed_in_t = std::conditional_t<std::is_same_v<R, Mean> && std::is_integr
 template <class R, typename T>
 Status fold(const reduction::ReductionPlan& plan, const Tensor& x, Tensor& y) {
   using S = summed_in_t<R, T>;
-  std::vector<S> sums(static_cast<std::size_t>(y.elements()), R::template start<S>());
+  S start = R::template start<S>();
+  if constexpr (std::is_same_v<R, Sum> || std::is_same_v<R, Mean>) {
+    // Of one element each: that is copied, and -0 stays what it is.
+    const bool folds = std::any_of(plan.groups.begin(), plan.groups.end(), [](const auto& g) { return g.folded; });
+    if (!folds) start = static_cast<S>(-start);
+  }
+  std::vector<S> sums(static_cast<std::size_t>(y.elements()), start);
   // Walks x once; `at` is where its element lands.
   std::vector<std::int64_t> index(plan.groups.size(), 0);
   std::vector<std::int64_t> step(plan.groups.size(), 0);

@@ -17,7 +17,11 @@ Status scan_shape(ShapeContext& c) {
     return invalid_argument(c.op().name, ": axis must be one number, not of shape ", c.input(1));
   }
   if (const auto axis = c.input_as_int(1); axis && c.input(0).has_rank()) {
-    ARGOSY_RETURN_IF_ERROR(normalize_axis(*axis, c.input(0).rank(), c.op().name).status());
+    const int rank = c.input(0).rank();
+    if (*axis < -rank || *axis >= rank) {
+      return invalid_argument("ScanOp: Expected scan axis in the range [", -rank, ", ", rank, "), but got ", *axis)
+          .with_id("ARG-SHAPE-003");
+    }
   }
   return same_as_input(c);
 }

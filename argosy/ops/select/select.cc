@@ -22,7 +22,14 @@ Status select_shape(ShapeContext& c) {
   if (condition.has_rank() && shape.has_rank() && condition.rank() > 0) {
     const bool rows = condition.rank() == 1 && shape.rank() >= 1;
     const bool fits = rows ? condition[0] < 0 || shape[0] < 0 || condition[0] == shape[0] : condition.compatible(shape);
-    if (!fits) return invalid_argument("Select: condition of shape ", condition, " does not choose among ", shape);
+    if (!fits && rows && shape.rank() > 1) {
+      return invalid_argument("Number of batches of 'then' must match size of 'cond', but saw: ", shape[0], " vs. ",
+                              condition[0]);
+    }
+    if (!fits) {
+      return invalid_argument("Inputs to operation ", c.op().name, " of type Select must have the same size and shape.",
+                              "  Input 0: ", condition, " != input 1: ", shape);
+    }
   }
   c.set_output(0, std::move(shape));
   return ok_status();

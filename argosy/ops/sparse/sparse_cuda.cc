@@ -63,7 +63,7 @@ class Segment final : public Kernel {
       const auto numbers = rows.values<std::int32_t>();
       for (std::size_t i = 0; i < numbers.size(); ++i) {
         if (numbers[i] >= 0 && numbers[i] < x.shape()[0]) continue;
-        return invalid_argument("indices[", i, "] == ", numbers[i], " out of range [0, ", x.shape()[0], ")");
+        return invalid_argument("Bad: indices[", i, "] == ", numbers[i], " out of range [0, ", x.shape()[0], ")");
       }
     }
     std::int64_t segments = 0;

@@ -13,7 +13,8 @@ namespace {
 Status indices_and_ids(const ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape indices, c.with_rank(1, 1));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape ids, c.with_rank(2, 1));
-  return indices.merge(ids).status();
+  if (indices.compatible(ids)) return ok_status();
+  return invalid_argument("segment_ids and indices should have same size.: they have shapes ", ids, " and ", indices);
 }
 
 Status rows(ShapeContext& c, std::int64_t count) {

@@ -69,7 +69,7 @@ Status segment(KernelContext& c) {
       return invalid_argument(i == 0 ? "segment ids must be >= 0" : "segment ids are not increasing");
     }
     if (chosen.rows[i] < 0 || chosen.rows[i] >= x.shape()[0]) {
-      return invalid_argument("indices[", i, "] == ", chosen.rows[i], " out of range [0, ", x.shape()[0], ")");
+      return invalid_argument("Bad: indices[", i, "] == ", chosen.rows[i], " out of range [0, ", x.shape()[0], ")");
     }
   }
   std::int64_t segments = n > 0 ? chosen.ids[n - 1] + 1 : 0;

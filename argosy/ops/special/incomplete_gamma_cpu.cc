@@ -71,8 +71,8 @@ double weight(double a, double x, double scale) { return std::exp(a * std::log(x
 }  // namespace
 
 double gamma_lower(double a, double x) {
+  if (x == 0) return 0;  // of any `a`, NaN as well
   if (std::isnan(a) || std::isnan(x)) return kNan;
-  if (x == 0) return 0;
   if (x < 0 || a <= 0) return kNan;
   if (std::isinf(a)) return 0;
   if (std::isinf(x)) return 1;
@@ -89,8 +89,8 @@ double gamma_upper(double a, double x) {
 }
 
 double gamma_lower_slope(double a, double x) {
+  if (x == 0) return 0;  // of any `a`, NaN as well
   if (std::isnan(a) || std::isnan(x)) return kNan;
-  if (x == 0) return 0;
   if (x < 0 || a <= 0) return kNan;
   if (std::isinf(a) || std::isinf(x)) return 0;
   if (by_series(a, x)) {
@@ -103,8 +103,8 @@ double gamma_lower_slope(double a, double x) {
 
 // The slope above over the density, the common factor left out of both.
 double gamma_sample_slope(double a, double x) {
+  if (x == 0) return 0;  // of any `a`, NaN as well
   if (std::isnan(a) || std::isnan(x)) return kNan;
-  if (x == 0) return 0;
   if (x < 0 || a <= 0) return kNan;
   if (std::isinf(a) || std::isinf(x)) return 0;
   if (by_series(a, x)) {
@@ -143,8 +143,9 @@ double beta_fraction(double a, double b, double x) {
 }  // namespace
 
 double beta_lower(double a, double b, double x) {
+  if (a <= 0 || b <= 0) return kNan;
+  if (x == 0 || x == 1) return x;  // of any other `a` and `b`, NaN and infinities as well
   if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1) || a == kInf || b == kInf) return kNan;
-  if (x == 0 || x == 1) return x;
   const double size = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x));
   if (x < (a + 1) / (a + b + 2)) return size * beta_fraction(a, b, x) / a;
   return 1 - size * beta_fraction(b, a, 1 - x) / b;

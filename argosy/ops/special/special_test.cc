@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "argosy/testing/op_cases/op_case.h"
 
@@ -71,6 +72,20 @@ TEST(SpecialOps, Beta) {
                     Tensor::vector<double>({.5, .5, 0, .5, 1, -.1, 1.1, .5001, 0.7})},
          .other_dtypes = false,
          .check_gradient = false});
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const auto floats = [](std::initializer_list<float> v) { return Tensor::vector<float>(v); };
+  check({.op = "Betainc",  // of 0 and 1, whatever a and b are
+         .inputs = {floats({nan, 1, inf, -1}), floats({1, nan, 2, 1}), floats({0, 1, 0, 0})},
+         .expect = {floats({0, 1, 0, nan})},
+         .other_dtypes = false,
+         .check_gradient = false});
+  for (const char* op : {"Igamma", "IgammaGradA", "RandomGammaGrad"}) {
+    check({.op = op,
+           .inputs = {floats({nan, nan}), floats({0, 1})},
+           .expect = {floats({0, nan})},
+           .other_dtypes = false,
+           .check_gradient = false});
+  }
   check({.op = "Betainc", .inputs = {a, Tensor::vector<float>({1, 2, 3}), x}, .error = Code::kInvalidArgument});
 }
 

@@ -39,6 +39,20 @@ Result<Starts> row_starts(KernelContext& c, const Tensor& indices, const Shape& 
   return starts;
 }
 
+namespace {
+
+// Of the i-th row of indices, whose number for `axis` is none of the variable's.
+Status outside(const Tensor& indices, std::int64_t i, int depth, int axis, const Shape& variable) {
+  std::string row;
+  for (int k = 0; k < depth; ++k) row += str_cat(k == 0 ? "" : ", ", index_at(indices, i * depth + k));
+  return invalid_argument("indices[", i, "] = [", row, "] does not index into shape ", variable, ": indices[", i,
+                          "] has ", index_at(indices, i * depth + axis), " for axis ", axis, ", which is not in [0, ",
+                          variable[axis], ")")
+      .with_id("ARG-INDEX-001");
+}
+
+}  // namespace
+
 Result<Starts> nd_starts(KernelContext& c, const Tensor& indices, const Shape& variable, bool skip_bad,
                          std::int64_t& slice) {
   const auto depth = static_cast<int>(indices.shape().back());  // checked by nd_result_shape
@@ -55,9 +69,7 @@ Result<Starts> nd_starts(KernelContext& c, const Tensor& indices, const Shape& v
           start = -1;
           break;
         }
-        return invalid_argument("indices[", i, "] has ", index, " for axis ", axis, ", which is not in [0, ",
-                                variable[axis], ")")
-            .with_id("ARG-INDEX-001");
+        return outside(indices, i, depth, axis, variable);
       }
       start = start * variable[axis] + index;
     }

@@ -33,8 +33,24 @@ Status handle_shape(ShapeContext& c) {
 Status assign_shape(ShapeContext& c) {
   c.set_output(0, c.input(1));
   if (!c.attrs().get_bool("validate_shape")) return ok_status();
-  ARGOSY_ASSIGN_OR_RETURN(PartialShape both, c.input(0).merge(c.input(1)));
-  c.set_output(0, std::move(both));
+  Result<PartialShape> both = c.input(0).merge(c.input(1));
+  if (!both.ok()) {
+    return invalid_argument("Assign requires shapes of both tensors to match. lhs shape= ", c.input(0),
+                            " rhs shape= ", c.input(1))
+        .with_id("ARG-SHAPE-005");
+  }
+  c.set_output(0, *std::move(both));
+  return ok_status();
+}
+
+Status assign_update_shape(ShapeContext& c) {
+  Result<PartialShape> both = c.input(0).merge(c.input(1));
+  if (!both.ok()) {
+    return invalid_argument("Parameters and update must be the same size: a variable of shape ", c.input(0),
+                            " cannot be updated by ", c.input(1))
+        .with_id("ARG-SHAPE-006");
+  }
+  c.set_output(0, *std::move(both));
   return ok_status();
 }
 
@@ -62,6 +78,11 @@ Status assign_handle_shape(ShapeContext& c) {
   return variable == nullptr ? ok_status() : variable->shape.merge(c.input(1)).status();
 }
 
+// Without validate_shape the value may have any shape: TensorFlow's kernel asks for the dtype alone.
+Status assign_any_shape(ShapeContext& c) {
+  return c.attrs().get_bool("validate_shape") ? assign_handle_shape(c) : check_handle_dtype(c);
+}
+
 Status ref_to_handle_shape(ShapeContext& c) {
   c.set_output(0, PartialShape::scalar());
   c.set_handle(0, {c.attrs().get_type("T"), c.input(0)});
@@ -71,6 +92,17 @@ Status ref_to_handle_shape(ShapeContext& c) {
 Status handle_to_ref_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
   if (const HandleFact* variable = c.handle(0)) c.set_output(0, variable->shape);
+  return ok_status();
+}
+
+// The shape that all variables have.
+Status ref_select_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  const PartialShape& first = c.input(1);
+  for (int i = 1; i < c.num_inputs(); ++i) {
+    if (!c.input(i).is_full() || !(c.input(i) == first)) return ok_status();
+  }
+  c.set_output(0, first);
   return ok_status();
 }
 
@@ -131,17 +163,29 @@ void define_reference(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cost = free_cost,
            .sharding = "whole: a variable of one step"});
-  ops.add({.name = "RefIdentity",
-           .doc = "The same reference.",
-           .inputs = {"input: Ref(T)"},
+  for (const char* name : {"RefIdentity", "DebugGradientRefIdentity"}) {
+    ops.add({.name = name,
+             .doc = "The same reference.",
+             .inputs = {"input: Ref(T)"},
+             .outputs = {"output: Ref(T)"},
+             .attrs = {"T: type"},
+             .shape = same_as_input,
+             .gradient = pass_back,
+             .cost = free_cost,
+             .accepts_uninitialized = true,
+             .forwards = true,
+             .sharding = "i.. -> i.."});
+  }
+  ops.add({.name = "RefSelect",
+           .doc = "The reference that index names.",
+           .inputs = {"index: int32", "inputs: Ref(N * T)"},
            .outputs = {"output: Ref(T)"},
-           .attrs = {"T: type"},
-           .shape = same_as_input,
-           .gradient = pass_back,
+           .attrs = {"T: type", "N: int >= 1"},
+           .shape = ref_select_shape,
+           .gradient = kNotDifferentiable,
            .cost = free_cost,
-           .accepts_uninitialized = true,
-           .forwards = true,
-           .sharding = "i.. -> i.."});
+           .sharding = "whole: which variable it names is known when it runs",
+           .host_inputs = {0}});
   // How references travel into function bodies.
   ops.add({.name = "_RefToHandle",
            .doc = "The handle that a reference is.",
@@ -189,7 +233,7 @@ void define_reference(OpRegistry& ops) {
              .inputs = {"ref: Ref(T)", "value: T"},
              .outputs = {"output_ref: Ref(T)"},
              .attrs = {"T: number", "use_locking: bool = false"},
-             .shape = merged_inputs,
+             .shape = assign_update_shape,
              .gradient = kNotDifferentiable,
              .opcode = name[6] == 'A' ? Opcode::kAssignAdd : Opcode::kAssignSubtract});
   }
@@ -244,7 +288,7 @@ void define_resource(OpRegistry& ops) {
            .doc = "resource = value",
            .inputs = {"resource: resource", "value: dtype"},
            .attrs = {"dtype: type", "validate_shape: bool = false"},
-           .shape = assign_handle_shape,
+           .shape = assign_any_shape,
            .gradient = kNotDifferentiable,
            .stateful = true,
            .sharding_rule = assign_sharding});

@@ -80,6 +80,16 @@ VariableNode variable(Graph& graph, Tensor initial_value, std::string_view name,
 }
 
 Value assign(const VariableNode& v, Value value, std::string_view name) {
+  // The op itself takes any shape of a resource variable.
+  if (v.is_resource() && v.ref.valid() && value.valid()) {
+    const HandleFact* const fact = v.ref.graph().handle(v.ref.endpoint());
+    if (fact != nullptr && !fact->shape.compatible(value.shape())) {
+      v.ref.graph().fail(invalid_argument("variable '", v.ref.name(), "' of shape ", fact->shape,
+                                          " cannot take a value of shape ", value.shape())
+                             .with_id("ARG-SHAPE-005"));
+      return {};
+    }
+  }
   return change(v, "Assign", "AssignVariableOp", {v.ref, value}, name);
 }
 Value assign_add(const VariableNode& v, Value value, std::string_view name) {

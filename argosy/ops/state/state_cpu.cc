@@ -112,6 +112,15 @@ Status read(KernelContext& c) {
   return ok_status();
 }
 
+Status select_reference(KernelContext& c) {
+  const Tensor& index = c.input(0);
+  if (index.shape().rank() != 0) return invalid_argument("Index must be a scalar, but it has shape ", index.shape());
+  const std::int32_t i = *index.data<std::int32_t>(), count = c.num_inputs() - 1;
+  if (i < 0 || i >= count) return invalid_argument("Index must be in the range [0, ", count, ") but got ", i);
+  c.set_output(0, c.input(i + 1));
+  return ok_status();
+}
+
 Status forward_input(KernelContext& c) {
   if (c.input(0).dtype() != DType::kResource) return invalid_argument("a reference is no handle");
   c.set_output(0, c.input(0));
@@ -124,17 +133,32 @@ Status read_again(KernelContext& c) {
   return argosy::forward_input(c, 0, now.reshaped(value.shape()));
 }
 
-Status destroy_temporary(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(Variable* const v, c.variable(0));
-  if (v->dtype() != c.output_dtype(0)) {
-    return invalid_argument("DestroyTemporaryVariable: '", name_of(c, 0), "' is of ", dtype_name(v->dtype()), ", not ",
-                            dtype_name(c.output_dtype(0)));
+class DestroyTemporary final : public Kernel {
+ public:
+  explicit DestroyTemporary(std::string name) : name_(std::move(name)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<DestroyTemporary>(init.attrs.get_string("var_name")));
   }
-  Tensor value = v->take();
-  if (!value.valid()) return v->read(name_of(c, 0)).status();
-  c.set_output(0, std::move(value));
-  return ok_status();
-}
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(Variable* const v, c.variable(0));
+    if (!names(name_of(c, 0))) {
+      return not_found("Resource ", name_, " does not exist: the temporary variable is '", name_of(c, 0), "'");
+    }
+    if (v->dtype() != c.output_dtype(0)) {
+      return invalid_argument("DestroyTemporaryVariable: '", name_of(c, 0), "' is of ", dtype_name(v->dtype()),
+                              ", not ", dtype_name(c.output_dtype(0)));
+    }
+    Tensor value = v->take();
+    if (!value.valid()) return v->read(name_of(c, 0)).status();
+    c.set_output(0, std::move(value));
+    return ok_status();
+  }
+
+ private:
+  // A variable that is named after its node has the callers' names before it, where the node was a function's.
+  bool names(std::string_view variable) const { return variable == name_ || variable.ends_with(str_cat("/", name_)); }
+  const std::string name_;
+};
 
 // Values are shared until somebody writes: there is no copy to save. The handle must be a variable's all the same.
 Status disable_copy_on_read(KernelContext& c) { return c.variable(0).status(); }
@@ -191,8 +215,9 @@ Status assign_update(KernelContext& c) {
   const Tensor& by = c.input(1);
   const Status done = v->update(name_of(c, 0), [&](Tensor& value) -> Status {
     if (value.dtype() != by.dtype() || !(value.shape() == by.shape())) {
-      return invalid_argument("variable ", name_of(c, 0), " of ", dtype_name(value.dtype()), value.shape(),
-                              " cannot be updated by ", dtype_name(by.dtype()), by.shape(), ": they must be equal")
+      return invalid_argument("Cannot update variable with shape ", value.shape(), " using a Tensor with shape ",
+                              by.shape(), ", shapes must be equal.: variable ", name_of(c, 0), " of ",
+                              dtype_name(value.dtype()), ", the update of ", dtype_name(by.dtype()))
           .with_id("ARG-SHAPE-006");
     }
     return dispatch<NumberTypes>(value.dtype(), "AssignAdd", [&]<typename T>() {
@@ -241,9 +266,10 @@ class CountUpTo final : public Kernel {
 // A variable keeps its place, for those who hold handles to it, but loses its value; anything else goes.
 class Destroy final : public Kernel {
  public:
-  explicit Destroy(bool ignore_missing) : ignore_missing_(ignore_missing) {}
+  explicit Destroy(const KernelInit& init)
+      : ignore_missing_(init.attrs.get_bool("ignore_lookup_error")), session_(init.session) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    return std::unique_ptr<Kernel>(std::make_unique<Destroy>(init.attrs.get_bool("ignore_lookup_error")));
+    return std::unique_ptr<Kernel>(std::make_unique<Destroy>(init));
   }
   Status run(KernelContext& c) override {
     const auto handle = c.resource_handle(0);
@@ -252,7 +278,7 @@ class Destroy final : public Kernel {
       if (auto* v = dynamic_cast<Variable*>((*handle)->resource().get())) {
         found = v->take().valid();
       } else {
-        found = c.resources().remove((*handle)->container(), (*handle)->name()).ok();
+        found = manager_of(c, **handle).remove((*handle)->container(), (*handle)->name()).ok();
       }
     }
     if (found || ignore_missing_) return ok_status();
@@ -261,7 +287,15 @@ class Destroy final : public Kernel {
   }
 
  private:
+  // What has no shared name is the session's.
+  ResourceManager& manager_of(KernelContext& c, const ResourceHandle& handle) const {
+    if (session_ == nullptr) return c.resources();
+    const auto own = session_->find<Resource>(handle.container(), handle.name());
+    return own.ok() && *own == handle.resource() ? *session_ : c.resources();
+  }
+
   const bool ignore_missing_;
+  const std::shared_ptr<ResourceManager> session_;
 };
 
 }  // namespace
@@ -270,8 +304,10 @@ void add_kernels_cpu_state(KernelRegistry& kernels) {
   for (const char* op : {"VariableV2", "Variable", "VarHandleOp"}) kernels.add(op, "cpu", Handle::make);
   kernels.add("TemporaryVariable", "cpu", TemporaryVariable::make);
   kernels.add("DisableCopyOnRead", "cpu", disable_copy_on_read);
-  kernels.add("DestroyTemporaryVariable", "cpu", destroy_temporary);
-  for (const char* op : {"RefIdentity", "_RefToHandle", "_HandleToRef"}) kernels.add(op, "cpu", forward_input);
+  kernels.add("DestroyTemporaryVariable", "cpu", DestroyTemporary::make);
+  for (const char* op : {"RefIdentity", "DebugGradientRefIdentity", "_RefToHandle", "_HandleToRef"})
+    kernels.add(op, "cpu", forward_input);
+  kernels.add("RefSelect", "cpu", select_reference);
   kernels.add("_ReadAgain", "cpu", read_again);
   kernels.add("ReadVariableOp", "cpu", read);
   for (const char* op : {"IsVariableInitialized", "VarIsInitializedOp"}) kernels.add(op, "cpu", is_initialized);

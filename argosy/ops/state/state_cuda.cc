@@ -25,8 +25,9 @@ class AssignUpdate final : public Kernel {
     const Tensor& by = c.input(1);
     ARGOSY_RETURN_IF_ERROR(v->update(name_of(c, 0), [&](Tensor& value) -> Status {
       if (value.dtype() != by.dtype() || !(value.shape() == by.shape())) {
-        return invalid_argument("variable ", name_of(c, 0), " of ", dtype_name(value.dtype()), value.shape(),
-                                " cannot be updated by ", dtype_name(by.dtype()), by.shape(), ": they must be equal")
+        return invalid_argument("Cannot update variable with shape ", value.shape(), " using a Tensor with shape ",
+                                by.shape(), ", shapes must be equal.: variable ", name_of(c, 0), " of ",
+                                dtype_name(value.dtype()), ", the update of ", dtype_name(by.dtype()))
             .with_id("ARG-SHAPE-006");
       }
       const std::int64_t n = value.elements();
@@ -56,7 +57,8 @@ void add_kernels_cuda_state(KernelRegistry& kernels) {
        {"VariableV2", "Variable", "VarHandleOp", "TemporaryVariable", "ReadVariableOp", "AssignVariableOp"}) {
     kernels.add(op, "cuda", cuda::make_on_host, {{"dtype", held}});
   }
-  for (const char* op : {"DestroyTemporaryVariable", "RefIdentity", "_RefToHandle", "_HandleToRef", "Assign"}) {
+  for (const char* op : {"DestroyTemporaryVariable", "RefIdentity", "DebugGradientRefIdentity", "RefSelect",
+                         "_RefToHandle", "_HandleToRef", "Assign"}) {
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", held}});
   }
   for (const char* op : {"IsVariableInitialized", "VarIsInitializedOp", "VariableShape", "DestroyResourceOp",

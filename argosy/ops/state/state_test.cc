@@ -21,6 +21,10 @@ TEST(StateOps, Assign) {
   check_both({.op = "Assign", .inputs = {Tensor(), value}, .after = {value}}, "AssignVariableOp");
   const Tensor longer = Tensor::vector<float>({1, 2, 3});
   check_state({.op = "Assign", .inputs = {old, longer}, .error = Code::kInvalidArgument, .error_contains = "[3]"});
+  check_state({.op = "Assign",
+               .inputs = {old, longer},
+               .error = Code::kInvalidArgument,
+               .error_contains = "Assign requires shapes of both tensors to match. lhs shape= "});
   check_state({.op = "Assign", .inputs = {old, longer}, .attrs = {{"validate_shape", false}}, .after = {longer}});
   check_state({.op = "AssignVariableOp",
                .inputs = {old, longer},
@@ -105,7 +109,8 @@ TEST(StateOps, ReadAgainKeepsAnEarlierReadOfAnotherSize) {
 
 TEST(StateOps, RefIdentityNamesTheVariable) {
   const Tensor value = Tensor::vector<float>({1, 2});
-  check_state({.op = "RefIdentity", .inputs = {value}, .after = {value}});
+  for (const char* op : {"RefIdentity", "DebugGradientRefIdentity"})
+    check_state({.op = op, .inputs = {value}, .after = {value}});
 }
 
 TEST(StateOps, CountUpTo) {
@@ -230,7 +235,7 @@ TEST_P(Variables, GradientsOfWhatIsRead) {
              {"ResourceGather", graph_.add("ResourceGather", {v.ref, rows}, dtype)},
              {"ResourceGatherNd", graph_.add("ResourceGatherNd", {v.ref, elements}, dtype)}};
   } else {
-    reads = {{"RefIdentity", graph_.add("RefIdentity", {v.ref})}};
+    for (const char* op : {"RefIdentity", "DebugGradientRefIdentity"}) reads.emplace_back(op, graph_.add(op, {v.ref}));
   }
   for (const auto& [op, read] : reads) {
     SCOPED_TRACE(op);
@@ -269,8 +274,29 @@ TEST(StateShapes, ThroughHandles) {
                            {{"dtype", DType::kFloat32}});
   EXPECT_EQ(rows.shape().to_string(), "[3,3]");
   ASSERT_TRUE(g.status().ok());
-  g.add("AssignVariableOp", {v.ref, constant(g, Tensor::vector<float>({1}))});
+  g.add("AssignVariableOp", {v.ref, constant(g, Tensor::vector<float>({1}))}, {{"validate_shape", true}});
   EXPECT_EQ(g.status().code(), Code::kInvalidArgument);
+}
+
+TEST(StateShapes, ABuilderRefusesWhatTheVariableDoesNotSay) {
+  Graph g;
+  const VariableNode v = variable(g, {2}, DType::kFloat32, "v", {.kind = VariableKind::kResource});
+  EXPECT_FALSE(assign(v, constant(g, Tensor::vector<float>({1}))).valid());
+  EXPECT_EQ(g.status().id(), "ARG-SHAPE-005");
+}
+
+// As in TensorFlow, whose kernel asks for the dtype alone. It was refused where feeds told the shape.
+TEST(StateShapes, ValuesOfAnyShapeAreAssignedWithoutValidation) {
+  Graph g;
+  const VariableNode v = variable(g, {2}, DType::kFloat32, "v", {.kind = VariableKind::kResource});
+  const Tensor longer = Tensor::vector<float>({1, 2, 3});
+  const Value set = g.add("AssignVariableOp", {v.ref, constant(g, longer)}).control();
+  const auto order = g.control_dependencies({set});
+  const Value read = g.add("ReadVariableOp", {v.ref}, {{"dtype", DType::kFloat32}});
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  const auto out = evaluate(g, {}, {read.endpoint()});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], longer, 0), "");
 }
 
 TEST(StateShapes, TheOldVariableOpSaysNothingWithAScalar) {
@@ -294,6 +320,32 @@ TEST(StateOps, TemporaryVariables) {
   const auto out = evaluate(g, {}, {last.endpoint()});
   ASSERT_TRUE(out.ok()) << out.status().to_string();
   EXPECT_EQ(difference((*out)[0], Tensor::vector<float>({2, 3}), 0), "");
+  const Value other = g.add("DestroyTemporaryVariable", {more}, {{"var_name", "mp"}});
+  EXPECT_EQ(evaluate(g, {}, {other.endpoint()}).status().code(), Code::kNotFound);
+}
+
+TEST(StateOps, RefSelectNamesOneOfTheVariables) {
+  for (const int which : {-1, 0, 1, 2}) {
+    Graph g;
+    const AttrMap attrs = {{"dtype", DType::kFloat32}, {"shape", PartialShape{2}}};
+    const Value a = g.add("VariableV2", {}, attrs, "a"), b = g.add("VariableV2", {}, attrs, "b");
+    const Value set_a = g.add("Assign", {a, constant(g, Tensor::vector<float>({1, 2}))});
+    const Value set_b = g.add("Assign", {b, constant(g, Tensor::vector<float>({3, 4}))});
+    const Value one = g.add("RefSelect", {constant(g, which), set_a, set_b});
+    EXPECT_EQ(one.shape().to_string(), "[2]");
+    const Value more = g.add("AssignAdd", {one, constant(g, Tensor::vector<float>({10, 10}))});
+    ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+    const auto out = evaluate(g, {}, {identity(more).endpoint()});
+    if (which < 0 || which > 1) {
+      EXPECT_THAT(out.status().to_string(), HasSubstr("Index must be in the range [0, 2) but got"));
+      continue;
+    }
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(
+        difference((*out)[0],
+                   Tensor::vector<float>(which == 0 ? std::vector<float>{11, 12} : std::vector<float>{13, 14}), 0),
+        "");
+  }
 }
 
 // A promise about reads that costs nothing here: the variable is as before.

@@ -22,7 +22,10 @@ Status check_updates(const ShapeContext& c, const PartialShape& variable) {
     return invalid_argument(c.op().name, ": the variable must have at least one axis, not shape ", variable);
   }
   if (c.input(2).rank() == 0) return ok_status();  // one value for every element named
-  return slices_shape(c.input(1), variable, 1).merge(c.input(2)).status();
+  if (slices_shape(c.input(1), variable, 1).compatible(c.input(2))) return ok_status();
+  return invalid_argument("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got ",
+                          "updates.shape ", c.input(2), ", indices.shape ", c.input(1), ", params.shape ", variable)
+      .with_id("ARG-SHAPE-007");
 }
 
 Status scatter_ref_shape(ShapeContext& c) {
@@ -51,7 +54,12 @@ Status check_nd_updates(const ShapeContext& c, const PartialShape& variable) {
     return invalid_argument(c.op().name, ": indices of ", depth, " numbers cannot name a slice of shape ", variable);
   }
   const PartialShape rows(std::vector<std::int64_t>(indices.sizes().begin(), indices.sizes().end() - 1));
-  return slices_shape(rows, variable, static_cast<int>(depth)).merge(c.input(2)).status();
+  const PartialShape& updates = c.input(2);
+  if (slices_shape(rows, variable, static_cast<int>(depth)).compatible(updates)) return ok_status();
+  return invalid_argument("Dimensions [", depth, ",", variable.rank(), ") of input[shape=", variable,
+                          "] must match dimensions [", rows.rank(), ",", updates.rank(), ") of updates[shape=", updates,
+                          "], and those before them indices of shape ", indices)
+      .with_id("ARG-SHAPE-007");
 }
 
 Status scatter_nd_ref_shape(ShapeContext& c) {

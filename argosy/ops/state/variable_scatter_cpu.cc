@@ -12,7 +12,10 @@ namespace argosy::state {
 namespace {
 
 Status wrong_updates(const KernelContext& c, const Tensor& variable) {
-  return invalid_argument("updates of shape ", c.input(2).shape(), " do not fit indices of shape ", c.input(1).shape(),
+  const Shape &indices = c.input(1).shape(), &updates = c.input(2).shape();
+  return invalid_argument("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got ",
+                          "updates.shape ", updates, ", indices.shape ", indices, ", params.shape ", variable.shape(),
+                          ": updates of shape ", updates, " do not fit indices of shape ", indices,
                           " into a variable of shape ", variable.shape())
       .with_id("ARG-SHAPE-007");
 }

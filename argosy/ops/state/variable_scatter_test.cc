@@ -83,6 +83,8 @@ TEST(Scatter, RefusesAndLeavesTheVariableAlone) {
     check_both(c, str_cat("Resource", op));
   };
   const Tensor far = Tensor::vector<std::int32_t>({0, 3, 1});
+  bad("ScatterUpdate", kRows, kIndices, Tensor::of<float>({2, 2}, {1, 2, 3, 4}),
+      "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape [2,2]");
   bad("ScatterAdd", kRows, far, kUpdates, "indices[1] = 3 is not in [0, 3)");
   bad("ScatterUpdate", kRows, Tensor::vector<std::int32_t>({0, -1, 1}), kUpdates, "indices[1] = -1");
   bad("ScatterUpdate", kRows, kIndices, Tensor::of<float>({2, 2}, {1, 2, 3, 4}), "do not fit");

@@ -91,12 +91,57 @@ Status strong(KernelContext& c, const AttrMap& attrs) {
   });
 }
 
+void put_fingerprint(std::string_view text, char* to) {
+  const std::uint64_t hash = fingerprint64(text);
+  std::memcpy(to, &hash, sizeof(hash));
+}
+
+// Of a row of several strings: of their fingerprints.
+Status fingerprint(KernelContext& c) {
+  constexpr std::size_t kBytes = sizeof(std::uint64_t);
+  const Tensor &x = c.input(0), &method = c.input(1);
+  if (method.shape().rank() != 0) return invalid_argument("`method` should be a scalar string: ", method.shape());
+  if (x.shape().rank() == 0) return invalid_argument("`data` should have at least one dimension: ", x.shape());
+  if (const std::string& name = *method.data<std::string>(); name != "farmhash64")
+    return invalid_argument("Unsupported fingerprint method: ", name);
+  if (!is_plain(x.dtype()) && x.dtype() != DType::kString) return unsupported_dtype("Fingerprint", x.dtype());
+  const std::int64_t rows = x.shape()[0];
+  ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, Shape({rows, static_cast<std::int64_t>(kBytes)})));
+  const auto width = static_cast<std::size_t>(rows == 0 ? 0 : x.elements() / rows);
+  char* to = static_cast<char*>(y->raw());
+  Poll poll(64);
+  if (x.dtype() != DType::kString) {
+    const std::size_t bytes = width * element_bytes(x.dtype());
+    const char* from = static_cast<const char*>(x.raw());
+    for (std::int64_t r = 0; r < rows; ++r, from += bytes, to += kBytes) {
+      poll();
+      put_fingerprint({from, bytes}, to);
+    }
+    return ok_status();
+  }
+  std::string row(width * kBytes, '\0');
+  const std::string* from = x.data<std::string>();
+  for (std::int64_t r = 0; r < rows; ++r, from += width, to += kBytes) {
+    for (std::size_t k = 0; k < width; ++k) {
+      poll();
+      put_fingerprint(from[k], row.data() + k * kBytes);
+    }
+    if (width == 1) {
+      std::memcpy(to, row.data(), kBytes);
+    } else {
+      put_fingerprint(row, to);
+    }
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 void add_kernels_cpu_hashes(KernelRegistry& kernels) {
   kernels.add("StringToHashBucket", "cpu", AttrKernel<plain>::make);
   kernels.add("StringToHashBucketFast", "cpu", AttrKernel<fast>::make);
   kernels.add("StringToHashBucketStrong", "cpu", AttrKernel<strong>::make);
+  kernels.add("Fingerprint", "cpu", fingerprint);
 }
 
 }  // namespace argosy

@@ -58,6 +58,15 @@ Status segment_join_shape(ShapeContext& c) {
   return ok_status();
 }
 
+Status fingerprint_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 0).status());
+  const PartialShape& x = c.input(0);
+  if (!x.has_rank()) return ok_status();
+  if (x.rank() == 0) return invalid_argument("`data` should have at least one dimension: ", x);
+  c.set_output(0, PartialShape{x[0], 8});
+  return ok_status();
+}
+
 }  // namespace
 
 void define_text(OpRegistry& ops) {
@@ -207,6 +216,15 @@ void define_text(OpRegistry& ops) {
            .cpu_only = true,
            .blocks_gradient = true,
            .sharding = "i.. -> i.."});
+  ops.add({.name = "Fingerprint",
+           .doc = "FarmHash's fingerprint of each row, as 8 bytes.",
+           .inputs = {"data: T", "method: string"},
+           .outputs = {"fingerprint: uint8"},
+           .attrs = {"T: type"},
+           .shape = fingerprint_shape,
+           .gradient = kNotDifferentiable,
+           .cpu_only = true,
+           .sharding = "n i.., . -> n 1; whole i.."});
   ops.add({.name = "EncodeBase64",
            .doc = "Web-safe base64.",
            .inputs = {"input: string"},

@@ -103,6 +103,36 @@ TEST(TextOps, Hashes) {
   fails("StringToHashBucketStrong", {"a"}, {{"num_buckets", 3}, {"key", std::vector<std::int64_t>{1}}});
 }
 
+TEST(TextOps, Fingerprints) {
+  const Tensor method = Tensor::scalar("farmhash64");
+  const auto gives = [&](const Tensor& x, std::vector<std::uint8_t> y) {
+    const auto rows = static_cast<std::int64_t>(y.size() / 8);
+    check({.op = "Fingerprint",
+           .inputs = {x, method},
+           .expect = {Tensor::vector(y).reshaped({rows, 8})},
+           .other_dtypes = false});
+  };
+  const std::vector<std::uint8_t> of_nothing = {79, 64, 144, 47, 59, 106, 225, 154};
+  std::vector<std::uint8_t> of_two = {105, 243, 231, 116, 160, 179, 165, 36};
+  of_two.insert(of_two.end(), of_nothing.begin(), of_nothing.end());
+  gives(words({"abc", ""}), of_two);
+  gives(words({"abc", ""}).reshaped({2, 1}), of_two);
+  gives(words({"a", "b", "c", "d"}).reshaped({2, 2}),
+        {122, 64, 59, 169, 136, 60, 55, 83, 52, 252, 224, 38, 64, 226, 155, 60});
+  gives(Tensor::of<float>({2, 2}, {1, 2, 3, 4}),
+        {223, 178, 164, 36, 10, 49, 237, 154, 174, 215, 15, 51, 84, 145, 74, 9});
+  gives(Tensor::of<std::int64_t>({1, 2, 1}, {1, 2}), {13, 174, 106, 137, 46, 191, 85, 144});
+  gives(Tensor::vector<bool>({true, false}), {62, 88, 126, 177, 19, 76, 162, 71, 84, 75, 233, 245, 237, 86, 96, 190});
+  gives(Tensor::zeros(DType::kFloat32, {1, 0}), of_nothing);
+  gives(Tensor::zeros(DType::kFloat32, {0, 2}), {});
+  const auto refuses = [](const Tensor& x, const Tensor& by) {
+    check({.op = "Fingerprint", .inputs = {x, by}, .error = Code::kInvalidArgument});
+  };
+  refuses(Tensor::scalar("a"), method);
+  refuses(words({"a"}), Tensor::scalar("md5"));
+  refuses(words({"a"}), words({"farmhash64"}));
+}
+
 TEST(TextOps, Patterns) {
   const auto replace = [](const char* pattern, const char* rewrite, bool all, const char* y) {
     const AttrMap more = {{"replace_global", all}};

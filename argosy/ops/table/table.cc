@@ -146,7 +146,13 @@ std::vector<HandleOpRow> rows() {
        check_ref_handle},
       {{"LookupTableRemove", "Takes keys out.", {"table_handle: resource", "keys: Tin"}, {}, {tin}, handle_only},
        nullptr},
-      {{"LookupTableSize", "How many keys there are.", {"table_handle: resource"}, {"size: int64"}, {}, size_shape, {.effect = Effect::kReads}},
+      {{"LookupTableSize",
+        "How many keys there are.",
+        {"table_handle: resource"},
+        {"size: int64"},
+        {},
+        size_shape,
+        {.effect = Effect::kReads}},
        old_size_shape},
       {{"LookupTableExport",
         "All keys and their values.",
@@ -184,9 +190,22 @@ std::vector<HandleOpRow> rows() {
 
 }  // namespace
 
+static Status from_dataset_shape(ShapeContext& c) {
+  ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 0).status());
+  return c.with_rank(1, 0).status();
+}
+
 static void add_table_ops(OpRegistry& ops) {
   define_tables(ops);
   add_handle_rows(ops, rows(), {.cost = free_cost, .cpu_only = true});
+  ops.add({.name = "InitializeTableFromDataset",
+           .doc = "Fills a table from a dataset of keys and values.",
+           .inputs = {"table_handle: resource", "dataset: variant"},
+           .shape = from_dataset_shape,
+           .gradient = kNotDifferentiable,
+           .cost = free_cost,
+           .stateful = true,
+           .cpu_only = true});
 }
 
 void define_table(OpRegistry& ops) {

@@ -9,11 +9,12 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel/kernel.h"
+#include "argosy/op/state/holder.h"
 #include "argosy/ops/list/element_memory.h"
 
 namespace argosy {
 
-class StackState final : public Resource {
+class StackState final : public Resource, public Holder {
  public:
   StackState(DType dtype, std::int64_t max_size) : dtype_(dtype), max_size_(max_size) {}
   std::string describe() const override { return str_cat("stack of ", dtype_name(dtype_)); }
@@ -22,6 +23,7 @@ class StackState final : public Resource {
   Status push(Element element);
   Result<Element> pop();
   void close();
+  void let_go() override;
 
  private:
   const DType dtype_;
@@ -31,7 +33,7 @@ class StackState final : public Resource {
   std::vector<Element> elements_ ARGOSY_GUARDED_BY(mutex_);
 };
 
-class ArrayState final : public Resource {
+class ArrayState final : public Resource, public Holder {
  public:
   static constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
   struct Options {
@@ -58,6 +60,7 @@ class ArrayState final : public Resource {
   // `outer`: sizes in front of those of every element.
   Result<std::shared_ptr<ArrayState>> gradients(const std::string& source, const Shape& outer = {});
   void close();
+  void let_go() override;
 
  private:
   struct Place {

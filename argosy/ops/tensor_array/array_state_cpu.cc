@@ -30,6 +30,10 @@ void StackState::close() {
   doomed.swap(elements_);
 }
 
+void StackState::let_go() {
+  if (may_be_handle(dtype_)) close();
+}
+
 Status ArrayState::check_size(const KernelContext& c, std::int64_t size) {
   if (size > kMaxSize) return resource_exhausted("a TensorArray of ", size, " elements: ", kMaxSize, " are allowed");
   return room_for_places(c, size, sizeof(Place));
@@ -152,6 +156,18 @@ void ArrayState::close() {
   MutexLock lock(mutex_);
   closed_ = true;
   doomed.swap(elements_);
+}
+
+// The arrays of gradients, too: nobody else may hold them.
+void ArrayState::let_go() {
+  if (!may_be_handle(dtype_)) return;
+  decltype(gradients_) gone;
+  {
+    MutexLock lock(mutex_);
+    gone.swap(gradients_);
+  }
+  for (const auto& [source, array] : gone) array->let_go();
+  close();
 }
 
 }  // namespace argosy

@@ -234,8 +234,7 @@ class Gather final : public Kernel {
       parts.push_back(std::move(part));
     }
     if (!parts.empty()) return put_together(c, parts, false);
-    if (!element_.is_full())
-      return invalid_argument("no elements to gather, and their shape ", element_, " is not known");
+    if (!element_.is_full()) return unimplemented("no elements to gather, and their shape ", element_, " is not known");
     ARGOSY_ASSIGN_OR_RETURN(const Shape one, element_.full());
     return c.output(0, one.inserted(0, 0)).status();
   }
@@ -259,19 +258,40 @@ Status scatter(KernelContext& c) {
   return set_flow(c, 0, 3);
 }
 
-Status concat(KernelContext& c) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto array, array_to_read(c));
-  ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, array->size());
-  if (size == 0) return invalid_argument("an empty TensorArray cannot be concatenated");
-  std::vector<Tensor> parts;
-  ARGOSY_ASSIGN_OR_RETURN(Tensor* const lengths, c.output(1, {size}));
-  for (std::int64_t i = 0; i < size; ++i) {
-    ARGOSY_ASSIGN_OR_RETURN(Tensor part, array->read(c, i));
-    lengths->data<std::int64_t>()[i] = part.shape().rank() > 0 ? part.shape()[0] : 0;
-    parts.push_back(std::move(part));
+class Concat final : public Kernel {
+ public:
+  explicit Concat(PartialShape rest) : rest_(std::move(rest)) {}
+  static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    return std::unique_ptr<Kernel>(std::make_unique<Concat>(init.attrs.get<PartialShape>("element_shape_except0")));
   }
-  return put_together(c, parts, true);
-}
+  Status run(KernelContext& c) override {
+    ARGOSY_ASSIGN_OR_RETURN(const auto array, array_to_read(c));
+    ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, array->size());
+    ARGOSY_ASSIGN_OR_RETURN(Tensor* const lengths, c.output(1, {size}));
+    if (size == 0) {
+      if (!rest_.is_full())
+        return unimplemented("TensorArray has size zero, but element_shape_except0 ", rest_, " is not fully defined");
+      ARGOSY_ASSIGN_OR_RETURN(const Shape rest, rest_.full());
+      return c.output(0, rest.inserted(0, 0)).status();
+    }
+    std::vector<Tensor> parts;
+    for (std::int64_t i = 0; i < size; ++i) {
+      ARGOSY_ASSIGN_OR_RETURN(Tensor part, array->read(c, i));
+      const bool scalar = part.shape().rank() == 0;
+      if (!scalar && !rest_.compatible(part.shape().removed(0))) {
+        return invalid_argument("TensorArray was passed element_shape_except0 ", rest_, " but index ", i,
+                                " has (excepting dimension 0) shape: ", part.shape().removed(0),
+                                " which does not match.");
+      }
+      lengths->data<std::int64_t>()[i] = scalar ? 0 : part.shape()[0];
+      parts.push_back(std::move(part));
+    }
+    return put_together(c, parts, true);
+  }
+
+ private:
+  const PartialShape rest_;  // of each element, without its first axis
+};
 
 Status split(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto array, array_of(c));
@@ -324,7 +344,7 @@ void add_kernels_cpu_tensor_array(KernelRegistry& kernels) {
     kernels.add(str_cat("TensorArrayWrite", v), "cpu", write);
     kernels.add(str_cat("TensorArrayGather", v), "cpu", Gather::make);
     kernels.add(str_cat("TensorArrayScatter", v), "cpu", scatter);
-    kernels.add(str_cat("TensorArrayConcat", v), "cpu", concat);
+    kernels.add(str_cat("TensorArrayConcat", v), "cpu", Concat::make);
     kernels.add(str_cat("TensorArraySplit", v), "cpu", split);
     kernels.add(str_cat("TensorArraySize", v), "cpu", size);
     kernels.add(str_cat("TensorArrayClose", v), "cpu", close_array);

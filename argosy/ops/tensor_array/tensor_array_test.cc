@@ -77,6 +77,22 @@ TEST_F(TensorArrays, SplitAndConcat) {
   EXPECT_EQ(difference((*out)[1], Tensor::vector<std::int64_t>({1, 2}), 0), "");
 }
 
+// The shape that is said of the elements' rows: of nothing it is the result's, and what has another one is refused.
+TEST_F(TensorArrays, ConcatHoldsToTheShapeSaidOfIt) {
+  const auto joined = [&](const TensorArrayValue& a, const PartialShape& rest) {
+    return run({graph_.add("TensorArrayConcatV3", {a.handle, a.flow},
+                           {{"dtype", DType::kFloat32}, {"element_shape_except0", rest}})});
+  };
+  const auto none = tensor_array(number(0), DType::kFloat32);
+  const auto nothing = joined(none, {3});
+  ASSERT_TRUE(nothing.ok()) << nothing.status().to_string();
+  EXPECT_EQ((*nothing)[0].shape(), Shape({0, 3}));
+  EXPECT_EQ(joined(none, {PartialShape::kUnknown}).status().code(), Code::kUnimplemented);
+  const auto one = tensor_array_write(tensor_array(number(1), DType::kFloat32), number(0), numbers({1, 2}));
+  EXPECT_TRUE(joined(one, PartialShape::scalar()).ok());
+  EXPECT_EQ(joined(one, {4}).status().code(), Code::kInvalidArgument);
+}
+
 // Elements that are read twice, so that their gradients add up.
 TEST(TensorArrayGradients, ReadsWritesRows) {
   check_gradients({.ops = {"TensorArrayReadV3", "TensorArrayWriteV3", "TensorArrayGatherV3", "TensorArrayScatterV3"},

@@ -156,6 +156,8 @@ class SplitBatches final : public UnaryDataset {
  public:
   SplitBatches(const DatasetArgs& a, DatasetPtr input, std::int64_t parts)
       : UnaryDataset(a, std::move(input)), parts_(parts) {}
+  SplitBatches(const Rebatch& other, std::int64_t parts)
+      : UnaryDataset("RebatchDataset", other.types(), other.shapes(), other.shared_input()), parts_(parts) {}
   std::int64_t cardinality() const override {
     const std::int64_t n = input().cardinality();
     return repeated_cardinality(n, parts_);
@@ -301,6 +303,11 @@ Result<DatasetPtr> make_choose_fastest(const DatasetArgs& a) {
 }
 
 }  // namespace
+
+DatasetPtr split_batches(const DatasetValue& rebatch, std::int64_t parts) {
+  const auto* const other = dynamic_cast<const Rebatch*>(&rebatch);
+  return other == nullptr ? nullptr : std::make_shared<SplitBatches>(*other, parts);
+}
 
 void add_resized(KernelRegistry& kernels) {
   add_dataset<make_sliding_window>(kernels, {"SlidingWindowDataset", "ExperimentalSlidingWindowDataset"});

@@ -1,6 +1,7 @@
 // Which elements come, in which order: none of them is looked at.
 #include <algorithm>
 
+#include "argosy/ops/dataset/elements/auto_shard.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
@@ -63,6 +64,13 @@ class Section final : public UnaryDataset {
   Section(const DatasetArgs& a, DatasetPtr input, std::int64_t skip, std::int64_t take, std::int64_t stride,
           bool non_empty)
       : UnaryDataset(a, std::move(input)), skip_(skip), take_(take), stride_(stride), non_empty_(non_empty) {}
+  // One of the shards of another's elements.
+  Section(const DatasetPtr& input, std::int64_t count, std::int64_t index)
+      : UnaryDataset("ShardDataset", input->types(), input->shapes(), input),
+        skip_(index),
+        take_(-1),
+        stride_(count),
+        non_empty_(true) {}
   std::int64_t cardinality() const override {
     const std::int64_t n = input().cardinality();
     if (n == kUnknownCardinality) return take_ == 0 ? 0 : n;
@@ -87,12 +95,12 @@ class Section final : public UnaryDataset {
       for (std::int64_t drop = taken_ == 0 ? d_->skip_ : d_->stride_ - 1; passed_ < drop; ++passed_) {
         Element dropped;
         ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(dropped));
-        if (!some) return ended();
+        if (!some) return false;
       }
       ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(out));
-      if (!some) return ended();
+      if (!some) return false;
       passed_ = 0;
-      ++taken_;
+      if (++taken_ == 1 && d_->non_empty_) ARGOSY_RETURN_IF_ERROR(pass_other_shards());
       return true;
     }
     bool ready() override {
@@ -101,19 +109,37 @@ class Section final : public UnaryDataset {
     }
 
    private:
-    Result<bool> ended() const {
-      if (d_->non_empty_ && taken_ == 0) {
-        return invalid_argument(
-            "Could not apply FILE based sharding: the dataset only has fewer elements than shards, "
-            "which is not enough for the required ",
-            d_->stride_, " shards/workers.");
+    // The first elements of the shards after this one: each must have one.
+    Status pass_other_shards() {
+      for (; passed_ < d_->stride_ - 1 - d_->skip_; ++passed_) {
+        Element dropped;
+        ARGOSY_ASSIGN_OR_RETURN(const bool some, next_input(dropped));
+        if (some) continue;
+        return invalid_argument("Could not apply FILE based sharding: the dataset only has ", d_->skip_ + 1 + passed_,
+                                " file(s), which is not enough for the required ", d_->stride_, " shards/workers.");
       }
-      return false;
+      return ok_status();
     }
     std::int64_t taken_ = 0, passed_ = 0;
   };
   const std::int64_t skip_, take_, stride_;
   const bool non_empty_;
+};
+
+constexpr std::int64_t kShardHint = -1;  // as a number of shards: AutoShardDataset says it
+
+class HintedShard final : public UnaryDataset {
+ public:
+  using UnaryDataset::UnaryDataset;
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    if (context.shard == nullptr || !context.shard->hinted) {
+      return failed_precondition(
+          "`tf.data.Dataset.shard(SHARD_HINT, ...)` can only be used in "
+          "`tf.distribute.Strategy.experimental_distribute_dataset()` with "
+          "`tf.data.experimental.AutoShardPolicy.HINT` policy.");
+    }
+    return shard_dataset(shared_input(), context.shard->count, context.shard->index)->iterate(context);
+  }
 };
 
 // Nothing at all: skip(-1).
@@ -155,6 +181,7 @@ Result<DatasetPtr> make_shard(const DatasetArgs& a) {
   ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t shards, a.integer("num_shards"));
   ARGOSY_ASSIGN_OR_RETURN(const std::int64_t index, a.integer("index"));
+  if (shards == kShardHint) return DatasetPtr(std::make_shared<HintedShard>(a, std::move(input)));
   if (shards <= 0) {
     return invalid_argument("Number of shards must be greater than zero (currently num_shards = ", shards, ").");
   }
@@ -171,6 +198,7 @@ class Concatenate final : public DatasetValue {
  public:
   Concatenate(const DatasetArgs& a, DatasetPtr first, DatasetPtr second)
       : DatasetValue(a.op(), a.types(), a.shapes()), first_(std::move(first)), second_(std::move(second)) {}
+  std::vector<DatasetPtr> inputs() const override { return {first_, second_}; }
   std::int64_t cardinality() const override {
     const std::int64_t n = first_->cardinality(), m = second_->cardinality();
     if (n == kInfinite || m == kInfinite) return kInfinite;
@@ -225,6 +253,7 @@ class Zip final : public DatasetValue {
  public:
   Zip(const DatasetArgs& a, std::vector<DatasetPtr> inputs)
       : DatasetValue(a.op(), a.types(), a.shapes()), inputs_(std::move(inputs)) {}
+  std::vector<DatasetPtr> inputs() const override { return inputs_; }
   std::int64_t cardinality() const override {
     std::int64_t least = kInfinite;
     for (const DatasetPtr& d : inputs_) {
@@ -297,6 +326,10 @@ Result<DatasetPtr> make_zip(const DatasetArgs& a) {
 }
 
 }  // namespace
+
+DatasetPtr shard_dataset(DatasetPtr input, std::int64_t count, std::int64_t index) {
+  return std::make_shared<Section>(input, count, index);
+}
 
 void add_orders(KernelRegistry& kernels) {
   add_dataset<make_repeat>(kernels, {"RepeatDataset"});

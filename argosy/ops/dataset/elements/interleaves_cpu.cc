@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "argosy/base/threads/parallel.h"
+#include "argosy/ops/dataset/elements/auto_shard.h"
 #include "argosy/ops/dataset/elements/prefetch_iterator.h"
 #include "argosy/ops/dataset/held_elements.h"
 #include "argosy/ops/dataset/unary_dataset.h"
@@ -46,8 +47,18 @@ class Interleave final : public UnaryDataset {
   Interleave(const DatasetArgs& a, DatasetPtr input, Captured f, Turns turns)
       : UnaryDataset(a, std::move(input)), f_(std::move(f)), turns_(turns) {}
   Status check_types() const override { return ok_status(); }  // of what a function makes: as they come
+  bool opens_readers() const override { return f_.any_op(is_reader); }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
-    return iterate_as<Iterator>(self<Interleave>(), context);
+    const std::shared_ptr<const AutoShard> shard = context.shard;
+    const auto where = shard != nullptr ? shard->at(*this) : AutoShard::Where::kElsewhere;
+    if (where == AutoShard::Where::kElsewhere) return iterate_as<Iterator>(self<Interleave>(), context);
+    IteratorContext whole = context;
+    whole.shard = nullptr;
+    if (where == AutoShard::Where::kAfter) {
+      return shard_dataset(shared_from_this(), shard->count, shard->index)->iterate(whole);
+    }
+    ARGOSY_ASSIGN_OR_RETURN(IteratorPtr files, shard->of_files(shared_input())->iterate(whole));
+    return IteratorPtr(std::make_unique<Iterator>(self<Interleave>(), whole, std::move(files)));
   }
 
  private:

@@ -25,12 +25,18 @@ class Shuffle final : public UnaryDataset {
         count_(count),
         seeds_(std::make_shared<SeedGenerator>(once.seeds_->first(), false)),
         one_stream_(true) {}
+  Shuffle(const Shuffle& other, DatasetPtr input)
+      : UnaryDataset(other.op(), other.types(), other.shapes(), std::move(input)),
+        buffer_(other.buffer_),
+        count_(other.count_),
+        seeds_(other.seeds_) {}
   bool capturable() const { return op() == "ShuffleDataset" && seeds_->anew() && buffer_ != kWholeInput; }
   std::int64_t cardinality() const override {
     const std::int64_t n = input().cardinality();
     return count_ == -1 && n != 0 ? kInfinite : repeated_cardinality(n, count_);
   }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    if (context.without_shuffles && op().starts_with("ShuffleDataset")) return input().iterate(context);
     if (context.repeats_shuffles && op() == "ShuffleAndRepeatDataset" && seeds_->anew()) {
       return std::make_shared<Shuffle>(*this, count_)->iterate(context);
     }
@@ -174,6 +180,12 @@ DatasetPtr repeated_shuffle(const DatasetValue& dataset, std::int64_t count) {
   const auto* const once = dynamic_cast<const Shuffle*>(&dataset);
   if (once == nullptr || !once->capturable()) return nullptr;
   return std::make_shared<Shuffle>(*once, count);
+}
+
+DatasetPtr shuffle_of(const DatasetValue& shuffle, DatasetPtr input) {
+  const auto* const other = dynamic_cast<const Shuffle*>(&shuffle);
+  if (other == nullptr || !shuffle.op().starts_with("ShuffleDataset")) return nullptr;
+  return std::make_shared<Shuffle>(*other, std::move(input));
 }
 
 void add_shuffles(KernelRegistry& kernels) {

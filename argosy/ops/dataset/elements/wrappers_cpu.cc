@@ -1,15 +1,55 @@
 // Datasets that hand another's elements on.
 #include <algorithm>
+#include <optional>
 
+#include "argosy/ops/dataset/elements/auto_shard.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 
 namespace argosy::datasets {
 
 namespace {
 
+// A number of a message, taken from the front of `text`.
+std::optional<std::uint64_t> take_varint(std::string_view& text) {
+  std::uint64_t number = 0;
+  for (int shift = 0; shift < 70 && !text.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    text.remove_prefix(1);
+    if (shift < 64) number |= std::uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return number;
+  }
+  return std::nullopt;
+}
+
+// Are these the fields of a message, whichever?
+bool is_message(std::string_view text) {
+  while (!text.empty()) {
+    const auto tag = take_varint(text);
+    if (!tag || *tag >> 3 == 0) return false;
+    std::uint64_t bytes = 0;
+    switch (*tag & 7) {
+      case 0:
+        if (!take_varint(text)) return false;
+        break;
+      case 1: bytes = 8; break;
+      case 2: {
+        const auto length = take_varint(text);
+        if (!length) return false;
+        bytes = *length;
+        break;
+      }
+      case 5: bytes = 4; break;
+      default: return false;
+    }
+    if (bytes > text.size()) return false;
+    text.remove_prefix(static_cast<std::size_t>(bytes));
+  }
+  return true;
+}
+
 // Hints to an optimizer and a scheduler that are not ours: the dataset itself. What TensorFlow refuses is refused.
 Result<DatasetPtr> make_same(const DatasetArgs& a) {
-  for (const char* name : {"num_workers", "index", "rewrite_name", "tag"}) {
+  for (const char* name : {"rewrite_name", "tag"}) {
     if (a.has(name) && a.tensor(name).shape().rank() != 0) return invalid_argument(name, " must be a scalar");
   }
   for (const char* name : {"max_intra_op_parallelism", "num_threads"}) {
@@ -17,9 +57,18 @@ Result<DatasetPtr> make_same(const DatasetArgs& a) {
     ARGOSY_ASSIGN_OR_RETURN(const std::int64_t count, a.integer(name));
     if (count < 0) return invalid_argument("`", name, "` must be >= 0");
   }
+  if (a.attrs().get_or<std::int64_t>("cpu_budget", 0) < 0) {
+    return invalid_argument("CPU budget must be positive but is ", a.attrs().get_int("cpu_budget"), ".");
+  }
+  if (a.attrs().get_or<std::int64_t>("ram_budget", 0) < 0) {
+    return invalid_argument("RAM budget must be positive but is ", a.attrs().get_int("ram_budget"), ".");
+  }
   for (const char* name :
        {"transformations", "optimizations_enabled", "optimizations_disabled", "optimizations_default"}) {
     if (a.has(name) && a.tensor(name).shape().rank() != 1) return invalid_argument(name, " must be a vector");
+  }
+  if (!is_message(a.attrs().get_or<std::string>("serialized_options", ""))) {
+    return invalid_argument("Could not parse serialized_options as valid Options.");
   }
   return a.dataset();
 }
@@ -51,6 +100,8 @@ class AssertCardinality final : public UnaryDataset {
       : UnaryDataset(a, std::move(input)), count_(count) {}
   std::int64_t cardinality() const override { return count_; }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
+    // As in TensorFlow, nothing is asserted of the files of a shard.
+    if (context.shard != nullptr && !context.shard->hinted) return input().iterate(context);
     return iterate_as<Iterator>(self<AssertCardinality>(), context);
   }
 
@@ -119,26 +170,13 @@ Result<DatasetPtr> make_ignore_errors(const DatasetArgs& a) {
 }  // namespace
 
 void add_wrappers(KernelRegistry& kernels) {
-  add_dataset<make_same>(kernels, {"OptionsDataset",
-                                   "OptimizeDatasetV2",
-                                   "ModelDataset",
-                                   "MaxIntraOpParallelismDataset",
-                                   "ExperimentalMaxIntraOpParallelismDataset",
-                                   "PrivateThreadPoolDataset",
-                                   "ExperimentalPrivateThreadPoolDataset",
-                                   "AssertNextDataset",
-                                   "AssertPrevDataset",
-                                   "ExperimentalAssertNextDataset",
-                                   "BytesProducedStatsDataset",
-                                   "ExperimentalBytesProducedStatsDataset",
-                                   "LatencyStatsDataset",
-                                   "ExperimentalLatencyStatsDataset",
-                                   "NonSerializableDataset",
-                                   "ExperimentalNonSerializableDataset",
-                                   "FinalizeDataset",
-                                   "RewriteDataset",
-                                   "AutoShardDataset",
-                                   "ExperimentalAutoShardDataset"});
+  add_dataset<make_same>(
+      kernels,
+      {"OptionsDataset", "OptimizeDatasetV2", "ModelDataset", "MaxIntraOpParallelismDataset",
+       "ExperimentalMaxIntraOpParallelismDataset", "PrivateThreadPoolDataset", "ExperimentalPrivateThreadPoolDataset",
+       "AssertNextDataset", "AssertPrevDataset", "ExperimentalAssertNextDataset", "BytesProducedStatsDataset",
+       "ExperimentalBytesProducedStatsDataset", "LatencyStatsDataset", "ExperimentalLatencyStatsDataset",
+       "NonSerializableDataset", "ExperimentalNonSerializableDataset", "FinalizeDataset", "RewriteDataset"});
   add_dataset<make_optimized>(kernels, {"OptimizeDataset"});
   add_dataset<make_assert_cardinality>(kernels, {"AssertCardinalityDataset"});
   add_dataset<make_ignore_errors>(kernels, {"IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset"});

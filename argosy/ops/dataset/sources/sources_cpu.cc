@@ -39,8 +39,19 @@ class Whole final : public DatasetValue {
   const Element element_;
 };
 
+// INVALID_ARGUMENT, in TensorFlow's words, where a component has another shape than output_shapes says.
+Status check_component(const DatasetArgs& a, std::size_t i, const Shape& shape) {
+  const std::vector<PartialShape> declared = a.shapes();
+  if (i >= declared.size() || declared[i].compatible(PartialShape(shape))) return ok_status();
+  return invalid_argument("Incompatible shapes at component ", i, ": expected ", declared[i], " but got ", shape, ".");
+}
+
 Result<DatasetPtr> make_tensor(const DatasetArgs& a) {
-  return DatasetPtr(std::make_shared<Whole>(a, a.tensors("components")));
+  Element components = a.tensors("components");
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    ARGOSY_RETURN_IF_ERROR(check_component(a, i, components[i].shape()));
+  }
+  return DatasetPtr(std::make_shared<Whole>(a, std::move(components)));
 }
 
 Tensor row_of(const Tensor& rows, std::int64_t i) { return rows.rows(i, i + 1).reshaped(rows.shape().removed(0)); }
@@ -83,6 +94,9 @@ Result<DatasetPtr> make_slices(const DatasetArgs& a) {
     if (t.shape()[0] != components[0].shape()[0]) {
       return invalid_argument("All components must have the same size in the 0th dimension");
     }
+  }
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    ARGOSY_RETURN_IF_ERROR(check_component(a, i, components[i].shape().removed(0)));
   }
   return DatasetPtr(std::make_shared<Slices>(a, std::move(components)));
 }

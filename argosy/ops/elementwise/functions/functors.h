@@ -66,7 +66,7 @@ struct Sign {
       const auto size = std::abs(x);
       return size == 0 ? T(0) : x / size;
     } else {
-      return x > 0 ? T(1) : x < 0 ? T(-1) : x;  // NaN stays
+      return x > 0 ? T(1) : x < 0 ? T(-1) : static_cast<T>(x + T(0));  // NaN stays, and -0 becomes 0
     }
   }
 };
@@ -331,24 +331,25 @@ struct SigmoidGrad {
     return dy * y * (T(1) - y);
   }
 };
+// Where nothing flows back, the next three give 0 for any y, as TensorFlow does: 0 / 0 is not NaN there.
 struct SqrtGrad {
   template <typename T>
   static T call(T y, T dy) {
-    return T(0.5) * dy / conjugate(y);
+    return dy == T(0) ? T(0) : T(0.5) * dy / conjugate(y);
   }
 };
 struct RsqrtGrad {
   template <typename T>
   static T call(T y, T dy) {
     const T c = conjugate(y);
-    return T(-0.5) * (dy * c) * (c * c);
+    return dy == T(0) ? T(0) : T(-0.5) * (dy * c) * (c * c);
   }
 };
 struct ReciprocalGrad {
   template <typename T>
   static T call(T y, T dy) {
     const T c = conjugate(y);
-    return -c * dy * c;
+    return dy == T(0) ? T(0) : -c * dy * c;
   }
 };
 struct SoftsignGrad {

@@ -162,7 +162,7 @@ struct ReciprocalGrad {
   template <typename C>
   static ARGOSY_DEVICE C call(C y, C dy) {
     const C c = conjugate(y);
-    return Mul::call(Mul::call(Neg::call(c), dy), c);
+    return is_zero(dy) ? C{0, 0} : Mul::call(Mul::call(Neg::call(c), dy), c);
   }
 };
 // By the real functions. A real exponent (imaginary part 0) has no sine to spoil it.

@@ -80,7 +80,7 @@ ARGOSY_DEVICE f64 Neg::call<f64>(f64 x) {
   return -x;
 }
 ARGOSY_UNARY(Abs, x < T(0) ? Neg::call(x) : x == T(0) ? T(0) : x)
-ARGOSY_UNARY(Sign, x > T(0) ? T(1) : x < T(0) ? T(-1) : x)  // NaN stays
+ARGOSY_UNARY(Sign, x > T(0) ? T(1) : x < T(0) ? T(-1) : T(x + T(0)))  // NaN stays, and -0 becomes 0
 ARGOSY_UNARY(Square, Mul::call(x, x))
 ARGOSY_UNARY(Reciprocal, T(1) / x)
 ARGOSY_UNARY(Sqrt, ::sqrt(x))
@@ -212,9 +212,9 @@ ARGOSY_UNARY(Softplus, (x < T(0) ? T(0) : x) + ::log1p(::exp(-::fabs(x))))
 // features or outputs
 ARGOSY_BINARY(TanhGrad, y*(T(1) - x * x))
 ARGOSY_BINARY(SigmoidGrad, y* x*(T(1) - x))
-ARGOSY_BINARY(SqrtGrad, T(0.5) * y / x)
-ARGOSY_BINARY(RsqrtGrad, T(-0.5) * (y * x) * (x * x))
-ARGOSY_BINARY(ReciprocalGrad, -x* y* x)
+ARGOSY_BINARY(SqrtGrad, y == T(0) ? T(0) : T(0.5) * y / x)
+ARGOSY_BINARY(RsqrtGrad, y == T(0) ? T(0) : T(-0.5) * (y * x) * (x * x))
+ARGOSY_BINARY(ReciprocalGrad, y == T(0) ? T(0) : -x * y * x)
 ARGOSY_BINARY(SoftsignGrad, x / ((T(1) + ::fabs(y)) * (T(1) + ::fabs(y))))
 ARGOSY_BINARY(ReluGrad, x*(y > T(0) ? T(1) : T(0)))
 ARGOSY_BINARY(Relu6Grad, x*(y > T(0) && y < T(6) ? T(1) : T(0)))
