@@ -32,14 +32,14 @@ AttrMap attributes_of(const Graph& graph, const Node& n, const Status& error) {
 
 }  // namespace
 
-Status defer_shape_error(Graph& graph, NodeId id, Status error) {
+Status defer_shape_error(Graph& graph, NodeId id, Status error, bool in_function) {
   constexpr std::string_view kOp = "_ShapeError";
   const Node& n = graph.node(id);
   // Bugs of ours and want of memory are no business of a branch. Flow and callers mean more than their outputs.
   // What runs in every step tells its error when the step is compiled (argosy/runtime/compile/storage/step_checks.h).
   const bool of_shapes = error.code() != Code::kInternal && error.code() != Code::kResourceExhausted;
   if (!of_shapes || n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing) return error;
-  if (graph.ops().find(kOp) == nullptr || !is_behind_switch(graph, id)) return error;
+  if (graph.ops().find(kOp) == nullptr || !(in_function || is_behind_switch(graph, id))) return error;
   const SmallVector<Endpoint, 2> inputs = n.inputs;
   const SmallVector<NodeId, 2> controls = n.controls;
   const auto outputs = static_cast<std::int32_t>(n.output_dtypes.size());

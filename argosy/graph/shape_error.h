@@ -12,8 +12,9 @@ namespace argosy {
 bool is_behind_switch(const Graph& graph, NodeId id);
 
 // Of a node whose shape function gave `error`. Behind a Switch it becomes a "_ShapeError", which is dead where the node
-// is, and fails a step that gets there. Anywhere else this returns the error, and for Flow and callers of functions,
-// too. REQUIRES: the node's inputs are in the graph.
-Status defer_shape_error(Graph& graph, NodeId id, Status error);
+// is, and fails a step that gets there. Anywhere else this returns the error, unless the node is of a function's body:
+// the step may not need it. For Flow and callers of functions it returns the error, too. REQUIRES: the node's inputs are in
+// the graph.
+Status defer_shape_error(Graph& graph, NodeId id, Status error, bool in_function = false);
 
 }  // namespace argosy

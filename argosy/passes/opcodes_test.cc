@@ -27,10 +27,12 @@ const std::map<Opcode, Takes>& shapes() {
       {Opcode::kRelu, {1}},
       {Opcode::kReluGrad, {2}},
       {Opcode::kIdentity, {1}},
+      {Opcode::kSnapshot, {1}},
       {Opcode::kSum, {2, {"keep_dims"}}},
       {Opcode::kBiasAdd, {2, {"data_format"}}},
       {Opcode::kSoftmax, {1}},
       {Opcode::kLogSoftmax, {1}},
+      {Opcode::kMaxPool, {1, window}},
       {Opcode::kMaxPoolGrad, {3, window}},
       {Opcode::kBatchNorm, {5, norm}},
       {Opcode::kBatchNormGrad, {5, norm}},
@@ -79,12 +81,13 @@ TEST(Opcodes, EffectsOfStatefulOps) {
   }
   using Names = std::set<std::string>;
   EXPECT_EQ(found[Effect::kReads],
-            (Names{"LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2", "LookupTableSize",
-                   "LookupTableSizeV2", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp",
-                   "VariableShape"}));
+            (Names{"LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2",
+                   "LookupTableSize", "LookupTableSizeV2", "ReadVariableOp", "ResourceGather", "ResourceGatherNd",
+                   "VarIsInitializedOp", "VariableShape"}));
   EXPECT_EQ(found[Effect::kPrints], (Names{"Print", "PrintV2"}));
   EXPECT_EQ(found[Effect::kChecks], (Names{"Assert", "CheckNumerics", "CheckNumericsV2"}));
-  EXPECT_EQ(found[Effect::kNothing], (Names{"DeepCopy", "Empty", "GuaranteeConst", "StatelessRandomGetAlg"}));
+  EXPECT_EQ(found[Effect::kNothing],
+            (Names{"DeepCopy", "DeviceIndex", "Empty", "GuaranteeConst", "StatelessRandomGetAlg"}));
 }
 
 TEST(Opcodes, FactsOfShapesAndBroadcasts) {

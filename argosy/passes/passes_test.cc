@@ -38,6 +38,39 @@ TEST(Prune, CutsAtFeedsAndKeepsControlEdges) {
   EXPECT_EQ(step->graph.shape(step->fetches[0]).to_string(), "[3,2]");
 }
 
+// As in TensorFlow: whoever reads the value gets what is fed, whoever waits for the node waits for the effects before it.
+TEST(Prune, WhatIsFedRunsForWhoWaitsForIt) {
+  Graph g;
+  const VariableNode v = variable(g, Tensor::scalar(1.0f), "v");
+  const Value one = constant(g, 1.0f), effect = assign_add(v, one);
+  const Value x = with_dependencies({effect.control()}, one, "x"), p = placeholder(g, DType::kFloat32, {}, "p");
+  const Value y = with_dependencies({x.control(), p.control()}, one, "y"), z = identity(x, "z");
+  const auto ops_behind = [&](const Value& fetched) {
+    const auto step = prune_step(
+        g, {.feeds = {x.endpoint(), p.endpoint()}, .feed_shapes = {Shape{}, Shape{}}, .fetches = {fetched.endpoint()}});
+    EXPECT_TRUE(step.ok()) << step.status().to_string();
+    return ops_of(step->graph);
+  };
+  EXPECT_THAT(ops_behind(y), testing::Contains("AssignAdd"));
+  EXPECT_THAT(ops_behind(y), testing::Not(testing::Contains("Placeholder")));
+  EXPECT_THAT(ops_behind(z), testing::Not(testing::Contains("AssignAdd")));
+}
+
+// What assigns to it is in another step.
+TEST(Prune, AVariableThatMayGetAnotherShapeHasNone) {
+  for (const bool validates : {true, false}) {
+    Graph g;
+    const VariableNode v = variable(g, PartialShape({2}), DType::kFloat32, "v");
+    const Value x = placeholder(g, DType::kFloat32, PartialShape::unknown(), "x");
+    g.add("Assign", {v.ref, x}, {{"validate_shape", validates}});
+    const Value size = g.add("Size", {v.ref});
+    auto step = prune_step(g, {.fetches = {size.endpoint()}});
+    const auto lean = prepare_step(*std::move(step), {});
+    ASSERT_TRUE(lean.ok()) << lean.status().to_string();
+    EXPECT_EQ(lean->graph.constant(lean->fetches[0]) != nullptr, validates);
+  }
+}
+
 //  Const ─► Identity ─► OnesLike     ──►     Const
 TEST(ConstantFolding, ComputesWhatIsKnown) {
   Graph g;

@@ -1,6 +1,7 @@
 #include "argosy/passes/functions/inline_body.h"
 
 #include <algorithm>
+#include <map>
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/graph/function_body.h"
@@ -210,8 +211,9 @@ class Inliner::BodyCopier {
       alive_only = alive_only && !is_guarded(e.node);
     }
     for (const NodeId c : n.controls) {
-      if (is_parameter(c) || !is_copied(c)) continue;
-      spec.controls.push_back(copies_[c.index].node);
+      if (!is_copied(c)) continue;
+      ARGOSY_ASSIGN_OR_RETURN(const NodeId wait, is_parameter(c) ? argument_wait(c) : copies_[c.index].node);
+      if (wait.index >= 0) spec.controls.push_back(wait);
       alive_only = alive_only && !is_guarded(c);
     }
     const bool free = is_free(function_.body, id);
@@ -229,14 +231,27 @@ class Inliner::BodyCopier {
     return ok_status();
   }
 
-  // In a branch, shapes that do not fit together are an error of steps that go there.
+  // What waits for a parameter waits for this; none where the argument is there before the step.
+  Result<NodeId> argument_wait(NodeId parameter) {
+    const Endpoint arg = copies_[parameter.index];
+    if (is_free(in_.graph_, arg.node)) return NodeId{};
+    // A Switch runs whichever output is dead.
+    if (in_.graph_.node(arg.node).op->flow != Flow::kSwitch) return arg.node;
+    const auto [wait, is_new] = argument_waits_.try_emplace(parameter);
+    if (is_new) {
+      ARGOSY_ASSIGN_OR_RETURN(wait->second, in_.add("Identity", {arg}, {}, "given"));
+    }
+    return wait->second;
+  }
+
+  // Shapes that do not fit together are an error of steps that get there: the branch may not be taken, the value not read.
   Result<NodeId> add_copy(NodeSpec& spec) {
     Graph& graph = in_.graph_;
     auto added = graph.add_node(NodeSpec(spec));
     if (added.ok() || !spec.shapes.empty()) return added;
     spec.shapes.resize(1);  // not inferred
     ARGOSY_ASSIGN_OR_RETURN(const NodeId id, graph.add_node(std::move(spec)));
-    ARGOSY_RETURN_IF_ERROR(defer_shape_error(graph, id, std::move(added).status()));
+    ARGOSY_RETURN_IF_ERROR(defer_shape_error(graph, id, std::move(added).status(), true));
     return id;
   }
 
@@ -266,6 +281,7 @@ class Inliner::BodyCopier {
   const std::string prefix_;
   std::vector<Endpoint> copies_;                   // by node of the body; a parameter's is its argument
   std::vector<char> guarded_, is_parameter_;       // by node of the body
+  std::map<NodeId, NodeId> argument_waits_;        // by parameter
   std::vector<std::pair<NodeId, Endpoint>> open_;  // copies with an edge that closes a loop: an endpoint of the body
 };
 

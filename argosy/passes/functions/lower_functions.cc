@@ -1,7 +1,9 @@
 #include "argosy/passes/functions/lower_functions.h"
 
 #include <unordered_map>
+#include <utility>
 
+#include "argosy/graph/function_body.h"
 #include "argosy/passes/functions/lower_branches.h"
 #include "argosy/passes/functions/lower_calls.h"
 #include "argosy/passes/functions/lower_loops.h"
@@ -24,6 +26,7 @@ class Lowering {
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       if (graph_.node({i}).op->calls != Calls::kNothing) in_.to_lower.push_back({NodeId{i}, 0});
     }
+    const auto callers = in_.to_lower;
     int lowered = 0;
     while (!in_.to_lower.empty()) {
       const auto [id, depth] = in_.to_lower.back();
@@ -33,7 +36,9 @@ class Lowering {
       if (!done.ok()) return std::move(done).with_where(where);
       ++lowered;
     }
-    if (lowered > 0) redirect();
+    if (lowered == 0) return 0;
+    redirect();
+    keep_unread_effects(callers);
     return lowered;
   }
 
@@ -89,6 +94,36 @@ class Lowering {
     }
     for (NodeId& t : step_.targets) {
       if (const auto done = done_.find(t); done != done_.end()) t = done->second;
+    }
+  }
+
+  // Behind the roots, as far as `seen` does not say so already. True: some of it has an effect.
+  bool see(NodeId root, std::vector<char>& seen) const {
+    bool effects = false;
+    std::vector<NodeId> open;
+    const auto meet = [&](NodeId id) {
+      if (std::exchange(seen[static_cast<std::size_t>(id.index)], 1) == 0) open.push_back(id);
+    };
+    meet(root);
+    while (!open.empty()) {
+      const Node& n = graph_.node(open.back());
+      open.pop_back();
+      effects = effects || has_effect(n) || (n.op->async && !n.inputs.empty());
+      for (const Endpoint e : n.inputs) meet(e.node);
+      for (const NodeId c : n.controls) meet(c);
+    }
+    return effects;
+  }
+
+  // TensorFlow runs what a caller is given, though the function reads it not.
+  void keep_unread_effects(const std::vector<std::pair<NodeId, int>>& callers) {
+    std::vector<char> seen(static_cast<std::size_t>(graph_.size()), 0);
+    for (const Endpoint e : step_.fetches) see(e.node, seen);
+    for (const NodeId t : step_.targets) see(t, seen);
+    for (const auto& [caller, depth] : callers) {
+      for (const Endpoint e : graph_.node(caller).inputs) {
+        if (see(e.node, seen)) step_.targets.push_back(e.node);
+      }
     }
   }
 

@@ -13,7 +13,7 @@
 // Nodes of a function keep their control edges, their colocations and, below the caller's name, their names. They keep
 // their devices; a node that asks for none gets the caller's. A branch that is not taken is dead. So each of its nodes
 // depends on a Switch, by data or by a control edge from the branch's pivot. Constants and handles need not, for all
-// their users do.
+// their users do. Arguments that no function reads become targets where they have effects.
 #pragma once
 
 #include "argosy/passes/simplify/prune.h"

@@ -27,6 +27,29 @@ TEST(LowerFunctions, ACallBecomesItsBody) {
     -> y)");
 }
 
+TEST(LowerFunctions, WhatWaitsForAParameterWaitsForTheArgument) {
+  expect_rewrite(lower, R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    y = Placeholder [dtype=float, shape=shape[2]]
+    late = Exp(x)
+    call = PartitionedCall(late, y) [Tin=[float, float], Tout=[float], f=@second]
+    z = Exp(call)
+
+    function second(a, b) -> (n) {
+      a = _Arg [T=float, index=0]
+      b = _Arg [T=float, index=1]
+      n = Neg(b, ^a)
+    }
+    -> z)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    y = Placeholder [dtype=float, shape=shape[2]]
+    late = Exp(x)
+    call/n = Neg(y, ^late)
+    z = Exp(call/n)
+    -> z)");
+}
+
 //  Switch(x, p) ─ true ─► Neg ─┐
 //               └ false ─► x ──┴► Merge
 TEST(LowerFunctions, AnIfBecomesSwitchAndMerge) {
@@ -53,6 +76,85 @@ TEST(LowerFunctions, AnIfBecomesSwitchAndMerge) {
     if/merge = Merge(if/then/n, if/switch)
     y = Exp(if/merge)
     -> y)");
+}
+
+// Who reads it may rely on what the loop did.
+TEST(LowerFunctions, WhatALoopPassesOnIsThereWhenItHasEnded) {
+  StepGraph step = parse_step(R"(
+    n = Placeholder [dtype=int32, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[2]]
+    while = StatelessWhile(n, x) [T=[int32, float], cond=@some, body=@fewer]
+    y = Exp(while:1)
+
+    function some(a, b) -> (go) {
+      a = _Arg [T=int32, index=0]
+      b = _Arg [T=float, index=1]
+      zero = Const [dtype=int32, value=int32[] {0}]
+      go = Greater(a, zero)
+    }
+
+    function fewer(a, b) -> (rest, b) {
+      a = _Arg [T=int32, index=0]
+      b = _Arg [T=float, index=1]
+      one = Const [dtype=int32, value=int32[] {1}]
+      rest = Sub(a, one)
+    }
+    -> y)");
+  ASSERT_EQ(*lower(step), 1);
+  const Node& y = step.graph.node(step.fetches[0].node);
+  const Node& same = step.graph.node(y.inputs[0].node);
+  EXPECT_EQ(step.graph.node(same.inputs[0].node).name, "x");
+  ASSERT_EQ(same.controls.size(), 1u);
+  EXPECT_EQ(step.graph.node(same.controls[0]).op->flow, Flow::kExit);
+}
+
+TEST(LowerFunctions, AnArgumentWithEffectsRunsThoughNobodyReadsIt) {
+  expect_rewrite(lower, R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    sum = AssignAdd(v, x)
+    one = Exp(sum)
+    two = Exp(x)
+    call = PartitionedCall(x, one, two) [Tin=[float, float, float], Tout=[float], f=@first]
+    y = Exp(call)
+
+    function first(a, b, c) -> (n) {
+      a = _Arg [T=float, index=0]
+      b = _Arg [T=float, index=1]
+      c = _Arg [T=float, index=2]
+      n = Neg(a)
+    }
+    -> y)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    sum = AssignAdd(v, x)
+    one = Exp(sum)
+    call/n = Neg(x)
+    y = Exp(call/n)
+    -> y, ^one)");
+}
+
+// The error is that of a step that reads the value.
+TEST(LowerFunctions, ShapesThatDoNotFitAreNoErrorOfWhatNobodyReads) {
+  for (const bool read : {false, true}) {
+    StepGraph step = parse_step(str_cat(R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    call = PartitionedCall(x) [Tin=[float], Tout=[float, float], f=@both]
+
+    function both(a) -> (n, flat) {
+      a = _Arg [T=float, index=0]
+      three = Const [dtype=int32, value=int32[1] {3}]
+      flat = Reshape(a, three)
+      n = Neg(a)
+    }
+    -> )",
+                                        read ? "call:1" : "call"));
+    ASSERT_EQ(*lower(step), 1);
+    ASSERT_TRUE(drop_dead_nodes(step).ok());
+    EXPECT_EQ(step.graph.node(step.fetches[0].node).op->name, read ? "_ShapeError" : "Neg");
+    EXPECT_EQ(step.graph.size(), read ? 3 : 2);
+  }
 }
 
 TEST(LowerFunctions, AGraphWithoutCallsIsLeftAlone) {

@@ -1,5 +1,7 @@
 #include "argosy/passes/functions/lower_loops.h"
 
+#include <algorithm>
+
 #include "argosy/graph/function_body.h"
 
 namespace argosy::lowering {
@@ -156,8 +158,7 @@ class LoopLowering {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const LoopValue& v = values[i];
       if (v.invariant) {
-        // Outside the loop it is what it was; where that is a constant, whoever takes it is to be dead with the loop.
-        ARGOSY_ASSIGN_OR_RETURN(const Endpoint same, in_.gated(node_.inputs[i]));
+        ARGOSY_ASSIGN_OR_RETURN(const Endpoint same, unchanged(node_.inputs[i], some_exit(values)));
         outputs_.push_back(same);
         continue;
       }
@@ -168,6 +169,17 @@ class LoopLowering {
       if (i < count) outputs_.push_back(v.exit);
     }
     return ok_status();
+  }
+
+  static NodeId some_exit(const std::vector<LoopValue>& values) {
+    return std::find_if(values.begin(), values.end(), [](const LoopValue& v) { return !v.invariant; })->exit.node;
+  }
+  // Outside the loop it is what it was, but dead with the loop and there when it has ended: who reads it may rely on what
+  // the loop did. As in TensorFlow, a handle is there at once.
+  Result<Endpoint> unchanged(Endpoint x, NodeId exit) {
+    if (graph_.dtype(x) == DType::kResource) return in_.gated(x);
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId late, in_.add("Identity", {x}, {}, "unchanged", {exit}));
+    return Endpoint{late, 0};
   }
 
   const Caller& caller_;

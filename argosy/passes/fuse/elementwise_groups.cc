@@ -1,6 +1,7 @@
 #include "argosy/passes/fuse/elementwise_groups.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "argosy/op/definition/opcode.h"
 #include "argosy/ops/collective/turns.h"
@@ -18,6 +19,7 @@ constexpr int kMostVisits = 256;        // nodes looked at to see whether a merg
 ElementwiseGroups::ElementwiseGroups(const StepGraph& step)
     : graph_(step.graph),
       users_(step),
+      hidden_(graph_),
       group_of_(static_cast<std::size_t>(graph_.size()), -1),
       seen_(static_cast<std::size_t>(graph_.size()), 0) {
   flow_ = std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
@@ -126,6 +128,9 @@ bool ElementwiseGroups::reaches(NodeId id, int g) {
     if (group == g) return true;
     if (group < 0) {
       push(at);
+      for (const NodeId waiting : hidden_.behind(at)) {
+        if (std::exchange(seen_[waiting.index], visit_) != visit_) stack.push_back(waiting);
+      }
     } else {
       for (const NodeId member : groups_[static_cast<std::size_t>(group)]) push(member);
     }

@@ -2,12 +2,13 @@
 // argosy/passes/fuse/fuse_elementwise.cc, whose header says what may join.
 //
 // Groups grow against the direction of data: nodes come in reverse topological order, and one joins the group of one of
-// its readers. A group never closes a cycle through nodes outside it.
+// its readers. A group never closes a cycle through nodes outside it, by edges or by what only waits (hidden_waits.h).
 #pragma once
 
 #include <vector>
 
 #include "argosy/base/small_vector.h"
+#include "argosy/passes/fuse/hidden_waits.h"
 #include "argosy/passes/node_users.h"
 
 namespace argosy {
@@ -53,6 +54,7 @@ class ElementwiseGroups {
 
   const Graph& graph_;
   const NodeUsers users_;
+  const HiddenWaits hidden_;
   bool flow_ = false;  // the graph has control flow
   std::vector<Members> groups_;
   std::vector<int> group_of_;  // by node; -1: none

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "argosy/op/definition/opcode.h"
+#include "argosy/passes/fuse/hidden_waits.h"
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 class BatchNormFuser {
  public:
-  explicit BatchNormFuser(StepGraph& step) : graph_(step.graph), step_(step), users_(step) {}
+  explicit BatchNormFuser(StepGraph& step) : graph_(step.graph), step_(step), users_(step), hidden_(graph_) {}
 
   Result<int> run() {
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<NodeId> order, step_.graph.topological_order());
@@ -61,7 +62,7 @@ class BatchNormFuser {
   // What a sum adds to `norm`, if it has the same shape and surely does not depend on it.
   std::optional<Endpoint> side_of(NodeId sum, NodeId norm) const {
     const Node& n = graph_.node(sum);
-    if (n.op->opcode != Opcode::kAdd) return std::nullopt;
+    if (n.op->opcode != Opcode::kAdd || hidden_.any()) return std::nullopt;
     if (n.output_dtypes[0] != DType::kFloat32) return std::nullopt;  // the sum would be rounded once, not twice
     const Endpoint side = n.inputs[n.inputs[0].node == norm ? 1 : 0];
     const PartialShape& shape = graph_.shape(side);
@@ -174,6 +175,7 @@ class BatchNormFuser {
   Graph& graph_;
   StepGraph& step_;
   NodeUsers users_;
+  const HiddenWaits hidden_;       // it may wait for who reads the means
   std::vector<std::size_t> rank_;  // by node: its place in a topological order
   int taken_ = 0;
 };

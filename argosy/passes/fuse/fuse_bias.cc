@@ -40,11 +40,12 @@ class Fuser {
   // What is added to the product, when `id` adds a bias to it.
   std::optional<Endpoint> bias_of(NodeId id, NodeId product) const {
     const Node& n = graph_.node(id);
+    // Both add along the last axis, which is not the channels' in every layout.
+    if (graph_.node(product).attrs.get_or<std::string>("data_format", "NHWC") != "NHWC") return std::nullopt;
     if (n.op->opcode == Opcode::kBiasAdd && n.attrs.get_or<std::string>("data_format", "NHWC") == "NHWC") {
       return n.inputs[0].node == product ? std::optional(n.inputs[1]) : std::nullopt;
     }
     if (n.op->opcode != Opcode::kAdd) return std::nullopt;
-    if (graph_.node(product).attrs.get_or<std::string>("data_format", "NHWC") != "NHWC") return std::nullopt;
     const Endpoint other = n.inputs[0].node == product ? n.inputs[1] : n.inputs[0];
     const PartialShape& shape = graph_.shape(other);
     const PartialShape& sum = graph_.shape({product, 0});

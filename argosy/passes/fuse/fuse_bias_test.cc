@@ -48,6 +48,16 @@ TEST(FuseBias, AProductThatOthersReadIsLeftAlone) {
     -> y, m)");
 }
 
+TEST(FuseBias, ABiasOfTheColumnsOfChannelsFirstIsLeftAlone) {
+  expect_left_alone(fuse_bias, R"(
+    x = Placeholder [dtype=float, shape=shape[2,3,4,4]]
+    w = Placeholder [dtype=float, shape=shape[1,1,3,4]]
+    bias = Placeholder [dtype=float, shape=shape[4]]
+    m = Conv2D(x, w) [strides=[1,1,1,1], padding="VALID", data_format="NCHW"]
+    y = BiasAdd(m, bias)
+    -> y)");
+}
+
 TEST(FuseBias, ABiasOnAnotherDeviceIsLeftAlone) {
   expect_left_alone(fuse_bias, R"(
     x = Placeholder [dtype=float, shape=shape[2,3]]

@@ -359,6 +359,35 @@ TEST(FuseElementwise, UnknownShapesAreLeftAlone) {
     -> y)");
 }
 
+// What is put into the queue must not wait for what is taken out: it may be the same.
+TEST(FuseElementwise, WhatAQueueWaitsForIsLeftAlone) {
+  const auto step = [](const char* put) {
+    return str_cat(R"(
+    q = FIFOQueueV2 [component_types=[float], shapes=[shape[3]]]
+    x = Placeholder [dtype=float, shape=shape[3]]
+    a = Tanh(x)
+    put = QueueEnqueueV2(q, )",
+                   put, R"() [Tcomponents=[float]]
+    got = QueueDequeueV2(q) [component_types=[float]]
+    b = Mul(a, got)
+    -> b, a, ^put)");
+  };
+  expect_left_alone(fuse_elementwise, step("a"));
+  StepGraph other = parse_step(step("x"));
+  EXPECT_EQ(*fuse_elementwise(other), 2);
+}
+
+// One that blocks waits for other steps alone.
+TEST(FuseElementwise, WhatIsTakenFromAQueueIsFused) {
+  StepGraph step = parse_step(R"(
+    q = FIFOQueueV2 [component_types=[float], shapes=[shape[3]]]
+    got = QueueDequeueV2(q) [component_types=[float]]
+    a = Tanh(got)
+    b = Mul(a, got)
+    -> b, a)");
+  EXPECT_EQ(*fuse_elementwise(step), 2);
+}
+
 // A node of two turns would keep the inputs of the earlier one until the later one is there.
 TEST(FuseElementwise, TurnsStayApart) {
   Graph g;

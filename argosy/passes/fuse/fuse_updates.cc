@@ -9,6 +9,7 @@
 #include "argosy/base/small_vector.h"
 #include "argosy/ops/optimizer/apply_many.h"
 #include "argosy/ops/optimizer/update_shard.h"
+#include "argosy/passes/fuse/hidden_waits.h"
 #include "argosy/passes/fuse/requested_devices.h"
 #include "argosy/passes/fuse/sums_as_updates.h"
 #include "argosy/passes/node_users.h"
@@ -168,6 +169,7 @@ class UpdateFuser {
  private:
   // What runs after any of them, themselves aside.
   std::vector<char> reached_from(const std::vector<NodeId>& roots) const {
+    const HiddenWaits hidden(graph_);
     std::vector<char> reached(static_cast<std::size_t>(graph_.size()), 0);
     std::vector<NodeId> stack = roots;
     while (!stack.empty()) {
@@ -175,6 +177,9 @@ class UpdateFuser {
       stack.pop_back();
       for (const Graph::Use& u : uses_[at.index]) {
         if (std::exchange(reached[u.node.index], 1) == 0) stack.push_back(u.node);
+      }
+      for (const NodeId waiting : hidden.behind(at)) {
+        if (std::exchange(reached[waiting.index], 1) == 0) stack.push_back(waiting);
       }
     }
     return reached;

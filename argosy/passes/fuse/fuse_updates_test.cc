@@ -43,6 +43,11 @@ struct Task {
       const Value grad = constant(graph, numbers(shape, ++seed));
       if (rule == "sgd") updates.push_back(apply_gradient_descent(w, lr, grad));
       if (rule == "nesterov") updates.push_back(apply_momentum(w, make("accum"), lr, grad, beta, true));
+      if (rule == "adagrad") {  // of which one attribute is true unless it is said
+        const VariableNode accum = make("accum");
+        updates.push_back(graph.add(w.is_resource() ? "ResourceApplyAdagrad" : "ApplyAdagrad",
+                                    {w.ref, accum.ref, lr, grad}, {{"update_slots", false}}));
+      }
       if (rule == "adam") {
         updates.push_back(apply_adam(w, make("m"), make("v"), beta, beta, lr, beta, beta, epsilon, grad));
       }
@@ -85,7 +90,7 @@ StepGraph fused(Task& task) {
 }
 
 TEST(FuseUpdates, TheSameNumbersInOneOp) {
-  for (const char* rule : {"sgd", "nesterov", "adam"}) {
+  for (const char* rule : {"sgd", "nesterov", "adagrad", "adam"}) {
     for (const VariableKind kind : {VariableKind::kReference, VariableKind::kResource}) {
       Task task(rule, kind, {{3, 5}, {7}, {}, {100, 120}, {90, 160}, {0}});
       ASSERT_TRUE(task.graph.status().ok()) << task.graph.status().to_string();
@@ -194,6 +199,23 @@ TEST(FuseUpdates, UpdatesOfDifferentRatesAreLeftAlone) {
     one = ApplyGradientDescent(v, rate, dv)
     two = ApplyGradientDescent(w, other, dw)
     train = NoOp(^one, ^two)
+    -> ^train)");
+}
+
+// What the first update lets go, the second may wait for.
+TEST(FuseUpdates, UpdatesWithAQueueBetweenThemAreLeftAlone) {
+  expect_left_alone(fuse_small_updates, R"(
+    q = FIFOQueueV2 [component_types=[float], shapes=[shape[3]]]
+    v = VariableV2 [dtype=float, shape=shape[2]]
+    w = VariableV2 [dtype=float, shape=shape[3]]
+    rate = Const [dtype=float, value=float[] {0.5}]
+    dv = Placeholder [dtype=float, shape=shape[2]]
+    x = Placeholder [dtype=float, shape=shape[3]]
+    one = ApplyGradientDescent(v, rate, dv)
+    put = QueueEnqueueV2(q, x, ^one) [Tcomponents=[float]]
+    dw = QueueDequeueV2(q) [component_types=[float]]
+    two = ApplyGradientDescent(w, rate, dw)
+    train = NoOp(^one, ^two, ^put)
     -> ^train)");
 }
 

@@ -6,6 +6,21 @@
 
 namespace argosy {
 
+namespace {
+
+// Is what the gradient takes for the pooled image that of its own image and windows?
+bool is_of_its_pooling(const Graph& graph, const Node& gradient) {
+  const Node& pool = graph.node(gradient.inputs[1].node);
+  if (pool.op->opcode != Opcode::kMaxPool || pool.inputs[0] != gradient.inputs[0]) return false;
+  const auto same = [&](const char* name) {
+    const AttrValue *const a = pool.attrs.find(name), *const b = gradient.attrs.find(name);
+    return a != nullptr && b != nullptr && attr_equal(*a, *b);
+  };
+  return same("ksize") && same("strides") && same("padding") && same("explicit_paddings") && same("data_format");
+}
+
+}  // namespace
+
 Result<int> relu_before_pool(StepGraph& step) {
   Graph& graph = step.graph;
   if (!has_op(graph, [](const OpDef& op) { return op.opcode == Opcode::kMaxPoolGrad; })) return 0;
@@ -21,7 +36,7 @@ Result<int> relu_before_pool(StepGraph& step) {
     const Endpoint gradient = graph.node(relu).inputs[0], features = graph.node(relu).inputs[1];
     const NodeId pool = gradient.node;
     if (graph.node(pool).op->opcode != Opcode::kMaxPoolGrad || graph.node(pool).inputs[0] != features ||
-        !users.single_user(pool)) {
+        !is_of_its_pooling(graph, graph.node(pool)) || !users.single_user(pool)) {
       continue;
     }
     const auto readers = users[relu];

@@ -98,6 +98,24 @@ TEST(ReluBeforePool, TheReluMovesToThePooledSide) {
     -> dx)");
 }
 
+// The gradient finds the maxima in x, whatever y says.
+TEST(ReluBeforePool, APooledImageOfElsewhereIsLeftAlone) {
+  for (const char* y : {"Placeholder [dtype=float, shape=shape[2,4,4,3]]",
+                        "MaxPool(other) [ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding=\"SAME\"]",
+                        "MaxPool(x) [ksize=[1, 3, 3, 1], strides=[1, 2, 2, 1], padding=\"SAME\"]"}) {
+    expect_left_alone(relu_before_pool, str_cat(R"(
+    x = Placeholder [dtype=float, shape=shape[2,8,8,3]]
+    other = Placeholder [dtype=float, shape=shape[2,8,8,3]]
+    dy = Placeholder [dtype=float, shape=shape[2,4,4,3]]
+    y = )",
+                                                y, R"(
+    pool = MaxPoolGrad(x, y, dy) [ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"]
+    relu = ReluGrad(pool, x)
+    dx = Neg(relu)
+    -> dx)"));
+  }
+}
+
 TEST(ReluBeforePool, APoolingGradientThatIsFetchedIsLeftAlone) {
   expect_left_alone(relu_before_pool, R"(
     x = Placeholder [dtype=float, shape=shape[2,8,8,3]]

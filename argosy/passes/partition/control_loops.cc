@@ -62,7 +62,7 @@ class ControlLoopBuilder {
     if (f > 0) wanted_.insert({f, placed_.task(to)});
   }
 
-  // Values of a loop meet by the number of its frame. TensorFlow's tasks number frames in another way than ours.
+  // Values of a loop meet by the number of its frame. Tasks of TensorFlow 1.x number frames in another way.
   Status check_kinds() const {
     std::map<int, std::set<int>> sharing = tasks_of_;
     for (const auto& [f, task] : wanted_) sharing[f].insert(task);
@@ -71,8 +71,8 @@ class ControlLoopBuilder {
       const auto own = std::ranges::find_if_not(tasks, is_foreign_);
       if (foreign == tasks.end() || own == tasks.end()) continue;
       return unimplemented("the loop \"", frame(f).name, "\" runs on ", tasks.size(),
-                           " tasks: ", placed_.task_name(*foreign), " is a server of TensorFlow, ",
-                           placed_.task_name(*own), " is one of Argosy. Such tasks share no loop")
+                           " tasks: ", placed_.task_name(*foreign), " is a server of TensorFlow 1.x, ",
+                           placed_.task_name(*own), " is not. Such tasks share no loop")
           .with_id("ARG-PART-004")
           .with_where(str_cat("loop \"", frame(f).name, "\""))
           .with_hint(str_cat("put the loop on one task: with tf.device(\"", placed_.task_name(*own),

@@ -61,7 +61,7 @@ TEST(Partition, TasksOfALoopFollowItsPredicate) {
 }
 
 // Their frames have other numbers: a value of an iteration would be waited for without end.
-TEST(Partition, ATaskOfTensorFlowSharesNoLoopWithOneOfOurs) {
+TEST(Partition, ATaskOfTensorFlow1SharesNoLoopWithOneOfOurs) {
   const auto cut_with = [](const std::string& text, const std::set<std::string>& foreign) {
     StepGraph step = parse_step(with_long_names(text));
     const DevicePlacement placement = placed(step);

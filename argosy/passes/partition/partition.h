@@ -32,7 +32,7 @@ struct PartitionOptions {
   std::function<std::uint64_t(const std::string& device)> incarnation = nullptr;
   // Has the task of this device the ops that make several small values one message (packed_transfers.h)? Null: no task.
   std::function<bool(const std::string& device)> packs = nullptr;
-  // Is the task of this device TensorFlow's? It numbers the frames of loops in its own way. Null: no task is.
+  // Does the task of this device number the frames of loops in another way, as TensorFlow 1.x does? Null: no task does.
   std::function<bool(const std::string& device)> is_foreign = nullptr;
   // The next number of a transfer; its name has it. A task of TensorFlow keeps `_Send` and `_Recv` by session and name,
   // so no two transfers of a session have the same number. Null: they count from 0 in this step.
@@ -64,7 +64,7 @@ std::string task_of_device(const std::string& device);
 //   INVALID_ARGUMENT "ARG-PART-001"  a variable or handle on one task is used on another
 //                    "ARG-PART-002"  a loop over several tasks without exactly one LoopCond
 //                    "ARG-LOOP-004"  a loop that is entered only after something that leaves it
-//   UNIMPLEMENTED    "ARG-PART-004"  a loop over a task of TensorFlow and one of ours
+//   UNIMPLEMENTED    "ARG-PART-004"  a loop over a task of TensorFlow 1.x and another
 //   UNIMPLEMENTED    "ARG-PART-003"  a collective over several tasks in a loop, or that changes variables, or whose members find
 //                                    each other by keys
 Result<std::vector<Partition>> partition(StepGraph step, const DevicePlacement& placement,

@@ -1,5 +1,8 @@
 #include "argosy/passes/simplify/constant_folding.h"
 
+#include <cmath>
+
+#include "argosy/ops/constant/constant.h"
 #include "argosy/testing/expect_rewrite.h"
 
 namespace argosy {
@@ -17,6 +20,22 @@ TEST(ConstantFolding, WhatReadsConstantsBecomesOne) {
     x = Placeholder [dtype=float, shape=shape[2]]
     y = AddV2(x, b)
     -> y)");
+}
+
+// As it does in the step.
+TEST(ConstantFolding, ASumOverNoAxisKeepsTheSignOfZero) {
+  for (const char* op : {"Sum", "Mean"}) {
+    Graph g;
+    const Value x = constant(g, Tensor::vector<float>({-0.0f, 0.0f})),
+                none = constant(g, Tensor::vector<std::int32_t>({}));
+    auto step = prune_step(g, {.fetches = {g.add(op, {x, none}).endpoint()}});
+    ASSERT_TRUE(step.ok()) << step.status().to_string();
+    ASSERT_TRUE(fold_constants(*step).ok());
+    const Tensor* const y = step->graph.constant(step->fetches[0]);
+    ASSERT_NE(y, nullptr);
+    EXPECT_TRUE(std::signbit(y->data<float>()[0])) << op;
+    EXPECT_FALSE(std::signbit(y->data<float>()[1])) << op;
+  }
 }
 
 TEST(ConstantFolding, ShapesAreKnownBeforeTheStep) {

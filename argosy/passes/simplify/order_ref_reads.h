@@ -1,6 +1,6 @@
 // Reads of reference variables see the values that TensorFlow's see. There Identity forwards the variable's own memory,
 // and updates are made in place. So a reader of that Identity that runs after an update sees the new value, however
-// early the Identity ran:
+// early the Identity ran. So it is with Reshape, StopGradient and what else forwards its input (OpDef::forwards):
 //
 //   v ─► Identity ───────► Fill          v ──────────────► Fill
 //   v ─► AssignAdd ┄┄┄┄┄┄┄┄► Fill   ──►  v ─► AssignAdd ┄┄┄┄► Fill
@@ -13,8 +13,16 @@
 // when it runs. Of as many elements as before it updates in place; else the variable gets new memory, and earlier reads
 // keep the old. There a "_ReadAgain" of the read and the variable decides between the two.
 //
-// Into a branch and into a loop the variable goes by RefSwitch and RefEnter. The results of Merge and Reshape, the same
-// memory in TensorFlow, stay snapshots here.
+// A fetched read shows what all updates of the step made, whatever their order: TensorFlow hands it over at the end.
+//
+// Into a branch and into a loop the variable goes by RefSwitch and RefEnter. A Reshape is made anew for such a reader
+// (late_reads.h). TensorFlow's Snapshot copies: it stays as it is.
+//
+// Some values are snapshots here and the variable's memory in TensorFlow:
+//
+//   results of Merge and IdentityN, fetched views, reads of RefSelect;
+//   what forwards in some cases alone, such as Pad by 0;
+//   views of several inputs that are made outside the loop that reads them.
 #pragma once
 
 #include "argosy/passes/simplify/prune.h"

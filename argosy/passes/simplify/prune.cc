@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "argosy/passes/place/colocate_gradients.h"
+#include "argosy/passes/simplify/any_shape.h"
 
 namespace argosy {
 
@@ -65,14 +66,11 @@ class NeededNodes {
   enum State : char { kUnseen = 0, kNeeded = 1, kFollowed = 2 };
 
   bool is_fed(Endpoint e) const { return fed_[e.node.index] != 0 && feeds_.contains(e); }
-  // A node all of whose outputs are fed does not run: waiting for it is waiting for nothing.
-  bool all_fed(NodeId id) const {
+  // As in TensorFlow, waiting for a placeholder that is fed is waiting for nothing. Any other node whose value is fed runs
+  // for who waits for it, and so do the effects before it.
+  bool is_fed_placeholder(NodeId id) const {
     if (fed_[id.index] == 0) return false;
-    const int outputs = static_cast<int>(graph_.node(id).output_dtypes.size());
-    for (int i = 0; i < outputs; ++i) {
-      if (!feeds_.contains({id, i})) return false;
-    }
-    return outputs > 0;
+    return is_placeholder(graph_.node(id)) && feeds_.contains({id, 0});
   }
 
   void need(NodeId id) {
@@ -92,7 +90,7 @@ class NeededNodes {
     for (const NodeId c : n.controls) {
       if (!instead_.empty() && instead_[static_cast<std::size_t>(c.index)].index >= 0) {
         need(instead_[static_cast<std::size_t>(c.index)]);
-      } else if (!all_fed(c)) {
+      } else if (!is_fed_placeholder(c)) {
         need(c);
       }
     }
@@ -194,6 +192,13 @@ class Copier {
     }
   }
 
+  // Before what reads it is copied.
+  void forget_shape(NodeId variable) {
+    const NodeId copy = copies_[variable.index];
+    to_.graph.set_attr(copy, "shape", PartialShape::unknown());
+    to_.graph.refine_shape({copy, 0}, PartialShape::unknown());
+  }
+
   Status close_loops() {
     for (const auto& [merge, from] : open_) {
       const Endpoint input = map(from);
@@ -223,6 +228,12 @@ class Copier {
 }  // namespace
 
 Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature) {
+  if (!signature.connections.empty()) {
+    ARGOSY_ASSIGN_OR_RETURN(const Graph connected, connect(graph, signature.connections));
+    StepSignature rest = signature;
+    rest.connections.clear();
+    return prune_step(connected, rest);
+  }
   StepGraph step{Graph(graph.ops()), {}, {}, {}};
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
   const std::vector<char> needed = NeededNodes(graph, order, signature.feeds, {}).find(signature, order);
@@ -231,11 +242,14 @@ Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature)
   for (const auto& [name, function] : graph.functions()) step.graph.add_function(function);
   Copier copier(graph, step);
   ARGOSY_RETURN_IF_ERROR(copier.add_feeds(signature));
+  const std::vector<NodeId> any_shape = variables_of_any_shape(graph);
   for (std::size_t p = 0; p < order.size(); ++p) {
     if (p + 2 * kAhead < order.size()) graph.prefetch(order[p + 2 * kAhead]);
     if (p + kAhead < order.size()) copier.expect_inputs(order[p + kAhead]);
     const NodeId id = order[p];
-    if (needed[id.index]) ARGOSY_RETURN_IF_ERROR(copier.copy(id));
+    if (!needed[id.index]) continue;
+    ARGOSY_RETURN_IF_ERROR(copier.copy(id));
+    if (std::find(any_shape.begin(), any_shape.end(), id) != any_shape.end()) copier.forget_shape(id);
   }
   ARGOSY_RETURN_IF_ERROR(copier.close_loops());
   for (const Endpoint e : signature.fetches) {

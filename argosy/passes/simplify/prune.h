@@ -4,13 +4,15 @@
 //   y ──► b ──► unused   ──►    fetched: loss
 //
 // Nodes keep their names, devices, attributes and control edges; each fed endpoint is replaced by an "_Arg" whose shape
-// is that of the fed tensor, and shapes are inferred anew from there.
+// is that of the fed tensor, and shapes are inferred anew from there. A variable that some node of the whole graph may
+// give another shape (any_shape.h) has none.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "argosy/graph/graph.h"
+#include "argosy/passes/simplify/connect.h"
 
 namespace argosy {
 
@@ -19,6 +21,7 @@ struct StepSignature {
   std::vector<PartialShape> feed_shapes;  // one each
   std::vector<Endpoint> fetches;          // index Value::kControl: the node itself
   std::vector<NodeId> targets;
+  std::vector<Connection> connections = {};  // a connected value that is fed gives what is fed
 };
 
 // A graph and what a step does with it. Passes rewrite the graph and keep the rest true.
@@ -32,7 +35,7 @@ struct StepGraph {
   std::vector<std::string> notes = {};  // what each pass did, for people
 };
 
-// INVALID_ARGUMENT when a feed's shape contradicts what the graph says of the endpoint, or shapes contradict each
+// INVALID_ARGUMENT as connect(), and when a feed's shape contradicts what the graph says of the endpoint, or shapes contradict each
 // other. Behind a Switch these are an error of steps that get there (argosy/graph/shape_error.h).
 Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature);
 

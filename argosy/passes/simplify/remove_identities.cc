@@ -5,18 +5,19 @@
 
 #include "argosy/passes/has_op.h"
 #include "argosy/passes/node_users.h"
+#include "argosy/passes/simplify/flow_scopes.h"
 #include "argosy/passes/simplify/size_only_effects.h"
 
 namespace argosy {
 
 namespace {
 
-bool may_go(const Graph& graph, const Node& n) {
+bool may_go(const Graph& graph, NodeId id, const FlowScopes& scopes) {
+  const Node& n = graph.node(id);
   if (!n.controls.empty()) return false;
+  // Sizes or axes may be all that ties what reads the node to a branch, or to an iteration of a loop.
+  if (!scopes.within(scopes.of(n.inputs[0]), scopes.of(id))) return false;
   const Node& from = graph.node(n.inputs[0].node);
-  // A constant is in no loop and never dead. Sizes beside it may be all that ties what reads it to a loop or branch.
-  const auto computed = [&](Endpoint e) { return graph.constant(e) == nullptr; };
-  if (!computed(n.inputs[0]) && std::any_of(n.inputs.begin(), n.inputs.end(), computed)) return false;
   return !from.output_is_ref(n.inputs[0].index) && (n.device.empty() || n.device == from.device);
 }
 
@@ -27,12 +28,13 @@ Result<int> remove_identities(StepGraph& step) {
   if (!has_op(graph, [](const OpDef& op) { return op.identity_when != IdentityWhen::kNever; })) return 0;
   ARGOSY_ASSIGN_OR_RETURN(const auto order, step.graph.topological_order());
   const PreservedNodes preserved(step);
+  const FlowScopes scopes(graph, order);
   std::optional<Graph::Uses> uses;         // before the first change
   std::optional<SizeOnlyEffects> effects;  // the same
   int bypassed = 0;
   for (const NodeId id : order) {
     const Node& n = graph.node(id);
-    if (!changes_nothing(graph, n) || !may_go(graph, n)) continue;
+    if (!changes_nothing(graph, n) || !may_go(graph, id, scopes)) continue;
     if (!uses) {
       uses = graph.consumers();
       effects.emplace(step, order, KnownValues(graph));

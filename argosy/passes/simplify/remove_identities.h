@@ -5,7 +5,7 @@
 //
 // Gradients are full of them: in a graph for any batch size, the gradient of an addition sums over axes that turn out to
 // be none. OpDef::identity_when says which ops may do nothing. Left alone: nodes with control edges, references, nodes
-// that ask for another device than their input.
+// that ask for another device than their input, and nodes that their shape or axes tie to a branch or an iteration.
 #pragma once
 
 #include "argosy/passes/simplify/prune.h"

@@ -24,6 +24,18 @@ TEST(RemoveIdentities, SumsOverNoAxisAndReshapesToTheSameShapeGo) {
     -> y, x, flat)");
 }
 
+// Any other size is an error of the step.
+TEST(RemoveIdentities, AReshapeToASizeThatIsNotKnownIsLeftAlone) {
+  expect_left_alone(remove_identities, R"(
+    x = Placeholder [dtype=float, shape=shape[2,3]]
+    rows = Placeholder [dtype=int32, shape=shape[]]
+    three = Const [dtype=int32, value=int32[] {3}]
+    shape = Pack(rows, three)
+    same = Reshape(x, shape)
+    y = Neg(same)
+    -> y)");
+}
+
 TEST(RemoveIdentities, WhatWaitsOrIsWaitedForIsLeftAlone) {
   expect_left_alone(remove_identities, R"(
     x = Placeholder [dtype=float, shape=shape[2,3]]
@@ -57,6 +69,38 @@ TEST(RemoveIdentities, ConstantsOfBranchesStayTiedByTheirSizes) {
     one = Const [dtype=float, value=float[] {1}]
     no = BroadcastTo(one, sides)
     y = Merge(no, yes)
+    -> y)");
+}
+
+// A constant of the branch ties a value from outside to it.
+TEST(RemoveIdentities, ValuesFromOutsideABranchStayTiedByTheirAxes) {
+  expect_left_alone(remove_identities, R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[2]]
+    sides = Switch(x, p)
+    pivot = Identity(sides:1)
+    none = Const(^pivot) [dtype=int32, value=int32[0] {}]
+    yes = Sum(x, none)
+    y = Merge(sides, yes)
+    -> y)");
+}
+
+TEST(RemoveIdentities, ValuesOfABranchNeedNoTie) {
+  expect_rewrite(remove_identities, R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[2]]
+    sides = Switch(x, p)
+    pivot = Identity(sides:1)
+    none = Const(^pivot) [dtype=int32, value=int32[0] {}]
+    yes = Sum(pivot, none)
+    y = Merge(sides, yes)
+    -> y)",
+                 R"(
+    p = Placeholder [dtype=bool, shape=shape[]]
+    x = Placeholder [dtype=float, shape=shape[2]]
+    sides = Switch(x, p)
+    pivot = Identity(sides:1)
+    y = Merge(sides, pivot)
     -> y)");
 }
 

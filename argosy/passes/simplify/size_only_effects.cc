@@ -33,6 +33,14 @@ std::vector<char> behind(const Graph& graph, std::span<const NodeId> roots, cons
   return seen;
 }
 
+// Sizes that are not known before the step may not fit: they are the kernel's to refuse.
+bool sizes_are_known(const Graph& graph, const Node& n) {
+  return std::all_of(n.inputs.begin() + 1, n.inputs.end(), [&](Endpoint e) {
+    const PartialInts* const sizes = graph.known_ints(e);
+    return sizes != nullptr && std::find(sizes->begin(), sizes->end(), std::nullopt) == sizes->end();
+  });
+}
+
 std::vector<NodeId> roots_of(const StepGraph& step) {
   std::vector<NodeId> roots = step.targets;
   for (const Endpoint e : step.fetches) roots.push_back(e.node);
@@ -51,7 +59,7 @@ bool changes_nothing(const Graph& graph, const Node& n) {
     }
     case IdentityWhen::kSameShape: {
       const PartialShape& shape = n.output_shapes[0];
-      return shape.is_full() && shape == graph.shape(n.inputs[0]);
+      return shape.is_full() && shape == graph.shape(n.inputs[0]) && sizes_are_known(graph, n);
     }
   }
   return false;

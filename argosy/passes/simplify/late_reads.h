@@ -1,0 +1,36 @@
+// LateReads: reads of a reference variable, made anew for one user that comes after an update.
+//
+//   v ─► Reshape ─► Neg          v ─► Reshape
+//   v ─► AssignAdd ┄┄► Neg  ──►  v ─► AssignAdd ┄┄► Reshape/again ─► Neg
+//
+// An Identity needs no twin: its user reads the variable. Branches and loops get the reference by RefSwitch and RefEnter.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "argosy/graph/graph.h"
+
+namespace argosy {
+
+class LateReads {
+ public:
+  explicit LateReads(Graph& graph) : graph_(graph) {}
+
+  // The input, a read of a variable as RefReads knows them, becomes what the variable holds when the user runs. False: it
+  // stays a snapshot. `may_grow`: it stays one if the variable has another number of elements then.
+  Result<bool> make_late(const Graph::Use& use, bool may_grow);
+
+ private:
+  std::vector<NodeId> views_of(Endpoint value) const;
+  Result<Endpoint> reference(Endpoint value);
+  Result<NodeId> add_view(NodeId view, Endpoint of, std::vector<NodeId> waits);
+  Result<NodeId> add_read_again(const Graph::Use& use, Endpoint value, Endpoint variable);
+  std::vector<NodeId> waits_of(const Graph::Use& use) const;
+
+  Graph& graph_;
+  std::unordered_map<std::int32_t, NodeId> twins_;  // by Switch or Enter of a read: that of the reference
+};
+
+}  // namespace argosy
