@@ -10,12 +10,12 @@ Result<ShardingRule> cast_sharding(const ShapeContext& c) {
     return d == DType::kInt8 || d == DType::kInt16 || d == DType::kInt32 || d == DType::kInt64;
   };
   const bool floats = (is_floating(from) || is_complex(from)) && (is_floating(to) || is_complex(to));
-  const bool widens = is_signed(from) && (is_floating(to) || is_complex(to) || is_signed(to));
+  // Of integers only what wraps likewise: the sum of two shards may wrap, and no shard's own.
   const bool wraps = is_integer(from) && is_integer(to) && element_bytes(to) <= element_bytes(from);
   const bool grows = is_signed(from) && is_signed(to) && element_bytes(to) >= element_bytes(from);
   const bool rises = (is_floating(from) && is_floating(to)) || grows || (is_signed(from) && is_floating(to));
   return sharding_rule_from_text(
-      str_cat("i.. -> i..", floats || widens || wraps ? "; linear 0" : "; linear no", rises ? "; monotone 0" : ""), c);
+      str_cat("i.. -> i..", floats || wraps ? "; linear 0" : "; linear no", rises ? "; monotone 0" : ""), c);
 }
 
 }  // namespace argosy

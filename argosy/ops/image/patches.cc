@@ -1,6 +1,7 @@
 // Definitions: windows of images.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
+#include "argosy/op/definition/sharding_text.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/image/image_registration.h"
@@ -165,6 +166,14 @@ std::vector<Value> projective_gradient(GradContext& g) {
   return dx;
 }
 
+// Devices would draw other noise, each for itself.
+Result<ShardingRule> glimpse_sharding(const ShapeContext& c) {
+  if (c.attrs().get_string("noise") != "zero") {
+    return ShardingRule{.kind = ShardingRule::Kind::kOnce, .why = "it draws noise"};
+  }
+  return sharding_rule_from_text("n h w c, ., n 1 -> n t u c; whole h w t u c", c);
+}
+
 }  // namespace
 
 void define_patches(OpRegistry& ops) {
@@ -178,7 +187,7 @@ void define_patches(OpRegistry& ops) {
            .gradient = kNotDifferentiable,
            .cpu_only = true,
            .blocks_gradient = true,
-           .sharding = "whole: it may draw random numbers",
+           .sharding_rule = glimpse_sharding,
            .host_inputs = {1}});
   ops.add({.name = "ExtractGlimpseV2",
            .doc = "Windows of images around given places.",
@@ -189,7 +198,7 @@ void define_patches(OpRegistry& ops) {
            .shape = glimpse_shape,
            .gradient = kNotDifferentiable,
            .cpu_only = true,
-           .sharding = "whole: it may draw random numbers",
+           .sharding_rule = glimpse_sharding,
            .host_inputs = {1}});
   ops.add({.name = "ExtractImagePatches",
            .doc = "Windows of images, side by side in the channels.",

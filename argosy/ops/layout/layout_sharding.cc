@@ -63,8 +63,9 @@ struct SlicedAxes {
   int rank = 0;  // of the slice
 };
 
-// `sizes`: of the sliced tensor. Begin, end and strides are inputs `first` and the next two.
-std::optional<SlicedAxes> sliced_axes(const ShapeContext& c, const PartialShape& sizes, int first) {
+// `sizes`: of the sliced tensor; `slice`: of the slice. Begin, end and strides are inputs `first` and the next two.
+std::optional<SlicedAxes> sliced_axes(const ShapeContext& c, const PartialShape& sizes, const PartialShape& slice,
+                                      int first) {
   const StridedSliceMasks masks = StridedSliceMasks::of(c.attrs());
   const PartialShape& length = c.input(first);
   if (length.rank() != 1 || length[0] < 0 || length[0] > 32) return std::nullopt;
@@ -94,7 +95,9 @@ std::optional<SlicedAxes> sliced_axes(const ShapeContext& c, const PartialShape&
       const std::int64_t size = sizes[static_cast<int>(result.axes.size())];
       const auto begin = c.int_at(first, i), end = c.int_at(first + 1, i), stride = c.int_at(first + 2, i);
       const bool from_first = bit(masks.begin, i) || begin == 0;
-      const bool to_last = bit(masks.end, i) || (end && size >= 0 && *end >= size);
+      // Of a batch that is larger than the one at hand, an end that is a number may leave a part out.
+      const bool same = size >= 0 && result.rank < slice.rank() && slice[result.rank] == size;
+      const bool to_last = bit(masks.end, i) || (end && same && *end >= size);
       result.axes.push_back({stride == 1 && from_first && to_last, result.rank++});
     }
   }
@@ -169,14 +172,14 @@ Result<ShardingRule> slice_sharding(const ShapeContext& c) {
 }
 
 Result<ShardingRule> strided_slice_sharding(const ShapeContext& c) {
-  const auto sliced = sliced_axes(c, c.input(0), 1);
+  const auto sliced = sliced_axes(c, c.input(0), c.output(0), 1);
   if (!sliced || sliced->rank != c.output(0).rank()) return whole_because("what it slices is not known");
   const SliceNames names = names_of(*sliced);
   return sharding_rule_from_text(joined(names.whole) + ", ., ., . -> " + joined(names.slice) + "; linear 0", c);
 }
 
 Result<ShardingRule> strided_slice_grad_sharding(const ShapeContext& c) {
-  const auto sliced = sliced_axes(c, c.output(0), 1);
+  const auto sliced = sliced_axes(c, c.output(0), c.input(4), 1);
   if (!sliced || sliced->rank != c.input(4).rank()) return whole_because("what it slices is not known");
   const SliceNames names = names_of(*sliced);
   return sharding_rule_from_text(

@@ -16,7 +16,20 @@ using Kind = OperandRule::Kind;
 
 class Connect {
  public:
-  explicit Connect(LowerState& s) : s_(s) {}
+  explicit Connect(LowerState& s) : s_(s), after_write_(static_cast<std::size_t>(s.base.size()), 0) {
+    const auto after = [&](NodeId id) { return after_write_[static_cast<std::size_t>(id.index)] != 0; };
+    for (bool again = true; again;) {  // what a loop brings round comes after its writes
+      again = false;
+      for (const NodeId id : s.sizes.order()) {
+        const Node& n = s.base.node(id);
+        const bool any = writes_mirror(id) || std::any_of(n.controls.begin(), n.controls.end(), after) ||
+                         std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return after(e.node); });
+        if (!any || after(id)) continue;
+        after_write_[static_cast<std::size_t>(id.index)] = 1;
+        again = true;
+      }
+    }
+  }
 
   Status node(NodeId id) {
     const Node& n = s_.base.node(id);
@@ -54,11 +67,23 @@ class Connect {
         from = whole.endpoint();
       }
       s_.graph.set_input(id, static_cast<int>(i), from);
+      // One device's value is enough, but its way may write a variable: every device has to write its own.
+      const NodeId maker = n.inputs[i].node;
+      const bool writes = s_.is_copied(maker) && after_write_[static_cast<std::size_t>(maker.index)] != 0;
+      for (int d = 0; d < s_.size() && writes; ++d) wait(id, maker, d);
     }
     for (const NodeId c : n.controls) {
       for (int d = 0; d < s_.size(); ++d) wait(id, c, d);
     }
     return ok_status();
+  }
+
+  // Every device writes a variable of its own there.
+  bool writes_mirror(NodeId id) const {
+    const Node& n = s_.base.node(id);
+    if (!s_.is_copied(id) || n.inputs.empty() || n.op->flow != Flow::kNone) return false;
+    if (!s_.rule(id).updates.empty() || n.op->has_ref_input()) return true;
+    return n.op->stateful && n.op->effect == Effect::kChanges && s_.variable_behind(n.inputs[0]).has_value();
   }
 
   // Shards draw their blocks of random numbers in nodes of their own. Who waited for the node before them must not run it:
@@ -92,14 +117,14 @@ class Connect {
     std::vector<Value> shards;
     for (int k = 0; k < s_.size(); ++k) shards.push_back(s_.graph.value(s_.source(k, use)));
     const Placement& p = s_.arrives(use);
-    ARGOSY_ASSIGN_OR_RETURN(const Value whole,
-                            s_.in_loop(e.node)
-                                ? padded_shard(s_, shards[static_cast<std::size_t>(d)], e, p, d)
-                                : join_shards(s_, shards, e, p, s_.devices[static_cast<std::size_t>(d)]));
+    ARGOSY_ASSIGN_OR_RETURN(
+        const Value whole, s_.in_loop(e.node) ? padded_shard(s_, shards[static_cast<std::size_t>(d)], e, p, d)
+                                              : join_shards(s_, shards, e, p, s_.devices[static_cast<std::size_t>(d)]));
     return whole.valid() ? Result<Endpoint>(whole.endpoint()) : s_.graph.status();
   }
 
   LowerState& s_;
+  std::vector<char> after_write_;  // by node: it writes a mirror of a variable, or what it comes from does
 };
 
 }  // namespace

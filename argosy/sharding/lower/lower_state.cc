@@ -15,11 +15,11 @@ std::vector<std::int64_t> weights_of(const MeshAxis& axis) {
 
 }  // namespace
 
-Status cannot_lower(const Node& n, std::string_view why) {
+Status cannot_lower(const Node& n, std::string_view why, std::string_view hint) {
   return unimplemented("'", n.name, "' (", n.op->name, "): ", why)
       .with_id("ARG-SHARD-007")
       .with_where(str_cat("node '", n.name, "'"))
-      .with_hint("run this step on one device");
+      .with_hint(std::string(hint));
 }
 
 LowerState::LowerState(Graph& g, const LowerRequest& r)

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -14,8 +15,11 @@
 
 namespace argosy {
 
-// The error of this folder, at a node.
-Status cannot_lower(const Node& n, std::string_view why);
+// The error of this folder, at a node. `hint`: what its author can do; else the step runs on one device.
+Status cannot_lower(const Node& n, std::string_view why, std::string_view hint = "run this step on one device");
+// Hints of loops, of which every device has its own.
+inline constexpr std::string_view kOutsideOfLoop = "compute it before or after the loop";
+inline constexpr std::string_view kSizeBeforeLoop = "compute the size before the loop";
 
 struct LowerState {
   LowerState(Graph& g, const LowerRequest& request);

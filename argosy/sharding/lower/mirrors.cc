@@ -9,7 +9,9 @@ namespace {
 bool writes(const Graph& g, const Node& n) {
   if (n.inputs.empty() || n.op->flow != Flow::kNone || n.op->input_args.empty()) return false;
   if (n.op->input_args[0].is_ref) return n.output_is_ref(0);
-  return g.dtype(n.inputs[0]) == DType::kResource && n.op->stateful && n.output_dtypes.empty();
+  // Generators give numbers, and write where they are.
+  const bool changes = n.output_dtypes.empty() || n.op->effect == Effect::kChanges;
+  return g.dtype(n.inputs[0]) == DType::kResource && n.op->stateful && changes;
 }
 
 }  // namespace

@@ -14,40 +14,6 @@ namespace {
 // Of a dimension in which the shards come several times: the same one, of one round.
 BatchSize of_round(BatchSize size, std::int64_t rounds) { return {size.times / rounds, size.plus / rounds}; }
 
-// Sizes of all dimensions; an error where one is not known.
-Result<std::vector<BatchSize>> sizes_of(const LowerState& s, Endpoint e) {
-  std::vector<BatchSize> sizes;
-  const int rank = s.sizes.shape(e).rank();
-  for (int i = 0; i < rank; ++i) {
-    const auto f = s.sizes.dim(e, i);
-    if (!f) return cannot_lower(s.base.node(e.node), str_cat("its shards repeat, and size ", i, " is not known"));
-    sizes.push_back(*f);
-  }
-  return sizes;
-}
-
-// As `shape`, with dimension `dim` taken apart into rounds.
-std::vector<Value> split_shape(LowerState& s, const std::vector<BatchSize>& sizes, const Placement& p, Value rows) {
-  std::vector<Value> shape;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (static_cast<int>(i) == p.dim) {
-      shape.push_back(s.host->number(p.rounds));
-      shape.push_back(rows);
-    } else {
-      shape.push_back(s.host->global(sizes[i]));
-    }
-  }
-  return shape;
-}
-
-std::vector<Value> joined_shape(LowerState& s, const std::vector<BatchSize>& sizes, int dim, Value rows) {
-  std::vector<Value> shape;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    shape.push_back(static_cast<int>(i) == dim ? rows : s.host->global(sizes[i]));
-  }
-  return shape;
-}
-
 Value slice_dim(LowerState& s, Value v, NodeId at, int d, int rank, int dim, Value begin, Value size) {
   std::vector<Value> from(static_cast<std::size_t>(rank), s.host->number(0));
   std::vector<Value> count(static_cast<std::size_t>(rank), s.host->number(-1));
@@ -67,7 +33,9 @@ Value reshaped(LowerState& s, Value v, NodeId at, int d, std::string_view device
 
 // The size of a dimension that no function of the batch gives, read off the value.
 Result<Value> size_at(LowerState& s, Value v, Endpoint e, int dim) {
-  if (s.in_loop(e.node)) return cannot_lower(s.base.node(e.node), "it is sharded in a loop, and its size is not known");
+  if (s.in_loop(e.node)) {
+    return cannot_lower(s.base.node(e.node), "it is sharded in a loop, and its size is not known", kSizeBeforeLoop);
+  }
   const Value shape = s.graph.add("Shape", {v}, {{"out_type", DType::kInt64}}, "sharding/shape");
   const auto on = s.graph.device(kHost);
   const auto at = [&](std::int64_t i) { return constant(s.graph, Tensor::vector<std::int64_t>({i}), "sharding/at"); };
@@ -75,12 +43,42 @@ Result<Value> size_at(LowerState& s, Value v, Endpoint e, int dim) {
   return s.graph.add("Reshape", {one, constant(s.graph, Tensor::vector<std::int32_t>({}))}, {}, "sharding/count");
 }
 
+// Sizes of `v`, which is e or a shard of it along `dim`. That one is left out: no value.
+Result<std::vector<Value>> sizes_beside(LowerState& s, Value v, Endpoint e, int dim) {
+  std::vector<Value> sizes;
+  for (int i = 0; i < s.sizes.shape(e).rank(); ++i) {
+    const auto f = s.sizes.dim(e, i);
+    if (i == dim || f) {
+      sizes.push_back(i == dim ? Value() : s.host->global(*f));
+    } else {
+      ARGOSY_ASSIGN_OR_RETURN(sizes.emplace_back(), size_at(s, v, e, i));
+    }
+  }
+  return sizes;
+}
+
+// As `sizes`, with dimension `dim` taken apart into rounds.
+std::vector<Value> split_shape(LowerState& s, std::vector<Value> sizes, const Placement& p, Value rows) {
+  sizes[static_cast<std::size_t>(p.dim)] = rows;
+  sizes.insert(sizes.begin() + p.dim, s.host->number(p.rounds));
+  return sizes;
+}
+
+std::vector<Value> joined_shape(std::vector<Value> sizes, int dim, Value rows) {
+  sizes[static_cast<std::size_t>(dim)] = rows;
+  return sizes;
+}
+
+Status repeats(const LowerState& s, Endpoint e, const Placement& p) {
+  return cannot_lower(s.base.node(e.node), str_cat("its shards repeat, and size ", int{p.dim}, " is not known"));
+}
+
 }  // namespace
 
 Result<Value> slice_shard(LowerState& s, Value whole, Endpoint e, const Placement& p, int d) {
   const int rank = s.sizes.shape(e).rank();
   const Node& n = s.base.node(e.node);
-  if (rank < 0) return cannot_lower(n, "it is to be sharded, and its rank is not known");
+  if (rank < 0) return cannot_lower(n, "it is to be sharded, and its rank is not known", "set_shape() on it");
   if (s.size() == 1) return whole;
   const auto size = s.sizes.dim(e, p.dim);
   if (p.rounds == 1) {
@@ -92,29 +90,34 @@ Result<Value> slice_shard(LowerState& s, Value whole, Endpoint e, const Placemen
     }
     return slice_dim(s, whole, e.node, d, rank, p.dim, s.host->begin(all, p, d), s.host->local(all, p, d));
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto sizes, sizes_of(s, e));
+  if (!size) return repeats(s, e, p);
+  ARGOSY_ASSIGN_OR_RETURN(const auto sizes, sizes_beside(s, whole, e, p.dim));
   const Placement one = Placement::shard(p.dim, 1, p.unit);
   const Value step = s.host->global(of_round(*size, p.rounds));
   const std::string& device = s.devices[static_cast<std::size_t>(d)];
   const Value split = reshaped(s, whole, e.node, d, device, split_shape(s, sizes, p, step));
   const Value own =
       slice_dim(s, split, e.node, d, rank + 1, p.dim + 1, s.host->begin(step, one, d), s.host->local(step, one, d));
-  return reshaped(s, own, e.node, d, device, joined_shape(s, sizes, p.dim, s.host->local(*size, p, d)));
+  return reshaped(s, own, e.node, d, device, joined_shape(sizes, p.dim, s.host->local(*size, p, d)));
 }
 
 Result<Value> join_shards(LowerState& s, const std::vector<Value>& shards, Endpoint e, const Placement& p,
                           std::string_view device) {
   if (shards.size() == 1) return shards[0];
   const Node& n = s.base.node(e.node);
-  if (s.in_loop(e.node)) return cannot_lower(n, "its shards are joined in a loop, of which each device has its own");
+  if (s.in_loop(e.node)) {
+    return cannot_lower(n, "its shards are joined in a loop, of which each device has its own", kOutsideOfLoop);
+  }
   std::vector<Value> parts = shards;
   if (p.rounds == 1) {
     const auto on = s.graph.device(device);
     parts.push_back(constant(s.graph, std::int32_t{p.dim}));
     return s.graph.add("ConcatV2", parts, {}, str_cat(n.name, "/joined"));
   }
-  ARGOSY_ASSIGN_OR_RETURN(const auto sizes, sizes_of(s, e));
-  const BatchSize size = sizes[static_cast<std::size_t>(p.dim)], step = of_round(size, p.rounds);
+  const auto size = s.sizes.dim(e, p.dim);
+  if (!size) return repeats(s, e, p);
+  ARGOSY_ASSIGN_OR_RETURN(const auto sizes, sizes_beside(s, shards[0], e, p.dim));
+  const BatchSize step = of_round(*size, p.rounds);
   const Placement one = Placement::shard(p.dim, 1, p.unit);
   for (int d = 0; d < s.size(); ++d) {
     const auto shape = split_shape(s, sizes, p, s.host->local(step, one, d));
@@ -130,7 +133,7 @@ Result<Value> join_shards(LowerState& s, const std::vector<Value>& shards, Endpo
     const auto on = s.graph.device(device);
     joined = s.graph.add("ConcatV2", parts, {}, str_cat(n.name, "/joined"));
   }
-  return reshaped(s, joined, e.node, 0, device, joined_shape(s, sizes, p.dim, s.host->global(size)));
+  return reshaped(s, joined, e.node, 0, device, joined_shape(sizes, p.dim, s.host->global(*size)));
 }
 
 Result<Value> combine_partial(LowerState& s, const std::vector<Value>& parts, Combine how, std::string_view device) {
@@ -195,7 +198,8 @@ class Reshards {
       return ok_status();
     }
     if (r.from.is_partial() && r.from.combine != Combine::kSum && s_.in_loop(r.value.node)) {
-      return cannot_lower(n, str_cat("it is ", to_string(r.from), " in a loop, of which each device has its own"));
+      return cannot_lower(n, str_cat("it is ", to_string(r.from), " in a loop, of which each device has its own"),
+                          kOutsideOfLoop);
     }
     const std::vector<Value> parts = in;
     if (r.from.is_shard() && s_.in_loop(r.value.node)) return gather_in_loop(r, in);
@@ -223,7 +227,7 @@ class Reshards {
     const Node& n = s_.base.node(r.value.node);
     const auto size = s_.sizes.dim(r.value, r.from.dim);
     if (r.from.rounds != 1 || r.from.unit != 1 || !size) {
-      return cannot_lower(n, "its shards are joined in a loop, and repeat, or their size is not known");
+      return cannot_lower(n, "its shards are joined in a loop, and repeat, or their size is not known", kOutsideOfLoop);
     }
     const std::string group = s_.graph.unique_name("data_parallel/all_gather");
     const Value sizes = s_.host->pack({s_.host->global(*size)}, DType::kInt64);
@@ -246,7 +250,6 @@ class Reshards {
 }  // namespace
 
 Status add_reshards(LowerState& s) {
-
   Reshards reshards(s);
   for (std::size_t i = 0; i < s.assignment.reshards.size(); ++i) {
     ARGOSY_RETURN_IF_ERROR(reshards.build(i));

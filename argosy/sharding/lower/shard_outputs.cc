@@ -93,7 +93,9 @@ Status weigh_means(LowerState& s, NodeId id) {
     global = s.host->global(*size);
     for (int d = 0; d < s.size(); ++d) local.push_back(s.host->local(*size, cut, d));
   } else {
-    if (s.in_loop(id)) return cannot_lower(n, "it is a mean of a number of rows that is not known, in a loop");
+    if (s.in_loop(id)) {
+      return cannot_lower(n, "it is a mean of a number of rows that is not known, in a loop", kOutsideOfLoop);
+    }
     // Each device counts what it has.
     for (int d = 0; d < s.size(); ++d) {
       const Value shape = s.graph.add("Shape", {s.value(d, in)}, {{"out_type", DType::kInt64}}, "sharding/shape");
@@ -215,7 +217,9 @@ bool gives_known_sizes(const LowerState& s, NodeId id) {
 Result<Value> padded_shard(LowerState& s, Value own, Endpoint e, const Placement& p, int d) {
   const auto size = s.sizes.dim(e, p.dim);
   const int rank = s.sizes.shape(e).rank();
-  if (!size || rank < 0) return cannot_lower(s.base.node(e.node), "it is sharded in a loop, and its size is not known");
+  if (!size || rank < 0) {
+    return cannot_lower(s.base.node(e.node), "it is sharded in a loop, and its size is not known", kSizeBeforeLoop);
+  }
   if (s.size() == 1) return own;
   Value paddings;
   {

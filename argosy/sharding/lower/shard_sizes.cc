@@ -35,13 +35,14 @@ class LocalSizes {
       // -1 beside a shard without rows says nothing.
       if (f && f->times == 0 && f->plus < 0 && of_dim && (part || sharded)) f = s_.sizes.dim(sized, k).value_or(*f);
       changed = changed || part || (f && sharded);
-      if (f && f->times == 0 && f->plus < 0) {
-        if (part) return cannot_lower(n, str_cat("size ", k, " of its output is left open, and is a shard's"));
+      if (f && f->times == 0 && f->plus < 0) {  // what is left of a shard is the shard's
         sizes.push_back(s_.host->number(f->plus));
       } else if (f) {
         sizes.push_back(part ? s_.host->local(*f, *part, d) : s_.host->global(*f));
       } else if (s_.in_loop(use.node)) {
-        if (part) return cannot_lower(n, str_cat("size ", k, " of its output is not known, in a loop"));
+        if (part) {
+          return cannot_lower(n, str_cat("size ", k, " of its output is not known, in a loop"), kSizeBeforeLoop);
+        }
         kept.push_back(k);
         sizes.push_back(s_.host->number(0));
       } else {
@@ -121,7 +122,8 @@ Result<Endpoint> opened(LowerState& s, int d, Graph::Use use, Endpoint from, int
   const PartialInts* const ints = s.sizes.ints(given);
   if (ints != nullptr && dim < std::ssize(*ints) && (*ints)[static_cast<std::size_t>(dim)] == -1) return from;
   if (shape.rank() != 1 || shape[0] <= dim) {
-    return cannot_lower(s.base.node(use.node), "the rank of its elements is not known, and they are sharded");
+    return cannot_lower(s.base.node(use.node), "the rank of its elements is not known, and they are sharded",
+                        "say the shape of its elements, [None, 8]");
   }
   Tensor mask = Tensor::zeros(DType::kBool, {shape[0]});
   mask.data<bool>()[dim] = true;

@@ -4,6 +4,7 @@
 #include "argosy/sharding/lower/lower_state.h"
 #include "argosy/sharding/lower/shard_outputs.h"
 #include "argosy/sharding/resolve/axis_state.h"
+#include "argosy/sharding/rules/rule_table.h"
 
 namespace argosy {
 
@@ -77,8 +78,7 @@ class Copied {
     // Nobody said what copies of it would do.
     // Checks of global values. A loop has them on every device, as no value leaves it; elsewhere one is enough.
     const bool checks = n.output_dtypes.empty() && !of_state && !s_.in_loop(id);
-    const bool hidden =
-        n.op->stateful && !of_variable && (checks || s_.rule(id).kind != ShardingRule::Kind::kFactors);
+    const bool hidden = n.op->stateful && !of_variable && (checks || s_.rule(id).kind != ShardingRule::Kind::kFactors);
     // What devices drew for themselves would differ.
     const bool drawn = s_.rule(id).draws && n.op->stateful && s_.way(id).kind != Way::Kind::kFactor;
     if (once || hidden || drawn || draws_whole(s_, id) || (of_single && !of_variable)) {
@@ -103,10 +103,44 @@ class Copied {
     return true;
   }
 
+  // What made the state that a handle refers to.
+  NodeId maker_of(Endpoint e) const {
+    for (std::int32_t steps = 0; steps < s_.base.size(); ++steps) {
+      const Node& n = s_.base.node(e.node);
+      if (n.inputs.empty() || !refers(s_.base, n.inputs[0])) break;
+      e = n.inputs[0];
+    }
+    return e.node;
+  }
+
+  // An array or stack exists once where a node that uses it does not know how its elements are sharded.
+  Status once_in_loop(NodeId id) const {
+    const Node& n = s_.base.node(id);
+    constexpr std::string_view in_loop = "in a loop, of which each device has its own";
+    const auto state = std::ranges::find_if(
+        n.inputs, [&](Endpoint e) { return refers(s_.base, e) && !s_.base.node(e.node).op->closes_loop; });
+    if (state == n.inputs.end()) {
+      return cannot_lower(n, str_cat("it runs once for all devices, and is ", in_loop), kOutsideOfLoop);
+    }
+    const NodeId maker = maker_of(*state);
+    const Node& made = s_.base.node(maker);
+    const std::string what = str_cat("it uses '", made.name, "' (", made.op->name, "), which exists once, ", in_loop);
+    for (const NodeId user : s_.sizes.order()) {
+      const Node& u = s_.base.node(user);
+      if (!made.op->step_state || passes_on(*u.op) || u.inputs.empty()) continue;
+      if (!refers(s_.base, u.inputs[0]) || maker_of(u.inputs[0]) != maker) continue;
+      const ShardingRule& rule = s_.rule(user);
+      if (rule.kind == ShardingRule::Kind::kFactors) continue;
+      return cannot_lower(n,
+                          str_cat(what, ", for '", u.name, "' (", u.op->name, ") takes its elements whole: ", rule.why),
+                          "set_shape() on what is put in there");
+    }
+    return cannot_lower(n, what, kOutsideOfLoop);
+  }
+
   Result<bool> single(NodeId id, bool of_variable) const {
     const Node& n = s_.base.node(id);
-    if (s_.in_loop(id))
-      return cannot_lower(n, "it runs once for all devices, and is in a loop, of which each device has its own");
+    if (s_.in_loop(id)) return once_in_loop(id);
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
       const Placement& p = s_.layout({id, k});
       if (!p.is_replicate() && p.kind != Placement::Kind::kOnce && s_.sliced[static_cast<std::size_t>(id.index)] == 0) {
@@ -116,7 +150,8 @@ class Copied {
     if (!of_variable) return false;
     const bool reads = n.op->stateful && !n.output_dtypes.empty() && !n.op->has_ref_input() && !s_.rule(id).draws;
     if (reads && s_.rule(id).updates.empty()) return false;
-    return cannot_lower(n, "one device computes it, and it may write a variable that every device has");
+    return cannot_lower(n, "one device computes it, and it may write a variable that every device has",
+                        "assign what it gives by an op of its own");
   }
 
   LowerState& s_;

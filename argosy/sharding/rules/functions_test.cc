@@ -73,6 +73,18 @@ TEST(ShardingFunctions, SlicesPassWhatTheyTakeAllOf) {
                      {{"new_axis_mask", 1}},
                      {{1, {0, 0}}, {2, {0, 4}}, {3, {1, 1}}}}),
             "d0 d1 d2, ., ., . -> 1 d0 d1 d2; linear 0");
+  // All of 55,440 rows, and not all of 110,880.
+  const auto first_rows = [](PartialShape slice) {
+    return rule_of({"StridedSlice", {{55440, 5}, {1}, {1}, {1}}, {slice}, {}, {{1, {0}}, {2, {60000}}, {3, {1}}}});
+  };
+  EXPECT_EQ(first_rows({-1, 5}), "1 d1, ., ., . -> 1 d1; linear 0");
+  EXPECT_EQ(first_rows({55440, 5}), "d0 d1, ., ., . -> d0 d1; linear 0");
+  EXPECT_EQ(rule_of({"StridedSliceGrad",
+                     {{2}, {1}, {1}, {1}, {-1, 5}},
+                     {{55440, 5}},
+                     {},
+                     {{0, {55440, 5}}, {1, {0}}, {2, {60000}}, {3, {1}}}}),
+            "size(0), ., ., ., 1 d1 -> 1 d1; linear 4");
   EXPECT_EQ(rule_of({"Slice", {{4, 5}, {2}, {2}}, {{4, 2}}, {}, {{1, {0, 1}}, {2, {4, 2}}}}),
             "d0 1, ., size(0) -> d0 1; linear 0");
   EXPECT_EQ(rule_of({"Slice", {{-1, 5}, {2}, {2}}, {{-1, 2}}, {}, {{1, {0, 1}}, {2, {-1, 2}}}}),

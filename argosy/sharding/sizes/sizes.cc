@@ -32,16 +32,20 @@ std::map<NodeId, PartialShape> fed_shapes(const Graph& graph, const SizesRequest
   return fed;
 }
 
+// Of the batch that the examples are; 0: not known.
+std::int64_t own_size(const SizesRequest& request) {
+  for (const NodeId id : request.batch) {
+    const auto example = request.examples.find(id);
+    if (example != request.examples.end() && example->second.rank() > 0) return example->second[0];
+  }
+  return 0;
+}
+
 // The examples' own size among them. Largest first.
 std::vector<std::int64_t> small_sizes(const SizesRequest& request) {
   std::vector<std::int64_t> sizes(kSmall.begin(), kSmall.end());
-  for (const NodeId id : request.batch) {
-    const auto example = request.examples.find(id);
-    if (example == request.examples.end() || example->second.rank() == 0) continue;
-    const std::int64_t own = example->second[0];
-    if (own < kSmall.front() && own > kSmall.back()) sizes.insert(sizes.begin() + 1, own);
-    break;
-  }
+  const std::int64_t own = own_size(request);
+  if (own < kSmall.front() && own > kSmall.back()) sizes.insert(sizes.begin() + 1, own);
   return sizes;
 }
 
@@ -87,14 +91,22 @@ Result<Sizes> Sizes::find(const Graph& graph, const SizesRequest& request) {
   if (!twice.ok()) return wrong(str_cat("for a batch of ", 2 * kNominal, ": ", twice.status().message()));
   sizes.twice_ = *std::move(twice);
   sizes.smallest_ = kNominal;
-  std::vector<InferredShapes> small;
+  std::vector<InferredShapes> others;
   for (const std::int64_t batch : small_sizes(request)) {
     auto inferred = with(batch);
     if (!inferred.ok()) break;  // too few examples: such batches are not covered
     sizes.smallest_ = batch;
-    small.push_back(*std::move(inferred));
+    others.push_back(*std::move(inferred));
   }
-  sizes.keep_functions(small);
+  sizes.largest_ = 2 * kNominal;
+  // What looks like a function up to there, min(batch, 200000), may be none of a larger batch.
+  if (const std::int64_t own = own_size(request); own > sizes.largest_) {
+    if (auto inferred = with(own); inferred.ok()) {
+      sizes.largest_ = own;
+      others.push_back(*std::move(inferred));
+    }
+  }
+  sizes.keep_functions(others);
   sizes.forget_lengths(request);
   return sizes;
 }

@@ -54,7 +54,7 @@ class Sizes {
   // True if one batch size alone matters: nominal(). No size is a function of the batch then.
   bool is_exact() const { return only_.has_value(); }
   // True if what is found holds for this batch size.
-  bool covers(std::int64_t batch) const { return only_ ? batch == *only_ : batch >= smallest_; }
+  bool covers(std::int64_t batch) const { return only_ ? batch == *only_ : batch >= smallest_ && batch <= largest_; }
   // False if a fed node has sizes for which nothing was found: outside of the lengths that were tried.
   bool fits(NodeId fed, const Shape& shape) const;
 
@@ -91,7 +91,7 @@ class Sizes {
   OutputIndex index_;
   InferredShapes at_, twice_;         // nominal, and at twice the batch
   std::optional<std::int64_t> only_;  // the one batch size
-  std::int64_t smallest_ = 1;
+  std::int64_t smallest_ = 1, largest_ = 1;
   struct Covered {
     int dim;
     std::int64_t least, most;  // lengths

@@ -53,6 +53,23 @@ TEST(Sizes, WhatDoesNotGrowForEverIsUnknown) {
   EXPECT_EQ(sizes->element(rest.endpoint(), 0), std::nullopt);
 }
 
+// What is capped above the sizes that are tried is a function of smaller batches alone.
+TEST(Sizes, LargeBatchesAreCoveredThatWereTried) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 6}, "x");
+  const Value capped = minimum(slice(shape(x), {0}, {1}), 200000);
+  const auto small = Sizes::find(g, {.batch = {x.node()}, .examples = {{x.node(), Shape({64, 6})}}});
+  ASSERT_TRUE(small.ok()) << small.status().to_string();
+  EXPECT_EQ(small->element(capped.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_TRUE(small->covers(100000));
+  EXPECT_FALSE(small->covers(300000));
+  const auto large = Sizes::find(g, {.batch = {x.node()}, .examples = {{x.node(), Shape({300000, 6})}}});
+  ASSERT_TRUE(large.ok()) << large.status().to_string();
+  EXPECT_EQ(large->element(capped.endpoint(), 0), std::nullopt);
+  EXPECT_TRUE(large->covers(300000));
+  EXPECT_TRUE(large->covers(64));
+}
+
 // A graph that needs five examples says nothing of fewer.
 TEST(Sizes, SmallBatchesThatDoNotFitAreNotCovered) {
   Graph g;

@@ -23,19 +23,27 @@ bool writes_variable(const Graph& graph, const Node& n) {
   if (n.inputs.empty() || !is_handle(graph, n.inputs[0])) return false;
   if (n.op->flow != Flow::kNone || n.op->step_state) return false;
   const bool takes_ref = !n.op->input_args.empty() && n.op->input_args[0].is_ref;
-  if (graph.dtype(n.inputs[0]) == DType::kResource && !takes_ref) return n.op->stateful && n.output_dtypes.empty();
+  if (graph.dtype(n.inputs[0]) == DType::kResource && !takes_ref) {
+    return n.op->stateful && (n.output_dtypes.empty() || moves_generator(graph, n));
+  }
   return takes_ref && n.output_is_ref(0);
+}
+
+bool moves_generator(const Graph& graph, const Node& n) {
+  if (n.inputs.empty() || n.output_dtypes.empty() || graph.dtype(n.inputs[0]) != DType::kResource) return false;
+  return n.op->stateful && n.op->effect == Effect::kChanges && variable_behind(graph, n.inputs[0]).has_value();
 }
 
 bool only_looks(const Node& n) { return n.op->effect == Effect::kPrints || n.op->effect == Effect::kChecks; }
 
 bool may_be_repeated(const Node& n) { return n.op->effect != Effect::kChanges; }
 
-bool writes_variables(const Graph& graph, const std::vector<NodeId>& run) {
+bool writes_variables(const Graph& graph, const std::vector<NodeId>& run, bool generators) {
   const std::vector<char> used = ancestors(graph, run, true);
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
-    if (used[i] && (writes_variable(graph, n) || (n.op->stateful && n.op->calls != Calls::kNothing))) return true;
+    const bool writes = writes_variable(graph, n) && (generators || !moves_generator(graph, n));
+    if (used[i] && (writes || (n.op->stateful && n.op->calls != Calls::kNothing))) return true;
   }
   return false;
 }

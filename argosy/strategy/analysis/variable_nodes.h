@@ -14,13 +14,15 @@ bool is_handle(const Graph& graph, Endpoint e);
 bool is_variable(const Node& n);
 // True if the node takes a variable's reference or handle and changes the variable.
 bool writes_variable(const Graph& graph, const Node& n);
+// True if it does so because it draws: the generator lies in a variable (tf.random.Generator).
+bool moves_generator(const Graph& graph, const Node& n);
 // True for ops that are stateful only so that no pass removes or merges them (Assert, Print). Their outputs depend on
 // their inputs alone, so copies may run on shards. Each copy of a Print keeps its own count.
 bool only_looks(const Node& n);
 // True for stateful ops that may run twice in a step (Effect): they change nothing. Copies may read the one table.
 bool may_be_repeated(const Node& n);
-// True if a node that `run` needs writes a variable, or calls a function, which may write one.
-bool writes_variables(const Graph& graph, const std::vector<NodeId>& run);
+// True if a node that `run` needs writes a variable, or calls a function, which may write one. `generators`: drawing counts.
+bool writes_variables(const Graph& graph, const std::vector<NodeId>& run, bool generators = true);
 // Returns the variable that an endpoint's reference or handle points to. Follows Identity and similar ops.
 std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e);
 

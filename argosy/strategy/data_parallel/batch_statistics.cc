@@ -107,11 +107,6 @@ std::vector<NodeId> batch_statistics(const Graph& graph, const std::vector<Endpo
   return found;
 }
 
-std::optional<NodeId> normalises_by_batch(const Graph& graph, const std::vector<Endpoint>& losses) {
-  const std::vector<NodeId> found = batch_statistics(graph, losses);
-  return found.empty() ? std::nullopt : std::optional(found[0]);
-}
-
 LocalStatistics local_statistics(const Graph& graph, const std::vector<NodeId>& order,
                                  const std::vector<Endpoint>& losses) {
   const std::vector<NodeId> statistics = batch_statistics(graph, losses);

@@ -2,7 +2,6 @@
 // device's step by design, unless DataParallelOptions::sync_batch_norm is set.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "argosy/graph/graph.h"
@@ -17,8 +16,6 @@ namespace argosy {
 // Moments along other axes belong to one example (layer norm) and do not count. Nor do those that a loss only compares.
 // `losses`: of the graph, to tell its gradients apart; empty: not known, and gradients count as uses.
 std::vector<NodeId> batch_statistics(const Graph& graph, const std::vector<Endpoint>& losses = {});
-// The first of them.
-std::optional<NodeId> normalises_by_batch(const Graph& graph, const std::vector<Endpoint>& losses = {});
 
 // Where shards keep statistics of their own. Moments that nothing is trained through are the global batch's. The
 // gradients: what updates of the variables behind the losses are computed from, and the losses are not. `order`: a

@@ -42,11 +42,12 @@ enum class PlacementKind {
 
 // What to replicate, and over which devices.
 struct DataParallelOptions {
-  std::vector<std::string> devices;                    // "/device:GPU:0", …: one mirror each; at least one
-  std::vector<double> weights = {};                    // relative speed of each; empty: equal
-  std::vector<Value> losses = {};                      // their gradients train; none: nothing is trained (evaluation)
-  std::vector<Value> train = {};                       // what a step runs; its updates are found from here
-  std::vector<Value> batch_inputs = {};                // empty: placeholders of unknown first size
+  std::vector<std::string> devices;  // "/device:GPU:0", …: one mirror each; at least one
+  std::vector<double> weights = {};  // relative speed of each; empty: equal
+  std::vector<Value> losses = {};    // their gradients train; none: nothing is trained (evaluation)
+  std::vector<Value> train = {};     // what a step runs; its updates are found from here
+  // Empty: placeholders of unknown first size. A step that feeds these unequal numbers of rows ends with INVALID_ARGUMENT.
+  std::vector<Value> batch_inputs = {};
   std::vector<std::pair<Value, Shape>> examples = {};  // shapes that may be fed, for sizes that the graph leaves open
   std::optional<PlacementKind> loss_placement = {};    // kPartialSum or kPartialMean: what the first loss has to be
   // Batch norms (tf.nn.moments, FusedBatchNorm in training) use global statistics, and give one device's numbers. Cost:

@@ -1,6 +1,10 @@
 #include "argosy/strategy/data_parallel/replicated_graph.h"
 
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/debug/debug.h"
+#include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
+#include "argosy/ops/shape/shape.h"
 #include "argosy/sharding/resolve/resolve.h"
 #include "argosy/sharding/verify/verify.h"
 #include "argosy/strategy/analysis/reachability.h"
@@ -43,6 +47,47 @@ Result<std::vector<Endpoint>> losses_of_batch(const Graph& graph, const std::vec
   if (!losses.empty()) return losses;
   return invalid_argument("the loss '", graph.node(first.node).name, "' does not depend on the batch")
       .with_id("ARG-DP-004");
+}
+
+// Of feeds that nobody named: examples that say how many rows each has must agree.
+Status check_examples(const Graph& graph, const std::vector<NodeId>& batch, const std::map<NodeId, Shape>& examples) {
+  const auto rows = [&](NodeId id) -> std::optional<std::int64_t> {
+    const auto found = examples.find(id);
+    return found == examples.end() || found->second.rank() == 0 ? std::nullopt : std::optional(found->second[0]);
+  };
+  std::optional<NodeId> first;
+  for (const NodeId id : batch) {
+    if (!rows(id)) continue;
+    if (!first) first = id;
+    if (rows(id) == rows(*first)) continue;
+    return invalid_argument("'", graph.node(id).name, "' has ", *rows(id), " rows, and '", graph.node(*first).name,
+                            "' has ", *rows(*first), ": not both bring the batch")
+        .with_id("ARG-DP-011")
+        .with_hint("name what brings the batch in batch_inputs");
+  }
+  return ok_status();
+}
+
+// Fed other numbers of rows, a step ends: sizes are those of the first, and means would be weighted by them.
+Status require_equal_rows(Graph& graph, const std::vector<NodeId>& batch) {
+  const auto uses = graph.consumers();
+  const auto root = graph.name_scope("");
+  const auto scope = graph.name_scope("data_parallel/rows");
+  const auto on = graph.device(kHost);
+  const auto rows = [&](NodeId id) { return slice(shape(Value(&graph, id, 0), DType::kInt64), {0}, {1}); };
+  for (std::size_t i = 1; i < batch.size(); ++i) {
+    const Value own = rows(batch[i]), first = rows(batch[0]);
+    const Value scalar = constant(graph, Tensor::vector<std::int32_t>({}));
+    const std::string why = str_cat("rows of '", graph.node(batch[i]).name, "' and '", graph.node(batch[0]).name,
+                                    "' differ: name what brings the batch in DataParallelOptions::batch_inputs");
+    const Value equals = reshape(equal(own, first), scalar);
+    const Value holds = assert_true(equals, {constant(graph, Tensor::scalar(why)), own, first});
+    if (!holds.valid()) break;
+    for (const Graph::Use& use : uses[batch[i].index]) {
+      if (use.input >= 0) graph.add_control_input(use.node, holds.node());
+    }
+  }
+  return Status(graph.status());
 }
 
 Result<NodeId> find_original(const Graph& graph, std::int32_t original, std::string_view name) {
@@ -94,7 +139,8 @@ Status ReplicatedGraph::build(const DataParallelOptions& options) {
   }
   for (std::int32_t i = 0; roots.empty() && i < base_.size(); ++i) roots.push_back(NodeId{i});
   for (const Value& v : options.batch_inputs) batch.push_back(v.node());
-  if (batch.empty()) batch = batch_placeholders(base_, roots);
+  const bool named = !batch.empty();
+  if (!named) batch = batch_placeholders(base_, roots);
   if (batch.empty()) {
     return invalid_argument("no placeholder brings a batch: none that is used has an unknown first size")
         .with_id("ARG-DP-001")
@@ -103,6 +149,7 @@ Status ReplicatedGraph::build(const DataParallelOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(losses_, losses_of_batch(base_, batch, std::move(losses_)));
   SizesRequest request{.batch = batch};
   for (const auto& [value, shape] : options.examples) request.examples.emplace(value.node(), shape);
+  if (!named) ARGOSY_RETURN_IF_ERROR(check_examples(base_, batch, request.examples));
   ARGOSY_ASSIGN_OR_RETURN(Sizes sizes, find_sizes(base_, std::move(request)));
   sizes_ = std::make_unique<Sizes>(std::move(sizes));
   ARGOSY_ASSIGN_OR_RETURN(RuleTable rules, RuleTable::make(base_, *sizes_));
@@ -122,6 +169,7 @@ Status ReplicatedGraph::build(const DataParallelOptions& options) {
                                                             .block = layout_.block,
                                                             .first_bucket_bytes = options.first_bucket_bytes,
                                                             .bucket_bytes = options.bucket_bytes}));
+  if (!named && layout_.shards() > 1) ARGOSY_RETURN_IF_ERROR(require_equal_rows(*graph_, batch));
   ARGOSY_RETURN_IF_ERROR(check_combination(options.loss_placement));
   list_copies();
   if (options.zero == 1) ARGOSY_RETURN_IF_ERROR(shard_slots(run));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "argosy/strategy/data_parallel/batch_statistics.h"
 #include "argosy/strategy/data_parallel/step_equivalence.h"
 #include "argosy/train/report/memory_check.h"
 #include "argosy/train/tasks/run_tasks.h"
@@ -22,16 +21,9 @@ std::vector<tf::NamedTensor> copies(std::vector<tf::NamedTensor> values) {
 }  // namespace
 
 Status OneDeviceCheck::look(std::int64_t batch) {
-  const Graph& graph = *program_.built().graph;
   for (const ReplicationNote& note : program_.parallel().notes()) {
     if (note.kind == ReplicationNote::Kind::kMemory) continue;
-    if (sync_batch_norm_ && note.kind == ReplicationNote::Kind::kStatistics) continue;
     not_checked_ = note.text;
-    return ok_status();
-  }
-  if (const auto norm = sync_batch_norm_ ? std::nullopt : normalises_by_batch(graph)) {
-    not_checked_ = str_cat("'", graph.node(*norm).name, "' (", graph.node(*norm).op->name,
-                           ") takes statistics of each device's shard of the batch (try: --sync-batch-norm)");
     return ok_status();
   }
   if (compares()) ARGOSY_RETURN_IF_ERROR(make_alone(batch));

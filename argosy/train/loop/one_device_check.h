@@ -18,9 +18,9 @@ class OneDeviceCheck {
  public:
   // Compiles the model for one device, on a new device set.
   using MakeAlone = std::function<Result<std::unique_ptr<CompiledModel>>()>;
-  // `program` uses `devices` devices and outlives this object. `sync_batch_norm`: its statistics are global.
-  OneDeviceCheck(CompiledModel& program, std::size_t devices, bool sync_batch_norm, MakeAlone make)
-      : program_(program), devices_(devices), sync_batch_norm_(sync_batch_norm), make_(std::move(make)) {}
+  // `program` uses `devices` devices and outlives this object.
+  OneDeviceCheck(CompiledModel& program, std::size_t devices, MakeAlone make)
+      : program_(program), devices_(devices), make_(std::move(make)) {}
 
   // Why steps cannot be compared: by design, or for lack of memory. "" if they can. Known after before_step().
   const std::string& not_checked() const { return not_checked_; }
@@ -55,7 +55,6 @@ class OneDeviceCheck {
 
   CompiledModel& program_;
   const std::size_t devices_;
-  const bool sync_batch_norm_;
   const MakeAlone make_;
   bool looked_ = false;
   std::unique_ptr<CompiledModel> alone_;  // null on tasks that do not compare

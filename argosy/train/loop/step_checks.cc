@@ -17,7 +17,7 @@ StepChecks::StepChecks(const CompiledModels& models, const TrainerOptions& optio
   if (options.check_steps > 0 && models.devices().size() < 2 && options.strategy.accumulate < 2) {
     report_.not_checked = "there is one device: nothing to compare with it";
   } else if (options.check_steps > 0) {
-    one_device_.emplace(models.training(), models.devices().size(), options.sync_batch_norm,
+    one_device_.emplace(models.training(), models.devices().size(),
                         [&models, &options]() -> Result<std::unique_ptr<CompiledModel>> {
                           ARGOSY_ASSIGN_OR_RETURN(auto device_set, DeviceSet::make(options.devices));
                           return models.make_alone(std::move(device_set));

@@ -28,7 +28,8 @@ Result<std::string> run_twice(const Graph& graph, const StepSignature& step, con
     const Node& n = after.graph.node(NodeId{i});
     if (n.op->name == "_Arg" || !happens_once(after.graph, n) || !before.graph.find(n.name)) continue;
     return str_cat("'", n.name, "' (", n.op->name,
-                   ") happens once a step, and what brings the batch asks for it as well as the rest of the step");
+                   ") happens once a step, and what brings the batch asks for it as well as the rest of the step (try: "
+                   "a step of its own for it, before the one that trains)");
   }
   return std::string();
 }

@@ -39,7 +39,8 @@ std::string label(std::string_view text) {
 OneDeviceReason reason_of(const Status& why) {
   // It runs on one device anyway, and there is no flag to type here.
   const std::string& next = why.hint();
-  const bool helps = !next.empty() && !next.starts_with("train on one device") && !next.starts_with("--");
+  const bool runs_so = next.starts_with("train on one device") || next.starts_with("run this step on one device");
+  const bool helps = !next.empty() && !runs_so && !next.starts_with("--");
   OneDeviceReason reason{.why = str_cat(why.message(), helps ? str_cat(" (try: ", next, ")") : "")};
   if (why.where().starts_with("node ")) reason.node = quoted_name(why.where());
   if (reason.node.empty()) reason.node = quoted_name(why.message());
@@ -96,7 +97,10 @@ bool ReplicaCounter::not_checked(const OneDeviceReason& reason) {
 
 ReplicaTotals ReplicaCounter::totals() const {
   MutexLock lock(mutex_);
-  return totals_;
+  ReplicaTotals told = totals_;
+  // A step that failed ran nowhere to its end.
+  std::erase_if(told.reasons, [](const OneDeviceReason& r) { return r.steps == 0; });
+  return told;
 }
 
 std::string StepTimes::to_string() const {

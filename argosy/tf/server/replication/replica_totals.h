@@ -34,7 +34,8 @@ struct ReplicaTotals {
   std::string replicas;                 // of the last one: "2 devices, loss: a mean over the batch, …"
   std::optional<StepTimes> times = {};  // of the last one, where the cost model was asked
   std::int64_t small_steps = 0;         // ran on one device: fewer examples than devices
-  // In order of appearance. At most ReplicaCounter::kMaxReasons; `more_reasons` counts the steps of later reasons.
+  // Reasons of steps that ran to their end, in order of appearance. At most ReplicaCounter::kMaxReasons; `more_reasons`
+  // counts the steps of later reasons.
   std::vector<OneDeviceReason> reasons;
   std::int64_t more_reasons = 0;  // reasons that had no place
   // With --check.

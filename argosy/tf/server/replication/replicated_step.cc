@@ -68,7 +68,8 @@ std::string trained_in_calls(const Graph& graph, const StepSignature& signature)
     const Node& n = lowered.node(NodeId{i});
     const auto call = std::find_if(calls.begin(), calls.end(),
                                    [&](const Call& c) { return std::string_view(n.name).starts_with(c.scope); });
-    const bool changes = of_batch[static_cast<std::size_t>(i)] != 0 && writes_variable(lowered, n);
+    const bool learns = writes_variable(lowered, n) && !moves_generator(lowered, n);
+    const bool changes = of_batch[static_cast<std::size_t>(i)] != 0 && learns;
     if (call != calls.end() && ((changes && call->of_function) || belongs_to_gradient(n))) {
       return call->scope.substr(0, call->scope.size() - 1);
     }
@@ -220,12 +221,13 @@ TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& value
   std::vector<NodeId> all;
   for (std::int32_t i = 0; i < part->graph.size(); ++i) all.push_back(NodeId{i});
   step.writes = writes_variables(part->graph, all);
-  if (!step.writes) {  // gradients that are looked at
+  const bool learns = writes_variables(part->graph, all, /*generators=*/false);
+  if (!learns) {  // gradients that are looked at
     step.losses.clear();
   }
   if (!step.losses.empty()) {
     step.trains = graph.graph().node(step.losses[0].node).name;
-  } else if (step.writes) {
+  } else if (learns) {
     step.trains = trained_in_calls(graph.graph(), signature_of(values));
   }
   if (step.trains.empty()) return step;
@@ -249,6 +251,7 @@ TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& value
   const Result<std::string> twice =
       run_twice(graph.graph(), signature_of(values), std::vector<Endpoint>(sources.begin(), sources.end()));
   step.why = twice.ok() ? *twice : twice.status().message();
+  step.sources_write = writes_variables(part->graph, sources_of(*part, all));
   return step;
 }
 

@@ -103,7 +103,8 @@ struct TrainingStep {
   // Values that are computed once, before the batch is sharded: those from datasets and queues, or noise that is the
   // batch.
   std::vector<Value> sources;
-  std::string why = {};  // not empty: the step trains, but cannot be replicated
+  bool sources_write = false;  // what they are computed with writes variables: a count of batches
+  std::string why = {};        // not empty: the step trains, but cannot be replicated
 };
 // Call it where the graph may grow (Session::mutate_graph).
 TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& values);

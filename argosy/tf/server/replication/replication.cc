@@ -16,6 +16,9 @@ namespace {
 
 // Largest number of variants per step. With feeds of a further kind the step runs on one device.
 constexpr std::size_t kMaxVariants = 16;
+constexpr const char* kOtherSizes =
+    "its shapes do not follow the batch: they are known for other sizes of its feeds alone (try: batches of one size, "
+    "or tf.shape(x)[0] for it in the graph)";
 
 // The kind of feeds: their ranks, which have equal numbers of rows, and which are such a number. Each kind may have
 // another batch. (Numbers 0 and 1 prove little.)
@@ -100,10 +103,12 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
   }
   if (!known->why_not.why.empty()) refuse(known->why_not);
   if (known->may_replicate() && !known->step.sources.empty()) {
-    ARGOSY_ASSIGN_OR_RETURN(known->bring, session_.prepare(known->values.feeds, known->step.sources));
+    ARGOSY_ASSIGN_OR_RETURN(known->bring,
+                            session_.prepare(known->values.feeds, known->step.sources, {}, known->values.connections));
     auto& feeds = known->values.feeds;
     feeds.insert(feeds.end(), known->step.sources.begin(), known->step.sources.end());
-    ARGOSY_ASSIGN_OR_RETURN(known->rest, session_.prepare(feeds, known->values.fetches, known->values.targets));
+    ARGOSY_ASSIGN_OR_RETURN(
+        known->rest, session_.prepare(feeds, known->values.fetches, known->values.targets, known->values.connections));
   }
   if (known->may_replicate() && how_.check > 0) {
     std::vector<Value> with_losses = known->values.fetches;
@@ -111,11 +116,11 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
       Graph& graph = graph_.graph();
       const auto losses = losses_of_every_run(graph, known->values, known->step.losses);
       for (const Endpoint e : losses) with_losses.push_back(graph.value(e));
-      known->check =
-          std::make_unique<StepCheck>(graph, known->values, known->step.sources, losses, how_.sync_batch_norm);
+      known->check = std::make_unique<StepCheck>(graph, known->values, known->step.sources, losses);
       return ok_status();
     }));
-    ARGOSY_ASSIGN_OR_RETURN(known->alone, session_.prepare(known->values.feeds, with_losses, known->values.targets));
+    ARGOSY_ASSIGN_OR_RETURN(known->alone, session_.prepare(known->values.feeds, with_losses, known->values.targets,
+                                                           known->values.connections));
   }
   step.replicas = known;
   steps_.push_back(known);
@@ -217,6 +222,8 @@ void Replication::ask(const StepReplicas& known, StepReplicas::Variant& variant,
 Result<bool> Replication::run_replicated(StepReplicas& known, StepReplicas::Variant& variant,
                                          std::span<const Tensor> feeds, std::span<Tensor> fetches,
                                          const RunOptions& options, Status& no_mirrors) {
+  CallTurns::Turn turn(turns_);
+  ARGOSY_RETURN_IF_ERROR(take(turn, options.cancellation));
   MutexLock lock(running_);
   if (!variant.compiled) prepare(known, variant, feeds);
   if (!variant.stays.why.empty()) return false;
@@ -254,12 +261,13 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
   // Compiled first: what its ops keep is there then, to be set aside.
   std::vector<std::pair<Value, Shape>> shapes;
   for (std::size_t i = 0; i < feeds.size(); ++i) shapes.emplace_back(known.values.feeds[i], feeds[i].shape());
-  (void)session_.forecast(shapes, known.values.fetches, known.values.targets);
+  (void)session_.forecast(shapes, known.values.fetches, known.values.targets, known.values.connections);
   if (OneDeviceReason why = known.check->why_not(session_, variant.step->notes()); !why.why.empty()) {
     variant.checked = how_.check;  // it will not become another
     return leave_out(why);
   }
-  if (!exclusion_.try_exclusive(known.check->uses_containers())) {
+  std::optional<StepExclusion::Exclusive> exclusive = exclusion_.try_exclusive(known.check->uses_containers());
+  if (!exclusive) {
     return leave_out({.why = "other steps of the session were under way", .node = known.step.trains});
   }
   const RunOptions plain{.cancellation = options.cancellation};
@@ -280,7 +288,7 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
   };
   std::vector<Tensor> values(known.check->names().size());
   auto outcome = known.check->run(session_, known.runs, alone, replicated, values);
-  exclusion_.leave_exclusive();
+  exclusive.reset();
   if (!outcome.ok()) {
     variables_written();
     if (outcome.status().id() == kOtherThanOneDevice) counter_.checked(false);
@@ -308,8 +316,10 @@ Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::
   std::vector<Tensor> all(feeds.begin(), feeds.end());
   if (known->bring != nullptr) {
     all.resize(known->values.feeds.size());
-    ARGOSY_RETURN_IF_ERROR(
-        known->bring->run(feeds, std::span(all).subspan(feeds.size()), {.cancellation = options.cancellation}));
+    Status brought =
+        known->bring->run(feeds, std::span(all).subspan(feeds.size()), {.cancellation = options.cancellation});
+    if (known->step.sources_write) variables_written();
+    ARGOSY_RETURN_IF_ERROR(std::move(brought));
   }
   ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const kind, variant(*known, all));
   const bool made = kind != nullptr && kind->step != nullptr;
@@ -328,8 +338,7 @@ Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::
   }
   OneDeviceReason why;
   if (made && !sharded) {
-    why = {.why = "its shapes do not follow the batch: they are known for other sizes of its feeds alone",
-           .node = known->step.trains};
+    why = {.why = kOtherSizes, .node = known->step.trains};
   } else if (made && no_mirrors.ok()) {
     why = kind->stays;
   } else if (made) {
@@ -337,8 +346,10 @@ Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::
   } else if (kind != nullptr) {
     why = kind->why_not;
   } else {
-    why = {.why = str_cat("its feeds come in more than ", kMaxVariants, " kinds (ranks, and which have equal sizes)"),
-           .node = known->step.trains};
+    why = {
+        .why = str_cat("its feeds come in more than ", kMaxVariants,
+                       " kinds: ranks, and which have equal sizes (try: pad what is fed beside the batch to one size)"),
+        .node = known->step.trains};
   }
   refuse(why);
   counter_.on_one_device(why);
@@ -360,9 +371,14 @@ void Replication::runs_partially(const StepValues& values) {
 Status Replication::run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
                               std::span<Tensor> fetches, const RunOptions& options) {
   std::optional<StepExclusion::Shared> shared;
-  if (how_.check > 0) shared.emplace(exclusion_.enter(known.step.writes));
+  if (how_.check > 0) {
+    ARGOSY_ASSIGN_OR_RETURN(StepExclusion::Shared entered, exclusion_.enter(known.step.writes, options.cancellation));
+    shared.emplace(std::move(entered));
+  }
   if (!known.variables.empty()) {
     // A step that uses slots has them at home until it ends.
+    CallTurns::Turn turn(turns_);
+    ARGOSY_RETURN_IF_ERROR(take(turn, options.cancellation));
     MutexLock lock(running_);
     if (slots_.knows(known.variables)) {
       ARGOSY_RETURN_IF_ERROR(slots_.bring_home(known.variables));
@@ -376,21 +392,32 @@ Status Replication::run_alone(const StepReplicas& known, Session::Callable& step
   return status;
 }
 
-Status Replication::bring_slots_home() {
+// Who waits for its turn ends with its step.
+Status Replication::take(CallTurns::Turn& turn, Cancellation* cancellation) {
+  Cancellation never;
+  return turn.take(cancellation != nullptr ? *cancellation : never);
+}
+
+Status Replication::bring_slots_home(Cancellation& cancellation) {
   if (how_.strategy.zero == 0) return ok_status();
+  CallTurns::Turn turn(turns_);
+  ARGOSY_RETURN_IF_ERROR(take(turn, &cancellation));
   MutexLock lock(running_);
   return slots_.bring_all_home();
 }
 
+// Whatever is stuck, the others are closed.
 Status Replication::close() {
+  Status first;
   MutexLock lock(mutex_);
   closed_ = true;
   for (const auto& step : steps_) {
     for (const auto& [key, variant] : step->by_feeds) {
-      if (variant.step != nullptr) ARGOSY_RETURN_IF_ERROR(variant.step->close());
+      Status closed = variant.step != nullptr ? variant.step->close() : ok_status();
+      if (first.ok()) first = std::move(closed);
     }
   }
-  return ok_status();
+  return first;
 }
 
 }  // namespace argosy::tf

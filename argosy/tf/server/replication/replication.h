@@ -20,6 +20,7 @@
 #include "argosy/tf/server/replication/replica_totals.h"
 #include "argosy/tf/server/replication/replicated_step.h"
 #include "argosy/tf/server/replication/slot_homes.h"
+#include "argosy/tf/server/session/call_turns.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
@@ -63,9 +64,11 @@ class Replication {
   // Records that a training step came as a partial run, which is not replicated.
   void runs_partially(const StepValues& values);
   // While the result lives, a step is running that did not come through run().
-  StepExclusion::Shared enter_shared(bool writes) { return exclusion_.enter(writes); }
+  Result<StepExclusion::Shared> enter_shared(bool writes, Cancellation& cancellation) {
+    return exclusion_.enter(writes, &cancellation);
+  }
   // Before a step that did not come through run(): the client's variables have their values (ZeRO-1).
-  Status bring_slots_home();
+  Status bring_slots_home(Cancellation& cancellation);
   // Records that variables may have been written outside run().
   void variables_written() { written_.fetch_add(1, std::memory_order_release); }
   // Ends runs in progress (CANCELLED). Idempotent.
@@ -85,6 +88,7 @@ class Replication {
   // False if the mirrors could not get their values; `no_mirrors` says why.
   Result<bool> run_replicated(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
                               std::span<Tensor> fetches, const RunOptions& options, Status& no_mirrors);
+  static Status take(CallTurns::Turn& turn, Cancellation* cancellation);
   Status refresh(StepReplicas::Variant& variant, const RunOptions& options) ARGOSY_REQUIRES(running_);
   // Before the first replicated run: compiles the step for these feeds, and asks the cost model.
   void prepare(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds)
@@ -109,7 +113,8 @@ class Replication {
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::vector<std::shared_ptr<StepReplicas>> steps_ ARGOSY_GUARDED_BY(mutex_);
   StepExclusion exclusion_;  // between steps on one device and a checked step
-  Mutex running_;            // held during a replicated run; taken without mutex_
+  CallTurns turns_;          // of replicated runs, and what else takes running_: who waits ends with its step
+  Mutex running_;            // held during a replicated run; taken in a turn of turns_, without mutex_
   StepAdvisor advisor_ ARGOSY_GUARDED_BY(running_);
   SlotHomes slots_ ARGOSY_GUARDED_BY(running_);
 };

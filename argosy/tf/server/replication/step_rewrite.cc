@@ -106,6 +106,7 @@ StepSignature signature_of(const StepValues& values) {
   signature.feed_shapes.assign(signature.feeds.size(), PartialShape::unknown());
   for (const Value& v : values.fetches) signature.fetches.push_back(v.endpoint());
   for (const Value& v : values.targets) signature.targets.push_back(v.node());
+  for (const auto& [to, from] : values.connections) signature.connections.push_back({to.endpoint(), from.endpoint()});
   return signature;
 }
 

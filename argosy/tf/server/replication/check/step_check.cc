@@ -5,7 +5,6 @@
 
 #include "argosy/passes/functions/lower_functions.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
-#include "argosy/strategy/data_parallel/batch_statistics.h"
 #include "argosy/strategy/data_parallel/step_equivalence.h"
 #include "argosy/tf/server/replication/check/step_comparison.h"
 #include "argosy/tf/server/session/session_state.h"
@@ -53,8 +52,7 @@ std::set<std::string> restorable_names(Session& session) {
 }  // namespace
 
 StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::vector<Value>& sources,
-                     const std::vector<Endpoint>& losses, bool sync_batch_norm)
-    : sync_batch_norm_(sync_batch_norm) {
+                     const std::vector<Endpoint>& losses) {
   StepSignature signature;
   for (const Value& v : values.feeds) signature.feeds.push_back(v.endpoint());
   signature.feed_shapes.assign(signature.feeds.size(), PartialShape::unknown());
@@ -70,6 +68,7 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
     summaries_.push_back(false);
   }
   for (const Value& v : values.targets) signature.targets.push_back(v.node());
+  for (const auto& [to, from] : values.connections) signature.connections.push_back({to.endpoint(), from.endpoint()});
   for (const Value& v : sources) sources_.insert(graph.node(v.node()).name);
   auto step = prune_step(graph, signature);
   Status known = step.status();
@@ -106,22 +105,12 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
     if (one.resources.empty()) one.resources.push_back(n.name);
     stateful_.push_back(std::move(one));
   }
-  std::vector<Endpoint> in_part;
-  for (const Endpoint e : losses) {
-    if (const auto id = part.find(graph.node(e.node).name)) in_part.push_back({*id, e.index});
-  }
-  const std::optional<NodeId> norm = sync_batch_norm_ ? std::nullopt : normalises_by_batch(part, in_part);
-  if (norm && unrepeatable_.why.empty()) {
-    unrepeatable_ = about(part.node(*norm).name, part.node(*norm).op->name,
-                          "is a statistic of each device's shard of the batch (try: --sync-batch-norm)");
-  }
 }
 
 OneDeviceReason StepCheck::why_not(Session& session, const std::vector<ReplicationNote>& notes) const {
   if (!unrepeatable_.why.empty()) return unrepeatable_;
   for (const ReplicationNote& note : notes) {
     if (note.kind == ReplicationNote::Kind::kMemory) continue;
-    if (sync_batch_norm_ && note.kind == ReplicationNote::Kind::kStatistics) continue;
     return {.why = note.text, .node = note.node};
   }
   const std::set<std::string> known = restorable_names(session);

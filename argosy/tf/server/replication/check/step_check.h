@@ -27,17 +27,16 @@ class StepComparison;  // argosy/tf/server/replication/check/step_comparison.h
 class StepCheck {
  public:
   // Analyzes the step. The last `sources` feeds are computed before it runs. Call it where the graph may grow.
-  // `sync_batch_norm`: the option of its replicas.
   StepCheck(const Graph& graph, const StepValues& values, const std::vector<Value>& sources,
-            const std::vector<Endpoint>& losses, bool sync_batch_norm);
+            const std::vector<Endpoint>& losses);
 
   // Names of the compared values: fetches, then losses.
   const std::vector<std::string>& names() const { return names_; }
   // True if the step uses state other than variables and random numbers. No other step may run during its check.
   bool uses_containers() const { return uses_containers_; }
 
-  // Why the step cannot be checked; empty if it can. Either a node cannot run twice, or `notes` say that it differs
-  // from one device's step by design. Call it before run(), once all streams of random numbers exist.
+  // Why the step cannot be checked; empty if it can. Either a node cannot run twice, or `notes`, of its replicas,
+  // say that it differs from one device's step by design. Call it before run(), once all streams of random numbers exist.
   OneDeviceReason why_not(Session& session, const std::vector<ReplicationNote>& notes) const;
 
   struct Outcome {
@@ -73,7 +72,7 @@ class StepCheck {
   std::vector<Stateful> stateful_;       // nodes that keep, take or change state other than variables
   std::set<std::string> sources_;        // nodes that must not run again
   OneDeviceReason unrepeatable_;         // a reason that the graph alone shows
-  bool uses_containers_ = false, loops_ = false, sync_batch_norm_ = false;
+  bool uses_containers_ = false, loops_ = false;
 };
 
 }  // namespace argosy::tf

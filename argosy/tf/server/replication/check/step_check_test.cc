@@ -3,6 +3,7 @@
 #include "argosy/tf/server/replication/check/step_check.h"
 
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "argosy/graph/gradients.h"
@@ -17,6 +18,7 @@
 #include "argosy/testing/loop.h"
 #include "argosy/testing/op_cases/op_case.h"
 #include "argosy/tf/graph/graph_export.h"
+#include "argosy/tf/server/replication/check/step_exclusion.h"
 #include "argosy/tf/server/session/session_state.h"
 #include "argosy/tf/server/tests/server_test.h"
 
@@ -206,8 +208,11 @@ TEST_F(StepCheckTest, WhatCannotBeComparedSaysWhy) {
 
 // Batch normalisation looks at each shard by design, layer normalisation at each example.
 TEST_F(StepCheckTest, StatisticsOfShardsAreNotComparedUnlessTheyAreTheBatchs) {
-  const auto normalised = [](std::int32_t axis) {
-    return [axis](Graph& g, Value like) {
+  // `fed`: of what no variable is behind. `centred`: training goes through a mean of all examples.
+  const auto normalised = [](std::int32_t axis, bool fed = false, bool centred = false) {
+    return [=](Graph& g, Value line) {
+      Value like = fed ? g.value({*g.find("x"), 0}) : line;
+      if (centred) like = like - reduce_mean(tanh(like), {0});
       const Value wide = concat({like, like * like}, 1), axes = constant(g, Tensor::vector<std::int32_t>({axis}));
       const Value mean = g.add("Mean", {wide, axes}, {{"keep_dims", true}}, "moments/mean");
       const Value apart = g.add("SquaredDifference", {wide, g.add("StopGradient", {mean})});
@@ -224,9 +229,14 @@ TEST_F(StepCheckTest, StatisticsOfShardsAreNotComparedUnlessTheyAreTheBatchs) {
   start({.devices = {.emulate = "2"}, .replicate = true, .sync_batch_norm = true, .check = 3});
   (void)train(line(normalised(0)));
   EXPECT_EQ(server_->work().checked_steps, 3);
-  start_with(3);
-  (void)train(line(normalised(1)));
-  EXPECT_EQ(server_->work().checked_steps, 3);
+  for (const auto& global : {normalised(1), normalised(0, true), normalised(0, false, true)}) {
+    start_with(3);
+    (void)train(line(global));
+    EXPECT_EQ(server_->work().replicated_steps, 5) << server_->work().not_replicated;
+    EXPECT_EQ(server_->work().checked_steps, 3);
+    EXPECT_EQ(server_->work().differing_steps, 0);
+    EXPECT_TRUE(server_->work().not_checked.empty()) << server_->work().not_checked[0].why;
+  }
 }
 
 // Writers of the same variables, all the time: nothing of theirs is lost, and nobody waits for ever.
@@ -263,7 +273,7 @@ TEST(StepCheck, SeesWhatWasTakenTwice) {
   const Value batch = g.add("QueueDequeueManyV2", {queue, constant(g, 4)},
                             {{"component_types", std::vector<DType>{DType::kFloat32}}}, "batch");
   const Value put = g.add("QueueEnqueueV2", {queue, constant(g, 1.0f)}, {}, "put");
-  const StepCheck check(g, {.feeds = {batch}, .fetches = {reduce_mean(batch)}, .targets = {put}}, {batch}, {}, false);
+  const StepCheck check(g, {.feeds = {batch}, .fetches = {reduce_mean(batch)}, .targets = {put}}, {batch}, {});
   EXPECT_TRUE(check.uses_containers());
   const auto after = [&](std::vector<OpRecord> ops) { return check.ran_twice({.ops = std::move(ops)}); };
   EXPECT_EQ(after({{"Mean", "Mean"}, {"Mean/replica_1", "Mean"}, {"put", "QueueEnqueueV2"}}), "");
@@ -294,7 +304,7 @@ TEST(ReplicaCounter, CountsEveryReasonWithItsNode) {
   for (int i = 0; i < 100; ++i) (void)counter.met({.why = str_cat("reason ", i)});
   counter.on_one_device({.why = "reason 99"});
   const ReplicaTotals totals = counter.totals();
-  ASSERT_EQ(totals.reasons.size(), ReplicaCounter::kMaxReasons);
+  ASSERT_EQ(totals.reasons.size(), 2U);  // of the others no step ran to its end
   EXPECT_EQ(totals.reasons[0].steps, 3);
   EXPECT_EQ(totals.reasons[1].steps, 1);
   EXPECT_EQ(totals.more_reasons, 1);
@@ -302,6 +312,24 @@ TEST(ReplicaCounter, CountsEveryReasonWithItsNode) {
   EXPECT_THAT(
       metrics_section({.reasons = {{"a \"quoted\" \\ reason\n", "n", 2}}}),
       HasSubstr("argosy_not_replicated_steps_total{reason=\"a \\\"quoted\\\" \\\\ reason\\n\",node=\"n\"} 2\n"));
+}
+
+TEST(StepExclusion, WhoWaitsForACheckedStepEndsWithItsOwn) {
+  StepExclusion exclusion;
+  auto alone = exclusion.try_exclusive(true);
+  ASSERT_TRUE(alone.has_value());
+  Cancellation over;
+  auto waiting = std::async(std::launch::async, [&] { return exclusion.enter(true, &over).status(); });
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  over.cancel(deadline_exceeded("too late"));
+  EXPECT_EQ(waiting.get().code(), Code::kDeadlineExceeded);
+  alone.reset();
+  {
+    const auto shared = exclusion.enter(true, nullptr);
+    ASSERT_TRUE(shared.ok());
+    EXPECT_FALSE(exclusion.try_exclusive(false).has_value());
+  }
+  EXPECT_TRUE(exclusion.try_exclusive(true).has_value());
 }
 
 }  // namespace

@@ -1,12 +1,20 @@
 #include "argosy/tf/server/replication/check/step_exclusion.h"
 
+#include "argosy/base/threads/cancel_link.h"
+
 namespace argosy::tf {
 
-StepExclusion::Shared StepExclusion::enter(bool writes) {
+Result<StepExclusion::Shared> StepExclusion::enter(bool writes, Cancellation* cancellation) {
+  const CancelLink wakes(cancellation, [this] {
+    MutexLock lock(mutex_);
+    changed_.notify_all();
+  });
+  const auto ended = [&] { return cancellation != nullptr && cancellation->cancelled(); };
   MutexLock lock(mutex_);
-  while (exclusive_) changed_.wait(mutex_);
+  while (exclusive_ && !ended()) changed_.wait(mutex_);
+  if (exclusive_) return cancellation->status();
   ++(writes ? writers_ : others_);
-  return {this, writes};
+  return Shared(this, writes);
 }
 
 void StepExclusion::leave(bool writes) {
@@ -14,11 +22,11 @@ void StepExclusion::leave(bool writes) {
   --(writes ? writers_ : others_);
 }
 
-bool StepExclusion::try_exclusive(bool all) {
+std::optional<StepExclusion::Exclusive> StepExclusion::try_exclusive(bool all) {
   MutexLock lock(mutex_);
-  if (exclusive_ || writers_ > 0 || (all && others_ > 0)) return false;
+  if (exclusive_ || writers_ > 0 || (all && others_ > 0)) return std::nullopt;
   exclusive_ = true;
-  return true;
+  return Exclusive(this);
 }
 
 void StepExclusion::leave_exclusive() {

@@ -2,9 +2,12 @@
 // the state would be lost, or taken for the checked step's own. Thread-safe. Internal to the session server.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "argosy/base/mutex.h"
+#include "argosy/base/status.h"
+#include "argosy/base/threads/cancellation.h"
 
 namespace argosy::tf {
 
@@ -25,15 +28,30 @@ class StepExclusion {
     StepExclusion* exclusion_;
     bool writes_;
   };
-  // Waits while another step is exclusive. `writes`: the step writes variables.
-  Shared enter(bool writes);
+  // A step that runs alone, while this object lives.
+  class Exclusive {
+   public:
+    Exclusive(Exclusive&& other) noexcept : exclusion_(std::exchange(other.exclusion_, nullptr)) {}
+    Exclusive& operator=(Exclusive&&) = delete;
+    ~Exclusive() {
+      if (exclusion_ != nullptr) exclusion_->leave_exclusive();
+    }
 
-  // False if other steps are running: writers or, with `all`, any. Otherwise nobody can enter until leave_exclusive().
-  bool try_exclusive(bool all);
-  void leave_exclusive();
+   private:
+    friend class StepExclusion;
+    explicit Exclusive(StepExclusion* exclusion) : exclusion_(exclusion) {}
+    StepExclusion* exclusion_;
+  };
+
+  // Waits while another step is exclusive. `writes`: the step writes variables. The reason of the cancellation, if that
+  // comes first; it may be null.
+  Result<Shared> enter(bool writes, Cancellation* cancellation);
+  // Nothing if other steps are running: writers or, with `all`, any. Else nobody can enter while the result lives.
+  std::optional<Exclusive> try_exclusive(bool all);
 
  private:
   void leave(bool writes);
+  void leave_exclusive();
 
   Mutex mutex_;
   CondVar changed_;
