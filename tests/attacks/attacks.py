@@ -14,6 +14,9 @@ import http2
 from http2 import (ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PING, RESET, SETTINGS, WINDOW, frame)
 from server import HonestClient, Server
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../jobs"))
+from own_address import own_address  # noqa: E402
+
 MIB_LIMIT = 64
 STRANGER = "127.0.0.2"  # another host, as the server's options have it
 
@@ -41,16 +44,6 @@ def answers(s):
                 return False
     except (OSError, http2.Closed):
         return False
-
-
-def own_address():
-    """One of this machine's that is not loopback; packets to it stay here."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        try:
-            s.connect(("192.0.2.1", 9))  # sends nothing
-            return s.getsockname()[0]
-        except OSError:
-            return None
 
 
 def rapid_resets(server, full):
@@ -260,6 +253,49 @@ def descriptors_run_out(server, full):
     return f"{len(sockets)} connections; busy {cpu:.2f} of 1 s; let in again after {time.time() - begin:.2f} s"
 
 
+def field(number, data):
+    """One field of a protobuf message: bytes of fewer than 2^14."""
+    data = data.encode() if isinstance(data, str) else data
+    size = len(data)
+    return bytes([number << 3 | 2]) + (bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])) + data
+
+
+def call_frames(stream, method, body):
+    headers = http2.request_headers("/tensorflow.MasterService/" + method)
+    return frame(HEADERS, END_HEADERS, stream, headers) + frame(DATA, END_STREAM, stream, http2.message(body))
+
+
+def creators_that_vanish(server, full):
+    """Clients that ask for a session and are gone before they have it: what was made for them ends with their lease."""
+    node = b"".join(field(1, field(1, f"n{i}") + field(2, "NoOp")) for i in range(400))
+    count = 200 if full else 50
+    for _ in range(count):
+        s = http2.connect(server.port)
+        http2.hello(s)
+        s.sendall(call_frames(1, "CreateSession", field(1, node)))
+        s.close()
+    time.sleep(0.5)
+    made = server.metrics()['argosy_rpcs_total{method="CreateSession"}']
+    assert made > 0, "no request came"
+    begin = time.time()
+    while server.metrics()["argosy_sessions"] > 0:
+        assert time.time() < begin + 10, "sessions of clients that are gone stay"
+        time.sleep(0.2)
+    return f"{made:.0f} of {count} requests came"
+
+
+def stopped_client(server, full):
+    """A client that is stopped while its call is under way (^Z, a debugger): on this machine it is waited for."""
+    s = http2.connect(server.port)
+    http2.hello(s)
+    s.sendall(frame(HEADERS, END_HEADERS, 1, http2.request_headers(http2.RUN_STEP))
+              + frame(DATA, 0, 1, http2.message(b"x", 100)))
+    time.sleep(40 if full else 0)
+    assert answers(s), "its connection was cut"
+    s.close()
+    return "" if full else "in the long form only"
+
+
 # name, attack, options of the server, descriptors of the server
 OPEN = ["--host", "0.0.0.0", "--insecure-tf-clients", STRANGER]
 ATTACKS = [
@@ -272,6 +308,8 @@ ATTACKS = [
     (settings_unread, OPEN, None),
     (shut_out, OPEN, None),
     (descriptors_run_out, OPEN + ["--max-connections", "4096", "--max-connections-per-peer", "4096"], 300),
+    (creators_that_vanish, ["--client-lease", "1"], None),
+    (stopped_client, [], None),
 ]
 
 

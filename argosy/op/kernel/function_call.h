@@ -2,6 +2,7 @@
 // loops and calls between nodes are not called but lowered: argosy/passes/functions/lower_functions.h.)
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,8 @@
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {
+
+struct OpDef;  // argosy/op/definition/op_def.h
 
 // One function, compiled. Thread-safe: many calls at once. It must not outlive the device set it runs on; what a
 // ResourceManager of that device set holds does not.
@@ -27,6 +30,8 @@ class FunctionCall {
   virtual Result<std::shared_ptr<FunctionCall>> anew() const { return unimplemented("this function keeps no state"); }
   virtual const std::vector<DType>& parameters() const = 0;  // dtypes of the arguments
   virtual const std::vector<DType>& returns() const = 0;     // dtypes of what it gives
+  // Has its body, or a function that is named there, an op that fits?
+  virtual bool any_op(const std::function<bool(const OpDef&)>& /*fits*/) const { return false; }
 };
 
 // The functions a step knows. Thread-safe; a kernel may keep it and prepare later.

@@ -1,29 +1,52 @@
 #include "argosy/op/state/resource_manager.h"
 
+#include "argosy/base/guard.h"
+#include "argosy/op/state/holder.h"
+
 namespace argosy {
+
+namespace {
+
+void let_go(Resource& resource, bool in_use_too) {
+  auto* const holder = dynamic_cast<Holder*>(&resource);
+  if (holder == nullptr || (!in_use_too && holder->in_use())) return;
+  contained("letting go of what a resource holds", [&] { holder->let_go(); });
+}
+
+}  // namespace
+
+ResourceManager::~ResourceManager() {
+  contained("clearing resources", [&] { clear(); });
+}
 
 Status ResourceManager::remove(const std::string& container, const std::string& name) {
   if (is_of_around(container)) return around_->remove(container, name);
   std::shared_ptr<Resource> doomed;  // destroyed after the lock is released
-  MutexLock lock(mutex_);
-  const auto found = resources_.find({container, name});
-  if (found == resources_.end())
-    return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
-  doomed = std::move(found->second);
-  resources_.erase(found);
-  generation_.fetch_add(1, std::memory_order_release);
+  {
+    MutexLock lock(mutex_);
+    const auto found = resources_.find({container, name});
+    if (found == resources_.end())
+      return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
+    doomed = std::move(found->second);
+    resources_.erase(found);
+    generation_.fetch_add(1, std::memory_order_release);
+  }
+  let_go(*doomed, false);
   return ok_status();
 }
 
 void ResourceManager::clear(const std::string& container) {
   if (!container.empty() && is_of_around(container)) return around_->clear(container);
   decltype(resources_) doomed;  // destroyed after the lock is released
-  MutexLock lock(mutex_);
-  generation_.fetch_add(1, std::memory_order_release);
-  for (auto it = resources_.begin(); it != resources_.end();) {
-    const auto at = it++;
-    if (container.empty() || at->first.first == container) doomed.insert(resources_.extract(at));
+  {
+    MutexLock lock(mutex_);
+    generation_.fetch_add(1, std::memory_order_release);
+    for (auto it = resources_.begin(); it != resources_.end();) {
+      const auto at = it++;
+      if (container.empty() || at->first.first == container) doomed.insert(resources_.extract(at));
+    }
   }
+  for (const auto& [key, resource] : doomed) let_go(*resource, true);
 }
 
 std::vector<std::pair<std::string, std::shared_ptr<Resource>>> ResourceManager::list(

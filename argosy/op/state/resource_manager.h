@@ -20,6 +20,7 @@ namespace argosy {
 class ResourceManager {
  public:
   ResourceManager() = default;
+  ~ResourceManager();  // clears its own containers
   // One container of its own; all others are those of `around`: what one use of a function keeps, in a session.
   ResourceManager(std::shared_ptr<ResourceManager> around, std::string own_container)
       : around_(std::move(around)), own_container_(std::move(own_container)) {}
@@ -50,8 +51,10 @@ class ResourceManager {
   std::uint64_t generation() const {
     return generation_.load(std::memory_order_acquire) + (around_ != nullptr ? around_->generation() : 0);
   }
-  Status remove(const std::string& container, const std::string& name);  // NOT_FOUND where there is none.
-  // Empties one container, or all ("") but those of a manager around it.
+  // NOT_FOUND where there is none. What goes lets go of handles that it holds (argosy/op/state/holder.h), unless it is in
+  // use.
+  Status remove(const std::string& container, const std::string& name);
+  // Empties one container, or all ("") but those of a manager around it. All that goes lets go of handles that it holds.
   void clear(const std::string& container = "");
   // (name, resource) of everything in a container, or of all (""), sorted. Those of a manager around it are not among
   // all.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "argosy/op/state/holder.h"
+
 namespace argosy {
 namespace {
 
@@ -27,6 +29,47 @@ TEST(ResourceManager, OneContainerIsItsOwnAndOthersAreThoseAroundIt) {
   inner.clear("own");
   EXPECT_EQ(inner.find<Thing>("own", "x").status().code(), Code::kNotFound);
   EXPECT_TRUE(around->find<Thing>("own", "x").ok());
+}
+
+// What holds itself, as a queue that its own handle was put into.
+struct Circle final : Resource, Holder {
+  std::string describe() const override { return "circle"; }
+  void let_go() override { std::shared_ptr<Resource>().swap(held); }
+  bool in_use() const override { return used; }
+
+  std::shared_ptr<Resource> held;
+  bool used = false;
+};
+
+TEST(ResourceManager, WhatGoesLetsGoOfItself) {
+  const auto make = [](ResourceManager& manager) {
+    const auto circle =
+        manager.find_or_make<Circle>("localhost", "x", [] { return std::make_shared<Circle>(); }).value();
+    circle->held = circle;
+    return std::weak_ptr<Circle>(circle);
+  };
+  ResourceManager manager;
+  const auto removed = make(manager);
+  ASSERT_TRUE(manager.remove("localhost", "x").ok());
+  EXPECT_TRUE(removed.expired());
+  const auto cleared = make(manager);
+  manager.clear("elsewhere");
+  EXPECT_FALSE(cleared.expired());
+  manager.clear("localhost");
+  EXPECT_TRUE(cleared.expired());
+  std::weak_ptr<Circle> last;
+  {
+    ResourceManager short_lived;
+    last = make(short_lived);
+  }
+  EXPECT_TRUE(last.expired());
+  // A step that waits for it keeps it; then nobody else can end the circle.
+  const auto used = make(manager);
+  used.lock()->used = true;
+  ASSERT_TRUE(manager.remove("localhost", "x").ok());
+  ASSERT_FALSE(used.expired());
+  used.lock()->let_go();
+  EXPECT_TRUE(used.expired());
 }
 
 }  // namespace

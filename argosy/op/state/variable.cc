@@ -55,7 +55,9 @@ Status Variable::assign(const Tensor& value, bool validate_shape) {
   ++writes_;
   const bool fits = value_.valid() ? value_.shape() == value.shape() : shape_.compatible(value.shape());
   if (validate_shape && !fits) {
-    return invalid_argument("a variable of shape ", value_.valid() ? PartialShape(value_.shape()) : shape_,
+    const PartialShape held = value_.valid() ? PartialShape(value_.shape()) : shape_;
+    return invalid_argument("Assign requires shapes of both tensors to match. lhs shape= ", held,
+                            " rhs shape= ", value.shape(), ": a variable of shape ", held,
                             " cannot take a value of shape ", value.shape())
         .with_id("ARG-SHAPE-005");
   }

@@ -9,11 +9,12 @@
 #include <span>
 
 #include "argosy/base/mutex.h"
+#include "argosy/op/state/holder.h"
 #include "argosy/tensor/tensor.h"
 
 namespace argosy {
 
-class Variable final : public Resource {
+class Variable final : public Resource, public Holder {
  public:
   // `shape`: what the first value must be compatible with (unknown: anything). The allocator outlives the variable.
   Variable(DType dtype, PartialShape shape, Allocator& allocator)
@@ -37,6 +38,9 @@ class Variable final : public Resource {
   Status assign(const Tensor& value, bool validate_shape);
   // The value, which the variable then no longer has; not valid() when there was none.
   Tensor take();
+  void let_go() override {
+    if (may_be_handle(dtype_)) (void)take();
+  }
 
   // Runs update(Tensor&) -> Status on the value, unshared, under the lock. FAILED_PRECONDITION when there is none.
   template <typename Update>

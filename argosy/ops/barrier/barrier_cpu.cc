@@ -76,6 +76,7 @@ class TakeMany final : public AsyncKernel {
  public:
   explicit TakeMany(bool allow_small_batch) : allow_small_batch_(allow_small_batch) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+    if (init.attrs.get_int("timeout_ms") != -1) return invalid_argument("Timeout not supported yet.");
     return std::unique_ptr<Kernel>(std::make_unique<TakeMany>(init.attrs.get_bool("allow_small_batch")));
   }
   void run_async(KernelContext& c, Done done) override {

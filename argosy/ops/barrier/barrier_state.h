@@ -12,7 +12,7 @@
 
 namespace argosy {
 
-class BarrierState final : public Resource {
+class BarrierState final : public Resource, public Holder {
  public:
   using Done = QueueState::Done;
   // Components: dtypes, and shapes that are fully known.
@@ -30,6 +30,8 @@ class BarrierState final : public Resource {
   void take(std::int64_t count, bool allow_small_batch, const QueueState::Caller& caller, Done done);
   // CANCELLED when it is closed, unless this cancels what is pending.
   Status close(bool cancel_pending, const QueueState::Caller& caller);
+
+  void let_go() override;
 
   std::int64_t ready_size() const;
   std::int64_t incomplete_size() const;

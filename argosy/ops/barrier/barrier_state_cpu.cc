@@ -22,6 +22,13 @@ BarrierState::BarrierState(std::string name, std::vector<DType> dtypes, std::vec
       shapes_(std::move(shapes)),
       ready_(std::make_shared<QueueState>(name_, ready_options(dtypes_, shapes_))) {}
 
+void BarrierState::let_go() {
+  ready_->let_go();
+  decltype(incomplete_) gone;  // without the lock
+  MutexLock lock(mutex_);
+  gone.swap(incomplete_);
+}
+
 Status BarrierState::check_same(const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes) const {
   if (dtypes == dtypes_ && shapes == shapes_) return ok_status();
   return invalid_argument("Shared barrier '", name_, "' has other component types or shapes than those asked for");

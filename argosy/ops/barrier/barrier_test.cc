@@ -155,6 +155,12 @@ TEST(BarrierOps, RefuseWhatTensorFlowRefuses) {
   EXPECT_THAT(refused({.dtypes = {DType::kInt32}, .shapes = {PartialShape({-1})}}), HasSubstr("not fully defined"));
   EXPECT_THAT(refused({.dtypes = {DType::kInt32}, .shapes = {PartialShape{2}}}, {{"capacity", 3}}),
               HasSubstr("capacity=-1"));
+  Graph graph;
+  const Value b = barrier(graph, {.dtypes = {DType::kInt32}, .shapes = {PartialShape::scalar()}});
+  const Value taken = graph.add("BarrierTakeMany", {b, constant(graph, 1)},
+                                {{"component_types", std::vector<DType>{DType::kInt32}}, {"timeout_ms", 5}});
+  EXPECT_THAT(evaluate(graph, {}, std::vector<Endpoint>{taken.endpoint()}).status().message(),
+              HasSubstr("Timeout not supported yet."));
 }
 
 }  // namespace

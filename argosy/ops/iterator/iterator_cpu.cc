@@ -1,5 +1,6 @@
 #include <tuple>
 
+#include "argosy/base/mutex.h"
 #include "argosy/device/device.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/dataset/dataset_value.h"
@@ -14,6 +15,8 @@ namespace datasets {
 Status delete_iterator(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
   if (!handle->container().empty()) return c.resources().remove(handle->container(), handle->name());
+  auto* const unnamed = dynamic_cast<Holder*>(handle->resource().get());
+  if (unnamed != nullptr && !unnamed->in_use()) unnamed->let_go();
   return ok_status();
 }
 
@@ -54,7 +57,18 @@ class Handle final : public Kernel {
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
+  // One handle for the kernel's life, as in TensorFlow: once deleted, the iterator is not made anew.
   Status run(KernelContext& c) override {
+    MutexLock lock(mutex_);
+    if (!handle_.valid()) {
+      ARGOSY_ASSIGN_OR_RETURN(handle_, find(c));
+    }
+    c.set_output(0, handle_);
+    return ok_status();
+  }
+
+ private:
+  Result<Tensor> find(KernelContext& c) {
     Allocator& memory = c.allocator();
     const auto fresh = [&] { return std::make_shared<IteratorState>(types_, shapes_, memory); };
     ARGOSY_ASSIGN_OR_RETURN(auto state, c.resources().find_or_make<IteratorState>(container_, name_, fresh));
@@ -69,15 +83,15 @@ class Handle final : public Kernel {
         return dataset_in(returned[0]);
       }));
     }
-    c.set_output(0, Tensor::scalar(ResourceHandle(container_, name_, std::move(state))));
-    return ok_status();
+    return Tensor::scalar(ResourceHandle(container_, name_, std::move(state)));
   }
 
- private:
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
   std::string container_, name_;
   std::shared_ptr<FunctionCall> factory_;
+  Mutex mutex_;
+  Tensor handle_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 // An iterator that lives as long as somebody holds its handle.

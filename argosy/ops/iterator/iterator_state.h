@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "argosy/op/state/holder.h"
 #include "argosy/ops/dataset/seeds.h"
 
 namespace argosy::datasets {
@@ -51,6 +52,7 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   // `cancellation` (may be null) is pulled meanwhile; or the pipeline's own error.
   void next(Cancellation* cancellation, Got got);
   Result<IteratorPosition> position();
+  bool busy();  // somebody waits for an element, or computes one
   // Whoever waits is told CANCELLED; ends all threads, except that of its own it is called from, which ends by itself.
   void close();
 
@@ -80,7 +82,7 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   std::thread server_ ARGOSY_GUARDED_BY(mutex_);
 };
 
-class IteratorState final : public Resource {
+class IteratorState final : public Resource, public Holder {
  public:
   IteratorState(std::vector<DType> types, std::vector<PartialShape> shapes, Allocator& memory)
       : types_(std::move(types)), shapes_(std::move(shapes)), memory_(memory) {}
@@ -100,6 +102,9 @@ class IteratorState final : public Resource {
   Status restore(std::string_view saved);
   // FAILED_PRECONDITION before initialization; else as Pipeline::next.
   void next(Cancellation* cancellation, Pipeline::Got got);
+  // Its pass ends, and it is as before initialization: datasets capture handles.
+  void let_go() override;
+  bool in_use() const override;
 
  private:
   Status start(DatasetPtr dataset, IteratorPosition from);
@@ -109,7 +114,7 @@ class IteratorState final : public Resource {
   Allocator& memory_;
   Mutex once_mutex_;
   std::optional<Status> once_ ARGOSY_GUARDED_BY(once_mutex_);
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<Pipeline> pipeline_ ARGOSY_GUARDED_BY(mutex_);
   DatasetPtr dataset_ ARGOSY_GUARDED_BY(mutex_);
 };

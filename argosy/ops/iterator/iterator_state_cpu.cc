@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <system_error>
 
 #include "argosy/base/guard.h"
@@ -156,6 +157,11 @@ Result<IteratorPosition> Pipeline::position() {
   return position;
 }
 
+bool Pipeline::busy() {
+  MutexLock lock(mutex_);
+  return working_ || std::any_of(waiters_.begin(), waiters_.end(), [](const auto& w) { return !w->answered.load(); });
+}
+
 void Pipeline::close() {
   cancellation_.cancel(ended());
   std::thread server;
@@ -190,14 +196,26 @@ void Pipeline::close() {
 
 // --- IteratorState ---------------------------------------------------------------------------------------------------
 
-IteratorState::~IteratorState() {
+IteratorState::~IteratorState() { let_go(); }
+
+void IteratorState::let_go() {
   std::shared_ptr<Pipeline> last;
+  DatasetPtr dataset;  // goes without the lock: it may be the last to hold other resources
   {
     MutexLock lock(mutex_);
     last = std::move(pipeline_);
-    dataset_ = nullptr;
+    dataset.swap(dataset_);
   }
   if (last != nullptr) last->close();
+}
+
+bool IteratorState::in_use() const {
+  std::shared_ptr<Pipeline> pipeline;
+  {
+    MutexLock lock(mutex_);
+    pipeline = pipeline_;
+  }
+  return pipeline != nullptr && pipeline->busy();
 }
 
 Status IteratorState::initialize(DatasetPtr dataset) {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <thread>
 
+#include "argosy/op/state/resource_manager.h"
+
 namespace argosy::datasets {
 namespace {
 
@@ -203,6 +205,47 @@ TEST(IteratorState, FunctionsBeginAnewWithEachPass) {
   EXPECT_EQ(next(one), 0);
   ASSERT_TRUE(one.restore(*saved).ok());
   EXPECT_EQ(next(one), 3);
+}
+
+// A dataset whose function captured a handle.
+class Capturing final : public DatasetValue {
+ public:
+  explicit Capturing(std::shared_ptr<Resource> captured)
+      : DatasetValue("Capturing", {DType::kInt64}, {PartialShape::scalar()}), captured_(std::move(captured)) {}
+  Result<IteratorPtr> iterate(const IteratorContext& context) const override { return Slow(3).iterate(context); }
+
+ private:
+  const std::shared_ptr<Resource> captured_;
+};
+
+TEST(IteratorState, GoesAlsoWhereItsDatasetCapturedIt) {
+  ResourceManager manager;
+  const auto make = [&] {
+    const auto state =
+        manager
+            .find_or_make<IteratorState>("localhost", "it",
+                                         [] {
+                                           return std::make_shared<IteratorState>(
+                                               std::vector<DType>{DType::kInt64},
+                                               std::vector<PartialShape>{PartialShape::scalar()}, host_allocator());
+                                         })
+            .value();
+    EXPECT_TRUE(state->initialize(std::make_shared<Capturing>(state)).ok());
+    Answer answer;
+    state->next(nullptr, answer.got());
+    EXPECT_TRUE(answer.wait().ok());
+    return std::weak_ptr<IteratorState>(state);
+  };
+  const auto cleared = make();
+  manager.clear();
+  EXPECT_TRUE(cleared.expired());
+  // The thread that gave the element may be at its last moves yet: then it is in use, and the next try finds it idle.
+  const auto state = make().lock();
+  while (state->in_use()) std::this_thread::yield();
+  ASSERT_TRUE(manager.remove("localhost", "it").ok());
+  Answer after;
+  state->next(nullptr, after.got());
+  EXPECT_EQ(after.wait().status().code(), Code::kFailedPrecondition) << "its pass has ended";
 }
 
 }  // namespace

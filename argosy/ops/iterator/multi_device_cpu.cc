@@ -65,6 +65,11 @@ void ShardedPass::take(Result<Element> got) {
   blocked_.wake();
 }
 
+bool ShardedPass::busy() {
+  MutexLock lock(blocked_.mutex());
+  return !blocked_.idle();
+}
+
 void ShardedPass::close() {
   {
     MutexLock lock(blocked_.mutex());
@@ -77,7 +82,18 @@ void ShardedPass::close() {
 
 // --- MultiDeviceState ------------------------------------------------------------------------------------------------
 
-MultiDeviceState::~MultiDeviceState() {
+MultiDeviceState::~MultiDeviceState() { let_go(); }
+
+bool MultiDeviceState::in_use() const {
+  std::shared_ptr<ShardedPass> pass;
+  {
+    MutexLock lock(mutex_);
+    pass = pass_;
+  }
+  return pass != nullptr && pass->busy();
+}
+
+void MultiDeviceState::let_go() {
   std::shared_ptr<ShardedPass> last;
   {
     MutexLock lock(mutex_);

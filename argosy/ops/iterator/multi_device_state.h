@@ -26,6 +26,8 @@ class ShardedPass : public std::enable_shared_from_this<ShardedPass> {
   void next(std::size_t shard, Cancellation* cancellation, Pipeline::Got got);
   // Whoever waits is told CANCELLED.
   void close();
+  // Somebody waits for an element.
+  bool busy();
 
  private:
   void fill();
@@ -40,7 +42,7 @@ class ShardedPass : public std::enable_shared_from_this<ShardedPass> {
   bool asking_ = false, ended_ = false, closed_ = false;
 };
 
-class MultiDeviceState final : public Resource {
+class MultiDeviceState final : public Resource, public Holder {
  public:
   MultiDeviceState(std::vector<DType> types, std::vector<PartialShape> shapes, std::size_t shards, Allocator& memory)
       : types_(std::move(types)), shapes_(std::move(shapes)), shards_(shards), memory_(memory) {}
@@ -54,13 +56,15 @@ class MultiDeviceState final : public Resource {
   Result<std::int64_t> initialize(DatasetPtr dataset, std::int64_t places);
   // The shard's next element; INVALID_ARGUMENT for a shard or a pass that is not; else as Pipeline::next.
   void next(std::int64_t shard, std::int64_t pass, Cancellation* cancellation, Pipeline::Got got);
+  void let_go() override;  // As IteratorState.
+  bool in_use() const override;
 
  private:
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
   const std::size_t shards_;
   Allocator& memory_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<ShardedPass> pass_ ARGOSY_GUARDED_BY(mutex_);
   std::int64_t number_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };

@@ -43,6 +43,8 @@ class QueueContents {
   bool closed() const { return closed_; }
   void close() { closed_ = true; }
   std::unique_ptr<QueueItems> copy() const { return items_->copy(); }
+  // The elements, which the queue then no longer has.
+  std::unique_ptr<QueueItems> release();
   // As they were when `items` was made by copy().
   void restore(std::unique_ptr<QueueItems>& items, bool closed) {
     items_.swap(items);

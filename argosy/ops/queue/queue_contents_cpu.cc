@@ -31,6 +31,12 @@ QueueContents::QueueContents(const std::string& name, const QueueOptions& option
       items_(items_of(options)),
       held_(held_tuples(options.dtypes.size(), "the elements of a queue")) {}
 
+std::unique_ptr<QueueItems> QueueContents::release() {
+  std::unique_ptr<QueueItems> items = items_of(options_);
+  items_.swap(items);
+  return items;
+}
+
 QueueContents::Progress QueueContents::advance(QueueAttempt& attempt, bool enqueues_wait) {
   try {
     return advance_any(attempt, enqueues_wait);

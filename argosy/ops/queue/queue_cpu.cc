@@ -191,8 +191,10 @@ Status is_closed(KernelContext& c) {
   return ok_status();
 }
 
+// Whoever wants to wait for a time only is told, as by TensorFlow: the wait would have no end.
 template <typename K>
-Result<std::unique_ptr<Kernel>> make(const KernelInit&) {
+Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
+  if (init.attrs.get_int("timeout_ms") != -1) return invalid_argument("Timeout not supported yet.");
   return std::unique_ptr<Kernel>(std::make_unique<K>());
 }
 

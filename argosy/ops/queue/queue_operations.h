@@ -40,6 +40,8 @@ class QueueOperations final : public std::enable_shared_from_this<QueueOperation
   // Closes the queue, and ends the enqueues that wait.
   void close_and_cancel();
 
+  void let_go();  // as Holder; who waits for room goes on waiting
+
   std::int64_t size() const;
   bool closed() const;
   // As Restorable.

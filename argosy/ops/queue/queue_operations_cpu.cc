@@ -24,6 +24,12 @@ void QueueOperations::close_and_cancel() {
   flush();
 }
 
+void QueueOperations::let_go() {
+  std::unique_ptr<QueueItems> gone;  // without the lock: they may be the last to hold other queues
+  MutexLock lock(mutex_);
+  gone = contents_.release();
+}
+
 std::int64_t QueueOperations::size() const {
   MutexLock lock(mutex_);
   return contents_.size();

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "argosy/op/state/holder.h"
 #include "argosy/op/state/restorable.h"
 #include "argosy/ops/queue/queue_operations.h"
 #include "argosy/tensor/resource.h"
 
 namespace argosy {
 
-class QueueState final : public Resource, public Restorable {
+class QueueState final : public Resource, public Restorable, public Holder {
  public:
   using Tuple = QueueItems::Tuple;
   using Done = QueueOperation::Done;
@@ -42,6 +43,7 @@ class QueueState final : public Resource, public Restorable {
   std::int64_t size() const { return operations_->size(); }
   bool closed() const { return operations_->closed(); }
 
+  void let_go() override { operations_->let_go(); }
   Result<std::function<Status()>> set_aside() const override { return operations_->set_aside(); }
   // The elements as they would come out, component by component; last, whether it is closed.
   Result<std::vector<Tensor>> contents() const override { return operations_->contents(); }

@@ -2,6 +2,7 @@
 
 #include "argosy/device/device.h"
 #include "argosy/op/kernel/kernel.h"
+#include "argosy/op/state/holder.h"
 #include "argosy/ops/list/tensor_list.h"
 
 namespace argosy {
@@ -9,9 +10,14 @@ namespace argosy {
 namespace {
 
 // All values that a session keeps. Thread-safe.
-class Kept final : public Resource {
+class Kept final : public Resource, public Holder {
  public:
   std::string describe() const override { return "values of a session"; }
+  void let_go() override {
+    decltype(values_) gone;  // without the lock
+    MutexLock lock(mutex_);
+    gone.swap(values_);
+  }
 
   // TensorFlow's form: name;number;device.
   std::string add(std::string_view node, std::string_view device, Tensor value) {

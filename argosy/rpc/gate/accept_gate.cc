@@ -125,9 +125,13 @@ class AcceptGate::Impl {
     count(&Counts::punished, str_cat("a connection of ", key, " was cut: ", why));
   }
   std::shared_ptr<GatedConnection> find(const PeerAddress& peer) const {
-    MutexLock lock(mutex_);
-    const auto found = open_.find(peer);
-    return found == open_.end() ? nullptr : found->second.connection;
+    {
+      MutexLock lock(mutex_);
+      if (const auto found = open_.find(peer); found != open_.end()) return found->second.connection;
+    }
+    auto gone = std::make_shared<GatedConnection>();
+    gone->gone_at_.store(now_nanos(), std::memory_order_release);
+    return gone;
   }
 
  private:

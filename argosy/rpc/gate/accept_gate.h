@@ -72,7 +72,8 @@ class AcceptGate {
   Counts counts() const;
   // Its connection had to be cut: it is not let in for a second, the next time for two, and so on to a minute.
   void punish(const std::string& key, std::string_view why);
-  // The open connection of this peer, by address and port, or null.
+  // The connection of this peer, by address and port. Where none is open, one that is gone since now: a peer that was
+  // heard came through this gate.
   std::shared_ptr<GatedConnection> find(const PeerAddress& peer) const;
 
  private:

@@ -118,8 +118,7 @@ class Relay::Impl {
     if (!peer.starts_with(kAbstract)) return std::nullopt;
     MutexLock lock(mutex_);
     const auto found = behind_.find(std::string(peer.substr(kAbstract.size())));
-    if (found == behind_.end()) return std::nullopt;
-    return found->second;
+    return found != behind_.end() ? found->second : PeerAddress();
   }
 
  private:

@@ -25,7 +25,7 @@ class Relay {
   // Owns `socket`, which does not block. Returns what to give to gRPC instead; RESOURCE_EXHAUSTED: no descriptor left.
   // `key`: what connections of one peer have in common.
   Result<int> take(int socket, const PeerAddress& peer, const std::string& key);
-  // The peer behind a connection that gRPC names "unix-abstract:00002".
+  // The peer behind a connection that gRPC names "unix-abstract:00002"; nobody's address where it is over.
   std::optional<PeerAddress> behind(std::string_view grpc_peer) const;
 
  private:

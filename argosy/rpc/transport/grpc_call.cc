@@ -33,15 +33,15 @@ void GrpcCall::wait(RawService& service, int method, grpc::ServerCompletionQueue
   service.wait_for_call(method, call->context_, call->request_, call->writer_, queue, &call->arrived_);
 }
 
-void GrpcCall::on(GrpcEvent::Kind kind, bool ok, Pollers& pollers) {
+void GrpcCall::on(GrpcEvent::Kind kind, bool ok, Pollers* pollers) {
   switch (kind) {
     case GrpcEvent::kArrived:
-      if (!ok) {  // the server stops; the other events never come
+      if (!ok || pollers == nullptr) {  // the server stops; the other events never come
         delete this;
         return;
       }
-      pollers.begin_work();
-      pollers_ = &pollers;
+      pollers->begin_work();
+      pollers_ = pollers;
       if (handler_.enter()) {
         arrived();
       } else {

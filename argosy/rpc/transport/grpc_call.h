@@ -44,7 +44,7 @@ class GrpcCallHandler {
                              std::vector<WirePiece>& response) = 0;
   // The status and message that are sent for a reply.
   virtual grpc::Status sent_for(RpcReply reply, std::vector<WirePiece>& response) = 0;
-  // The connection of a peer, as gRPC calls it; null: it is over, or not known.
+  // The connection of a peer, as gRPC calls it, perhaps one that is over; null: it is not known.
   virtual std::shared_ptr<GatedConnection> connection(const std::string& peer) = 0;
   // Around each call that has come, until its answer is on its way. False: the server stops, nothing may be sent.
   virtual bool enter() = 0;
@@ -56,7 +56,8 @@ class GrpcCall final : public CallContext {
   // Waits for a call of this method; deletes itself when that is over.
   static void wait(RawService& service, int method, grpc::ServerCompletionQueue& queue, GrpcCallHandler& handler);
 
-  void on(GrpcEvent::Kind kind, bool ok, Pollers& pollers);
+  // `pollers`: whose thread this is; null where nobody serves calls.
+  void on(GrpcEvent::Kind kind, bool ok, Pollers* pollers);
 
   Cancellation& cancellation() override { return cancellation_; }
   void expect_duration(std::int64_t typical_nanos) override;

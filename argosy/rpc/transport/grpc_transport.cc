@@ -5,6 +5,7 @@
 
 #include <climits>
 
+#include "argosy/base/guard.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/base/utf8.h"
 #include "argosy/rpc/gate/relay.h"
@@ -26,7 +27,7 @@ std::vector<std::string> paths_of(const std::vector<RpcMethod>& methods) {
   return paths;
 }
 
-void tune(grpc::ServerBuilder& builder) {
+void tune(grpc::ServerBuilder& builder, const std::string& host) {
   builder.SetMaxReceiveMessageSize(INT_MAX);
   builder.SetMaxSendMessageSize(-1);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // two servers at one port would share its clients
@@ -34,8 +35,9 @@ void tune(grpc::ServerBuilder& builder) {
   // Tensors come in large frames.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, (16 << 20) - 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
-  // A client whose machine is gone says nothing: ask it.
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  // A client whose machine is gone says nothing: ask it. On this machine the kernel ends connections of processes that are
+  // gone, and one that does not answer may be stopped, by ^Z or a debugger.
+  if (!is_loopback(host)) builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
 }
@@ -46,6 +48,9 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
  public:
   Impl(std::vector<RpcMethod> methods, GrpcTransportOptions options)
       : methods_(std::move(methods)), options_(std::move(options)) {}
+
+  // Also of one that could not be started to its end.
+  ~Impl() override { stop(std::chrono::milliseconds(0)); }
 
   Status start() {
     // Abseil without NDEBUG (Debian's) looks for cycles among gRPC's locks at each of them: under one lock, in a graph
@@ -71,7 +76,7 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
                       .on_cut = [this](const std::string& key, std::string_view why) { gate_->punish(key, why); }}));
     acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
-    tune(builder);
+    tune(builder, options_.host);
     builder.RegisterService(&raw_);
     queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
@@ -94,7 +99,7 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
       if (!queue_->Next(&tag, &ok)) return false;
       takes_over(tag);
       const GrpcEvent& event = *static_cast<GrpcEvent*>(tag);
-      event.call->on(event.kind, ok, pollers);
+      event.call->on(event.kind, ok, &pollers);
       return true;
     });
     if (!options_.cert_pem.empty()) {
@@ -110,7 +115,7 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   }
 
   void stop(std::chrono::milliseconds grace) {
-    if (server_ == nullptr || pollers_ == nullptr) return;
+    if (server_ == nullptr) return;
     gate_->close();
     tls_.reset();
     server_->Shutdown(std::chrono::system_clock::now() + grace);
@@ -121,8 +126,18 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
       while (serving_ > 0) idle_.wait(mutex_);
     }
     queue_->Shutdown();
-    pollers_->join();
-    pollers_.reset();
+    if (pollers_ != nullptr) {
+      pollers_->join();
+      pollers_.reset();
+    } else {  // there was no thread to serve with, and nobody was let in
+      void* tag = nullptr;
+      bool ok = false;
+      while (queue_->Next(&tag, &ok)) {
+        takes_over(tag);
+        const GrpcEvent& event = *static_cast<GrpcEvent*>(tag);
+        event.call->on(event.kind, ok, nullptr);
+      }
+    }
     server_.reset();
   }
 
@@ -203,9 +218,11 @@ GrpcTransport::~GrpcTransport() { stop(std::chrono::milliseconds(0)); }
 
 Result<std::unique_ptr<GrpcTransport>> GrpcTransport::start(std::vector<RpcMethod> methods,
                                                             GrpcTransportOptions options) {
-  auto impl = std::make_unique<Impl>(std::move(methods), std::move(options));
-  ARGOSY_RETURN_IF_ERROR(impl->start());
-  return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(impl)));
+  return guarded([&]() -> Result<std::unique_ptr<GrpcTransport>> {
+    auto impl = std::make_unique<Impl>(std::move(methods), std::move(options));
+    ARGOSY_RETURN_IF_ERROR(impl->start());
+    return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(impl)));
+  });
 }
 
 int GrpcTransport::port() const { return impl_->port(); }

@@ -75,6 +75,12 @@ class Connection {
   std::atomic<bool> failed_{false};  // the last call: the state is asked for then alone
 };
 
+// A server may answer with any number.
+Code code_of(const grpc::Status& status) {
+  const auto code = static_cast<std::uint32_t>(status.error_code());
+  return code <= static_cast<std::uint32_t>(Code::kUnauthenticated) ? static_cast<Code>(code) : Code::kUnknown;
+}
+
 class Call final : public RpcClientCall, public std::enable_shared_from_this<Call> {
  public:
   Call(RpcChannel::Done done, const RpcChannelOptions& options, std::shared_ptr<Connection> to)
@@ -104,7 +110,7 @@ class Call final : public RpcClientCall, public std::enable_shared_from_this<Cal
     const RpcChannel::Done done = std::exchange(done_, nullptr);
     if (!status_.ok()) {
       const std::string from = peer_.empty() ? address_ : str_cat(peer_, " at ", address_);
-      return done(Status(static_cast<Code>(status_.error_code()), status_.error_message()).with_where(from));
+      return done(Status(code_of(status_), status_.error_message()).with_where(from));
     }
     done(RpcResponse::Bytes::of(response_));
   }

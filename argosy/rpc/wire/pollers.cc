@@ -28,11 +28,19 @@ thread_local void* this_worker = nullptr;
 }  // namespace
 
 Pollers::Pollers(PollOne poll_one) : poll_one_(std::move(poll_one)) {
-  {
+  watcher_ = std::thread([this] { watch(); });
+  try {
     MutexLock lock(mutex_);
     put_poller();
+  } catch (...) {  // no thread for the queue: the watching one ends, too
+    {
+      MutexLock lock(mutex_);
+      over_ = true;
+      watch_.notify_all();
+    }
+    watcher_.join();
+    throw;
   }
-  watcher_ = std::thread([this] { watch(); });
 }
 
 Pollers::~Pollers() { ARGOSY_CHECK(!watcher_.joinable()); }

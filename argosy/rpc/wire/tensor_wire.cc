@@ -84,6 +84,27 @@ Result<Tensor> read_resources(const tensorflow::TensorProto& proto, const Shape&
   return tensor;
 }
 
+Result<Tensor> read_variants(const tensorflow::TensorProto& proto, const Shape& shape, const TensorWire& wire) {
+  if (proto.variant_val_size() != shape.elements()) {
+    return damaged(proto.variant_val_size(), " variants for shape ", shape);
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor tensor, Tensor::allocate(DType::kVariant, shape, host_allocator()));
+  for (int i = 0; i < proto.variant_val_size(); ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(tensor.data<Variant>()[i], wire.read_variant(proto.variant_val(i).SerializeAsString()));
+  }
+  return tensor;
+}
+
+// As TensorFlow sends them: lengths of all messages, then all bytes.
+Result<Tensor> read_variants(const Shape& shape, WireReader content, const TensorWire& wire) {
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor messages, read_strings(shape, content));
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor tensor, Tensor::allocate(DType::kVariant, shape, host_allocator()));
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    ARGOSY_ASSIGN_OR_RETURN(tensor.data<Variant>()[i], wire.read_variant(messages.data<std::string>()[i]));
+  }
+  return tensor;
+}
+
 // The client is idle while a large request is copied, so all cores may help.
 void copy_content(const WireReader& content, std::int64_t bytes, char* to) {
   parallel_for(bytes, kBytesPerThread, [&](std::int64_t begin, std::int64_t end) {
@@ -98,6 +119,7 @@ Result<Tensor> read_values(const WireReader& message, const Shape& shape, DType 
   tensorflow::TensorProto proto;
   if (!proto.ParseFromString(message.joined())) return damaged("the message is damaged");
   if (dtype == DType::kResource) return read_resources(proto, shape, wire);
+  if (dtype == DType::kVariant && wire.read_variant != nullptr) return read_variants(proto, shape, wire);
   return from_proto(proto, wire.limit_bytes);
 }
 
@@ -130,6 +152,7 @@ Result<Tensor> read_tensor(WireReader message, const TensorWire& wire) {
   }
   if (content.remaining() == 0) return read_values(whole, shape, dtype, wire);
   if (dtype == DType::kString) return read_strings(shape, content);
+  if (dtype == DType::kVariant && wire.read_variant != nullptr) return read_variants(shape, content, wire);
   if (!is_plain(dtype)) return unimplemented("a ", dtype_name(dtype), " tensor cannot be fed by its bytes");
   if (static_cast<std::int64_t>(content.remaining()) != *bytes) {
     return damaged(dtype_name(dtype), shape, " with ", content.remaining(), " bytes of content");
@@ -170,6 +193,14 @@ Result<TensorMessage> TensorMessage::make(const Tensor& tensor, const TensorWire
       }
       head.bytes_field(14, proto.SerializeAsString());
     }
+  } else if (tensor.dtype() == DType::kVariant && wire.write_variant != nullptr) {
+    std::string lengths, bytes;
+    for (const Variant& value : tensor.values<Variant>()) {
+      ARGOSY_ASSIGN_OR_RETURN(const std::string message, wire.write_variant(value));
+      put_varint(lengths, message.size());
+      bytes += message;
+    }
+    head.bytes_field(4, lengths + bytes);
   } else if (!is_plain(tensor.dtype())) {
     return unimplemented("a ", dtype_name(tensor.dtype()), " tensor cannot be sent to a client")
         .with_hint("fetch values made from it");

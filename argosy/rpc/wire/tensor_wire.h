@@ -18,13 +18,16 @@ struct TensorWire {
       find_resource;
   // The full name of the device that holds it; "" when none does.
   std::function<std::string(const ResourceHandle&)> device_of;
+  // A variant as a VariantTensorDataProto, and back. Null: variants do not travel.
+  std::function<Result<std::string>(const Variant&)> write_variant;
+  std::function<Result<Variant>(std::string_view message)> read_variant;
 };
 
 // A TensorProto. INVALID_ARGUMENT where it is damaged or contradicts itself.
 Result<Tensor> read_tensor(WireReader message, const TensorWire& wire);
 
 // A TensorProto to write: size() first, for the field around it, then append_to().
-// UNIMPLEMENTED for variants; RESOURCE_EXHAUSTED from 2 GiB on.
+// UNIMPLEMENTED for variants that do not travel; RESOURCE_EXHAUSTED from 2 GiB on.
 class TensorMessage {
  public:
   static Result<TensorMessage> make(const Tensor& tensor, const TensorWire& wire);

@@ -1,19 +1,11 @@
 #include "argosy/runtime/compile/frames.h"
 #include "argosy/base/narrow.h"
+#include "argosy/runtime/step/frame_keys.h"
 
 #include <algorithm>
 #include <map>
 
 namespace argosy {
-
-namespace {
-// FNV-1a: the same on every machine.
-std::uint64_t key_of_name(std::string_view name) {
-  std::uint64_t key = 0xcbf29ce484222325u;
-  for (const char c : name) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return key;
-}
-}  // namespace
 
 void link_instructions(Step& step, const InstructionGraph& instructions) {
   DataflowGraph& graph = step.dataflow;
@@ -54,7 +46,7 @@ Status find_frames(Step& step, const InstructionGraph& instructions) {
     if (fresh) {
       DataflowGraph::Frame frame;
       frame.parent = parent;
-      frame.name_key = key_of_name(at->first.second);
+      frame.name_key = frame_name_key(at->first.second);
       frame.parallel = saturated_int(std::max<std::int64_t>(1, attrs.get_or<std::int64_t>("parallel_iterations", 10)));
       step.dataflow.frames.push_back(std::move(frame));
     }

@@ -131,7 +131,7 @@ class InstructionBuilder {
 
   // Known when the step is compiled, not found anew in every run.
   Status resolve_handle(NodeId id) {
-    ARGOSY_ASSIGN_OR_RETURN(Tensor handle, kernels_.handle(id));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor handle, kernels_.handle(id, static_cast<std::int32_t>(step_.slots.size())));
     first_slot_[id.index] = table_.new_constant(std::move(handle), 0);
     return ok_status();
   }

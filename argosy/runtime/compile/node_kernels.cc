@@ -63,8 +63,9 @@ Result<Kernel*> NodeKernels::make(NodeId id) {
   return step_.kernels.back().get();
 }
 
-Result<Tensor> NodeKernels::handle(NodeId id) {
+Result<Tensor> NodeKernels::handle(NodeId id, std::int32_t constant) {
   const Node& n = graph_.node(id);
+  if (step_.handles.empty()) step_.generation = resource_generation(step_);
   ARGOSY_ASSIGN_OR_RETURN(Kernel* const kernel, make(id));
   const int d = placement_.device[id.index];
   Tensor tensor;
@@ -84,6 +85,8 @@ Result<Tensor> NodeKernels::handle(NodeId id) {
   if (shape != nullptr && type != nullptr && shape->elements() > 0 && is_plain(*type)) {
     step_.info.forecast[d].variable_bytes += static_cast<std::uint64_t>(shape->elements()) * element_bytes(*type);
   }
+  const bool by_name = tensor.dtype() == dtype && !tensor.data<ResourceHandle>()->container().empty();
+  if (by_name) step_.handles.push_back({constant, kernel, d, n.name});
   return tensor;
 }
 

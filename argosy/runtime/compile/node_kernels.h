@@ -1,5 +1,5 @@
-// NodeKernels: makes the kernels of a step's nodes, and runs those that need to run only once: a variable's handle does
-// not change while the device set lives.
+// NodeKernels: makes the kernels of a step's nodes, and runs those that find handles: what a name refers to does not
+// change before a resource goes.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,9 @@ class NodeKernels {
 
   // The node's kernel on its device. UNIMPLEMENTED when every kernel declines.
   Result<Kernel*> make(NodeId id);
-  // What a node without inputs refers to: a handle. The forecast counts a variable of known shape.
-  Result<Tensor> handle(NodeId id);
+  // What a node without inputs refers to, which will be the constant of this slot. Adds to Step::handles what it finds by
+  // name. The forecast counts a variable of known shape.
+  Result<Tensor> handle(NodeId id, std::int32_t slot);
 
  private:
   // Adds the node's workspace to the forecast. A device's kernels run one after the other: the largest counts.

@@ -90,7 +90,11 @@ Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const DevicePlacem
   const PartitionOptions options{
       .incarnation = [this](const std::string& device) { return options_.tasks->incarnation(device); },
       .packs = [this](const std::string& device) { return packs(device); },
-      .is_foreign = [this](const std::string& device) { return !packs(device); },  // only ours know how to
+      .is_foreign =
+          [this](const std::string& device) {
+            const auto name = DeviceName::parse(device);
+            return name.ok() && !options_.tasks->shares_loops(*name);
+          },
       .next_transfer = [this] { return options_.tasks->next_transfer(); },
       .own_device = placement.device_name[0]};
   ARGOSY_ASSIGN_OR_RETURN(auto parts, partition(std::move(step), placement, options));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "argosy/device/device.h"
+#include "argosy/runtime/device_set/string_estimates.h"
 #include "argosy/tensor/string_budget.h"
 
 namespace argosy {
@@ -18,97 +18,13 @@ Status count_outputs(const KernelContext& c) {
   return ok_status();
 }
 
-// --- before the kernel runs: ops that copy strings any number of times ------------------------------------------------
-
-// Bytes of the strings that the kernel will give; 0 where its inputs are wrong, which it says itself.
-using Estimate = std::int64_t (*)(const KernelContext& c);
-
-std::int64_t times(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
-std::int64_t plus(std::int64_t a, std::int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
-
-std::int64_t bytes_of(std::span<const std::string> strings) {
-  std::int64_t bytes = 0;
-  for (const std::string& s : strings) bytes += static_cast<std::int64_t>(s.size());
-  return bytes;
-}
-
-std::int64_t product_of(const Tensor& sizes) {
-  const auto numbers = to_int64s(sizes, "sizes");
-  std::int64_t product = numbers.ok() ? 1 : 0;
-  for (std::size_t i = 0; numbers.ok() && i < numbers->size(); ++i) product = times(product, (*numbers)[i]);
-  return std::max<std::int64_t>(product, 0);
-}
-
-std::int64_t filled(const KernelContext& c) {
-  return c.input(1).elements() == 1 ? times(product_of(c.input(0)), bytes_of(c.input(1).values<std::string>())) : 0;
-}
-
-std::int64_t broadcast_bytes(const KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const std::int64_t elements = product_of(c.input(1));
-  if (x.elements() == 0 || elements <= x.elements()) return 0;
-  return times(elements / x.elements(), bytes_of(x.values<std::string>()));
-}
-
-std::int64_t tiled(const KernelContext& c) {
-  return times(product_of(c.input(1)), bytes_of(c.input(0).values<std::string>()));
-}
-
-// Of all inputs: one may be there many times.
-std::int64_t joined(const KernelContext& c) {
-  std::int64_t bytes = 0;
-  for (int i = 0; i < c.num_inputs(); ++i) {
-    if (c.input(i).dtype() == DType::kString) bytes = plus(bytes, bytes_of(c.input(i).values<std::string>()));
-  }
-  return bytes;
-}
-
-std::int64_t gathered(const KernelContext& c) {
-  const Tensor &x = c.input(0), &indices = c.input(1);
-  const auto given = c.num_inputs() > 2 ? to_int64(c.input(2), "axis") : Result<std::int64_t>(std::int64_t{0});
-  const std::int64_t rank = x.shape().rank();
-  if (!given.ok() || *given < -rank || *given >= rank) return 0;
-  const auto axis = static_cast<int>(*given < 0 ? *given + rank : *given);
-  const std::int64_t size = x.shape()[axis];
-  std::int64_t inner = 1, bytes = 0;
-  for (int i = axis + 1; i < rank; ++i) inner *= x.shape()[i];
-  const std::span<const std::string> strings = x.values<std::string>();
-  const auto add = [&](std::int64_t index) {
-    if (index < 0 || index >= size) return;
-    for (std::int64_t at = index * inner; at < x.elements(); at += size * inner) {
-      bytes = plus(bytes, bytes_of(strings.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(inner))));
-    }
-  };
-  if (inner == 0) return 0;
-  if (indices.dtype() == DType::kInt32) {
-    for (const std::int32_t i : indices.values<std::int32_t>()) add(i);
-  } else if (indices.dtype() == DType::kInt64) {
-    for (const std::int64_t i : indices.values<std::int64_t>()) add(i);
-  }
-  return bytes;
-}
-
-Estimate estimate_of(const KernelInit& init) {
-  if (init.device != nullptr && !init.device->allocator().on_host()) return nullptr;
-  const std::string_view op = init.op.name;
-  if (op == "Fill") return filled;
-  if (op == "BroadcastTo") return broadcast_bytes;
-  if (op == "Tile") return tiled;
-  if ((op == "Pack" || op == "Concat" || op == "ConcatV2") && init.input_dtypes.size() > 2) return joined;
-  if (op == "Gather" || (op == "GatherV2" && init.attrs.get_or<std::int64_t>("batch_dims", 0) == 0)) return gathered;
-  return nullptr;
-}
-
 class Counting final : public Kernel {
  public:
-  Counting(std::unique_ptr<Kernel> kernel, Estimate estimate) : kernel_(std::move(kernel)), estimate_(estimate) {}
+  Counting(std::unique_ptr<Kernel> kernel, StringEstimate estimate)
+      : kernel_(std::move(kernel)), estimate_(std::move(estimate)) {}
   Status run(KernelContext& c) override {
     HostBudget::Reservation while_made;
-    if (estimate_ != nullptr) {
+    if (estimate_) {
       constexpr std::int64_t kUncounted = 1 << 20;
       const std::int64_t bytes = estimate_(c);
       if (bytes > kUncounted) {
@@ -123,7 +39,7 @@ class Counting final : public Kernel {
 
  private:
   const std::unique_ptr<Kernel> kernel_;
-  const Estimate estimate_;  // null: only what the kernel gave is known
+  const StringEstimate estimate_;  // empty: only what the kernel gave is known
 };
 
 class CountingAsync final : public AsyncKernel {
@@ -146,7 +62,7 @@ std::unique_ptr<Kernel> count_strings(std::unique_ptr<Kernel> kernel, const Kern
     return kernel;
   }
   if (init.op.async) return std::make_unique<CountingAsync>(std::move(kernel));
-  return std::make_unique<Counting>(std::move(kernel), estimate_of(init));
+  return std::make_unique<Counting>(std::move(kernel), string_estimate_of(init));
 }
 
 }  // namespace argosy

@@ -14,6 +14,7 @@ using testing::HasSubstr;
 struct CopyCase {
   std::string op;
   std::vector<Tensor> inputs;
+  AttrMap attrs = {};
 };
 
 struct Notes final : Kernel {
@@ -34,13 +35,32 @@ TEST(CountedStrings, CopiesAreRefusedBeforeTheyAreMade) {
     return t;
   };
   const auto sizes = [](std::int32_t n) { return Tensor::vector<std::int32_t>({n}); };
+  const Tensor one = Tensor::scalar(std::int32_t{1});
+  const AttrMap batches = {{"batch_dims", std::int64_t{1}}};
+  const auto empty = [](std::int64_t n) { return Tensor::zeros(DType::kString, {n}); };
+  const auto copies = [&](std::int64_t n) {
+    Tensor t = empty(n);
+    for (std::string& s : t.values<std::string>()) s = *text.data<std::string>();
+    return t;
+  };
+  const auto truths = [](std::int64_t n) {
+    Tensor t = Tensor::zeros(DType::kBool, {n});
+    for (bool& b : t.values<bool>()) b = true;
+    return t;
+  };
   const auto many = [&](int n) {
     std::vector<CopyCase> cases = {{"Fill", {sizes(n), text}},
                                    {"BroadcastTo", {row, sizes(n)}},
                                    {"Tile", {row, sizes(n)}},
                                    {"Pack", std::vector<Tensor>(static_cast<std::size_t>(n), text)},
                                    {"ConcatV2", std::vector<Tensor>(static_cast<std::size_t>(n), row)},
-                                   {"GatherV2", {two, ones(n), zero}}};
+                                   {"GatherV2", {two, ones(n), zero}},
+                                   {"GatherV2", {two.reshaped({1, 2}), ones(n).reshaped({1, n}), one}, batches},
+                                   {"PadV2", {two, Tensor::of<std::int32_t>({1, 2}, {0, n - 1}), text}},
+                                   {"AddV2", {text, empty(n)}},
+                                   {"Select", {truths(n), copies(n), empty(n)}},
+                                   {"Select", {truths(n), copies(n).reshaped({n, 1}), empty(n).reshaped({n, 1})}},
+                                   {"SelectV2", {truths(n), text, two.rows(0, 1)}}};
     cases[4].inputs.push_back(zero);
     return cases;
   };
@@ -49,7 +69,6 @@ TEST(CountedStrings, CopiesAreRefusedBeforeTheyAreMade) {
   for (const int n : {3, 100}) {
     for (const CopyCase& k : many(n)) {
       bool ran = false;
-      const AttrMap attrs;
       std::vector<DType> dtypes;
       std::vector<const Tensor*> inputs;
       for (const Tensor& t : k.inputs) {
@@ -60,7 +79,7 @@ TEST(CountedStrings, CopiesAreRefusedBeforeTheyAreMade) {
       const OpDef* const op = builtin_ops().find(k.op);
       ASSERT_NE(op, nullptr) << k.op;
       const KernelInit init{.op = *op,
-                            .attrs = attrs,
+                            .attrs = k.attrs,
                             .node = "n",
                             .input_dtypes = dtypes,
                             .output_dtypes = std::span(&gives, 1),

@@ -6,14 +6,29 @@
 #include <vector>
 
 #include "argosy/device/device.h"
+#include "argosy/tensor/dtype.h"
+#include "argosy/tensor/shape.h"
 
 namespace argosy {
+
+// One output of an op that ran, and the memory that holds it.
+struct OutputRecord {
+  int index = 0;                   // among the op's outputs
+  DType dtype = DType::kInvalid;   // of the value
+  Shape shape;                     // of the value
+  std::uint64_t bytes = 0;         // of the elements; of strings their handles
+  std::uint64_t buffer_bytes = 0;  // of the buffer that they lie in
+  std::uint64_t address = 0;       // of the first element, in the memory of `allocator`
+  std::string allocator;           // "cpu", or "GPU_0": whose memory it is
+  bool shares = false;             // memory that was there before: of an input, or of a variable
+};
 
 // One executed op, copy or collective.
 struct OpRecord {
   std::string node, op;                         // of the node
   int device = 0;                               // in the device set
   std::int64_t start_nanos = 0, end_nanos = 0;  // of argosy::now_nanos()
+  std::vector<OutputRecord> outputs = {};       // where StepStats::keep_outputs: those that it gave
 };
 
 // One run of a step. Shares are of each device's own time line, from the step's start to its end.
@@ -30,6 +45,7 @@ struct StepStats {
   std::vector<PerDevice> devices;               // in the order of the device set
   std::vector<OpRecord> ops;                    // only when asked for by keep_ops
   bool keep_ops = false;                        // fill `ops`, too
+  bool keep_outputs = false;                    // and their outputs; an asynchronous op is listed when it has ended
 };
 
 // What a compiled step needs of one device.

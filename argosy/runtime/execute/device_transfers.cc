@@ -45,11 +45,16 @@ Status start_copy(StaticRun& run, std::int32_t index, const Instruction& instruc
 }
 
 void start_async(StaticRun& run, std::int32_t index, const Instruction& instruction,
-                 const KernelContext::Fields& fields, std::atomic<int>& asyncs) {
+                 const KernelContext::Fields& fields, std::int64_t start, std::atomic<int>& asyncs) {
   auto kernel_context = std::make_shared<KernelContext>(fields);
-  auto end = [&run, index, d = instruction.device, gates = run.state().gates, &asyncs](Status status) {
+  auto end = [&run, index, d = instruction.device, gates = run.state().gates, start, &asyncs](Status status) {
     const Step& step = run.step();
-    if (!status.ok()) run.fail(name_node(std::move(status), step, step.instructions[index]));
+    StepStats* const stats = run.context().stats();
+    if (!status.ok()) {
+      run.fail(name_node(std::move(status), step, step.instructions[index]));
+    } else if (stats != nullptr && stats->keep_outputs) {
+      contained("the record of an op", [&] { run.list_op(*stats, step.instructions[index], start, now_nanos()); });
+    }
     run.state().done[index].store(run.state().epoch, std::memory_order_release);
     for (const std::int32_t other : step.meta[index].wakes) gates->of_device[other].open();
     // The run may end with this: after it only the gates are sure to be there.

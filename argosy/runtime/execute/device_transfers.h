@@ -14,9 +14,9 @@ Status start_copy(StaticRun& run, std::int32_t index, const Instruction& instruc
                   const KernelContext::Fields& fields);
 
 // An AsyncKernel: its end, from any thread, fails the run or signals the instruction, then counts `asyncs` down.
-// `asyncs` must live until it is zero. Throws nothing.
+// `asyncs` must live until it is zero. `start`: now, where statistics are kept. Throws nothing.
 void start_async(StaticRun& run, std::int32_t index, const Instruction& instruction,
-                 const KernelContext::Fields& fields, std::atomic<int>& asyncs);
+                 const KernelContext::Fields& fields, std::int64_t start, std::atomic<int>& asyncs);
 
 // Waits until the work of asynchronous device d is over, also after an error: the next step borrows its memory. An
 // error of the device fails the run. REQUIRES: no asynchronous kernel that it started is under way.

@@ -139,7 +139,7 @@ Status DeviceWalk::run_kernel(std::int32_t index, const Instruction& instruction
   running_.store(index, std::memory_order_relaxed);
   Status status;
   if (instruction.async) {
-    start_async(run_, index, instruction, fields_, asyncs_);
+    start_async(run_, index, instruction, fields_, start, asyncs_);
   } else {
     if (meta.donates) fields_.may_donate = step_.plan.donates.get() + instruction.first_input;
     KernelContext kernel_context(fields_);

@@ -47,8 +47,11 @@ Status ExecutableStep::run_own(std::span<const Tensor> feeds, std::span<Tensor> 
   context.set_files(step_->device_set->files());
   context.set_host_callbacks(step_->device_set->host_callbacks());
   context.set_running(*step_, state->running.get());
-  Status status = step_->needs_dataflow ? run_dataflow(*step_, *state, feeds, fetches, context)
-                                        : run_static(*step_, *state, feeds, fetches, context);
+  Status status = guarded([&] { return find_handles(*step_, *state, context); });
+  if (status.ok()) {
+    status = step_->needs_dataflow ? run_dataflow(*step_, *state, feeds, fetches, context)
+                                   : run_static(*step_, *state, feeds, fetches, context);
+  }
   give_back(std::move(state));
   return status;
 }

@@ -1,5 +1,7 @@
 #include "argosy/runtime/execute/executor.h"
 
+#include <algorithm>
+
 #include "argosy/base/clock.h"
 
 namespace argosy {
@@ -49,10 +51,35 @@ void note_time(StepStats& stats, const Instruction& instruction, std::int64_t st
   ++device.ops;
 }
 
-void note_op(StepStats& stats, const Step& step, const Instruction& instruction, std::int64_t start, std::int64_t end) {
+void note_op(StepStats& stats, const Step& step, const Instruction& instruction, std::int64_t start, std::int64_t end,
+             std::vector<OutputRecord> outputs) {
   if (!stats.keep_ops) return;
   const StepInfo::NodeInfo& node = step.info.nodes[instruction.node];
-  stats.ops.push_back({std::string(node.name), std::string(node.op), instruction.device, start, end});
+  stats.ops.push_back(
+      {std::string(node.name), std::string(node.op), instruction.device, start, end, std::move(outputs)});
+}
+
+OutputRecord record_of(const Step& step, const Instruction& instruction, int output, const Tensor& value,
+                       std::span<const Tensor* const> inputs) {
+  const int space = step.slots[static_cast<std::size_t>(instruction.first_output + output)].space;
+  const auto address = reinterpret_cast<std::uintptr_t>(value.raw());
+  const auto holds = [&](const Tensor* input) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(input->raw());
+    return input->valid() && begin <= address && address + value.bytes() <= begin + input->bytes();
+  };
+  // The executor itself only passes values on, but for copies.
+  const bool forwards = instruction.kernel == nullptr && instruction.role != Role::kCopy;
+  const bool passes_on = forwards || instruction.role == Role::kSwitch || instruction.role == Role::kMerge;
+  // A variable's, or what a kernel keeps. Memory of the plan has no owner, and is the op's.
+  const bool held_by_others = value.buffer().owned() && !value.unique();
+  return {.index = output,
+          .dtype = value.dtype(),
+          .shape = value.shape(),
+          .bytes = value.bytes(),
+          .buffer_bytes = value.buffer().bytes(),
+          .address = address,
+          .allocator = space == 0 ? "cpu" : str_cat("GPU_", step.device_set->device(space).spec().name.id.value_or(0)),
+          .shares = passes_on || held_by_others || std::any_of(inputs.begin(), inputs.end(), holds)};
 }
 
 Status no_value(std::size_t fetch) {

@@ -28,7 +28,11 @@ void start_stats(StepStats& stats, const Step& step);
 // Adds the instruction, which ran from `start` to `end` (nanoseconds), to its device's times.
 void note_time(StepStats& stats, const Instruction& instruction, std::int64_t start, std::int64_t end);
 // Where StepStats::keep_ops: lists the instruction. One thread at a time.
-void note_op(StepStats& stats, const Step& step, const Instruction& instruction, std::int64_t start, std::int64_t end);
+void note_op(StepStats& stats, const Step& step, const Instruction& instruction, std::int64_t start, std::int64_t end,
+             std::vector<OutputRecord> outputs = {});
+// What `output` of an instruction is, for StepStats::keep_outputs. `inputs`: the instruction's, as they were when it ended.
+OutputRecord record_of(const Step& step, const Instruction& instruction, int output, const Tensor& value,
+                       std::span<const Tensor* const> inputs);
 Status name_node(Status status, const Step& step, const Instruction& instruction);
 
 }  // namespace argosy

@@ -1,6 +1,7 @@
 #include "argosy/runtime/execute/run_state.h"
 
 #include "argosy/base/memory/huge_pages.h"
+#include "argosy/runtime/execute/run_context.h"
 
 namespace argosy {
 
@@ -39,6 +40,7 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
   state->lent.resize(step.arena_bytes.size());
   state->arena_bases.assign(step.arena_bytes.size(), nullptr);
   for (const auto& [slot, value] : step.constants) state->tensors[slot] = value;
+  state->generation = step.generation;
   for (std::size_t s = 0; s < slots; ++s) {
     state->outputs[s].tensor = &state->tensors[s];
     state->outputs[s].on_host = step.slots[s].space == 0;
@@ -59,6 +61,33 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
   }
   state->gates = std::make_shared<RunGates>(static_cast<std::size_t>(step.device_set->size()));
   return state;
+}
+
+Status find_handles(const Step& step, RunState& state, RunContext& context) {
+  if (step.handles.empty()) return ok_status();
+  const std::uint64_t now = resource_generation(step);
+  if (now == state.generation) [[likely]]
+    return ok_status();
+  for (const NamedHandle& h : step.handles) {
+    Tensor found;
+    OutputSlot slot{.tensor = &found};
+    const DType dtype = DType::kResource;
+    Device& device = step.device_set->device(h.device);
+    KernelContext kernel_context({.outputs = &slot,
+                                  .num_outputs = 1,
+                                  .output_dtypes = &dtype,
+                                  .node = h.node,
+                                  .device = &device,
+                                  .allocator = &device.allocator(),
+                                  .resources = &step.device_set->resources(h.device),
+                                  .step = &context});
+    if (Status status = h.kernel->run(kernel_context); !status.ok()) {
+      return std::move(status).with_where(str_cat("node '", h.node, "' on ", device.spec().name.to_string()));
+    }
+    state.tensors[static_cast<std::size_t>(h.slot)] = std::move(found);
+  }
+  state.generation = now;
+  return ok_status();
 }
 
 Status borrow_arenas(const Step& step, RunState& state) {

@@ -13,6 +13,8 @@
 
 namespace argosy {
 
+class RunContext;
+
 // Where the threads of a run meet. Every thread that may still open a gate shares the gates. A thread may be held up
 // between saying that it is done and leaving; the run does not wait for that.
 struct RunGates {
@@ -24,6 +26,7 @@ struct RunGates {
 
 struct RunState {
   std::vector<Tensor> tensors;                         // by slot
+  std::uint64_t generation = 0;                        // resource_generation() before its handles were found
   std::vector<OutputSlot> outputs;                     // by slot
   std::vector<const Tensor*> inputs;                   // parallel to Step::input_slots
   std::vector<Buffer> arenas;                          // by device; empty while the state is idle, but for small ones
@@ -43,6 +46,10 @@ struct RunState {
 };
 
 std::unique_ptr<RunState> make_run_state(const Step& step);
+
+// Before every run. Where a resource has gone since, finds Step::handles anew: by a name that was destroyed there may be
+// another resource now. An error is that of the handle's node.
+Status find_handles(const Step& step, RunState& state, RunContext& context);
 
 // Around every run. borrow_arenas: RESOURCE_EXHAUSTED when a device has no room; then nothing is held.
 Status borrow_arenas(const Step& step, RunState& state);

@@ -69,9 +69,33 @@ Status StaticRun::wait_for_others(int d, const InstructionMeta& meta, LaunchQueu
 void StaticRun::note_op(StepStats& stats, const Instruction& instruction, std::int64_t start) {
   const std::int64_t end = now_nanos();
   note_time(stats, instruction, start, end);
+  if (!instruction.async || !stats.keep_outputs) list_op(stats, instruction, start, end);
+}
+
+void StaticRun::list_op(StepStats& stats, const Instruction& instruction, std::int64_t start, std::int64_t end) {
   if (!stats.keep_ops) return;
+  std::vector<OutputRecord> outputs;
+  if (stats.keep_outputs) outputs = outputs_of(instruction);
   MutexLock lock(mutex_);
-  argosy::note_op(stats, step_, instruction, start, end);
+  argosy::note_op(stats, step_, instruction, start, end, std::move(outputs));
+}
+
+// What is dead was not given: the slot still holds what lay there before.
+std::vector<OutputRecord> StaticRun::outputs_of(const Instruction& instruction) const {
+  const std::span inputs(state_.inputs.data() + instruction.first_input,
+                         static_cast<std::size_t>(instruction.num_inputs));
+  const auto index = static_cast<std::size_t>(&instruction - step_.instructions.data());
+  const bool merges = instruction.role == Role::kMerge;
+  std::vector<OutputRecord> outputs;
+  if (merges && instruction.may_be_dead && state_.dead[step_.slots.size() + index] != 0) return outputs;
+  for (int o = 0; o < instruction.num_outputs; ++o) {
+    const auto slot = static_cast<std::size_t>(instruction.first_output + o);
+    const Tensor& value = state_.tensors[slot];
+    if (!value.valid() || (merges && o > 0 && !step_.meta[index].wants_index)) continue;
+    if (instruction.role == Role::kSwitch && state_.dead[slot] != 0) continue;
+    outputs.push_back(record_of(step_, instruction, o, value, inputs));
+  }
+  return outputs;
 }
 
 }  // namespace argosy

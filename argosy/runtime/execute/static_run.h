@@ -65,10 +65,15 @@ class StaticRun {
     fields.node = step_.info.nodes[instruction.node].name;
   }
 
-  // Adds an instruction that ran from `start`, in nanoseconds, until now.
+  // Adds an instruction that ran from `start`, in nanoseconds, until now. Where outputs are kept, an asynchronous one is
+  // listed by list_op() alone.
   void note_op(StepStats& stats, const Instruction& instruction, std::int64_t start);
+  // Where StepStats::keep_ops: lists an instruction that has ended, and what it gave. From any thread.
+  void list_op(StepStats& stats, const Instruction& instruction, std::int64_t start, std::int64_t end);
 
  private:
+  std::vector<OutputRecord> outputs_of(const Instruction& instruction) const;
+
   const Step& step_;
   RunState& state_;
   RunContext& context_;

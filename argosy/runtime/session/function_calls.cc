@@ -1,5 +1,7 @@
 #include "argosy/runtime/session/function_calls.h"
 
+#include <set>
+
 #include "argosy/base/threads/cancel_link.h"
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/graph/function_body.h"
@@ -29,8 +31,15 @@ class Bodies : public std::enable_shared_from_this<Bodies> {
   }
   // With state of its own: nodes of different bodies have equal names.
   Result<std::shared_ptr<FunctionCall>> compile(const std::string& name) const;
+  bool any_op(const std::string& name, const std::function<bool(const OpDef&)>& fits) const {
+    std::set<std::string> seen;
+    return any_op(name, fits, seen);
+  }
 
  private:
+  bool any_op(const std::string& name, const std::function<bool(const OpDef&)>& fits,
+              std::set<std::string>& seen) const;
+
   mutable Mutex mutex_;  // of those who copy a body
   Graph library_;        // no nodes, only functions
   DeviceSet& device_set_;
@@ -73,6 +82,7 @@ class CompiledCall final : public FunctionCall {
     return out;
   }
   bool keeps_state() const override { return keeps_state_; }
+  bool any_op(const std::function<bool(const OpDef&)>& fits) const override { return bodies_->any_op(name_, fits); }
   Result<std::shared_ptr<FunctionCall>> anew() const override { return bodies_->compile(name_); }
   const std::vector<DType>& parameters() const override { return parameters_; }
   const std::vector<DType>& returns() const override { return returns_; }
@@ -125,6 +135,20 @@ Result<std::shared_ptr<FunctionCall>> Bodies::compile(const std::string& name) c
                           compile_step(std::move(step), std::move(placement), borrowed, kernels_, true, state));
   return std::shared_ptr<FunctionCall>(std::make_shared<CompiledCall>(
       name, std::move(compiled), std::move(parameters), std::move(returns), shared_from_this(), state.get()));
+}
+
+bool Bodies::any_op(const std::string& name, const std::function<bool(const OpDef&)>& fits,
+                    std::set<std::string>& seen) const {
+  const Function* const function = library_.function(name);
+  if (function == nullptr || !seen.insert(name).second) return false;
+  for (const Node& n : function->body.nodes()) {
+    if (fits(*n.op)) return true;
+    for (const auto& [attr, value] : n.attrs) {
+      const auto* const called = std::get_if<FunctionRef>(&value);
+      if (called != nullptr && any_op(called->name, fits, seen)) return true;
+    }
+  }
+  return false;
 }
 
 class CompiledCalls final : public FunctionCalls {

@@ -16,7 +16,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// Values of two floats that are known before the step, in an iteration whose value is $d.
+// Values of two floats that do not change in the loop, in an iteration whose value is $d.
 constexpr const char* kValues[] = {
     R"(
     $add = Const(^$d) [dtype=float, value=float[2] {0.5, 1}])",
@@ -44,6 +44,9 @@ constexpr const char* kValues[] = {
     $f = Cast($sum) [DstT=float]
     $n = Const(^$d) [dtype=int32, value=int32[1] {2}]
     $add = Fill($n, $f))",
+    R"(
+    $none = Const(^$d) [dtype=int32, value=int32[0] {}]
+    $add = Sum($outer, $none))",
 };
 
 // A loop of `limit` iterations, from `x`. The outputs of the nodes around it are those of its parameters.
@@ -56,6 +59,7 @@ std::string loop(const std::string& name, const std::string& x, const std::strin
     $zero = Enter(ZERO) [frame_name="$", is_constant=true]
     $limit = Enter(LIMIT) [frame_name="$", is_constant=true]
     $w = Enter(W) [frame_name="$", is_constant=true]
+    $outer = Enter(X) [frame_name="$", is_constant=true]
     $m = Merge($in, $next)
     $mi = Merge($i, $nexti)
     $less = Less($mi, $limit)

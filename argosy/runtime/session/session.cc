@@ -74,29 +74,32 @@ Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<V
 
 Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Value>& feeds,
                                                             const std::vector<Value>& fetches,
-                                                            const std::vector<Value>& targets) {
+                                                            const std::vector<Value>& targets,
+                                                            const Connections& connections) {
   if (impl_ == nullptr) return copy_of(kNotMade);
   return guarded([&]() -> Result<std::unique_ptr<Callable>> {
-    ARGOSY_ASSIGN_OR_RETURN(StepSignature asked, impl_->signature(feeds, fetches, targets));
+    ARGOSY_ASSIGN_OR_RETURN(StepSignature asked, impl_->signature(feeds, fetches, targets, connections));
     return std::unique_ptr<Callable>(std::make_unique<Impl::SessionCallable>(*impl_, std::move(asked)));
   });
 }
 
 Result<std::vector<MemoryForecast>> Session::forecast(const std::vector<std::pair<Value, Shape>>& feeds,
                                                       const std::vector<Value>& fetches,
-                                                      const std::vector<Value>& targets) {
+                                                      const std::vector<Value>& targets,
+                                                      const Connections& connections) {
   if (impl_ == nullptr) return copy_of(kNotMade);
   return guarded([&]() -> Result<std::vector<MemoryForecast>> {
-    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->inspect(feeds, fetches, targets));
+    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->inspect(feeds, fetches, targets, connections));
     return step->info.forecast;
   });
 }
 
 Result<PlacementReport> Session::placement(const std::vector<std::pair<Value, Shape>>& feeds,
-                                           const std::vector<Value>& fetches, const std::vector<Value>& targets) {
+                                           const std::vector<Value>& fetches, const std::vector<Value>& targets,
+                                           const Connections& connections) {
   if (impl_ == nullptr) return copy_of(kNotMade);
   return guarded([&]() -> Result<PlacementReport> {
-    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->inspect(feeds, fetches, targets));
+    ARGOSY_ASSIGN_OR_RETURN(const auto step, impl_->inspect(feeds, fetches, targets, connections));
     return step->info.report();
   });
 }

@@ -60,6 +60,8 @@ struct RunOptions {
 };
 
 using Feeds = std::vector<std::pair<Value, Tensor>>;  // values, and what they are in this run
+// Pairs (to, from) of values: whoever reads `to` in this step reads `from` (argosy/passes/simplify/connect.h).
+using Connections = std::vector<std::pair<Value, Value>>;
 
 class Session {
  public:
@@ -88,18 +90,22 @@ class Session {
   };
   // A step that is run many times: looked up once. The session outlives it.
   Result<std::unique_ptr<Callable>> prepare(const std::vector<Value>& feeds, const std::vector<Value>& fetches,
-                                            const std::vector<Value>& targets = {});
+                                            const std::vector<Value>& targets = {},
+                                            const Connections& connections = {});
 
   // What a step with this signature and these feed shapes will take, without running it: bytes per device (variables
   // excluded, see variable_bytes()), known before step 0.
   Result<std::vector<MemoryForecast>> forecast(const std::vector<std::pair<Value, Shape>>& feeds,
-                                               const std::vector<Value>& fetches, const std::vector<Value>& targets);
+                                               const std::vector<Value>& fetches, const std::vector<Value>& targets,
+                                               const Connections& connections = {});
   // Where every node of that step runs and why.
   Result<PlacementReport> placement(const std::vector<std::pair<Value, Shape>>& feeds,
-                                    const std::vector<Value>& fetches, const std::vector<Value>& targets);
+                                    const std::vector<Value>& fetches, const std::vector<Value>& targets,
+                                    const Connections& connections = {});
 
   // Runs `change`, which may add to the graph, while no run looks at it: runs of compiled steps go on, others wait.
-  // Returns what it returns. Must not be called from inside `change`.
+  // Returns what it returns. Must not be called from inside `change`. In an InterruptScope whose step ends while this
+  // waits, returns why it ended, and `change` is not called.
   Status mutate_graph(const std::function<Status()>& change);
 
   DeviceSet& device_set() const;  // that its steps run on

@@ -100,14 +100,15 @@ Status Session::Impl::run_keyed(ExecutableStep& step, std::span<const Tensor> fe
 
 Result<std::shared_ptr<const Step>> Session::Impl::inspect(const std::vector<std::pair<Value, Shape>>& feeds,
                                                            const std::vector<Value>& fetches,
-                                                           const std::vector<Value>& targets) {
+                                                           const std::vector<Value>& targets,
+                                                           const Connections& connections) {
   std::vector<Value> fed;
   std::vector<PartialShape> shapes;
   for (const auto& [value, shape] : feeds) {
     fed.push_back(value);
     shapes.emplace_back(shape);
   }
-  ARGOSY_ASSIGN_OR_RETURN(StepSignature asked, signature(fed, fetches, targets));
+  ARGOSY_ASSIGN_OR_RETURN(StepSignature asked, signature(fed, fetches, targets, connections));
   asked.feed_shapes = std::move(shapes);
   return steps_.compile_for_inspection(asked);
 }

@@ -35,9 +35,9 @@ class Session::Impl {
 
   // As StepCache::signature(); the session's own error first.
   Result<StepSignature> signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
-                                  const std::vector<Value>& targets) const {
+                                  const std::vector<Value>& targets, const Connections& connections = {}) const {
     ARGOSY_RETURN_IF_ERROR(Status(status_));
-    return steps_.signature(feeds, fetches, targets);
+    return steps_.signature(feeds, fetches, targets, connections);
   }
 
   // One run of `known`, or where that is null of the step that `source` gives, within the run's deadline.
@@ -47,7 +47,8 @@ class Session::Impl {
 
   // Compiles the step for these shapes; it cannot be run.
   Result<std::shared_ptr<const Step>> inspect(const std::vector<std::pair<Value, Shape>>& feeds,
-                                              const std::vector<Value>& fetches, const std::vector<Value>& targets);
+                                              const std::vector<Value>& fetches, const std::vector<Value>& targets,
+                                              const Connections& connections);
 
   // As Session::close().
   Status close();

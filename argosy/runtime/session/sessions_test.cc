@@ -8,6 +8,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/queue/queue.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
@@ -164,6 +165,53 @@ TEST(Sessions, AVariableIsTheSameInEveryStep) {
     EXPECT_EQ(*(*out)[0].data<std::int64_t>(), i);
   }
   EXPECT_EQ(session.run({next}).status().code(), Code::kOutOfRange);
+}
+
+// As of TensorFlow, with a shared name or without: by the name there is a new queue then, for the same session, too.
+TEST(Sessions, AQueueThatWasDestroyedIsMadeAnew) {
+  for (const char* shared : {"", "q"}) {
+    Graph graph;
+    const Value q = fifo_queue(graph, {.dtypes = {DType::kFloat32}, .shared_name = shared}, "queue");
+    const Value put = enqueue(q, {constant(graph, 1.0f)});
+    const Value size = queue_size(q);
+    const Value gone = graph.add("DestroyResourceOp", {q}, {{"ignore_lookup_error", false}});
+    ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+    Session session(graph);
+    const auto sized = [&] { return *session.run({size}).value()[0].data<std::int32_t>(); };
+    ASSERT_TRUE(session.run_targets({put}).ok());
+    EXPECT_EQ(sized(), 1);
+    for (int i = 0; i < 2; ++i) {
+      const Status destroyed = session.run_targets({gone});
+      EXPECT_TRUE(destroyed.ok()) << destroyed.to_string();
+      EXPECT_EQ(sized(), 0);
+    }
+    ASSERT_TRUE(session.run_targets({put}).ok());
+    EXPECT_EQ(sized(), 1);
+  }
+}
+
+// Handles share what they name: this circle ends with the session, its devices, or DestroyResourceOp.
+TEST(Sessions, AQueueThatHoldsItsOwnHandleGoes) {
+  for (const bool destroyed : {true, false}) {
+    for (const char* shared : {"", "q"}) {
+      std::weak_ptr<Resource> queue;
+      {
+        Graph graph;
+        const Value q = fifo_queue(graph, {.dtypes = {DType::kResource}, .shared_name = shared}, "queue");
+        const Value put = enqueue(q, {q});
+        const Value gone = graph.add("DestroyResourceOp", {q}, {{"ignore_lookup_error", false}});
+        ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+        Session session(graph);
+        ASSERT_TRUE(session.run_targets({put}).ok());
+        ResourceManager& where = *shared != '\0' ? session.device_set().resources(0) : session.op_state();
+        queue = where.find<Resource>("localhost", *shared != '\0' ? "q" : "queue").value();
+        if (destroyed) {
+          ASSERT_TRUE(session.run_targets({gone}).ok());
+        }
+      }
+      EXPECT_TRUE(queue.expired()) << shared << " " << destroyed;
+    }
+  }
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 #include "argosy/runtime/session/step_cache.h"
 
-#include <chrono>
 #include <set>
 
 #include "argosy/base/guard.h"
-#include "argosy/base/threads/interrupt.h"
 #include "argosy/runtime/session/active_runs.h"
 
 namespace argosy {
@@ -17,8 +15,8 @@ constexpr std::int64_t kBytesOfNode = 2048;  // in all of a step's arrays
 // --- what is asked for -----------------------------------------------------------------------------------------------
 
 Result<StepSignature> StepCache::signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
-                                           const std::vector<Value>& targets) const {
-  MutexLock lock(graph_mutex_);
+                                           const std::vector<Value>& targets, const Connections& connections) const {
+  InterruptibleLock lock(graph_mutex_);
   ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
   StepSignature s;
   std::set<Endpoint> seen;
@@ -35,6 +33,15 @@ Result<StepSignature> StepCache::signature(std::span<const Value> feeds, const s
   for (const Value& v : targets) {
     if (!v.valid()) return invalid_argument("a target is no value").with_id("ARG-RUN-001");
     s.targets.push_back(v.node());
+  }
+  for (const auto& [to, from] : connections) {
+    if (!to.valid() || !from.valid() || to.index() < 0 || from.index() < 0)
+      return invalid_argument("what is connected is no value").with_id("ARG-RUN-001");
+    if (!seen.insert(to.endpoint()).second)
+      return invalid_argument("'", to.name(), "' is connected, and fed or connected before").with_id("ARG-FEED-003");
+    const Endpoint both[] = {to.endpoint(), from.endpoint()};
+    ARGOSY_RETURN_IF_ERROR(check(both));
+    s.connections.push_back({both[0], both[1]});
   }
   ARGOSY_RETURN_IF_ERROR(check(s.feeds));
   ARGOSY_RETURN_IF_ERROR(check(s.fetches));
@@ -53,7 +60,7 @@ Status StepCache::check(std::span<const Endpoint> endpoints) const {
 
 Status StepCache::check_feeds(const StepSignature& asked, std::span<const Tensor> feeds) const {
   if (feeds.empty()) return ok_status();
-  MutexLock lock(graph_mutex_);
+  InterruptibleLock lock(graph_mutex_);
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const Endpoint e = asked.feeds[i];
     const Tensor& t = feeds[i];
@@ -76,7 +83,7 @@ Result<std::shared_ptr<ExecutableStep>> StepCache::find_or_compile(const StepSig
   for (const Tensor& t : feeds) key += wanted.feed_shapes.emplace_back(t.shape()).to_string();
   ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<ExecutableStep> step, find(wanted, key));
   if (step != nullptr) return step;
-  MutexLock lock(graph_mutex_);
+  InterruptibleLock lock(graph_mutex_);
   // Another thread may have compiled it meanwhile.
   ARGOSY_ASSIGN_OR_RETURN(step, find(wanted, key));
   if (step != nullptr) return step;
@@ -111,30 +118,16 @@ Result<std::shared_ptr<ExecutableStep>> StepCache::find(StepSignature& wanted, s
 }
 
 Result<std::shared_ptr<const Step>> StepCache::compile_for_inspection(const StepSignature& asked) const {
-  MutexLock lock(graph_mutex_);
+  InterruptibleLock lock(graph_mutex_);
   ARGOSY_ASSIGN_OR_RETURN(auto compiled, compiler_.make(asked, false));
   return std::move(compiled.step);
 }
 
 Status StepCache::mutate_graph(const std::function<Status()>& change) {
-  MutexLock lock(graph_mutex_);
-  return guarded(change);
-}
-
-StepCache::CompileTurn::CompileTurn(StepCache& cache) : cache_(cache) {
-  constexpr std::chrono::milliseconds kBetweenLooks(50);
-  MutexLock lock(cache_.mutex_);
-  while (cache_.compiling_) {
-    check_interrupted();
-    (void)cache_.turn_ends_.wait_until(cache_.mutex_, std::chrono::steady_clock::now() + kBetweenLooks);
-  }
-  cache_.compiling_ = true;
-}
-
-StepCache::CompileTurn::~CompileTurn() {
-  MutexLock lock(cache_.mutex_);
-  cache_.compiling_ = false;
-  cache_.turn_ends_.notify_one();
+  return guarded([&] {
+    InterruptibleLock lock(graph_mutex_);
+    return change();
+  });
 }
 
 void StepCache::close() {

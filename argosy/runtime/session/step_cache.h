@@ -1,6 +1,7 @@
 // StepCache: the steps that were compiled for a session, and the session's graph, which is read and changed under the
 // lock of this class alone. A key is what is asked for (StepSignature without shapes), then the shapes of the feeds.
-// Thread-safe.
+// Thread-safe. In an InterruptScope a call that waits for the graph ends with its step: mutate_graph() returns the reason,
+// the others throw Interrupted.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@
 #include "argosy/passes/simplify/prune.h"
 #include "argosy/runtime/compile/step_compiler.h"
 #include "argosy/runtime/execute/executable_step.h"
+#include "argosy/runtime/session/interruptible_mutex.h"
 
 namespace argosy {
 
@@ -26,9 +28,9 @@ class StepCache {
       : graph_(graph), compiler_(graph, options, device_set, own) {}
 
   // What is asked for; `feed_shapes` are left empty. INVALID_ARGUMENT when a value is none of the graph ("ARG-RUN-001")
-  // or is fed twice ("ARG-FEED-003").
+  // or is fed or connected twice ("ARG-FEED-003").
   Result<StepSignature> signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
-                                  const std::vector<Value>& targets) const;
+                                  const std::vector<Value>& targets, const Connections& connections = {}) const;
   // INVALID_ARGUMENT "ARG-FEED-004" when a tensor has another dtype than the value that it is fed to.
   Status check_feeds(const StepSignature& asked, std::span<const Tensor> feeds) const;
 
@@ -38,20 +40,18 @@ class StepCache {
   // Compiles a step that is not kept and cannot be run. `asked` has its feed shapes.
   Result<std::shared_ptr<const Step>> compile_for_inspection(const StepSignature& asked) const;
 
-  // Calls `change`, which may add to the graph. Must not be called from inside `change`.
+  // Calls `change`, which may add to the graph. Must not be called from inside `change`. In an InterruptScope whose step
+  // ends while this waits, returns the reason, and `change` is not called.
   Status mutate_graph(const std::function<Status()>& change);
 
-  // While it lives, no other thread that takes one compiles: so a thread that waits for another's compilation sees that
-  // its own run is over, and leaves by an exception (argosy/base/threads/interrupt.h).
+  // While it lives, no other thread that takes one compiles: threads that want one step compile it once. Throws
+  // Interrupted.
   class CompileTurn {
    public:
-    explicit CompileTurn(StepCache& cache);
-    ~CompileTurn();
-    CompileTurn(const CompileTurn&) = delete;
-    CompileTurn& operator=(const CompileTurn&) = delete;
+    explicit CompileTurn(StepCache& cache) : lock_(cache.compiling_) {}
 
    private:
-    StepCache& cache_;
+    InterruptibleLock lock_;
   };
 
   // No step is found or compiled any more.
@@ -63,7 +63,8 @@ class StepCache {
   // Two signatures are one key when they ask for the same, in whatever shapes.
   struct SameValues {
     bool operator()(const StepSignature& a, const StepSignature& b) const {
-      return std::tie(a.feeds, a.fetches, a.targets) < std::tie(b.feeds, b.fetches, b.targets);
+      return std::tie(a.feeds, a.fetches, a.targets, a.connections) <
+             std::tie(b.feeds, b.fetches, b.targets, b.connections);
     }
   };
   using Variants = std::map<std::string, std::shared_ptr<ExecutableStep>>;  // by the shapes of the feeds, as text
@@ -73,12 +74,11 @@ class StepCache {
   Result<std::shared_ptr<ExecutableStep>> find(StepSignature& wanted, std::string& key);
 
   const Graph& graph_;
-  mutable Mutex graph_mutex_;  // held while the graph is read or changed; taken before mutex_
+  InterruptibleMutex compiling_;            // some thread has its CompileTurn; taken before graph_mutex_
+  mutable InterruptibleMutex graph_mutex_;  // held while the graph is read or changed; taken before mutex_
   mutable StepCompiler compiler_ ARGOSY_GUARDED_BY(graph_mutex_);
   Mutex mutex_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
-  bool compiling_ ARGOSY_GUARDED_BY(mutex_) = false;  // some thread has its CompileTurn
-  CondVar turn_ends_;
   std::map<StepSignature, Variants, SameValues> steps_ ARGOSY_GUARDED_BY(mutex_);
 };
 

@@ -168,6 +168,14 @@ struct StepInfo {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+// A handle by name, found when the step was compiled. Once a resource has gone from its place, a run finds it anew.
+struct NamedHandle {
+  std::int32_t slot = -1;
+  Kernel* kernel = nullptr;  // finds it, or makes it
+  std::int32_t device = 0;
+  std::string_view node;
+};
+
 struct Step {
   std::shared_ptr<DeviceSet> device_set;
   std::vector<Instruction> instructions;  // in the order of the graph
@@ -184,11 +192,20 @@ struct Step {
   std::vector<std::size_t> arena_bytes;       // by device
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::shared_ptr<ResourceManager> session;  // what ops of the step's session keep between runs; may be null
+  std::vector<NamedHandle> handles;          // among `constants`
+  std::uint64_t generation = 0;              // resource_generation() before `handles` were found
   bool needs_dataflow = false;               // no order is safe: run_dataflow() runs it
 
   StaticPlan plan;         // empty where needs_dataflow
   DataflowGraph dataflow;  // empty unless needs_dataflow
   StepInfo info;
 };
+
+// Another number once a resource has gone from where the step looks for some.
+inline std::uint64_t resource_generation(const Step& step) {
+  std::uint64_t sum = step.session != nullptr ? step.session->generation() : 0;
+  for (int d = 0; d < step.device_set->size(); ++d) sum += step.device_set->resources(d).generation();
+  return sum;
+}
 
 }  // namespace argosy

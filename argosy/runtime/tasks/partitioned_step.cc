@@ -148,7 +148,10 @@ Status PartitionedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fet
                    .step_id = context.step_id(),
                    .feeds = {},
                    .stats = context.stats() != nullptr ? &run.part(i).stats : nullptr};
-      if (part.stats != nullptr) part.stats->keep_ops = context.stats()->keep_ops;
+      if (part.stats != nullptr) {
+        part.stats->keep_ops = context.stats()->keep_ops;
+        part.stats->keep_outputs = context.stats()->keep_outputs;
+      }
       for (const int f : parts_[i].positions.feeds) part.feeds.push_back(feeds[static_cast<std::size_t>(f)].owned());
       run.start(i, std::move(part));
     }

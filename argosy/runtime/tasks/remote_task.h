@@ -106,6 +106,12 @@ class RemoteTasks {
     (void)key, (void)step_id, (void)status;
   }
 
+  // Does the task of that device number the frames of loops as this one does (frame_keys.h)? TensorFlow 1.x does not.
+  virtual bool shares_loops(const DeviceName& device) const {
+    (void)device;
+    return true;
+  }
+
  private:
   std::atomic<std::int64_t> next_transfer_{0};
 };

@@ -10,6 +10,7 @@
 #include "argosy/ops/ops.h"
 #include "argosy/tf/worker/device_attributes.h"
 #include "argosy/tf/worker/peers/grpc_task.h"
+#include "argosy/tf/worker/shared_loops.h"
 
 namespace argosy::tf {
 
@@ -147,6 +148,7 @@ Status ClusterTasks::find_tasks(Cancellation& cancellation) {
                           .session = options_.session,
                           .session_called = opens_sessions(),
                           .ours = found.status.argosy_protocol() > 0,
+                          .shares_loops = numbers_frames_as_we(found.status),
                           .collective_leader = worker_.collectives().leader().asked_for(),
                           .incarnation = [this](const std::string& device) { return incarnation(device); }});
   }
@@ -209,6 +211,11 @@ RemoteTask* ClusterTasks::task(const DeviceName& device) {
 std::shared_ptr<TaskRendezvous> ClusterTasks::rendezvous(std::int64_t step_id) {
   worker_.receives().begin(step_id, peers_);
   return worker_.steps().find(step_id);
+}
+
+bool ClusterTasks::shares_loops(const DeviceName& device) const {
+  const auto found = tasks_.find({device.job, device.task.value_or(0)});
+  return found == tasks_.end() || found->second->options().shares_loops;
 }
 
 bool ClusterTasks::has_foreign_task() const {

@@ -52,6 +52,8 @@ class ClusterTasks final : public RemoteTasks {
     worker_.collectives().end_step(key, step_id, status);
   }
 
+  bool shares_loops(const DeviceName& device) const override;
+
   // Some of the tasks is TensorFlow's: steps have no ops but its own.
   bool has_foreign_task() const;
 

@@ -5,6 +5,7 @@
 
 #include "argosy/base/clock.h"
 #include "argosy/formats/proto/config.pb.h"
+#include "argosy/formats/proto/tensor_proto.h"
 
 namespace argosy::tf {
 
@@ -36,6 +37,59 @@ std::int64_t wall_clock_offset_nanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count() - now_nanos();
 }
 
+// What the op gave, and the memory that it took for it. Planned memory is there before the op runs; it is the op's
+// while somebody reads the output. Scratch memory of kernels is not known here.
+void add_outputs(const OpRecord& op, tensorflow::NodeExecStats& to) {
+  std::map<std::string_view, std::int64_t> taken;  // by allocator
+  for (const OutputRecord& output : op.outputs) {
+    tensorflow::NodeOutput& described = *to.add_output();
+    described.set_slot(output.index);
+    tensorflow::TensorDescription& tensor = *described.mutable_tensor_description();
+    tensor.set_dtype(static_cast<tensorflow::DataType>(output.dtype));
+    to_proto(PartialShape(output.shape), tensor.mutable_shape());
+    tensorflow::AllocationDescription& memory = *tensor.mutable_allocation_description();
+    memory.set_requested_bytes(static_cast<std::int64_t>(output.bytes));
+    memory.set_allocated_bytes(static_cast<std::int64_t>(output.buffer_bytes));
+    memory.set_allocator_name(output.allocator);
+    memory.set_ptr(output.address);
+    if (!output.shares) taken[output.allocator] += static_cast<std::int64_t>(output.buffer_bytes);
+  }
+  for (const auto& [allocator, bytes] : taken) {
+    tensorflow::AllocatorMemoryUsed& used = *to.add_memory();
+    used.set_allocator_name(std::string(allocator));
+    used.set_total_bytes(bytes);
+    used.set_peak_bytes(bytes);
+    used.set_live_bytes(bytes);
+  }
+}
+
+// Outputs whose form is not understood are left out.
+std::vector<OutputRecord> read_outputs(const tensorflow::NodeExecStats& from) {
+  std::map<std::string_view, bool> takes;  // allocators that the op took memory from
+  for (const tensorflow::AllocatorMemoryUsed& used : from.memory())
+    takes[used.allocator_name()] = used.total_bytes() > 0;
+  std::vector<OutputRecord> outputs;
+  for (const tensorflow::NodeOutput& output : from.output()) {
+    const tensorflow::TensorDescription& tensor = output.tensor_description();
+    const tensorflow::AllocationDescription& memory = tensor.allocation_description();
+    std::vector<std::int64_t> sizes;
+    for (const auto& dim : tensor.shape().dim()) sizes.push_back(dim.size());
+    const bool known = !tensor.shape().unknown_rank() && sizes.size() <= static_cast<std::size_t>(Shape::kMaxRank) &&
+                       tensor.dtype() > 0 && tensor.dtype() <= static_cast<int>(DType::kUint64);
+    auto shape = known ? Shape::make(sizes) : Result<Shape>(invalid_argument("no shape"));
+    if (!shape.ok() || memory.requested_bytes() < 0 || memory.allocated_bytes() < 0) continue;
+    outputs.push_back({.index = output.slot(),
+                       .dtype = static_cast<DType>(tensor.dtype()),
+                       .shape = *std::move(shape),
+                       .bytes = static_cast<std::uint64_t>(memory.requested_bytes()),
+                       .buffer_bytes = static_cast<std::uint64_t>(memory.allocated_bytes()),
+                       .address = memory.ptr(),
+                       .allocator = memory.allocator_name(),
+                       .shares = !takes[memory.allocator_name()]});
+  }
+  return outputs;
+}
+
 }  // namespace
 
 void add_step_stats(const StepStats& stats, const Graph& graph, tensorflow::RunMetadata& to) {
@@ -60,6 +114,7 @@ void add_step_stats(const StepStats& stats, const Graph& graph, tensorflow::RunM
     node.set_op_end_rel_nanos(taken);
     node.set_all_end_rel_micros(std::max<std::int64_t>(taken / 1000, 1));
     node.set_all_end_rel_nanos(taken);
+    add_outputs(op, node);
   }
 }
 
@@ -82,7 +137,8 @@ void read_step_stats(const tensorflow::StepStats& from, StepStats& to) {
                                   : std::string(),
                         .device = d,
                         .start_nanos = start - offset,
-                        .end_nanos = start - offset + taken});
+                        .end_nanos = start - offset + taken,
+                        .outputs = read_outputs(node)});
     }
   }
 }

@@ -13,7 +13,8 @@ class StepStats;
 
 namespace argosy::tf {
 
-// Per device, every op that ran and when. `stats` was collected with keep_ops.
+// Per device, every op that ran, when, what it gave and in which memory. `stats` was collected with keep_ops and
+// keep_outputs.
 void add_step_stats(const StepStats& stats, const Graph& graph, tensorflow::RunMetadata& to);
 // What another task says of its devices and ops; what is not of that form is left out, and times that cannot be
 // are 0.

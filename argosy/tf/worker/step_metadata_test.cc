@@ -47,12 +47,33 @@ TEST(StepMetadata, TimesComeBack) {
   node.set_timeline_label("a = AddV2(x, x)");
   node.set_all_start_micros(1'700'000'000'000'000);
   node.set_all_end_rel_micros(25);
+  for (const std::int64_t size : {std::int64_t{6}, kLeast}) {  // the second is no size
+    auto& output = *node.add_output();
+    output.set_slot(1);
+    output.mutable_tensor_description()->set_dtype(tensorflow::DT_FLOAT);
+    output.mutable_tensor_description()->mutable_shape()->add_dim()->set_size(size);
+    auto& memory = *output.mutable_tensor_description()->mutable_allocation_description();
+    memory.set_requested_bytes(24);
+    memory.set_allocated_bytes(64);
+    memory.set_allocator_name("GPU_0_bfc");
+  }
+  node.add_memory()->set_allocator_name("GPU_0_bfc");
+  node.mutable_memory(0)->set_total_bytes(64);
   StepStats stats;
   stats.keep_ops = true;
   read_step_stats(told, stats);
   ASSERT_EQ(stats.ops.size(), 1u);
   EXPECT_EQ(stats.ops[0].op, "AddV2");
   EXPECT_EQ(stats.ops[0].end_nanos - stats.ops[0].start_nanos, 25'000);
+  ASSERT_EQ(stats.ops[0].outputs.size(), 1u);
+  EXPECT_EQ(stats.ops[0].outputs[0].shape, (Shape{6}));
+  tensorflow::RunMetadata metadata;
+  add_step_stats(stats, Graph(), metadata);
+  const auto& again = metadata.step_stats().dev_stats(0).node_stats(0);
+  ASSERT_EQ(again.output_size(), 1);
+  EXPECT_EQ(again.output(0).SerializeAsString(), node.output(0).SerializeAsString());
+  ASSERT_EQ(again.memory_size(), 1);
+  EXPECT_EQ(again.memory(0).total_bytes(), 64);
 }
 
 }  // namespace

@@ -14,13 +14,14 @@
 #include "argosy/tf/worker/partition_graph.h"
 #include "argosy/tf/worker/peers/recv_tensor.h"
 #include "argosy/tf/worker/peers/rpc_error.h"
+#include "argosy/tf/worker/shared_loops.h"
 #include "argosy/tf/worker/step_metadata.h"
 
 namespace argosy::tf {
 
 namespace {
 
-constexpr int kProtocol = 1;          // GetStatusResponse.argosy_protocol
+constexpr int kProtocol = 2;          // GetStatusResponse.argosy_protocol; 2: frame_keys.h
 constexpr int kWaitingReceives = 16;  // calls of RecvTensor and RunGraph that may arrive at once
 
 std::vector<WirePiece> message_reply(const google::protobuf::Message& message) {
@@ -74,6 +75,16 @@ bool wants_passes(std::string_view graph_options) {
   tensorflow::GraphOptions options;
   if (!options.ParseFromArray(graph_options.data(), static_cast<int>(graph_options.size()))) return true;
   return options.optimizer_options().opt_level() != tensorflow::OptimizerOptions::L0;
+}
+
+// A task that does not answer is no reason: a step with it has its own error.
+bool may_share_loop(Peers& peers, const TaskName& task, Cancellation& cancellation) {
+  constexpr std::chrono::milliseconds kAnswer{3000};
+  const auto channel = peers.channel(task);
+  if (!channel.ok()) return true;
+  const auto answer = (*channel)->call("/tensorflow.WorkerService/GetStatus", {}, kAnswer, &cancellation);
+  tensorflow::GetStatusResponse status;
+  return !answer.ok() || !status.ParseFromString(answer->reader().joined()) || numbers_frames_as_we(status);
 }
 
 // Waits for a value that the step is to give.
@@ -222,6 +233,10 @@ RpcReply WorkerService::register_graph(WireReader in, CallContext& context) {
   }
   const InterruptScope interrupts(&context.cancellation(), /*between_blocks=*/false);
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph));
+  Peers& peers = session != nullptr ? *session->peers() : *options_.peers;
+  ARGOSY_RETURN_IF_ERROR(check_shared_loops(step, options_.peers->own(), [&](const TaskName& task) {
+    return may_share_loop(peers, task, context.cancellation());
+  }));
   const auto add = [&](WorkerSession& to) {
     return to.graphs().register_graph(std::move(step), {.prepare = wants_passes(request.options)});
   };
@@ -287,7 +302,7 @@ Result<std::vector<WirePiece>> WorkerService::run(const RunGraphRequest& request
   StepStats stats;
   const bool traced = options.ParseFromArray(request.options.data(), static_cast<int>(request.options.size())) &&
                       options.record_timeline() && !request.partial;
-  stats.keep_ops = true;
+  stats.keep_ops = stats.keep_outputs = true;
   if (traced) run.stats = &stats;
   Status status;
   if (request.partial) {

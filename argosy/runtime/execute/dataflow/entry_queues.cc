@@ -155,7 +155,7 @@ void EntryQueues::deliver_outputs(RunningEntry& running) {
         const Instruction& instruction = step_.instructions[running.entry.instruction];
         const std::int64_t end = now_nanos();
         note_time(*stats, instruction, running.start, end);
-        note_op(*stats, step_, instruction, running.start, end);
+        note_op(*stats, step_, instruction, running.start, end, std::exchange(running.recorded, {}));
       }
       flow_.finish(running.entry, running.outputs);
       distribute_ready();

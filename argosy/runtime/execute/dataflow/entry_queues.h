@@ -27,7 +27,8 @@ struct RunningEntry {
   std::vector<Tensor> inputs, outputs;
   std::vector<const Tensor*> input_pointers;
   std::vector<OutputSlot> slots;
-  std::int64_t start = 0;  // nanoseconds; 0: nobody measures
+  std::int64_t start = 0;              // nanoseconds; 0: nobody measures
+  std::vector<OutputRecord> recorded;  // of `outputs`, where StepStats::keep_outputs
 };
 
 class EntryQueues {

@@ -90,10 +90,26 @@ bool EntryRunner::execute_unguarded(RunningEntry& running) {
 
 // The kernel has ended. Always true.
 bool EntryRunner::complete(RunningEntry& running, Status status) {
+  if (const StepStats* const stats = context_.stats(); status.ok() && stats != nullptr && stats->keep_outputs) {
+    status = guarded([&] { return record(running); });
+  }
   running.inputs.clear();
   if (status.ok()) return true;
   queues_.fail(name_node(std::move(status), step_, step_.instructions[running.entry.instruction]));
   return true;
+}
+
+// While its inputs are there.
+Status EntryRunner::record(RunningEntry& running) {
+  const Instruction& instruction = step_.instructions[running.entry.instruction];
+  std::vector<const Tensor*> inputs;
+  for (const Tensor& input : running.inputs) inputs.push_back(&input);
+  running.recorded.clear();
+  for (int o = 0; o < instruction.num_outputs; ++o) {
+    const Tensor& value = running.outputs[static_cast<std::size_t>(o)];
+    if (value.valid()) running.recorded.push_back(record_of(step_, instruction, o, value, inputs));
+  }
+  return ok_status();
 }
 
 KernelContext::Fields EntryRunner::fields_of(RunningEntry& running, Device& device) {

@@ -23,6 +23,8 @@ class EntryRunner {
  private:
   bool execute_unguarded(RunningEntry& running);
   bool complete(RunningEntry& running, Status status);
+  // For StepStats::keep_outputs.
+  Status record(RunningEntry& running);
   Status dereference(RunningEntry& running);
   StepContext* step_context(RunningEntry& running, const Instruction& instruction);
   KernelContext::Fields fields_of(RunningEntry& running, Device& device);

@@ -2,20 +2,9 @@
 #include <algorithm>
 
 #include "argosy/runtime/execute/dataflow/propagator_frame.h"
+#include "argosy/runtime/step/frame_keys.h"
 
 namespace argosy {
-
-namespace {
-// The key of a child frame: a hash of the parent's key, the iteration that enters it and its name. 0 means the root.
-std::uint64_t child_key(std::uint64_t parent, std::int64_t iteration, std::uint64_t name) {
-  std::uint64_t key = parent;
-  for (const std::uint64_t part : {static_cast<std::uint64_t>(iteration), name}) {
-    key = (key ^ part) * 0x9e3779b97f4a7c15u;
-    key ^= key >> 32;
-  }
-  return key != 0 ? key : 1;
-}
-}  // namespace
 
 FrameIteration PropagatorState::place_of(const Entry& entry) { return {entry.frame->key, entry.iteration}; }
 
@@ -43,7 +32,7 @@ PropagatorState::Frame& PropagatorState::child_frame(const Entry& entry, std::in
   if (slot == nullptr) {
     slot = std::make_unique<Frame>();
     slot->id = id;
-    slot->key = child_key(entry.frame->key, entry.iteration, step_.dataflow.frames[slot->id].name_key);
+    slot->key = child_frame_key(entry.frame->key, entry.iteration, step_.dataflow.frames[slot->id].name_key);
     slot->parent = entry.frame;
     slot->parent_iteration = entry.iteration;
     slot->exited.assign(step_.dataflow.frames[slot->id].exits.size(), 0);

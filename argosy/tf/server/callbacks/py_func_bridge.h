@@ -27,7 +27,9 @@ class PyFuncBridge final : public HostCallbacks {
   Result<std::vector<Tensor>> ask(const std::string& token, const std::vector<Tensor>& arguments,
                                   Cancellation* cancellation);
   // An unused connection, or a new one.
-  Result<PyFuncConnection> take(const std::string& path);
+  Result<PyFuncConnection> take(const std::string& path) ARGOSY_EXCLUDES(mutex_);
+  // For the next call. Those of programs that are gone go.
+  void keep(const std::string& path, PyFuncConnection connection) ARGOSY_EXCLUDES(mutex_);
 
   const std::string folder_;
   Mutex mutex_;

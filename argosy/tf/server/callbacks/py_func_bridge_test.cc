@@ -122,8 +122,7 @@ TEST_F(PyFuncBridgeTest, AProgramThatGoesAwayOrTalksNonsenseIsAnError) {
 TEST_F(PyFuncBridgeTest, OnlyProgramsOfTheFolderAreCalled) {
   program_.answers(expected_.size(), {});
   PyFuncBridge calls(folder_.path());
-  EXPECT_EQ(call(calls, "f@8", {}).status().code(), Code::kUnavailable);
-  for (const char* token : {"f", "f@", "f@../calls_7", "f@7/../calls_7"}) {
+  for (const char* token : {"f", "f@", "f@8", "f@../calls_7", "f@7/../calls_7"}) {
     EXPECT_EQ(call(calls, token, {}).status().id(), "ARG-CALL-002") << token;
   }
 }
@@ -138,6 +137,38 @@ TEST_F(PyFuncBridgeTest, ACancelledCallEndsAtOnce) {
   });
   EXPECT_EQ(call(calls, "f@7", arguments_, &cancellation).status().code(), Code::kDeadlineExceeded);
   later.join();
+}
+
+// A program that closes a connection between two calls is there none the less.
+TEST_F(PyFuncBridgeTest, AConnectionThatWasClosedMeanwhileIsNotUsedAgain) {
+  program_.answers(1, {});
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::snprintf(address.sun_path, sizeof(address.sun_path), "%s/calls_8", folder_.path().c_str());
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(listener, 8), 0);
+  std::atomic<int> closed{0};
+  std::thread program([&] {
+    const std::string nothing = bytes(u32(0), u32(0));
+    std::string heard(expected_.size(), '\0');
+    for (int i = 0; i < 2; ++i) {
+      const int s = ::accept(listener, nullptr, nullptr);
+      (void)::recv(s, heard.data(), heard.size(), MSG_WAITALL);
+      (void)::send(s, nothing.data(), nothing.size(), MSG_NOSIGNAL);
+      ::close(s);
+      ++closed;
+    }
+  });
+  PyFuncBridge calls(folder_.path());
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = call(calls, "f@8", arguments_);
+    EXPECT_TRUE(answer.ok()) << answer.status().to_string();
+    if (!answer.ok()) ::shutdown(listener, SHUT_RDWR);
+    for (int wait = 0; wait < 1000 && closed <= i; ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  program.join();
+  ::close(listener);
 }
 
 }  // namespace

@@ -63,6 +63,12 @@ Result<std::vector<Tensor>> PyFuncConnection::call(std::string_view token, const
   return answer;
 }
 
+bool PyFuncConnection::open_still() const {
+  char unasked = 0;
+  const ssize_t got = ::recv(socket_, &unasked, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && (errno == EAGAIN || errno == EINTR);  // bytes that nobody asked for are no good either
+}
+
 Status PyFuncConnection::send(std::string_view token, const std::vector<Tensor>& arguments) {
   std::string head;
   put_text(head, token);

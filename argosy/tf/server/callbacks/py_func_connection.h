@@ -30,6 +30,8 @@ class PyFuncConnection {
   Result<std::vector<Tensor>> call(std::string_view token, const std::vector<Tensor>& arguments,
                                    Cancellation* cancellation);
   bool good() const { return good_; }
+  // Between calls: the program has not closed it.
+  bool open_still() const;
 
  private:
   explicit PyFuncConnection(int socket) : socket_(socket) {}

@@ -16,7 +16,7 @@ void ServiceMetrics::count(int method, Code code, std::size_t request_bytes, std
   constexpr auto relaxed = std::memory_order_relaxed;
   calls_[static_cast<std::size_t>(method)].fetch_add(1, relaxed);
   request_bytes_.fetch_add(static_cast<std::int64_t>(request_bytes), relaxed);
-  if (code != Code::kOk) errors_[static_cast<std::size_t>(code)].fetch_add(1, relaxed);
+  if (code != Code::kOk) count_step_error(code);
   if (method != static_cast<int>(Method::kRunStep) && method != static_cast<int>(Method::kRunCallable)) return;
   step_nanos_.fetch_add(nanos, relaxed);
   std::size_t bucket = 0;
@@ -25,7 +25,9 @@ void ServiceMetrics::count(int method, Code code, std::size_t request_bytes, std
 }
 
 void ServiceMetrics::count_step_error(Code code) {
-  errors_[static_cast<std::size_t>(code)].fetch_add(1, std::memory_order_relaxed);
+  // What another task says may be any number.
+  const auto known = static_cast<std::size_t>(code) < errors_.size() ? code : Code::kUnknown;
+  errors_[static_cast<std::size_t>(known)].fetch_add(1, std::memory_order_relaxed);
 }
 
 std::string ServiceMetrics::to_prometheus() const {

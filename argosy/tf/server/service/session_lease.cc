@@ -15,9 +15,15 @@ SessionLease::Use::~Use() {
 
 SessionLease::SessionLease() : last_end_(now_nanos()) {}
 
+void SessionLease::opened_by(std::shared_ptr<const ClientLink> client) {
+  MutexLock lock(mutex_);
+  client_ = std::move(client);
+}
+
 void SessionLease::called_by(CallContext& call) {
   MutexLock lock(mutex_);
-  if (client_ == nullptr || client_->gone_at() != 0) client_ = call.client();
+  if (client_ != nullptr && client_->gone_at() == 0) return;
+  if (auto client = call.client(); client != nullptr) client_ = std::move(client);
 }
 
 bool SessionLease::orphaned(std::chrono::nanoseconds lease) const {

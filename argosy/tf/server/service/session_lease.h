@@ -27,6 +27,9 @@ class SessionLease {
 
   SessionLease();
 
+  // Records whose call made the session: asked for when the call began, for the client may leave while it is made. Null:
+  // its transport does not know.
+  void opened_by(std::shared_ptr<const ClientLink> client) ARGOSY_EXCLUDES(mutex_);
   // Records who makes a call. A connection that is over is replaced by the next caller's.
   void called_by(CallContext& call) ARGOSY_EXCLUDES(mutex_);
   // Time since the last call ended; zero while one is under way.

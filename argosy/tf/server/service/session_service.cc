@@ -26,6 +26,27 @@ void close(ClientSession& session) {
   if (!closed.ok()) ARGOSY_LOG(kWarning, "session ", session.handle().substr(0, 4), "…: ", closed);
 }
 
+// The tasks of the session's cluster. Null: the server is alone.
+Result<std::shared_ptr<ClusterTasks>> other_tasks(const SessionServiceOptions& service, const SessionConfig& config,
+                                                  DeviceSet& own, CallContext& context) {
+  if (service.worker == nullptr) {
+    if (config.cluster_def.empty()) return std::shared_ptr<ClusterTasks>();
+    return invalid_argument("ConfigProto.cluster_def: this server is no task of a cluster")
+        .with_id("ARG-CONFIG-001")
+        .with_hint("argosy serve --cluster JSON --job J --task N");
+  }
+  ClusterTasksOptions options{.session = str_cat("session_", system_random_source().next()),
+                              .device_filters = config.device_filters,
+                              .isolate_state = config.isolate_state,
+                              .collective_leader = config.collective_leader,
+                              .cluster_def = config.cluster_def,
+                              .master_incarnation = service.device_set->device(0).spec().incarnation,
+                              .own = own.specs()};
+  if (config.timeout.count() > 0) options.timeout = config.timeout;
+  service.worker->meet_by_key(own);
+  return ClusterTasks::connect(*service.worker, std::move(options), context.cancellation());
+}
+
 }  // namespace
 
 SessionService::SessionService(Options options)
@@ -88,34 +109,15 @@ RpcReply SessionService::run_callable(WireReader in, CallContext& context) {
   return session->run_callable(request, context);
 }
 
-Result<std::shared_ptr<ClusterTasks>> SessionService::other_tasks(const SessionConfig& config, DeviceSet& own,
-                                                                  CallContext& context) {
-  if (options_.worker == nullptr) {
-    if (config.cluster_def.empty()) return std::shared_ptr<ClusterTasks>();
-    return invalid_argument("ConfigProto.cluster_def: this server is no task of a cluster")
-        .with_id("ARG-CONFIG-001")
-        .with_hint("argosy serve --cluster JSON --job J --task N");
-  }
-  ClusterTasksOptions options{.session = str_cat("session_", system_random_source().next()),
-                              .device_filters = config.device_filters,
-                              .isolate_state = config.isolate_state,
-                              .collective_leader = config.collective_leader,
-                              .cluster_def = config.cluster_def,
-                              .master_incarnation = device_set().device(0).spec().incarnation,
-                              .own = own.specs()};
-  if (config.timeout.count() > 0) options.timeout = config.timeout;
-  options_.worker->meet_by_key(own);
-  return ClusterTasks::connect(*options_.worker, std::move(options), context.cancellation());
-}
-
 RpcReply SessionService::create_session(WireReader in, CallContext& context) {
   GraphRequest request;
+  const std::shared_ptr<const ClientLink> client = context.client();
   ARGOSY_RETURN_IF_ERROR(scan(Method::kCreateSession, in, request));
   ARGOSY_ASSIGN_OR_RETURN(SessionConfig config, read_config(request.config, device_set().num_gpus()));
   config.asked_to_isolate = config.isolate_state;
   config.isolate_state = config.isolate_state || options_.replicate;
   ARGOSY_ASSIGN_OR_RETURN(auto devices, session_device_set(options_.device_set, config));
-  ARGOSY_ASSIGN_OR_RETURN(auto tasks, other_tasks(config, *devices, context));
+  ARGOSY_ASSIGN_OR_RETURN(auto tasks, other_tasks(options_, config, *devices, context));
   const InterruptScope interrupts(&context.cancellation(), /*between_blocks=*/false);
   tensorflow::CreateSessionResponse response;
   ARGOSY_ASSIGN_OR_RETURN(*response.mutable_session_handle(),
@@ -136,7 +138,7 @@ RpcReply SessionService::create_session(WireReader in, CallContext& context) {
                                          .strategy = options_.strategy,
                                          .planned = options_.planned},
                                         request.graph));
-  if (const auto made = sessions_.find(response.session_handle()); made.ok()) (*made)->lease().called_by(context);
+  if (const auto made = sessions_.find(response.session_handle()); made.ok()) (*made)->lease().opened_by(client);
   if (options_.count_work) work_.session_opened();
   return message_reply(response.SerializeAsString());
 }

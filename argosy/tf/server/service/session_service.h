@@ -52,6 +52,7 @@ class SessionService {
   void give_memory_back();
 
   std::vector<SessionInfo> sessions() const { return sessions_.infos(); }
+  bool any_session() const { return !sessions_.empty(); }
   DeviceSet& device_set() const { return *options_.device_set; }
   ServiceMetrics& metrics() { return metrics_; }
   // All zero without count_work, but for what was replicated.
@@ -67,8 +68,6 @@ class SessionService {
   RpcReply run_callable(WireReader request, CallContext& context);
   RpcReply close_session(WireReader request);
   RpcReply reset(WireReader request);
-  // Null: the server is alone.
-  Result<std::shared_ptr<ClusterTasks>> other_tasks(const SessionConfig& config, DeviceSet& own, CallContext& context);
 
   const Options options_;
   Deadlines deadlines_;

@@ -34,8 +34,10 @@ Result<std::string> SessionTable::add(ClientSession::Options options, std::strin
     }
     ++opening_;
   }
-  options.handle = new_handle();
-  auto session = guarded([&] { return ClientSession::create(std::move(options), graph_def); });
+  auto session = guarded([&] {
+    options.handle = new_handle();
+    return ClientSession::create(std::move(options), graph_def);
+  });
   MutexLock lock(mutex_);
   --opening_;
   ARGOSY_RETURN_IF_ERROR(Status(session.status()));

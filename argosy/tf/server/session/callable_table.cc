@@ -20,15 +20,11 @@ std::vector<std::string> strings(const auto& list) { return {list.begin(), list.
 Result<std::int64_t> CallableTable::make(Session& session, ImportedGraph& graph,
                                          const tensorflow::CallableOptions& options) {
   ARGOSY_RETURN_IF_ERROR(check_options(options.run_options()));
-  if (options.tensor_connection_size() > 0) {
-    return unimplemented("CallableOptions.tensor_connection: feed ", options.tensor_connection(0).to_tensor(),
-                         " and fetch ", options.tensor_connection(0).from_tensor(), " instead");
-  }
   auto callable = std::make_shared<MadeCallable>();
   callable->options = options.run_options();
-  ARGOSY_ASSIGN_OR_RETURN(callable->step, ResolvedStep::make(session, graph,
-                                                             {strings(options.feed()), strings(options.fetch()),
-                                                              strings(options.target())}));
+  StepNames asked{strings(options.feed()), strings(options.fetch()), strings(options.target())};
+  for (const auto& c : options.tensor_connection()) asked.connections.push_back({c.to_tensor(), c.from_tensor()});
+  ARGOSY_ASSIGN_OR_RETURN(callable->step, ResolvedStep::make(session, graph, std::move(asked)));
   const auto& names = callable->step->names().fetches;
   for (const std::string& fetch : options.fetch()) {
     callable->fetches.push_back(static_cast<std::size_t>(std::ranges::find(names, fetch) - names.begin()));

@@ -1,5 +1,6 @@
 #include "argosy/tf/server/session/client_session.h"
 
+#include "argosy/base/guard.h"
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/rpc/wire/wire_writer.h"
 #include "argosy/tf/server/session/device_check.h"
@@ -66,7 +67,9 @@ ClientSession::ClientSession(Options options)
       runner_(options_, *session_, graph_, replication_.get()),
       partial_runs_(options_, *session_, graph_, replication_.get()) {}
 
-ClientSession::~ClientSession() { (void)close(); }
+ClientSession::~ClientSession() {
+  contained("closing a session", [this] { (void)close(); });
+}
 
 Result<std::shared_ptr<ClientSession>> ClientSession::create(Options options, std::string_view graph_def) {
   ARGOSY_RETURN_IF_ERROR(argosy::tf::check_devices(graph_def, all_devices(options), options.config.soft_placement));
@@ -120,12 +123,16 @@ Status ClientSession::new_request(std::int64_t id, std::string_view method) {
 }
 
 Result<std::shared_ptr<ResolvedStep>> ClientSession::resolved(const StepRequest& request, CallContext& call) {
-  thread_local std::string key;
+  constexpr std::size_t kKeptKey = 64 << 10;  // with its thread, for the next request
+  thread_local std::string of_thread;
+  std::string key = std::exchange(of_thread, std::string());
   request.signature(key);
   {
     MutexLock lock(mutex_);
-    const auto found = steps_.find(key);
-    if (found != steps_.end()) return found->second;
+    if (const auto found = steps_.find(key); found != steps_.end()) {
+      if (key.capacity() <= kKeptKey) of_thread = std::move(key);
+      return found->second;
+    }
   }
   call.expect_duration(-1);  // converting and compiling take a while
   OpenCalls::Call open(calls_, call.cancellation());

@@ -167,6 +167,20 @@ TEST_F(ConfigTest, DeviceCountLeavesGpusOut) {
   EXPECT_EQ(create_on("/device:GPU:0", "device_count { key: 'GPU' value: 0 }"), "");
 }
 
+// As of TensorFlow's servers: they are made once, for variables live on them beyond a session.
+TEST_F(ConfigTest, DeviceCountMakesNoCpus) {
+  const std::string two = "device_count { key: 'CPU' value: 2 }";
+  EXPECT_THAT(names(create(config_text(two))), ElementsAre("CPU:0", "GPU:0", "GPU:1"));
+  EXPECT_EQ(create_on("/device:CPU:1", two), "");
+  EXPECT_EQ(reply_.code, code(Code::kInvalidArgument));
+  EXPECT_THAT(reply_.message, HasSubstr("explicitly assigned to /device:CPU:1 but available devices are ["));
+  EXPECT_THAT(reply_.message, HasSubstr("2 CPU devices: argosy run (or serve) --devices gpu,cpu:1\n"));
+  start({.devices = {.devices = "cpu:1"}});
+  EXPECT_THAT(names(create(config_text(two))), ElementsAre("CPU:0", "CPU:1"));
+  EXPECT_EQ(run_floats(create_on("/device:CPU:1", two), 10).code, 0);
+  EXPECT_THAT(names(create(config_text("device_count { key: 'CPU' value: 1 }"))), ElementsAre("CPU:0"));
+}
+
 TEST_F(ConfigTest, WhatAStockClientSaysOfItsOwnMachineAsksNothingOfOurs) {
   const std::string counts = "device_count { key: 'GPU' value: 0 } device_count { key: 'CPU' value: 1 } ";
   const std::string of_1_15 = counts + "gpu_options { experimental {} } ", of_2_15 = of_1_15 + "experimental {} ";
@@ -236,9 +250,6 @@ TEST_F(ConfigTest, WhatCannotBeDoneIsAnErrorNotSilence) {
                                                "session_handle: '" + s + "' options { fetch: 'z:0' " + options + " }"));
   };
   EXPECT_EQ(make("feed: 'x:0' run_options { " + watch + " }").code, code(Code::kUnimplemented));
-  const auto connection = make("tensor_connection { from_tensor: 'y:0' to_tensor: 'x:0' }");
-  EXPECT_EQ(connection.code, code(Code::kUnimplemented));
-  EXPECT_THAT(connection.message, HasSubstr("feed x:0 and fetch y:0 instead"));
   call.options = from_text<tensorflow::RunOptions>("debug_options { }");
   EXPECT_EQ(run(s, call).code, 0);
 }

@@ -13,16 +13,23 @@ bool available(const DeviceName& wanted, const std::vector<DeviceSpec>& devices)
   return std::ranges::any_of(devices, [&](const DeviceSpec& d) { return wanted.matches(d.name); });
 }
 
+// What makes a device of this type and number. Devices are the server's: no ConfigProto of a session makes any.
+std::string how_to_make(const DeviceName& wanted, const std::vector<DeviceSpec>& devices) {
+  const int last = wanted.id.value_or(0);
+  if (wanted.type == "GPU") return str_cat(" Emulated GPUs: argosy run (or serve) --emulate ", last + 1);
+  if (wanted.type != "CPU" || last == 0) return "";
+  const bool gpus = std::ranges::any_of(devices, [](const DeviceSpec& d) { return d.is_gpu(); });
+  return str_cat(" ", last + 1, " CPU devices: argosy run (or serve) --devices ", gpus ? "gpu," : "", "cpu:", last);
+}
+
 Status not_there(std::string_view node, std::string_view device, const std::vector<DeviceSpec>& devices) {
   std::vector<std::string> names;
   for (const DeviceSpec& d : devices) names.push_back(d.name.to_string());
   const auto wanted = DeviceName::parse(device);
-  const int gpus = wanted.ok() && wanted->type == "GPU" ? wanted->id.value_or(0) + 1 : 0;
   return invalid_argument("Cannot assign a device for operation ", node, ": {{node ", node,
                           "}} was explicitly assigned to ", device, " but available devices are [ ", str_join(names),
                           " ]. Make sure the device specification refers to a valid device.",
-                          gpus > 0 ? str_cat(" Emulated GPUs: argosy run (or serve) --emulate ", gpus) : std::string(),
-                          "\n\t [[", node, "]]")
+                          wanted.ok() ? how_to_make(*wanted, devices) : std::string(), "\n\t [[", node, "]]")
       .with_id("ARG-PLACE-001");
 }
 

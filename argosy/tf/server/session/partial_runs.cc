@@ -59,8 +59,11 @@ Result<std::vector<WirePiece>> PartialRuns::run(const StepRequest& request, cons
   const std::vector<std::string> fetches(request.fetches.begin(), request.fetches.end());
   call.expect_duration(-1);
   std::optional<StepExclusion::Shared> shared;
-  if (replication_ != nullptr) ARGOSY_RETURN_IF_ERROR(replication_->bring_slots_home());
-  if (replication_ != nullptr) shared.emplace(replication_->enter_shared(true));
+  if (replication_ != nullptr) {
+    ARGOSY_RETURN_IF_ERROR(replication_->bring_slots_home(call.cancellation()));
+    ARGOSY_ASSIGN_OR_RETURN(StepExclusion::Shared entered, replication_->enter_shared(true, call.cancellation()));
+    shared.emplace(std::move(entered));
+  }
   StuckCall stuck(options_.stuck, call, request.errors_in_body, options_.task);
   auto fetched = run->run(feeds, fetches, call.cancellation(), &stuck);
   shared.reset();

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "argosy/passes/simplify/connect.h"
 #include "argosy/tf/worker/peers/rpc_error.h"
 
 namespace argosy::tf {
@@ -45,6 +46,38 @@ Result<Value> find_output(ImportedGraph& graph, const std::string& name, OutputN
   return graph.value(str_cat(node, ":", output.index));
 }
 
+// Its node, and what it depends on, need not be convertible.
+Result<Value> find_fed(ImportedGraph& graph, const std::string& name) {
+  const OutputName output = split(name);
+  if (!graph.has(output.node)) return not_found("FeedInputs: unable to find feed output ", name);
+  auto found = find_output(graph, name, output, "FeedInputs");
+  if (found.ok()) return found;
+  return graph.value_to_feed(str_cat(output.node, ":", output.index));
+}
+
+// TensorFlow's errors name what is connected, not where from.
+Result<Value> find_source(ImportedGraph& graph, const StepNames::Connection& connection) {
+  const OutputName output = split(connection.from);
+  if (!graph.has(output.node)) {
+    return invalid_argument("Requested tensor connection from unknown node: \"", connection.to, "\". (There is no '",
+                            connection.from, "' to connect it to.)");
+  }
+  ARGOSY_ASSIGN_OR_RETURN(const Value control, graph.value(str_cat("^", output.node)));
+  const std::size_t outputs = graph.graph().node(control.node()).output_dtypes.size();
+  if (output.index >= static_cast<int>(outputs)) {
+    return invalid_argument("Requested tensor connection from unknown edge: \"", connection.to,
+                            "\" (actual number of outputs = ", outputs, ").");
+  }
+  return graph.value(str_cat(output.node, ":", output.index));
+}
+
+Status check_connections(const Graph& graph, const Connections& connections) {
+  if (connections.empty()) return ok_status();
+  std::vector<Connection> all;
+  for (const auto& [to, from] : connections) all.push_back({to.endpoint(), from.endpoint()});
+  return connect(graph, all).status();
+}
+
 }  // namespace
 
 Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names) {
@@ -54,13 +87,17 @@ Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names) {
   }
   std::set<Endpoint> fed;
   for (const std::string& name : names.feeds) {
-    const OutputName output = split(name);
-    if (!graph.has(output.node)) return not_found("FeedInputs: unable to find feed output ", name);
-    auto found = find_output(graph, name, output, "FeedInputs");
-    if (!found.ok()) found = graph.value_to_feed(str_cat(output.node, ":", output.index));
-    ARGOSY_ASSIGN_OR_RETURN(const Value value, std::move(found));
+    ARGOSY_ASSIGN_OR_RETURN(const Value value, find_fed(graph, name));
     if (!fed.insert(value.endpoint()).second) return invalid_argument("Endpoint \"", name, "\" fed more than once.");
     values.feeds.push_back(value);
+  }
+  for (const StepNames::Connection& connection : names.connections) {
+    ARGOSY_ASSIGN_OR_RETURN(const Value from, find_source(graph, connection));
+    ARGOSY_ASSIGN_OR_RETURN(const Value to, find_fed(graph, connection.to));
+    if (!fed.insert(to.endpoint()).second) {
+      return invalid_argument("Endpoint \"", connection.to, "\" fed more than once.");
+    }
+    values.connections.emplace_back(to, from);
   }
   for (const std::string& name : names.fetches) {
     const OutputName output = split(name);
@@ -80,6 +117,7 @@ Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names) {
     values.targets.push_back(value);
   }
   if (!missing.empty()) return not_found("PruneForTargets: Some target nodes not found: ", missing);
+  ARGOSY_RETURN_IF_ERROR(check_connections(graph.graph(), values.connections));
   return values;
 }
 
@@ -92,8 +130,8 @@ Result<std::shared_ptr<ResolvedStep>> ResolvedStep::make(Session& session, Impor
     return ok_status();
   }));
   step->names_ = std::move(names);
-  ARGOSY_ASSIGN_OR_RETURN(step->callable_,
-                          session.prepare(step->values_.feeds, step->values_.fetches, step->values_.targets));
+  ARGOSY_ASSIGN_OR_RETURN(step->callable_, session.prepare(step->values_.feeds, step->values_.fetches,
+                                                           step->values_.targets, step->values_.connections));
   return step;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/tf/server/service/stuck_call.h"
 #include "argosy/tf/worker/step_metadata.h"
@@ -31,7 +33,7 @@ Result<std::vector<Tensor>> StepRunner::run(ResolvedStep& step, std::vector<Tens
   Cancellation& cancellation = call.cancellation();
   StepStats stats;
   const bool trace = metadata != nullptr && options.trace_level() == tensorflow::RunOptions::FULL_TRACE;
-  stats.keep_ops = trace;
+  stats.keep_ops = stats.keep_outputs = trace;
   WorkCounter* const work = options_.work;
   std::vector<Tensor> fetched(step.num_fetches());
   call.expect_duration(timeout_ms(options) > 0 ? -1 : step.typical_nanos());
@@ -40,8 +42,10 @@ Result<std::vector<Tensor>> StepRunner::run(ResolvedStep& step, std::vector<Tens
   StuckCall stuck(options_.stuck, call, errors_in_body, options_.task);
   const RunOptions run_options{
       .cancellation = &cancellation, .stats = trace || work != nullptr ? &stats : nullptr, .stuck = &stuck};
-  Status status = replication_ != nullptr ? replication_->run(step, feeds, fetched, run_options)
-                                          : step.callable().run(feeds, fetched, run_options);
+  Status status = guarded([&] {
+    return replication_ != nullptr ? replication_->run(step, feeds, fetched, run_options)
+                                   : step.callable().run(feeds, fetched, run_options);
+  });
   // A cancelled step ends with the reason of the cancellation: no node of it is to blame.
   const bool cancelled = !status.ok() && cancellation.cancelled();
   if (work != nullptr) {
@@ -51,7 +55,11 @@ Result<std::vector<Tensor>> StepRunner::run(ResolvedStep& step, std::vector<Tens
   deadline.end();
   if (cancelled) return cancellation.status();
   ARGOSY_RETURN_IF_ERROR(std::move(status));
-  if (metadata != nullptr) ARGOSY_RETURN_IF_ERROR(fill_metadata(step, options, stats, feeds, *metadata));
+  if (metadata != nullptr) {
+    const InterruptScope interrupts(&cancellation,
+                                    /*between_blocks=*/false);  // who waits for the graph ends with the call
+    ARGOSY_RETURN_IF_ERROR(fill_metadata(step, options, stats, feeds, *metadata));
+  }
   return fetched;
 }
 
@@ -67,7 +75,8 @@ Status StepRunner::fill_metadata(const ResolvedStep& step, const tensorflow::Run
     }
     std::vector<std::pair<Value, Shape>> shapes;
     for (std::size_t i = 0; i < feeds.size(); ++i) shapes.emplace_back(step.values().feeds[i], feeds[i].shape());
-    ARGOSY_ASSIGN_OR_RETURN(placement, session_.placement(shapes, step.values().fetches, step.values().targets));
+    ARGOSY_ASSIGN_OR_RETURN(
+        placement, session_.placement(shapes, step.values().fetches, step.values().targets, step.values().connections));
   }
   // The graph is only read, under the lock that keeps it as it is.
   return session_.mutate_graph([&] {

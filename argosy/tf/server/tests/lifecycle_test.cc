@@ -2,11 +2,13 @@
 #include <httplib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
 #include "argosy/base/clock.h"
 #include "argosy/base/sanitizers.h"
+#include "argosy/tf/server/service/session_service.h"
 #include "argosy/tf/server/tests/server_test.h"
 
 namespace argosy::tf {
@@ -147,6 +149,62 @@ TEST_F(LifecycleTest, ForgottenSessionsEndWithTheirLease) {
   EXPECT_EQ(run(s, spin(false)).code, code(Code::kAborted));
   EXPECT_EQ(server_->num_sessions(), 1) << "a session at work is not forgotten";
   works.join();
+}
+
+// A connection, as a lease sees it.
+class Link final : public ClientLink {
+ public:
+  std::int64_t gone_at() const override { return gone_; }
+  void leave() { gone_ = now_nanos(); }
+
+ private:
+  std::atomic<std::int64_t> gone_{0};
+};
+
+// A call whose client leaves once it was asked for: from then on nobody knows its connection.
+class CallOfLeaver final : public CallContext {
+ public:
+  explicit CallOfLeaver(std::shared_ptr<Link> link) : link_(std::move(link)) {}
+  Cancellation& cancellation() override { return cancellation_; }
+  void expect_duration(std::int64_t) override {}
+  std::shared_ptr<const ClientLink> client() override {
+    if (link_ != nullptr) link_->leave();
+    return std::exchange(link_, nullptr);
+  }
+
+ private:
+  Cancellation cancellation_;
+  std::shared_ptr<Link> link_;
+};
+
+TEST(SessionLease, WhoLeavesWhileACallIsServedIsGone) {
+  using std::chrono::nanoseconds;
+  const auto link = std::make_shared<Link>();
+  SessionLease lease;
+  lease.opened_by(link);
+  EXPECT_FALSE(lease.orphaned(nanoseconds(0)));
+  link->leave();
+  CallOfLeaver last(nullptr);
+  lease.called_by(last);
+  std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_TRUE(lease.orphaned(nanoseconds(0))) << "its last call is served after its end";
+  CallOfLeaver again(std::make_shared<Link>());
+  lease.called_by(again);
+  EXPECT_FALSE(lease.orphaned(std::chrono::hours(1))) << "it came back";
+}
+
+TEST(SessionLease, ASessionWhoseClientLeftWhileItWasMadeIsClosed) {
+  auto device_set = DeviceSet::make({});
+  ASSERT_TRUE(device_set.ok());
+  SessionService service({.device_set = *device_set, .client_lease = std::chrono::seconds(1)});
+  CallOfLeaver call(std::make_shared<Link>());
+  const std::string request = create_session_request(graph_text(placeholder_node("x")), "");
+  const std::string_view pieces[] = {request};
+  ASSERT_TRUE(service.call(Method::kCreateSession, WireReader(pieces), call).ok());
+  EXPECT_EQ(service.close_expired(), 0);
+  std::this_thread::sleep_for(milliseconds(1200));
+  EXPECT_EQ(service.close_expired(), 1);
+  EXPECT_TRUE(service.sessions().empty());
 }
 
 TEST_F(LifecycleTest, SessionsAreCountedAndLimited) {

@@ -296,6 +296,44 @@ TEST_F(ServerTest, MetadataOnlyWhereAsked) {
   EXPECT_EQ(metadata.partition_graphs(0).node(0).device(), "/job:localhost/replica:0/task:0/device:CPU:0");
 }
 
+// As TensorFlow's: tf.profiler.profile reads it.
+TEST_F(ServerTest, StepStatsSayWhatOpsGaveAndWhatMemoryTheyTook) {
+  start();
+  const std::string s = create();
+  ASSERT_EQ(run(s, {.feeds = {{"x:0", kTwo}}, .targets = {"v/assign"}}).code, 0);
+  StepCall call{.feeds = {{"x:0", Tensor::zeros(DType::kFloat32, {8, 3})}}, .fetches = {"e:0", "v/read:0"}};
+  call.options = from_text<tensorflow::RunOptions>("trace_level: FULL_TRACE");
+  const auto r = run(s, call);
+  tensorflow::RunMetadata metadata;
+  ASSERT_TRUE(metadata.ParseFromString(r.metadata)) << r.message;
+  ASSERT_EQ(metadata.step_stats().dev_stats_size(), 1);
+  int found = 0;
+  for (const auto& node : metadata.step_stats().dev_stats(0).node_stats()) {
+    if (node.node_name() == "v/read") {
+      ++found;
+      ASSERT_EQ(node.output_size(), 1);
+      EXPECT_EQ(node.output(0).tensor_description().allocation_description().requested_bytes(), 4);
+      EXPECT_EQ(node.memory_size(), 0) << "the variable's";
+    }
+    if (node.node_name() != "e") continue;
+    ++found;
+    ASSERT_EQ(node.output_size(), 1) << node.DebugString();
+    const auto& output = node.output(0).tensor_description();
+    EXPECT_EQ(output.dtype(), tensorflow::DT_FLOAT);
+    ASSERT_EQ(output.shape().dim_size(), 2);
+    EXPECT_EQ(output.shape().dim(0).size(), 8);
+    EXPECT_EQ(output.shape().dim(1).size(), 3);
+    EXPECT_EQ(output.allocation_description().requested_bytes(), 96);
+    EXPECT_GE(output.allocation_description().allocated_bytes(), 96);
+    EXPECT_EQ(output.allocation_description().allocator_name(), "cpu");
+    ASSERT_EQ(node.memory_size(), 1);
+    EXPECT_EQ(node.memory(0).allocator_name(), "cpu");
+    EXPECT_EQ(node.memory(0).total_bytes(), output.allocation_description().allocated_bytes());
+    EXPECT_EQ(node.memory(0).live_bytes(), node.memory(0).total_bytes());
+  }
+  EXPECT_EQ(found, 2) << metadata.DebugString();
+}
+
 TEST_F(ServerTest, DamagedRequestsAreErrorsOfTheirOwn) {
   start();
   const std::string s = create();

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "argosy/base/clock.h"
+#include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
 #include "argosy/rpc/transport/grpc_transport.h"
@@ -243,8 +244,8 @@ class SessionServer::Impl {
     for (HeapUpkeep upkeep; !stopping_;) {
       (void)changed_.wait_until(mutex_, std::chrono::steady_clock::now() + kBetweenLooks);
       if (stopping_) return;
-      (void)service_->close_expired();
-      const HeapUpkeep::Work work = upkeep.look(!service_->sessions().empty());
+      contained("closing forgotten sessions", [this] { (void)service_->close_expired(); });
+      const HeapUpkeep::Work work = upkeep.look(service_->any_session());
       if (work == HeapUpkeep::Work::kNone) continue;
       if (work == HeapUpkeep::Work::kTrimIfUnused && unused_heap_bytes() < HeapUpkeep::kUnusedBytes) continue;
       service_->give_memory_back();
@@ -292,7 +293,7 @@ Result<std::unique_ptr<SessionServer>> SessionServer::start(const SessionServerO
         .with_hint("--strategy dp --check, whose steps have the same bits");
   }
   auto impl = std::make_unique<Impl>();
-  Status status = impl->start(options);
+  Status status = guarded([&] { return impl->start(options); });
   if (!status.ok()) {
     impl->stop({});
     return status;
