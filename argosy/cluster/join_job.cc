@@ -45,7 +45,10 @@ Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options) {
   if (exchange && token.none()) token = JobToken::draw();
   // gRPC's own log says the same as our errors, in other words.
   setenv("GRPC_VERBOSITY", "NONE", 0);
+  std::vector<std::string> networks = options.insecure_networks;
+  networks.insert(networks.end(), place.insecure_networks.begin(), place.insecure_networks.end());
   JoinPlan plan{.addresses = place.coordinators,
+                .networks = networks,
                 .token = token,
                 .call = {.job = place.job,
                          .version = options.version,
@@ -58,8 +61,6 @@ Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options) {
                          .program = options.program},
                 .start_timeout = options.start_timeout.value_or(place.start_timeout.value_or(kStartTimeout)),
                 .note = options.note};
-  std::vector<std::string> networks = options.insecure_networks;
-  networks.insert(networks.end(), place.insecure_networks.begin(), place.insecure_networks.end());
   std::unique_ptr<CoordinatorServer> server;
   if (place.rank == 0) {
     if (exchange) {

@@ -7,6 +7,7 @@
 
 #include "argosy/cluster/coordinator/wire_messages.h"
 #include "argosy/cluster/network/host_port.h"
+#include "argosy/cluster/network/own_interface.h"
 #include "argosy/cluster/network/waiting_screen.h"
 #include "argosy/cluster/proto/cluster.pb.h"
 
@@ -59,7 +60,7 @@ class Asking {
     Contact& contact = contacts_[address];
     if (contact.client != nullptr) return contact.client.get();
     ARGOSY_ASSIGN_OR_RETURN(const HostPort to, HostPort::parse(address));
-    ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> ips, resolve(to.host));
+    ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> ips, addresses_to_try(to.host, plan_.networks));
     Status last;
     for (const std::string& ip : ips) {
       auto local = try_connection(ip, to.port, kConnect);

@@ -23,6 +23,7 @@ struct JoinedJob {
 
 struct JoinPlan {
   std::vector<std::string> addresses;  // asked in turn
+  std::vector<std::string> networks;   // that were named: as CoordinatorServerOptions::insecure_networks
   JobToken token;
   JoinCall call;
   std::chrono::milliseconds start_timeout{300'000};

@@ -230,6 +230,48 @@ class Ends(unittest.TestCase):
         self.assertLess(time.time() - started, 20)
 
 
+class Unread(unittest.TestCase):
+    """Output that nobody reads holds the tasks that write it, and nobody else."""
+
+    FLOOD = "\nwhile True: sys.stdout.write('x' * 100 + '\\n')"
+
+    def seconds_of_end(self, code, signals):
+        with Started("--local", "2", "--", PYTHON, "-c", "import os, signal, sys" + code + self.FLOOD) as job:
+            pids = job.wait_for_family(4)
+            time.sleep(3)
+            self.assertIsNone(job.process.poll())
+            begin = time.time()
+            for pause in range(signals):
+                time.sleep(pause)
+                job.process.send_signal(signal.SIGTERM)
+            code = job.process.wait(30)
+            self.assertEqual(wait_until_gone(pids), [])
+            return code, time.time() - begin
+
+    def test_a_signal_ends_the_job(self):
+        code, seconds = self.seconds_of_end("", 1)
+        self.assertEqual(code, 143)
+        self.assertLess(seconds, 10)
+
+    def test_a_signal_reaches_a_task_that_saves(self):
+        code, seconds = self.seconds_of_end("\nsignal.signal(signal.SIGTERM, lambda *_: os._exit(75))", 1)
+        self.assertEqual(code, 75)
+        self.assertLess(seconds, 10)
+
+    def test_a_second_signal_ends_the_deaf(self):
+        code, seconds = self.seconds_of_end("\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)", 2)
+        self.assertEqual(code, 137)
+        self.assertLess(seconds, 10)
+
+    def test_a_late_reader_gets_all(self):
+        code = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 60000)"
+        with subprocess.Popen([PROGRAM, "launch", "--local", "2", "--", PYTHON, "-c", code], env=clean_environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL) as late:
+            time.sleep(3)
+            self.assertEqual(late.stdout.read(), bytes(range(256)) * 60000)
+            self.assertEqual(late.wait(30), 0)
+
+
 class Orphans(unittest.TestCase):
     # A child in a session of its own, and the task itself, both deaf to everything but SIGKILL.
     SCRIPT = ("import signal, subprocess, sys, time\n"
@@ -242,6 +284,15 @@ class Orphans(unittest.TestCase):
             self.assertEqual(job.process.stdout.readline(), "ready\n")
             pids = job.wait_for_family(6)
             job.process.kill()
+            self.assertEqual(wait_until_gone(pids), [])
+
+    def test_agent_killed(self):
+        with Started("--local", "2", "--", PYTHON, "-c", self.SCRIPT) as job:
+            self.assertEqual(job.process.stdout.readline(), "ready\n")
+            pids = job.wait_for_family(6)
+            os.kill(pids[0], signal.SIGKILL)  # the first of its children: an agent
+            job.process.communicate(timeout=30)
+            self.assertEqual(job.process.returncode, 5)
             self.assertEqual(wait_until_gone(pids), [])
 
     def test_what_a_task_leaves_behind_ends_with_it(self):
@@ -268,6 +319,7 @@ echo "$@" >> {self.calls}
 case $3 in
   dead) echo "ssh: connect to host dead port 22: No route to host" >&2; exit 255;;
   noisy) echo "Welcome to noisy";;
+  silent) exec sleep 600;;
 esac
 exec sh -c "$4"
 """)
@@ -293,6 +345,30 @@ exec sh -c "$4"
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("argosy cannot be started on host one", done.stderr)
         self.assertIn("--remote-argosy PATH", done.stderr)
+
+    def test_host_that_never_answers_does_not_hold_a_signal_up(self):
+        with Started("--on", "ssh", "-H", "silent", "--", "true", **self.environment) as job:
+            pids = job.wait_for_family(1)
+            time.sleep(0.5)
+            begin = time.time()
+            job.process.send_signal(signal.SIGTERM)
+            self.assertEqual(job.process.wait(20), 143)
+            self.assertLess(time.time() - begin, 10)
+            self.assertEqual(wait_until_gone(pids), [])
+
+    def test_host_that_falls_silent_ends_with_the_second_signal(self):
+        with Started("--on", "ssh", "-H", "one", "--", "sh", "-c", "echo ready; exec sleep 600", **self.environment) as job:
+            self.assertEqual(job.process.stdout.readline(), "ready\n")
+            pids = job.wait_for_family(2)
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            for _ in range(2):
+                job.process.send_signal(signal.SIGTERM)
+                time.sleep(1)
+            self.assertNotEqual(job.process.wait(20), 0)
+            for pid in filter(alive, pids):
+                os.kill(pid, signal.SIGCONT)
+            self.assertEqual(wait_until_gone(pids), [])
 
     def test_host_that_talks(self):
         done = launch("--on", "ssh", "-H", "noisy", "--", "true", **self.environment)

@@ -2,6 +2,7 @@
 
 #include "argosy/cluster/coordinator/coordinator_methods.h"
 #include "argosy/cluster/network/host_port.h"
+#include "argosy/cluster/network/own_interface.h"
 
 namespace argosy {
 
@@ -15,7 +16,8 @@ constexpr std::int64_t kUnfinishedBytes = 64 << 20;
 
 // An address of this host that `host` stands for. Loopback needs no network and no token.
 Result<std::string> own_address(const std::string& host, const CoordinatorServerOptions& options) {
-  auto found = resolve(host);
+  // A job without a token is of one host.
+  auto found = addresses_to_try(host, options.token.none() ? std::vector<std::string>() : options.insecure_networks);
   if (!found.ok()) return std::move(found).status();
   for (const std::string& address : *found) {
     if (!is_own_address(address)) continue;

@@ -41,7 +41,9 @@ Result<HostSlots> read_host(std::string_view text) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '@';
   };
-  if (host.empty() || host.front() == '-' || !std::all_of(host.begin(), host.end(), plain)) {
+  const std::size_t at = host.find('@');  // a user before it
+  const bool half = at != std::string_view::npos && (at == 0 || at + 1 == host.size() || at != host.rfind('@'));
+  if (host.empty() || half || host.front() == '-' || !std::all_of(host.begin(), host.end(), plain)) {
     return unreadable(text, "no name of a host");
   }
   read.host = std::string(host);

@@ -14,6 +14,9 @@ using Json = nlohmann::ordered_json;
 
 bool means_here(const std::string& host) { return host == "localhost"; }
 
+// Of "user@gpu-a", which is ssh's: the host.
+std::string without_user(const std::string& host) { return host.substr(host.find('@') + 1); }
+
 // Tasks without their variables: as many of each host as it has slots, or one.
 std::vector<LaunchTask> deal(const LaunchRequest& request) {
   std::vector<LaunchTask> tasks;
@@ -39,16 +42,28 @@ std::vector<LaunchTask> deal(const LaunchRequest& request) {
 std::string tf_config(const std::vector<LaunchTask>& tasks, const LaunchTask& own, int port) {
   Json workers = Json::array();
   for (const LaunchTask& task : tasks) {
-    workers.push_back(HostPort{task.host, port + kPortsTried + task.local_rank}.to_string());
+    workers.push_back(HostPort{without_user(task.host), port + kPortsTried + task.local_rank}.to_string());
   }
   return Json{{"cluster", {{"worker", workers}}}, {"task", {{"type", "worker"}, {"index", own.rank}}}}.dump();
+}
+
+Status check_ports(const LaunchRequest& request, const LaunchPlan& plan) {
+  int most = 0;  // tasks of a host
+  for (const LaunchTask& task : plan.tasks) most = std::max(most, task.local_size);
+  const int first = request.port + kPortsTried;
+  if (!request.per_slot || plan.tasks.size() < 2 || first + most - 1 <= 65535) return ok_status();
+  return invalid_argument("port ", request.port, " is too high: the tasks' own servers (TF_CONFIG) get those from ",
+                          first, " to ", first + most - 1)
+      .with_id("ARG-CLUSTER-050")
+      .with_where("argosy launch")
+      .with_hint(str_cat("--master-port ", 65535 - kPortsTried - most + 1, " or lower"));
 }
 
 void set_variables(const LaunchRequest& request, LaunchPlan& plan) {
   const int size = request.all_tasks > 0 ? request.all_tasks : static_cast<int>(plan.tasks.size());
   const bool whole = size == static_cast<int>(plan.tasks.size());  // all tasks are known here
   std::vector<std::string> hosts;
-  for (const LaunchTask& task : plan.tasks) hosts.push_back(task.host);
+  for (const LaunchTask& task : plan.tasks) hosts.push_back(without_user(task.host));
   for (LaunchTask& task : plan.tasks) {
     EnvironmentMap& environment = task.environment;
     Json place = {{"rank", task.rank},
@@ -62,7 +77,7 @@ void set_variables(const LaunchRequest& request, LaunchPlan& plan) {
     if (means_here(task.host)) {
       environment.erase("ARGOSY_HOST_NAME");
     } else {
-      environment["ARGOSY_HOST_NAME"] = task.host;
+      environment["ARGOSY_HOST_NAME"] = without_user(task.host);
     }
     if (!request.per_slot) continue;
     const HostPort coordinator = *HostPort::parse(plan.coordinators[0]);
@@ -98,8 +113,12 @@ Result<LaunchPlan> make_launch_plan(const LaunchRequest& request) {
   }
   std::string host = request.coordinator_host.empty() ? request.hosts[0].host : request.coordinator_host;
   if (means_here(host)) host = "127.0.0.1";
-  if (const std::size_t user = host.find('@'); user != std::string::npos) host = host.substr(user + 1);
-  plan.coordinators = eight_ports(host, request.port);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  plan.coordinators = eight_ports(without_user(host), request.port);
+  if (auto first = HostPort::parse(plan.coordinators[0]); !first.ok()) {
+    return std::move(first).status().with_where("argosy launch");
+  }
+  ARGOSY_RETURN_IF_ERROR(check_ports(request, plan));
   set_variables(request, plan);
   return plan;
 }

@@ -20,8 +20,8 @@ TEST(HostSlots, ReadsListsAndFiles) {
 }
 
 TEST(HostSlots, RefusesWhatSshMustNotSee) {
-  for (const char* text :
-       {"", "a,,b", "a:0", "a:x", "a:9999", "-oProxyCommand=x", "a;b", "a b", "$(x)", "a,a:2", "[a:1"}) {
+  for (const char* text : {"", "a,,b", "a:0", "a:x", "a:9999", "-oProxyCommand=x", "a;b", "a b", "$(x)", "a,a:2",
+                           "[a:1", "me@", "me@:2", "@a", "a@b@c:2"}) {
     EXPECT_EQ(parse_hosts(text).status().id(), "ARG-CLUSTER-050") << text;
   }
   const Status damaged = parse_host_file("a slots=2\nb slot=2\n").status();
@@ -105,6 +105,34 @@ TEST(LaunchPlan, UsesOnlySoManySlots) {
 
 TEST(LaunchPlan, RefusesLocalhostBesideOthers) {
   EXPECT_EQ(make_launch_plan({.hosts = {{"localhost", 1}, {"b", 1}}}).status().id(), "ARG-CLUSTER-048");
+}
+
+TEST(LaunchPlan, UsersOfSshAreInNoAddress) {
+  const LaunchPlan plan = plan_of({.hosts = {{"me@a", 1}, {"you@b", 1}}, .per_slot = true});
+  EXPECT_EQ(plan.tasks[1].host, "you@b");
+  EXPECT_EQ(plan.coordinators[0], "a:20000");
+  for (const auto& [name, value] : plan.tasks[1].environment) EXPECT_EQ(value.find('@'), std::string::npos) << name;
+  EXPECT_THAT(find_place(plan.tasks[1].environment, {})->hosts, ElementsAre("a", "b"));
+}
+
+TEST(LaunchPlan, AddressesThatAreNoneAreErrors) {
+  for (const char* host : {"a b", "b@c@d", "a/b", "[x"}) {
+    const Status status =
+        make_launch_plan({.hosts = {{"a", 1}, {"b", 1}}, .per_slot = true, .coordinator_host = host}).status();
+    EXPECT_EQ(status.id(), "ARG-CLUSTER-030") << host;
+  }
+  EXPECT_EQ(make_launch_plan({.hosts = {{"a", 1}}, .coordinator_host = "[fd00::1]"})->coordinators[0], "[fd00::1]:0");
+}
+
+TEST(LaunchPlan, PortsOfTheTasksServersArePorts) {
+  const std::vector<HostSlots> hosts = {{"a", 2}, {"b", 2}};
+  const Status high = make_launch_plan({.hosts = hosts, .per_slot = true, .port = 65527}).status();
+  EXPECT_EQ(high.id(), "ARG-CLUSTER-050");
+  EXPECT_THAT(high.hint(), HasSubstr("--master-port 65526 or lower"));
+  const auto plan = make_launch_plan({.hosts = hosts, .per_slot = true, .port = 65526});
+  ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+  EXPECT_THAT(plan->tasks[3].environment.at("TF_CONFIG"), HasSubstr("b:65535"));
+  EXPECT_TRUE(make_launch_plan({.hosts = hosts, .port = 65535}).ok());  // one process a host, which has no such server
 }
 
 TEST(SchedulerCommands, AreTheirs) {

@@ -117,6 +117,8 @@ Result<std::vector<std::string>> resolve(const std::string& host) {
   return four;
 }
 
+bool is_mapped_host(const std::string& host) { return !mapped(host).empty(); }
+
 Result<TriedConnection> try_connection(const std::string& address, int port, std::chrono::milliseconds timeout) {
   SocketAddress to;
   if (!make_endpoint(address, port, to)) return invalid_argument("\"", address, "\" is no address");

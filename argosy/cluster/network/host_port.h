@@ -24,6 +24,7 @@ struct HostPort {
 // The addresses of a host, IPv4 before IPv6. ARGOSY_HOST_MAP ("a=127.0.0.2,b=127.0.0.3") comes before the system's
 // names. UNAVAILABLE: the system's words for what is wrong with the name. May take seconds.
 Result<std::vector<std::string>> resolve(const std::string& host);
+bool is_mapped_host(const std::string& host);  // by ARGOSY_HOST_MAP
 
 // A connection that says what the network says. Closed with this object.
 struct TriedConnection {

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "argosy/cluster/network/own_interface.h"
 #include "argosy/rpc/gate/listening_socket.h"
 
 namespace argosy {
 namespace {
+
+using Addresses = std::vector<std::string>;
 
 TEST(HostPort, ReadsWhatItWrites) {
   for (const char* text : {"gpu-a:2222", "10.0.0.1:0", "[fd00::1]:65535"}) {
@@ -38,6 +41,27 @@ TEST(HostPort, ResolvesNames) {
   EXPECT_EQ(unknown.id(), "ARG-CLUSTER-047");
   EXPECT_TRUE(is_own_address("127.0.1.3"));
   EXPECT_FALSE(is_own_address("192.0.2.1"));  // of documentation, on no host
+}
+
+TEST(OwnInterface, AddressesOfNamedNetworksComeFirst) {
+  const Addresses two = {"172.17.0.1", "10.0.0.1"};
+  EXPECT_EQ(order_addresses("gpu-a", two, {"10.0.0.0/8"}), (Addresses{"10.0.0.1", "172.17.0.1"}));
+  EXPECT_EQ(order_addresses("gpu-a", two, {"10.0.0.0/8", "172.16.0.0/12"}), two);
+  EXPECT_EQ(order_addresses("gpu-a", two, {"192.168.0.0/16"}), two);
+  EXPECT_EQ(order_addresses("gpu-a", two, {"no network"}), two);
+}
+
+// Task 0 on a host whose /etc/hosts has "127.0.1.1 gpu-a" listened where no other host came to.
+TEST(OwnInterface, OwnNameOnLoopbackIsTheAddressThatOthersReach) {
+  const auto own = own_address_in({"0.0.0.0/0"});
+  if (!own.ok()) GTEST_SKIP() << "this machine has no address beyond loopback";
+  const Addresses network = {*own + "/32"};
+  EXPECT_EQ(order_addresses("gpu-a", {"127.0.1.1"}, network), (Addresses{*own, "127.0.1.1"}));
+  EXPECT_EQ(order_addresses("gpu-a", {"127.0.1.1", *own}, network), (Addresses{*own, "127.0.1.1"}));
+  EXPECT_EQ(order_addresses("gpu-a", {"127.0.1.1"}, {"192.0.2.99/32"}), Addresses{"127.0.1.1"});
+  for (const char* host : {"localhost", "127.0.1.1"}) {  // who writes it means it
+    EXPECT_EQ(order_addresses(host, {"127.0.1.1"}, network), Addresses{"127.0.1.1"});
+  }
 }
 
 }  // namespace

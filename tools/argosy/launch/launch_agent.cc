@@ -30,6 +30,7 @@ using tf::Descriptor;
 
 constexpr std::chrono::seconds kGrace{2};         // between SIGTERM and SIGKILL once the launcher is gone
 constexpr std::chrono::milliseconds kDrain{300};  // for output of those that the task left behind
+constexpr std::size_t kMostUnsent = 1 << 20;      // for a launcher that does not read: then the task waits
 constexpr std::int64_t kMostErrorBytes = 64 << 10;
 
 struct Pipe {
@@ -40,16 +41,6 @@ Result<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return unavailable("no pipe: ", std::strerror(errno));
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
-}
-
-bool send_all(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
 }
 
 // One line of the launcher's, read byte by byte: what follows it are other orders.
@@ -101,11 +92,16 @@ class Agent {
     ARGOSY_ASSIGN_OR_RETURN(const std::string line, first_line());
     ARGOSY_ASSIGN_OR_RETURN(AgentTask task, parse_agent_task(line));
     ::signal(SIGPIPE, SIG_IGN);
+    // Orders come while the launcher does not read. sshd may give both ends as one socket.
+    const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
+    ::fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK);
     adopt_orphans();
     ARGOSY_RETURN_IF_ERROR(prepare(task));
     ARGOSY_RETURN_IF_ERROR(start(task));
     while (!done()) turn();
     finish();
+    while (!unsent_.empty() && (input_open_ || std::chrono::steady_clock::now() < kill_at_)) turn();
+    ::fcntl(STDOUT_FILENO, F_SETFL, flags);
     return 0;
   }
 
@@ -142,22 +138,31 @@ class Agent {
     ::setpgid(child_, child_);
     out_ = std::move(out.read);
     err_ = std::move(err.read);
-    (void)send_all(make_frame(FrameKind::kHello, std::to_string(child_)));
+    send(FrameKind::kHello, std::to_string(child_));
     return ok_status();
   }
 
   bool done() const {
     if (!ended_) return false;
     const bool dry = out_.get() < 0 && err_.get() < 0;
+    if (!dry && !has_room() && input_open_) return false;
     return dry || std::chrono::steady_clock::now() - ended_at_ > kDrain;
   }
 
+  bool has_room() const { return unsent_.size() < kMostUnsent; }
+
   void turn() {
     constexpr int kMillis = 20;
-    pollfd files[3] = {{input_open_ ? STDIN_FILENO : -1, POLLIN, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}};
-    (void)::poll(files, 3, kMillis);
+    const bool room = has_room();
+    if (ended_ && !room && input_open_) ended_at_ = std::chrono::steady_clock::now();
+    pollfd files[4] = {{input_open_ ? STDIN_FILENO : -1, POLLIN, 0},
+                       {room ? out_.get() : -1, POLLIN, 0},
+                       {room ? err_.get() : -1, POLLIN, 0},
+                       {unsent_.empty() ? -1 : STDOUT_FILENO, POLLOUT, 0}};
+    (void)::poll(files, 4, kMillis);
     if (files[1].revents != 0) forward(out_, FrameKind::kOut);
     if (files[2].revents != 0) forward(err_, FrameKind::kErr);
+    if (files[3].revents != 0) flush();
     if (files[0].revents != 0) take_orders();
     if (!input_open_ && !ended_ && std::chrono::steady_clock::now() > kill_at_) end_all();
     int status = 0;
@@ -173,14 +178,35 @@ class Agent {
     const ssize_t n = ::read(from.get(), bytes, sizeof bytes);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (n <= 0) return from.reset();
-    if (!send_all(make_frame(kind, {bytes, static_cast<std::size_t>(n)}))) close_input();
+    send(kind, {bytes, static_cast<std::size_t>(n)});
+  }
+
+  void send(FrameKind kind, std::string_view bytes) {
+    unsent_ += make_frame(kind, bytes);
+    flush();
+  }
+
+  // As much as the launcher takes now.
+  void flush() {
+    std::size_t sent = 0;
+    while (sent < unsent_.size()) {
+      const ssize_t n = ::write(STDOUT_FILENO, unsent_.data() + sent, unsent_.size() - sent);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) break;
+      if (n <= 0) {  // it is gone
+        unsent_.clear();
+        return close_input();
+      }
+      sent += static_cast<std::size_t>(n);
+    }
+    unsent_.erase(0, sent);
   }
 
   // "signal 15" a line; the end of the input is the launcher's.
   void take_orders() {
     char bytes[256];
     const ssize_t n = ::read(STDIN_FILENO, bytes, sizeof bytes);
-    if (n < 0 && errno == EINTR) return;
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (n <= 0) return close_input();
     orders_.append(bytes, static_cast<std::size_t>(n));
     for (std::size_t end = 0; (end = orders_.find('\n')) != std::string::npos; orders_.erase(0, end + 1)) {
@@ -218,12 +244,12 @@ class Agent {
       if (error.is_object()) report["error"] = error;
       (void)remove_file(error_file_);
     }
-    (void)send_all(make_frame(FrameKind::kExit, report.dump(-1, ' ', false, Json::error_handler_t::replace)));
+    send(FrameKind::kExit, report.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
 
   pid_t child_ = -1;
   Descriptor out_, err_;
-  std::string error_file_, orders_;
+  std::string error_file_, orders_, unsent_;
   bool input_open_ = true, ended_ = false;
   int status_ = 0;
   Time kill_at_{}, ended_at_{};

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "argosy/rpc/gate/descriptor.h"
+#include "tools/argosy/cli/descendants.h"
 #include "tools/argosy/launch/frames.h"
 #include "tools/argosy/launch/launcher.h"
 
@@ -26,7 +27,10 @@ constexpr std::chrono::milliseconds kSettle{1000};   // after the first failure:
 constexpr std::chrono::milliseconds kGrace{5000};    // then SIGTERM, then SIGKILL
 constexpr std::chrono::seconds kToSave{30};          // after Ctrl-C: for a checkpoint; then SIGKILL
 constexpr std::chrono::milliseconds kSameWish{500};  // timeout signals a process and its group
+constexpr std::chrono::milliseconds kUnread{
+    2000};  // after Ctrl-C: a console that takes nothing for so long is given up
 constexpr std::size_t kLastWords = 2048;
+constexpr std::size_t kPipeBytes = 64 << 10;  // that a pipe takes before somebody reads
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 struct Agent {
@@ -69,81 +73,96 @@ void keep_end(std::string& text, std::string_view more) {
   if (text.size() > kLastWords) text.erase(0, text.size() - kLastWords);
 }
 
+Status no_process() {
+  return resource_exhausted("the system gives no process or pipe: ", std::strerror(errno))
+      .with_id("ARG-THREAD-001")
+      .with_where("argosy launch");
+}
+
+void send(const Agent& agent, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(agent.in.get(), text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;  // it is gone
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+// The child: an agent, or ssh to one. Never returns.
+[[noreturn]] void become(const std::vector<std::string>& command, int in, int out, int err, const sigset_t& signals) {
+  ::setpgid(0, 0);  // Ctrl-C comes to the launcher, and is passed on once
+  // ssh ends with us, and its connection with it; our own agents see the end of their input.
+  if (command[0] == "ssh") ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
+  ::dup2(in, STDIN_FILENO);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(err, STDERR_FILENO);
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+  const std::string text = str_cat(command[0], ": ", std::strerror(errno), "\n");
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(127);
+}
+
+// `signals`: the mask that it gets.
+Result<std::unique_ptr<Agent>> start_agent(const LaunchedTask& task, const sigset_t& signals) {
+  int in[2], out[2], err[2];
+  if (::pipe2(in, O_CLOEXEC) != 0) return no_process();
+  auto agent = std::make_unique<Agent>();
+  agent->in = Descriptor(in[1]);
+  const Descriptor their_in(in[0]);
+  if (::pipe2(out, O_CLOEXEC) != 0) return no_process();
+  agent->out = Descriptor(out[0]);
+  const Descriptor their_out(out[1]);
+  if (::pipe2(err, O_CLOEXEC) != 0) return no_process();
+  agent->err = Descriptor(err[0]);
+  const Descriptor their_err(err[1]);
+  agent->outcome.rank = task.place.rank;
+  agent->outcome.host = task.place.host;
+  agent->remote = task.agent[0] == "ssh";
+  agent->pid = ::fork();
+  if (agent->pid < 0) return no_process();
+  if (agent->pid == 0) become(task.agent, their_in.get(), their_out.get(), their_err.get(), signals);
+  const std::string line = to_line(task.task);
+  // ssh reads it once it is connected, which may be never.
+  if (line.size() > kPipeBytes) ::fcntl(agent->in.get(), F_SETPIPE_SZ, 1 << 20);
+  send(*agent, line);
+  return agent;
+}
+
 class Launcher {
  public:
   Launcher(const std::vector<LaunchedTask>& tasks, Streams& streams) : tasks_(tasks), streams_(streams) {}
 
   Result<LaunchEnd> run() {
     ::signal(SIGPIPE, SIG_IGN);
-    for (const LaunchedTask& task : tasks_) ARGOSY_RETURN_IF_ERROR(start(task));
-    while (std::any_of(agents_.begin(), agents_.end(), [](const auto& a) { return !a->over; })) turn();
+    adopt_orphans();
+    for (const LaunchedTask& task : tasks_) {
+      ARGOSY_ASSIGN_OR_RETURN(agents_.emplace_back(), start_agent(task, signals_.before()));
+    }
+    while (!streams_.written() || std::any_of(agents_.begin(), agents_.end(), [](const auto& a) { return !a->over; })) {
+      turn();
+    }
+    if (lost_here_) kill_descendants();
     std::vector<TaskOutcome> outcomes;
     for (const auto& agent : agents_) outcomes.push_back(agent->outcome);
     return end_of_launch(outcomes, asked_);
   }
 
  private:
-  Status start(const LaunchedTask& task) {
-    int in[2], out[2], err[2];
-    if (::pipe2(in, O_CLOEXEC) != 0) return no_process();
-    auto agent = std::make_unique<Agent>();
-    agent->in = Descriptor(in[1]);
-    const Descriptor their_in(in[0]);
-    if (::pipe2(out, O_CLOEXEC) != 0) return no_process();
-    agent->out = Descriptor(out[0]);
-    const Descriptor their_out(out[1]);
-    if (::pipe2(err, O_CLOEXEC) != 0) return no_process();
-    agent->err = Descriptor(err[0]);
-    const Descriptor their_err(err[1]);
-    agent->outcome.rank = task.place.rank;
-    agent->outcome.host = task.place.host;
-    const bool remote = agent->remote = task.agent[0] == "ssh";
-    agent->pid = ::fork();
-    if (agent->pid < 0) return no_process();
-    if (agent->pid == 0) {
-      ::setpgid(0, 0);  // Ctrl-C comes here, and is passed on once
-      // ssh ends with us, and its connection with it; our own agents see the end of their input.
-      if (remote) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-      ::sigprocmask(SIG_SETMASK, &signals_.before(), nullptr);
-      ::dup2(their_in.get(), STDIN_FILENO);
-      ::dup2(their_out.get(), STDOUT_FILENO);
-      ::dup2(their_err.get(), STDERR_FILENO);
-      std::vector<char*> words;
-      for (const std::string& word : task.agent) words.push_back(const_cast<char*>(word.c_str()));
-      words.push_back(nullptr);
-      ::execvp(words[0], words.data());
-      const std::string text = str_cat(task.agent[0], ": ", std::strerror(errno), "\n");
-      (void)!::write(STDERR_FILENO, text.data(), text.size());
-      ::_exit(127);
-    }
-    send(*agent, to_line(task.task));
-    agents_.push_back(std::move(agent));
-    return ok_status();
-  }
-
-  static Status no_process() {
-    return resource_exhausted("the system gives no process or pipe: ", std::strerror(errno))
-        .with_id("ARG-THREAD-001")
-        .with_where("argosy launch");
-  }
-
-  static void send(const Agent& agent, std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t n = ::write(agent.in.get(), text.data(), text.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return;  // it is gone
-      text.remove_prefix(static_cast<std::size_t>(n));
-    }
-  }
-
+  // While nobody reads the console, output stays with the tasks, as if they wrote to it themselves. Signals do not wait.
   void turn() {
-    constexpr int kMillis = 50;
+    constexpr int kMillis = 50, kMillisOfReader = 2;
+    const bool held = streams_.full();
+    const bool last = std::all_of(agents_.begin(), agents_.end(), [](const auto& a) { return a->over; });
     std::vector<pollfd> files = {{signals_.get(), POLLIN, 0}};
     for (const auto& agent : agents_) {
-      files.push_back({agent->out.get(), POLLIN, 0});
-      files.push_back({agent->err.get(), POLLIN, 0});
+      files.push_back({held ? -1 : agent->out.get(), POLLIN, 0});
+      files.push_back({held ? -1 : agent->err.get(), POLLIN, 0});
     }
-    (void)::poll(files.data(), files.size(), kMillis);
+    (void)::poll(files.data(), files.size(), held || last ? kMillisOfReader : kMillis);
     if (files[0].revents != 0) {
       for (int number = 0; (number = signals_.next()) != 0;) wish(number);
     }
@@ -216,6 +235,7 @@ class Launcher {
     agent.over = true;
     if (agent.told) return;
     // No last frame: ssh could not connect, or the agent was killed.
+    lost_here_ = lost_here_ || !agent.remote;
     read_last_words(agent);
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     agent_ended(signal != 0 ? 0 : WEXITSTATUS(status), signal, agent.remote, agent.answered, agent.outcome);
@@ -232,30 +252,46 @@ class Launcher {
     const bool end = number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
     if (!end) return order(number);
     const auto now = Clock::now();
-    if (asked_ != 0 && now - asked_at_ > kSameWish) return order(SIGKILL);
+    if (asked_ != 0 && now - asked_at_ > kSameWish) return kill_all();
     if (asked_ != 0) return;
     asked_ = number;
     asked_at_ = now;
     order(number);
+    // A host that has not answered has nothing to save, and hears no order.
+    for (const auto& agent : agents_) {
+      if (agent->remote && !agent->answered && !agent->over) ::kill(agent->pid, SIGTERM);
+    }
+  }
+
+  void kill_all() {
+    if (!sent_kill_) killed_at_ = Clock::now();
+    sent_kill_ = true;
+    order(SIGKILL);
+  }
+
+  // Of a host that is silent: ssh, which waits for it, is ended. What runs there ends with its connection.
+  void give_up_agents() {
+    for (const auto& agent : agents_) {
+      if (agent->over) continue;
+      ::kill(agent->pid, SIGKILL);
+      agent->out.reset();
+      lost_here_ = lost_here_ || !agent->remote;
+    }
   }
 
   // Once one has failed the others end: by themselves, by SIGTERM, by SIGKILL. So do those that were asked to end.
   void enforce() {
     const auto now = Clock::now();
-    if (asked_ != 0 && !sent_kill_ && now - asked_at_ > kToSave) {
-      sent_kill_ = true;
-      order(SIGKILL);
-    }
+    if (asked_ != 0) streams_.give_up_unread(asked_at_, kUnread);
+    if (asked_ != 0 && !sent_kill_ && now - asked_at_ > kToSave) kill_all();
+    if (sent_kill_ && now - killed_at_ > kGrace) give_up_agents();
     if (!failed_) return;
     if (!sent_term_ && now - failed_at_ > kSettle) {
       sent_term_ = true;
       order(SIGTERM);
       order(SIGCONT);
     }
-    if (!sent_kill_ && now - failed_at_ > kSettle + kGrace) {
-      sent_kill_ = true;
-      order(SIGKILL);
-    }
+    if (!sent_kill_ && now - failed_at_ > kSettle + kGrace) kill_all();
   }
 
   const std::vector<LaunchedTask>& tasks_;
@@ -264,7 +300,8 @@ class Launcher {
   std::vector<std::unique_ptr<Agent>> agents_;
   int order_ = 0, asked_ = 0;
   bool failed_ = false, sent_term_ = false, sent_kill_ = false;
-  Clock::time_point failed_at_{}, asked_at_{};
+  bool lost_here_ = false;  // an agent of this host was killed: what its task had started is ours now
+  Clock::time_point failed_at_{}, asked_at_{}, killed_at_{};
 };
 
 }  // namespace

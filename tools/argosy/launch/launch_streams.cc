@@ -1,6 +1,6 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 
 #include "tools/argosy/launch/streams.h"
@@ -9,13 +9,10 @@ namespace argosy::cli {
 
 namespace {
 
-void write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(descriptor, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // nobody reads
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
+bool are_one_file(int a, int b) {
+  struct stat of_a {
+  }, of_b{};
+  return ::fstat(a, &of_a) == 0 && ::fstat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
 std::string folder(const std::string& directory, int rank) { return join_path(directory, str_cat("task-", rank)); }
@@ -58,6 +55,10 @@ int StreamChoice::of(int rank) const {
   return at != of_task.end() ? at->second : all;
 }
 
+Streams::Streams() : out_(std::make_shared<ConsoleOutput>(STDOUT_FILENO)), err_(out_) {
+  if (!are_one_file(STDOUT_FILENO, STDERR_FILENO)) err_ = std::make_shared<ConsoleOutput>(STDERR_FILENO);
+}
+
 Result<std::unique_ptr<Streams>> Streams::open(const StreamOptions& options, const std::vector<int>& ranks,
                                                int lowest) {
   auto streams = std::make_unique<Streams>();
@@ -90,18 +91,17 @@ void Streams::write(int rank, bool is_error, std::string_view bytes) {
     }
   }
   if ((options_.redirects.of(rank) & stream & ~files.failed) != 0) return;
-  if (rank == lowest_ && !is_error) return write_all(STDOUT_FILENO, bytes);
-  show(rank, is_error, is_error ? files.err_line : files.out_line, bytes);
+  if (rank == lowest_ && !is_error) return out_->write(bytes);
+  show(rank, is_error ? files.err_line : files.out_line, bytes);
 }
 
 void Streams::not_kept(int rank, const Status& error) {
-  write_all(STDERR_FILENO, str_cat("argosy launch: output of task ", rank, " is not kept: ", error.message(),
-                                   "; from here on it goes to the console only\n"));
+  err_->write(str_cat("argosy launch: output of task ", rank, " is not kept: ", error.message(),
+                      "; from here on it goes to the console only\n"));
 }
 
 // Whole lines, so that those of several tasks do not mix.
-void Streams::show(int rank, bool is_error, std::string& line, std::string_view bytes) {
-  (void)is_error;
+void Streams::show(int rank, std::string& line, std::string_view bytes) {
   const std::string label = several_ && options_.labels ? str_cat("[", rank, "] ") : std::string();
   std::string text;
   for (const char c : bytes) {
@@ -110,13 +110,22 @@ void Streams::show(int rank, bool is_error, std::string& line, std::string_view 
     text += label + line;
     line.clear();
   }
-  write_all(STDERR_FILENO, text);
+  err_->write(text);
+}
+
+void Streams::give_up_unread(ConsoleOutput::Time asked, std::chrono::milliseconds patience) {
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& [console, name] : {std::pair(out_, "output"), std::pair(err_, "error")}) {
+    if (now - console->unread_since(asked) < patience) continue;
+    console->give_up();
+    err_->write(str_cat("argosy launch: nobody reads its standard ", name, ": the rest of it is lost\n"));
+  }
 }
 
 void Streams::end(const TaskOutcome& outcome) {
   Files& files = files_[outcome.rank];
   for (std::string* const line : {&files.out_line, &files.err_line}) {
-    if (!line->empty()) show(outcome.rank, true, *line, "\n");
+    if (!line->empty()) show(outcome.rank, *line, "\n");
   }
   if (options_.directory.empty() || !outcome.failed()) return;
   auto file = File::create(join_path(folder(options_.directory, outcome.rank), "error.json"));
@@ -124,8 +133,7 @@ void Streams::end(const TaskOutcome& outcome) {
   const Status written =
       file.ok() ? file->write(outcome_json(outcome).dump(2, ' ', false, handler) + "\n") : file.status();
   if (!written.ok()) {
-    write_all(STDERR_FILENO,
-              str_cat("argosy launch: the error of task ", outcome.rank, " is not kept: ", written.message(), "\n"));
+    err_->write(str_cat("argosy launch: the error of task ", outcome.rank, " is not kept: ", written.message(), "\n"));
   }
 }
 

@@ -1,8 +1,16 @@
 // Frames, streams and the one cause of a launch: what needs no process.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include "argosy/rpc/gate/descriptor.h"
 #include "tools/argosy/cli/exit_code.h"
 #include "tools/argosy/launch/agent.h"
+#include "tools/argosy/launch/console_output.h"
 #include "tools/argosy/launch/frames.h"
 #include "tools/argosy/launch/launch_variables.h"
 #include "tools/argosy/launch/outcome.h"
@@ -30,6 +38,71 @@ TEST(Frames, TravelInAnyPieces) {
     }
     EXPECT_THAT(taken, ElementsAre("o5", "e0", "x300"));
   }
+}
+
+class ConsoleOutputTest : public testing::Test {
+ protected:
+  ConsoleOutputTest() {
+    ::signal(SIGPIPE, SIG_IGN);  // as in a launcher
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    read_ = tf::Descriptor(ends[0]);
+    write_ = tf::Descriptor(ends[1]);
+  }
+  // As many bytes as come, up to `most`.
+  std::string read(std::size_t most) {
+    std::string text(most, 0);
+    std::size_t size = 0;
+    while (size < most) {
+      const ssize_t n = ::read(read_.get(), text.data() + size, most - size);
+      if (n <= 0) break;
+      size += static_cast<std::size_t>(n);
+    }
+    text.resize(size);
+    return text;
+  }
+  static bool comes_true(const std::function<bool()>& condition) {
+    for (int i = 0; i < 2000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return condition();
+  }
+
+  tf::Descriptor read_, write_;
+};
+
+TEST_F(ConsoleOutputTest, WritingWaitsForNobody) {
+  ConsoleOutput output(write_.get());
+  std::string all;
+  for (int i = 0; all.size() < ConsoleOutput::kMostBytes + (1 << 20); ++i) all += std::to_string(i);
+  output.write(all);  // more than the pipe takes
+  EXPECT_TRUE(output.full());
+  EXPECT_FALSE(output.empty());
+  EXPECT_EQ(read(all.size()), all);
+  EXPECT_TRUE(comes_true([&] { return output.empty(); }));
+  EXPECT_FALSE(output.full());
+  output.write("more");
+  EXPECT_EQ(read(4), "more");
+}
+
+TEST_F(ConsoleOutputTest, WhatNobodyReadsIsGivenUp) {
+  const auto begin = std::chrono::steady_clock::now();
+  ConsoleOutput output(write_.release());  // stays open: its thread may be in a write when all is over
+  output.write(std::string(ConsoleOutput::kMostBytes, 'x'));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto from = begin + std::chrono::hours(1);
+  EXPECT_EQ(output.unread_since(from), from);
+  EXPECT_GE(std::chrono::steady_clock::now() - output.unread_since(begin), std::chrono::milliseconds(20));
+  output.give_up();
+  output.write("more");
+  EXPECT_FALSE(output.full());
+  EXPECT_TRUE(output.empty());
+}
+
+TEST_F(ConsoleOutputTest, AReaderThatIsGoneIsNoError) {
+  ConsoleOutput output(write_.get());
+  read_.reset();
+  output.write(std::string(ConsoleOutput::kMostBytes, 'x'));
+  EXPECT_TRUE(comes_true([&] { return output.empty(); }));
+  EXPECT_FALSE(output.full());
 }
 
 TEST(Frames, OtherTextIsAnError) {

@@ -1,6 +1,7 @@
 // Where the output of tasks goes: to files, to this program's standard output (task 0's alone), to standard error.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "argosy/base/status.h"
 #include "argosy/base/system/file.h"
+#include "tools/argosy/launch/console_output.h"
 #include "tools/argosy/launch/outcome.h"
 
 namespace argosy::cli {
@@ -27,14 +29,21 @@ struct StreamOptions {
   bool labels = true;      // "[1] " before lines of several tasks
 };
 
-// Used by one thread.
+// Used by one thread. What goes to the console waits for its reader without holding anybody up: console_output.h.
 class Streams {
  public:
+  Streams();
   static Result<std::unique_ptr<Streams>> open(const StreamOptions& options, const std::vector<int>& ranks, int lowest);
   // Writes to the task's file and the console. A file that fails, on a full disk, is told once and given up; its stream
   // goes to the console from then on.
   void write(int rank, bool is_error, std::string_view bytes);
   void end(const TaskOutcome& outcome);  // its last line, and error.json
+
+  // Output waits for a reader of the console: take no more of it.
+  bool full() const { return out_->full() || err_->full(); }
+  bool written() const { return out_->empty() && err_->empty(); }
+  // Gives up a console of which nothing was read for `patience`, counted from `asked` at the earliest, and says so.
+  void give_up_unread(ConsoleOutput::Time asked, std::chrono::milliseconds patience);
 
  private:
   struct Files {
@@ -43,12 +52,13 @@ class Streams {
     int failed = 0;                  // streams whose file failed, as in StreamChoice
   };
   void not_kept(int rank, const Status& error);  // says so
-  void show(int rank, bool is_error, std::string& line, std::string_view bytes);
+  void show(int rank, std::string& line, std::string_view bytes);
 
   StreamOptions options_;
   int lowest_ = 0;  // the rank whose standard output is ours
   bool several_ = false;
   std::map<int, Files> files_;
+  std::shared_ptr<ConsoleOutput> out_, err_;  // one where both are one file: lines of two writers would mix
 };
 
 }  // namespace argosy::cli

@@ -6,11 +6,15 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../tests/jobs"))
+from own_address import own_address  # noqa: E402
 
 PROGRAM = "argosy"
 FLAGS = [["--replicate", "2"], ["--strategy", "dp,accumulate=2"], ["--sync-batch-norm"], ["--check", "2"]]
@@ -21,17 +25,6 @@ def run(*words, **more):
     environment.update(more.pop("environment", {}))
     return subprocess.run([PROGRAM, "run", "--emulate", "1", *words], capture_output=True, text=True, timeout=60, env=environment,
                           **more)
-
-
-def own_address():
-    """Of this machine, beyond loopback; none: no network."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        try:
-            any_socket.connect(("192.0.2.77", 9))  # sends nothing
-            address = any_socket.getsockname()[0]
-        except OSError:
-            return None
-    return None if address.startswith("127.") else address
 
 
 def command_of_server(*flags):
@@ -95,6 +88,26 @@ class Environment(unittest.TestCase):
         allowed = run(*task, "--insecure-cluster", f"{host}/32", "--allow-files", "/tmp", "--", "true")
         self.assertEqual(allowed.returncode, 0, allowed.stderr)
         self.assertNotIn("graphs may use no files", allowed.stderr)
+
+    def test_a_host_whose_own_name_is_on_loopback_is_reached(self):
+        host = own_address()
+        if host is None or os.geteuid() != 0 or shutil.which("unshare") is None:
+            self.skipTest("needs an address beyond loopback, root and unshare")
+        with socket.socket() as free:
+            free.bind((host, 0))
+            port = free.getsockname()[1]
+        with tempfile.NamedTemporaryFile("w") as hosts:  # as Debian writes it
+            hosts.write("127.0.0.1 localhost\n127.0.1.1 gpu-a\n")
+            hosts.flush()
+            script = ("import socket\nfor host in ('gpu-a', %r): socket.create_connection((host, %d), 5).close()\nprint('reached')"
+                      % (host, port))
+            words = [PROGRAM, "run", "--emulate", "1", "--cluster", json.dumps({"ps": ["gpu-a:%d" % port]}), "--job", "ps",
+                     "--insecure-cluster", host + "/32", "--", sys.executable, "-c", script]
+            done = subprocess.run(["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', hosts.name, *words],
+                                  capture_output=True, text=True, timeout=60)
+        if "mount:" in done.stderr or "unshare:" in done.stderr:
+            self.skipTest("no mounts here: " + done.stderr)
+        self.assertEqual(done.stdout, "reached\n", done.stderr)
 
     def test_a_port_that_is_taken_is_no_peer_that_is_gone(self):
         with socket.socket() as taken:

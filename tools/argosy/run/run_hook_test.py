@@ -34,7 +34,8 @@ TENSORFLOW = {
         "class ConfigProto:\n"
         "    def __init__(self, **fields): self.__dict__.update({'isolate_session_state': False, **fields})\n"
         "    def CopyFrom(self, other): self.__dict__.update(other.__dict__)\n"
-        "    MergeFrom = CopyFrom\n",
+        "    MergeFrom = CopyFrom\n"
+        "    def ClearField(self, name): self.__dict__.pop(name, None)\n",
 }
 
 
@@ -155,10 +156,34 @@ class Hook(unittest.TestCase):
         script = "import tensorflow as tf\nprint(tf.constant(1), tf.train.Checkpoint, tf.compat.v1.state)"
         self.assertEqual(self.python(script), "('v2', 1) 2 []")
 
-    def test_every_file_is_asked_for_itself(self):
-        files = {"user/old.py": "from tensorflow import placeholder, constant\nimport tensorflow.compat\nvalue = constant(2)\n"}
+    def test_thread_pools_of_a_session_are_left_out(self):
+        script = ("import tensorflow as tf\nfrom tensorflow.core.protobuf import config_pb2\n"
+                  "mine = config_pb2.ConfigProto(use_per_session_threads=True, session_inter_op_thread_pool=[1], threads=3)\n"
+                  "ours = tf.compat.v1.Session(config=mine).found[2]\n"
+                  "theirs = tf.compat.v1.Session('grpc://a:1', config=mine).found[2]\n"
+                  "print(sorted(vars(ours)), len(vars(mine)), theirs is mine)")
+        self.assertEqual(self.python(script), "['isolate_session_state', 'threads'] 4 True")
+
+    OLD = "from tensorflow import placeholder, constant\nimport tensorflow.compat\nvalue = constant(2)\n"
+    EITHER = "import tensorflow as tf\nvalue = tf.constant(4)\n"
+
+    def test_one_file_of_1_makes_all_of_them_1(self):
         script = "import old\nimport tensorflow as tf\nprint(old.value, tf.constant(3))"
-        self.assertEqual(self.python(script, files=files), "('v1', 2) ('v2', 3)")
+        self.assertEqual(self.python(script, files={"user/old.py": self.OLD}), "('v1', 2) ('v1', 3)")
+
+    def test_a_file_of_2_stays_2_beside_files_of_1(self):
+        script = "import old\nimport tensorflow as tf\nprint(old.value, tf.constant(3), tf.train.Checkpoint)"
+        self.assertEqual(self.python(script, files={"user/old.py": self.OLD}), "('v1', 2) ('v2', 3) 2")
+
+    def test_a_file_is_1_for_one_that_comes_later(self):
+        files = {"user/either.py": self.EITHER, "user/old.py": self.OLD}
+        self.assertEqual(self.python("import either\nimport old\nprint(either.value)", files=files), "('v1', 4)")
+        self.assertEqual(self.python("import either\nimport tensorflow as tf\nprint(either.value, tf.Session.__name__)", files=files),
+                         "('v1', 4) Session")
+        self.assertEqual(self.python("import either\nprint(either.value)", files=files), "('v2', 4)")
+        files = {"user/net/__init__.py": "", "user/net/either.py": self.EITHER, "user/net/part/__init__.py": "from .. import old\n",
+                 "user/net/old.py": self.OLD}
+        self.assertEqual(self.python("import net.either\nfrom net import part\nprint(net.either.value)", files=files), "('v1', 4)")
 
     def test_a_program_in_another_folder_than_the_server_is_told(self):
         here = self.folder / "hook"
@@ -215,6 +240,49 @@ class Hook(unittest.TestCase):
                                     variables={"ARGOSY_SERVE": self.SERVES})
         self.assertEqual(printed, "grpc://a:2222")
         self.assertEqual(told.read_text(), "/job:ps/task:0 at a:2222\n")
+
+    # Says its address, and leaves its arguments behind, in the folder of calls. The first: so often the port is taken.
+    ANYWHERE = ("import json, os, sys\n"
+                "words = sys.argv[2:]\nspec = json.loads(words[words.index('--cluster') + 1])\n"
+                "log = os.path.join(os.environ['ARGOSY_PY_FUNC_FOLDER'], 'log')\n"
+                "tries = len(open(log).readlines()) if os.path.exists(log) else 0\n"
+                "open(log, 'a').write(json.dumps(words) + '\\n')\n"
+                "if tries < int(sys.argv[1]): sys.exit(3)\n"
+                "print('serving grpc://' + list(spec['local'].values())[0])\n")
+
+    def test_create_local_server_is_the_runs_own(self):
+        script = "print(server_lib.Server({'localhost': ['localhost:0']}, 'localhost', 0).target)"
+        printed, _ = self.served(script, variables={"ARGOSY_SERVE": self.SERVES})
+        self.assertEqual(printed, "grpc://127.0.0.1:7")
+        own = json.dumps({"cluster": {"worker": ["a:1"]}, "job": "worker", "task": 0})  # its devices have other names
+        printed, _ = self.served(script, variables={"ARGOSY_SERVE": self.SERVES, "ARGOSY_CLUSTER_TASK": own})
+        self.assertEqual(printed, "grpc://a:2222")
+
+    def test_a_server_at_port_0_is_at_a_free_port(self):
+        script = ("local = server_lib.Server({'local': ['localhost:0']}, 'local', 0)\n"
+                  "local.start()\nprint(local.target, tf.compat.v1.Session(local.target).found[0])")
+        def serves(fails):
+            return json.dumps([sys.executable, "-c", self.ANYWHERE, str(fails), "--emulate", "2", "--tls-cert", "c.pem", "--check", "1"])
+
+        here = self.folder / "hook"
+        for fails, tries in ((0, 1), (2, 3)):
+            shutil.rmtree(here, ignore_errors=True)
+            shutil.copytree(HOOK, here)
+            text = "import tensorflow as tf\nfrom tensorflow.python.training import server_lib\n" + script
+            variables = {"ARGOSY_SERVE": serves(fails)}
+            target, opened = self.python(text, hook=here, files=self.SERVER, variables=variables).split()
+            self.assertEqual(target, opened)
+            self.assertRegex(target, r"^grpc://localhost:[1-9]\d+$")
+            calls = [json.loads(line) for line in (here / "log").read_text().splitlines()]
+            self.assertEqual(len(calls), tries)
+            self.assertEqual(calls[-1], ["--emulate", "2", "--check", "1", "--cluster",
+                                         json.dumps({"local": {"0": target[len("grpc://"):]}}), "--job", "local", "--task", "0"])
+            self.assertEqual((here / "served").read_text(), f"/job:local/task:0 at {target[len('grpc://'):]}\n")
+        shutil.rmtree(here)
+        shutil.copytree(HOOK, here)
+        told = self.python(text, hook=here, files=self.SERVER, variables={"ARGOSY_SERVE": serves(9)}, fails=True)
+        self.assertIn("argosy serve for /job:local/task:0 did not start", told)
+        self.assertEqual(len((here / "log").read_text().splitlines()), 3)
 
     def test_a_server_outlives_the_thread_that_started_it(self):
         lasting = "import time; print('serving grpc://a:2222 (cpu:0)', flush=True); time.sleep(50)"

@@ -89,6 +89,10 @@ Result<int> run(Options& options, Console& console) {
   options.server.stuck_after = std::chrono::seconds(options.stuck_after);
   ARGOSY_RETURN_IF_ERROR(read_replicate(options.replicate, options.server));
   ARGOSY_RETURN_IF_ERROR(set_access(options.access, options.server));
+  // Of a program under `argosy run` whose tf.train.Server this is.
+  if (const char* const folder = std::getenv("ARGOSY_PY_FUNC_FOLDER"); folder != nullptr) {
+    options.server.py_func_bridge = folder;
+  }
   if (options.port >= 0) options.server.port = options.port;
   if (!options.host.empty()) options.server.host = options.host;
   ARGOSY_ASSIGN_OR_RETURN(const auto task, cluster_task(options.cluster));

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "argosy/cluster/network/host_port.h"
 #include "argosy/rpc/gate/peer_filter.h"
 
 namespace argosy::cli {
@@ -16,6 +17,14 @@ Status not_there(const TaskName& task, const ClusterSpec& cluster) {
   return invalid_argument("the cluster has no task ", task, ": it has ", str_join(cluster.tasks()))
       .with_id("ARG-CLUSTER-015")
       .with_hint(str_cat("--job ", cluster.tasks()[0].job, " --task ", cluster.tasks()[0].task));
+}
+
+// Where to listen as this host of the cluster. Systems often give a host's own name a loopback address (127.0.1.1 in
+// /etc/hosts), where no other host comes to: then at every address, as TensorFlow's servers do.
+std::string listening_host(const std::string& own) {
+  if (tf::is_loopback(own) || is_mapped_host(own)) return own;
+  const auto addresses = resolve(own);
+  return addresses.ok() && tf::is_loopback(addresses->front()) ? "0.0.0.0" : own;
 }
 
 // Networks of the flags and of ARGOSY_INSECURE_CLUSTER.
@@ -82,7 +91,7 @@ Status listen_as(const tf::ClusterTask& task, int port, const std::string& host,
   if (port >= 0 && port != own_port) return contradicts("--port", port);
   if (!host.empty() && host != own_host && !everywhere) return contradicts("--host", host);
   server.cluster = task;
-  server.host = host.empty() ? own_host : host;
+  server.host = host.empty() ? listening_host(own_host) : host;
   server.port = own_port;
   const std::vector<std::string> networks = networks_of(flags);
   server.insecure_clients.insert(server.insecure_clients.end(), networks.begin(), networks.end());

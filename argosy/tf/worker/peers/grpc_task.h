@@ -25,6 +25,7 @@ class GrpcTask final : public RemoteTask {
     std::string session;
     bool session_called = false;    // the task has a session of that handle
     bool ours = false;              // not TensorFlow's
+    bool shares_loops = false;      // RemoteTasks::shares_loops
     std::string collective_leader;  // of its graphs' collectives by keys
     std::function<std::uint64_t(const std::string& device)> incarnation;
   };

@@ -1,6 +1,7 @@
 #include "argosy/tf/worker/peers/recv_tensor.h"
 
 #include "argosy/tensor/tensor.h"
+#include "argosy/tf/worker/peers/variant_message.h"
 
 namespace argosy::tf {
 
@@ -14,6 +15,8 @@ TensorWire task_wire(Allocator* memory) {
   TensorWire wire;
   wire.memory = memory;
   wire.limit_bytes = (std::int64_t{1} << 31) - 1;
+  wire.write_variant = write_variant;
+  wire.read_variant = read_variant;
   return wire;
 }
 

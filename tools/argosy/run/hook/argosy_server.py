@@ -1,13 +1,17 @@
 """tf.train.Server of a program under `argosy run`: a server of Argosy's.
 
 * The task that `argosy run --cluster` is told (or TF_CONFIG names) is served by `argosy run` itself.
-* Of any other task an `argosy serve --cluster ...` is started, which ends with the program.
+* So is create_local_server(), whose job is "localhost", where `argosy run` is no task of a cluster.
+* Of any other task an `argosy serve --cluster ...` is started, which ends with the program. Port 0 is any free port of
+  this host.
+* Such a server calls functions of this program (argosy_py_func.py): it is told their folder.
 * join() ends with the job, not never: when every task of the other jobs was there, and all are gone at one time.
 * Its config is that of every session that names its target, where the session's own says nothing.
 
 Python 2.7 and 3.
 """
 import atexit
+import contextlib
 import json
 import os
 import signal
@@ -19,6 +23,7 @@ import time
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _BETWEEN_LOOKS = 0.25
 _GONE_FOR = 3.0  # seconds: a task that is started again is back before
+_PORT_TAKEN = 3  # an exit code of `argosy serve`
 
 
 def _spec(server_def):
@@ -95,7 +100,8 @@ def _started(command):
 
     def start():
         try:
-            made.append(subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=_ends_with_us))
+            made.append(subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=_ends_with_us,
+                                         env=dict(os.environ, ARGOSY_PY_FUNC_FOLDER=_HERE)))
         except Exception as error:
             made.append(error)
         ready.set()
@@ -111,21 +117,55 @@ def _started(command):
     return made[0]
 
 
-def _serve(spec, job, task):
-    command = json.loads(os.environ["ARGOSY_SERVE"])
-    command += ["--cluster", json.dumps(spec), "--job", job, "--task", str(task)]
-    child = _started(command)
+class _NotStarted(RuntimeError):
+    def __init__(self, job, task, child):
+        super(_NotStarted, self).__init__(
+            "argosy serve for /job:%s/task:%d did not start (its message is above)" % (job, task))
+        self.code = child.wait()
+
+
+def _serve(spec, job, task, command):
+    child = _started(command + ["--cluster", json.dumps(spec), "--job", job, "--task", str(task)])
     line = child.stdout.readline().decode()
     if not line.startswith("serving "):
-        raise RuntimeError("argosy serve for /job:%s/task:%d did not start (its message is above)" % (job, task))
+        raise _NotStarted(job, task, child)
     if _PRCTL is None:
         # Python closes its sessions after this, and waits for a server that is gone.
         atexit.register(_stop, child)
-    target = line.split()[1]
+    _tell(job, task, spec[job][str(task)])
+    return line.split()[1]
+
+
+def _serve_cluster(spec, job, task):
+    target = _serve(spec, job, task, json.loads(os.environ["ARGOSY_SERVE"]))
     if _has_certificates():
         _certified.add(target)
-    _tell(job, task, spec[job][str(task)])
     return target
+
+
+def _serve_here(spec, job, task):
+    """A task whose port is any free one: for this program alone, on loopback. Nobody needs a certificate there."""
+    words = iter(json.loads(os.environ["ARGOSY_SERVE"]))
+    command = []
+    for word in words:
+        if word.startswith("--tls-"):
+            next(words)
+        else:
+            command.append(word)
+    for tries in (2, 1, 0):
+        placed = dict((name, dict(tasks)) for name, tasks in spec.items())
+        placed[job][str(task)] = "localhost:%d" % _free_port()
+        try:
+            return _serve(placed, job, task, command)
+        except _NotStarted as error:  # another process may have taken the port meanwhile
+            if tries == 0 or error.code != _PORT_TAKEN:
+                raise
+
+
+def _free_port():
+    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as any_socket:
+        any_socket.bind(("127.0.0.1", 0))
+        return any_socket.getsockname()[1]
 
 
 def _stop(child):
@@ -178,12 +218,16 @@ def patch(module, target):
         if self._argosy_target is not None:
             return
         job, task = self._server_def.job_name, self._server_def.task_index
-        address = self._spec.get(job, {}).get(str(task), "")
-        local = len(self._spec) == 1 and address.endswith(":0")  # create_local_server(): a server alone
-        if local or _same(os.environ.get("ARGOSY_CLUSTER_TASK"), self._spec, job, task):
+        anywhere = self._spec.get(job, {}).get(str(task), "").endswith(":0")
+        alone = (list(self._spec), job, task) == (["localhost"], "localhost", 0) and "ARGOSY_CLUSTER_TASK" not in os.environ
+        if anywhere and alone:
+            self._argosy_target = target  # create_local_server(): devices have its names
+        elif anywhere:
+            self._argosy_target = _serve_here(self._spec, job, task)
+        elif _same(os.environ.get("ARGOSY_CLUSTER_TASK"), self._spec, job, task):
             self._argosy_target = target
         else:
-            self._argosy_target = _serve(self._spec, job, task)
+            self._argosy_target = _serve_cluster(self._spec, job, task)
         _configs[self._argosy_target] = self._server_def.default_session_config
 
     def join(self):
