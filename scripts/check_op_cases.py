@@ -30,6 +30,8 @@ LIST_TESTS = {
     "RowsOfTensors": ("TensorListFromTensor", "TensorListGather", "TensorListScatterV2"),
     "RowsIntoAList": ("TensorListScatterIntoExistingList", "TensorListResize", "TensorListElementShape"),
     "PiecesOfUnlikeLength": ("TensorListSplit", "TensorListConcatV2"),
+    "OfTheFirstVersions": ("TensorListConcat", "TensorListScatter"),
+    "InBatches": ("TensorListConcatLists", "TensorListPushBackBatch"),
 }
 ARRAY_TESTS = {
     "WriteThenRead": ("TensorArrayV3", "TensorArrayWriteV3", "TensorArrayReadV3", "TensorArraySizeV3"),
@@ -71,6 +73,7 @@ CSR_TESTS = {
     "Arithmetic": ("SparseMatrixTranspose", "SparseMatrixAdd", "SparseMatrixMul", "SparseMatrixSoftmax"),
     "GradientsOfProducts": ("_SparseMatrixMatMulGrad", "_SparseMatrixAtPlaces", "_SparseMatrixAtIndices"),
     "OtherGradients": ("SparseMatrixSoftmaxGrad",),
+    "Factors": ("SparseMatrixOrderingAMD", "SparseMatrixSparseCholesky"),
 }
 DATASETS = "tests/session/dataset_test.cc"
 DATASET_OPS = "tests/session/dataset_ops_test.cc"
@@ -99,7 +102,8 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
     (MULTI_DEVICE, "WithoutANameLiveAsLongAsTheirHandle"): "AnonymousMultiDeviceIterator AnonymousMultiDeviceIteratorV3",
     (MULTI_DEVICE, "GivesEachReplicaItsPart"): "RebatchDataset ExperimentalRebatchDataset",
     (MULTI_DEVICE, "BatchesAreSeen"): "ComputeBatchSize",
-    (MULTI_DEVICE, "LeadToTheDatasetWithinTheStep"): "DatasetToGraph DatasetToGraphV2 DatasetFromGraph",
+    (MULTI_DEVICE, "LeadToTheDatasetWithinTheStep"): "DatasetToGraph DatasetToGraphV2 DatasetFromGraph WrapDatasetVariant "
+                                                      "UnwrapDatasetVariant",
     (DATASETS, "OfTensors"): "TensorDataset TensorSliceDataset",
     (DATASETS, "OfNumbers"): "RangeDataset",
     (DATASETS, "TakenSkippedRepeated"): "TakeDataset SkipDataset RepeatDataset ShardDataset",
@@ -118,6 +122,7 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
         "MaxIntraOpParallelismDataset ExperimentalMaxIntraOpParallelismDataset PrivateThreadPoolDataset "
         "ExperimentalPrivateThreadPoolDataset AutoShardDataset ExperimentalAutoShardDataset BytesProducedStatsDataset "
         "ExperimentalBytesProducedStatsDataset LatencyStatsDataset ExperimentalLatencyStatsDataset RewriteDataset "
+        "ThreadPoolDataset ExperimentalThreadPoolDataset ThreadPoolHandle ExperimentalThreadPoolHandle "
         "OptimizeDataset OptimizeDatasetV2 AssertNextDataset ExperimentalAssertNextDataset AssertPrevDataset",
     (DATASET_OPS, "ElementsOneByOne"):
         "FilterDataset ParallelFilterDataset TakeWhileDataset ExperimentalTakeWhileDataset ScanDataset "
@@ -148,6 +153,7 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
         "ExperimentalDenseToSparseBatchDataset SleepDataset ExperimentalSleepDataset ChooseFastestDataset "
         "ExperimentalChooseFastestDataset",
     (DATASET_READERS, "ListsAndMatchingFiles"): "ListDataset MatchingFilesDataset ExperimentalMatchingFilesDataset",
+    (DATASET_OPS, "FillTables"): "InitializeTableFromDataset",
     (DATASET_OPS, "AssertedCardinality"): "AssertCardinalityDataset",
     (DATASET_OPS, "HandlesAreLetGo"): "DeleteMemoryCache DeleteSeedGenerator DeleteRandomSeedGenerator DeleteIterator",
     (ITERATORS, "SayWhatIsMissingAndStartOver"): "IteratorV2 MakeIterator IteratorGetNext",
@@ -246,14 +252,16 @@ ELSEWHERE = {
         **{op: (ARRAYS, test) for test, ops in ARRAY_TESTS.items() for op in ops},
         **{op: (STAGING, test) for test, ops in STAGING_TESTS.items() for op in ops},
         **{op: (FUNCTIONS, tests[0]) for op, tests in CALLS.items()},
+        "BatchFunction": (FUNCTIONS, "BatchesOfOneCall"),
         **{op: where for where, ops in PIPELINE_TESTS.items() for op in ops.split()},
         "Timestamp": ("argosy/ops/debug/debug_test.cc", "TimestampsAreNow"),
         "Placeholder": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),
         "PlaceholderV2": ("argosy/ops/constant/constant_test.cc", "PlaceholderMustBeFed"),
-        "_Arg": ("argosy/runtime/session/session_test.cc", "FeedsRunsFetches"),
+        "_Arg": ("tests/session/session_test.cc", "FeedsRunsFetches"),
         "Switch": ("argosy/ops/control_flow/control_flow_test.cc", "SwitchLeavesTheOtherOutputDead"),
         "RefSwitch": (FLOW, "BranchesOfReferences"),
         "RefMerge": (FLOW, "BranchesOfReferences"),
+        "RefSelect": (STATE, "RefSelectNamesOneOfTheVariables"),
         "RefEnter": (FLOW, "FramesOfReferences"),
         "RefExit": (FLOW, "FramesOfReferences"),
         "RefNextIteration": (FLOW, "LoopsOfReferences"),
@@ -269,7 +277,7 @@ ELSEWHERE = {
         "_ApplyMany": ("argosy/passes/fuse/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
         "_ResourceApplyMany": ("argosy/passes/fuse/fuse_updates_test.cc", "TheSameNumbersInOneOp"),
         **{op: ("tests/session/shard_collectives_test.cc", test) for test, ops in SHARD_TESTS.items() for op in ops},
-        "_AllReduce": ("argosy/train/tests/data_parallel_training_test.cc", "SameLossesOnAnyNumberOfDevices"),
+        "_AllReduce": ("tests/replicas/training_test.cc", "SameLossesOnAnyNumberOfDevices"),
         **{op: (GROUPS, test) for test, ops in GROUP_TESTS.items() for op in ops},
     },
     "gradient": {

@@ -10,6 +10,7 @@
 #include "argosy/ops/queue/queue.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -21,7 +22,7 @@ class Accumulators : public testing::Test {
   Value floats(std::initializer_list<float> v) { return constant(graph_, Tensor::vector<float>(v)); }
   Result<std::vector<Tensor>> run(const std::vector<Value>& fetches) {
     if (!graph_.status().ok()) return graph_.status();
-    if (!session_) session_ = std::make_unique<Session>(graph_, SessionOptions{});
+    if (!session_) session_ = std::make_unique<TestSession>(graph_, SessionOptions{});
     return session_->run(fetches);
   }
   void expect(const std::vector<Value>& fetches, const std::vector<Tensor>& expected) {
@@ -30,7 +31,7 @@ class Accumulators : public testing::Test {
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(difference((*out)[i], expected[i], 0), "");
   }
   Graph graph_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<TestSession> session_;
 };
 
 TEST_F(Accumulators, ByHandleAndByReference) {
@@ -83,7 +84,7 @@ TEST_F(Accumulators, WorkersAndAChief) {
   const Value now = placeholder(graph_, DType::kInt64, {kWorkers});
   const Value hand_out = enqueue_many(tokens, {now});
   ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
-  Session session(graph_, {});
+  TestSession session(graph_, {});
   std::vector<std::thread> workers;
   std::barrier everybody_has_one(kWorkers);  // else a fast worker takes another's token, whose gradient is then missing
   for (int w = 0; w < kWorkers; ++w) {

@@ -15,6 +15,7 @@
 #include "argosy/ops/ops.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -197,7 +198,7 @@ class BlockingTest : public testing::Test {
   const OpRegistry ops = ops_with_lines();
   const KernelRegistry kernels = kernels_with_lines();
   Graph graph{ops};
-  Session session;
+  TestSession session;
 };
 
 TEST_F(BlockingTest, WhatFollowsADequeueIsOrdered) {

@@ -6,6 +6,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -20,7 +21,7 @@ TEST(ControlFlow, GradientsFollowTheBranchTaken) {
   const Value y = g.add("Merge", {sw.output(0) * 3.0, square(sw.output(1))});
   const auto dx = gradients(g, {y}, {x});
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g, {});
+  TestSession session(g, {});
   const auto run = [&](bool taken, double at, Value fetch) {
     const auto out = session.run({{pred, Tensor::scalar(taken)}, {x, Tensor::vector<double>({at, 1})}}, {fetch});
     EXPECT_TRUE(out.ok()) << out.status().to_string();
@@ -51,7 +52,7 @@ TEST(ControlFlow, KnownValuesOfABranchAreDeadWithIt) {
   const Value zeros = g.add("Fill", {g.add("Shape", {sw.output(0)}), zero});
   const Value y = g.add("Merge", {zeros, sw.output(1) * 5.f});
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g, {});
+  TestSession session(g, {});
   for (const bool taken : {true, false}) {
     const auto out = session.run({{pred, Tensor::scalar(taken)}, {x, Tensor::vector<float>({1, 2})}}, {y});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
@@ -72,7 +73,7 @@ TEST(ControlFlow, BranchesOfReferences) {
   const Value index = merged.output(1);
   const Value trigger = g.add("ControlTrigger", {});
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g, {});
+  TestSession session(g, {});
   ASSERT_TRUE(session.run_targets({v.initializer, trigger}).ok());
   for (const auto& [taken, branch, expected] : {std::tuple{true, 1, 6.f}, {false, 0, 16.f}}) {
     const auto out = session.run({{pred, Tensor::scalar(taken)}}, {index});
@@ -91,7 +92,7 @@ TEST(ControlFlow, FramesOfReferences) {
   const Value added = g.add("AssignAdd", {in, g.add("Enter", {constant(g, 1.f)}, once)});
   const Value out = g.add("RefExit", {added});
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g, {});
+  TestSession session(g, {});
   ASSERT_TRUE(session.run_targets({v.initializer}).ok());
   const Status ran = session.run_targets({out});
   ASSERT_TRUE(ran.ok()) << ran.to_string();
@@ -113,7 +114,7 @@ TEST(ControlFlow, LoopsOfReferences) {
   g.set_input(merge.node(), 1, g.add("RefNextIteration", {more}).endpoint());
   const Value out = identity(g.add("RefExit", {sw.output(0)}));
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g, {});
+  TestSession session(g, {});
   ASSERT_TRUE(session.run_targets({v.initializer}).ok());
   const auto last = session.run({out});
   ASSERT_TRUE(last.ok()) << last.status().to_string();

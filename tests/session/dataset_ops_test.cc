@@ -8,7 +8,9 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/state/state.h"
+#include "argosy/ops/table/table.h"
 #include "tests/session/pipeline_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -52,6 +54,24 @@ FunctionRef repeats(Graph& g) {  // n, n
   return unary(g, [](Value v) { return repeat_dataset(tensor_dataset({v}), 2).dataset; });
 }
 
+TEST(DatasetOps, RefusesOptionsAndShapesThatAreNone) {
+  Graph g;
+  const auto batch_size = [&](Value dataset) { return g.add("ComputeBatchSize", {dataset}); };
+  const Value options =
+      batch_size(add("OptionsDataset", numbers(g, 3), {}, {{"serialized_options", std::string("opts")}}).dataset);
+  const Value rows = constant(g, Tensor::vector<std::int64_t>({1, 2, 3}));
+  const auto shaped = [&](const char* op, PartialShape shape) {
+    return batch_size(
+        g.add(op, {rows}, {{"Toutput_types", kInt}, {"output_shapes", std::vector<PartialShape>{std::move(shape)}}}));
+  };
+  const Value whole = shaped("TensorDataset", {2}), row = shaped("TensorSliceDataset", {3});
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  TestSession session(g);
+  EXPECT_THAT(session.run({options}).status().message(), HasSubstr("Could not parse serialized_options"));
+  EXPECT_THAT(session.run({whole}).status().message(), HasSubstr("Incompatible shapes at component 0"));
+  EXPECT_THAT(session.run({row}).status().message(), HasSubstr("Incompatible shapes at component 0"));
+}
+
 TEST(DatasetOps, HintsChangeNothing) {
   std::set<std::string> tried;
   const auto same = [&](const char* op, const std::function<std::vector<Value>(Graph&)>& more) {
@@ -88,7 +108,50 @@ TEST(DatasetOps, HintsChangeNothing) {
     same(op, texts);
   }
   same("OptimizeDatasetV2", lists);
-  EXPECT_EQ(tried.size(), 21u);
+  for (const std::string prefix : {"", "Experimental"}) {
+    const auto pool = [&](Graph& g) {
+      return std::vector<Value>{
+          g.add(prefix + "ThreadPoolHandle", {}, {{"num_threads", 2}, {"display_name", std::string("input")}})};
+    };
+    same((prefix + "ThreadPoolDataset").c_str(), pool);
+  }
+  EXPECT_EQ(tried.size(), 23u);
+}
+
+TEST(DatasetOps, ShardsAmongWorkers) {
+  enum : std::int64_t { kOff = -1, kAuto, kFile, kData, kHint };
+  for (const char* op : {"AutoShardDataset", "ExperimentalAutoShardDataset"}) {
+    const auto sharded = [op](std::int64_t policy, std::int64_t workers, std::int64_t index, bool hinted = false) {
+      return elements_of([=](Graph& g) {
+        InputPipeline input = numbers(g, 8);
+        if (hinted) input = add("ShardDataset", input, {number(g, -1), number(g, -1)});
+        return add(op, input, {number(g, workers), number(g, index)}, {{"auto_shard_policy", policy}});
+      });
+    };
+    EXPECT_THAT(sharded(kAuto, 3, 1).values, ElementsAre("1", "4", "7"));
+    EXPECT_THAT(sharded(kData, 3, 2).values, ElementsAre("2", "5"));
+    EXPECT_THAT(sharded(kOff, 3, 2).values.size(), 8u);
+    EXPECT_THAT(sharded(kHint, 3, 2).values.size(), 8u);
+    EXPECT_THAT(sharded(kHint, 3, 2, true).values, ElementsAre("2", "5"));
+    EXPECT_EQ(sharded(kAuto, 3, 2, true).end.code(), Code::kFailedPrecondition);
+    EXPECT_EQ(sharded(kFile, 3, 2).end.code(), Code::kNotFound);
+    EXPECT_EQ(sharded(kAuto, 0, 0).end.code(), Code::kInvalidArgument);
+    EXPECT_EQ(sharded(kAuto, 2, 2).end.code(), Code::kInvalidArgument);
+    EXPECT_EQ(sharded(7, 2, 1).end.code(), Code::kInvalidArgument);
+  }
+}
+
+TEST(DatasetOps, EveryShardHasAnElement) {
+  const auto shard = [](std::int64_t elements, std::int64_t index) {
+    return elements_of([=](Graph& g) {
+      return add("ShardDataset", numbers(g, elements), {number(g, 3), number(g, index)}, {{"require_non_empty", true}});
+    });
+  };
+  EXPECT_THAT(shard(4, 0).values, ElementsAre("0", "3"));
+  EXPECT_THAT(shard(3, 1).values, ElementsAre("1"));
+  EXPECT_EQ(shard(2, 0).end.code(), Code::kInvalidArgument);
+  EXPECT_EQ(shard(2, 1).end.code(), Code::kInvalidArgument);
+  EXPECT_EQ(shard(2, 2).end.code(), Code::kOutOfRange);  // as in TensorFlow: that the others have none is theirs to say
 }
 
 TEST(DatasetOps, ElementsOneByOne) {
@@ -181,7 +244,7 @@ TEST(DatasetOps, FunctionsMayEndTheSequence) {
     }
     const IteratorValue iterator = initializable_iterator(elements);
     ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-    Session session(graph);
+    TestSession session(graph);
     ASSERT_TRUE(session.run_targets({v.initializer}).ok());
     const Elements all = run_to_end(session, iterator);
     EXPECT_THAT(all.values, ElementsAre("5", "6"));
@@ -415,7 +478,7 @@ TEST(DatasetOps, HandlesAreLetGo) {
                                       g.add("DeleteRandomSeedGenerator", {words, words.output(1)}),
                                       g.add("DeleteIterator", {iterator.handle, deleter})};
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g);
+  TestSession session(g);
   const Status first = session.run_targets(deleted);
   EXPECT_TRUE(first.ok()) << first.to_string();
   // Nothing has that name any more.
@@ -437,7 +500,7 @@ TEST(DatasetOps, CountedAndReducedAtOnce) {
   const Value many = g.add("DatasetToSingleElement", {numbers(g, 7).dataset}, one);
   const Value none = g.add("DatasetToSingleElement", {numbers(g, 0).dataset}, one);
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g);
+  TestSession session(g);
   const auto out = session.run({count, endless, single, sum});
   ASSERT_TRUE(out.ok()) << out.status().to_string();
   std::string text;
@@ -445,6 +508,28 @@ TEST(DatasetOps, CountedAndReducedAtOnce) {
   EXPECT_EQ(text, "4 -1 6 121 ");
   EXPECT_EQ(session.run({many}).status().message(), "Dataset had more than one element.");
   EXPECT_EQ(session.run({none}).status().message(), "Dataset was empty.");
+}
+
+TEST(DatasetOps, FillTables) {
+  const auto filled = [](const std::vector<std::int64_t>& keys, std::vector<std::int64_t> values) {
+    Graph g;
+    const Value table = hash_table(g, {.key = DType::kInt64, .value = DType::kInt64});
+    const Value rows =
+        tensor_slice_dataset({constant(g, Tensor::vector(keys)), constant(g, Tensor::vector(values))}).dataset;
+    const Value fill = g.add("InitializeTableFromDataset", {table, rows}).control();
+    const Value found =
+        table_find(table, constant(g, Tensor::vector<std::int64_t>({1, 2, 9})), constant(g, std::int64_t{-1}));
+    EXPECT_TRUE(g.status().ok()) << g.status().to_string();
+    TestSession session(g);
+    const Status ended = session.run_targets({fill});
+    if (!ended.ok()) return std::string(ended.message());
+    const auto out = session.run({found});
+    return out.ok() ? values_of((*out)[0]) : out.status().to_string();
+  };
+  EXPECT_EQ(filled({1, 2}, {10, 20}), "[10 20 -1]");
+  EXPECT_EQ(filled({2, 2}, {20, 20}), "[-1 20 -1]");
+  EXPECT_THAT(filled({2, 2}, {20, 21}), HasSubstr("HashTable has different value for same key."));
+  EXPECT_EQ(filled({}, {}), "end of iterator");
 }
 
 TEST(DatasetOps, AssertedCardinality) {
@@ -475,6 +560,15 @@ TEST(DatasetOps, RefuseNumbersOutOfRange) {
               return add("ShardDataset", numbers(g, 3), {number(g, 0), number(g, 0)});
             }),
             "Number of shards must be greater than zero (currently num_shards = 0).");
+  EXPECT_THAT(refused([](Graph& g) {
+                return add("ParallelBatchDataset", numbers(g, 3), {number(g, 2), number(g, 1), constant(g, false)},
+                           {{"deterministic", "maybe"}}, kInt, {PartialShape{PartialShape::kUnknown}});
+              }),
+              HasSubstr("Unrecognized determinism policy: maybe"));
+  EXPECT_EQ(refused([](Graph& g) {
+              return add("ModelDataset", numbers(g, 3), {}, {{"cpu_budget", -1}});
+            }),
+            "CPU budget must be positive but is -1.");
   EXPECT_EQ(refused([](Graph& g) {
               return map_dataset(
                   numbers(g, 3), [](Values v) -> std::vector<Value> { return v; }, -3);

@@ -5,6 +5,7 @@
 #include "argosy/base/system/test_files.h"
 #include "argosy/ops/constant/constant.h"
 #include "tests/session/pipeline_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -23,6 +24,31 @@ InputPipeline made(Graph& g, std::string_view op, std::vector<Value> inputs, Att
   attrs.set("output_types", types);
   attrs.set("output_shapes", shapes);
   return {g.add(op, std::move(inputs), attrs), types, shapes};
+}
+
+// Workers share the files, not the lines; the list is shuffled after that.
+TEST(DatasetReaders, WorkersShareFiles) {
+  const TempDirectory folder;
+  std::vector<std::string> names;
+  for (const char* digit : {"0", "1", "2", "3"}) {
+    folder.write(digit, str_cat(digit, "1\n", digit, "2\n"));
+    names.push_back(folder.path(digit));
+  }
+  for (const bool shuffled : {false, true}) {
+    const auto lines = [&](std::int64_t policy) {
+      return all_of([&](Graph& g) {
+        InputPipeline files = tensor_slice_dataset({words(g, names)});
+        if (shuffled) files = shuffle_dataset(files, 4, 1, 2);
+        const InputPipeline all =
+            flat_map_dataset(files, [](const std::vector<Value>& name) { return text_line_dataset(name[0]); });
+        return made(g, "AutoShardDataset", {all.dataset, number(g, 3), number(g, 1)}, {{"auto_shard_policy", policy}},
+                    {DType::kString}, {PartialShape::scalar()});
+      });
+    };
+    EXPECT_THAT(lines(0), ElementsAre("\"11\"", "\"12\""));
+    EXPECT_THAT(lines(1), ElementsAre("\"11\"", "\"12\""));
+    EXPECT_EQ(lines(2).size(), 3u);
+  }
 }
 
 class CsvFiles {
@@ -60,7 +86,7 @@ TEST(DatasetReaders, Csv) {
     Graph g;
     const IteratorValue iterator = initializable_iterator(files.columns(g, op, {}, {id, word, share}));
     ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-    Session session(g);
+    TestSession session(g);
     ASSERT_TRUE(session.run_targets({iterator.initializer}).ok());
     const auto next = [&] {
       const auto row = session.run(iterator.next);
@@ -194,7 +220,7 @@ TEST(DatasetReaders, KeepToTheFoldersThatAreAllowed) {
     Graph g;
     const IteratorValue iterator = initializable_iterator(make(g));
     EXPECT_TRUE(g.status().ok()) << g.status().to_string();
-    Session session(g, {.device_set = device_set});
+    TestSession session(g, {.device_set = device_set});
     const Status initialized = session.run_targets({iterator.initializer});
     const Status status = initialized.ok() ? session.run(iterator.next).status() : initialized;
     EXPECT_TRUE(status.ok() || status.code() == Code::kPermissionDenied) << status.to_string();

@@ -7,6 +7,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/state/state.h"
 #include "tests/session/pipeline_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -93,7 +94,7 @@ TEST(Datasets, MappedWithWhatTheFunctionCaptures) {
   const VariableNode v = variable(graph, Tensor::scalar(std::int64_t{10}), "v", {.kind = VariableKind::kResource});
   const auto f = [&](Values e) -> std::vector<Value> { return {e[0] + read_value(v)}; };
   const IteratorValue iterator = initializable_iterator(map_dataset(numbers(graph, 3), f));
-  Session session(graph);
+  TestSession session(graph);
   ASSERT_TRUE(session.run_targets({v.initializer}).ok());
   const Elements all = run_to_end(session, iterator);
   EXPECT_THAT(all.values, ElementsAre("10", "11", "12")) << all.end.to_string();
@@ -107,7 +108,7 @@ TEST(Datasets, ErrorsOfFunctionsNameTheirNodeAndPassOneElement) {
       return {g.add("FloorDiv", {constant(g, std::int64_t{12}), e[0]}, {}, "divide")};
     };
     const IteratorValue iterator = initializable_iterator(map_dataset(numbers(graph, 3), f, calls));
-    Session session(graph);
+    TestSession session(graph);
     ASSERT_TRUE(session.run_targets({iterator.initializer}).ok());
     const auto failed = session.run(iterator.next);
     EXPECT_EQ(failed.status().code(), Code::kInvalidArgument);
@@ -218,7 +219,7 @@ TEST(Datasets, Cached) {
     const IteratorValue iterator =
         initializable_iterator(repeat_dataset(cache_dataset(map_dataset(numbers(graph, 2), count), file), 3));
     ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-    Session session(graph);
+    TestSession session(graph);
     ASSERT_TRUE(session.run_targets({v.initializer}).ok());
     EXPECT_THAT(run_to_end(session, iterator).values, ElementsAre("0", "101", "0", "101", "0", "101"));
   }
@@ -309,7 +310,7 @@ TEST(Dataset, HintsHaveTheShapesThatTensorFlowWants) {
     const Value made =
         graph.add(row.op, {input.dataset, fed}, {{"output_types", input.types}, {"output_shapes", input.shapes}});
     ASSERT_TRUE(graph.status().ok()) << row.op << ": " << graph.status().to_string();
-    Session session(graph);
+    TestSession session(graph);
     const bool number = row.dtype == DType::kInt64;
     const auto run = [&](const Tensor& t) { return session.run({{fed, t}}, {}, {made.control()}).status(); };
     EXPECT_TRUE(run(number ? Tensor::scalar(std::int64_t{2}) : Tensor::scalar(std::string("t"))).ok()) << row.op;

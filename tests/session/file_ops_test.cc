@@ -12,6 +12,7 @@
 #include "argosy/ops/table/table.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -28,7 +29,7 @@ class FileOps : public testing::Test {
   Status run(Value target) { return get({target}).status(); }
   Result<std::vector<Tensor>> get(const std::vector<Value>& fetches) {
     if (!graph_.status().ok()) return graph_.status();
-    if (!session_) session_ = std::make_unique<Session>(graph_, SessionOptions{.device_set = device_set_});
+    if (!session_) session_ = std::make_unique<TestSession>(graph_, SessionOptions{.device_set = device_set_});
     return session_->run(fetches);
   }
   void expect(Value fetch, const Tensor& expected) {
@@ -42,7 +43,7 @@ class FileOps : public testing::Test {
   TempDirectory temp_;
   Graph graph_;
   std::shared_ptr<DeviceSet> device_set_ = *DeviceSet::make({});
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<TestSession> session_;
 };
 
 TEST_F(FileOps, WholeFiles) {

@@ -108,6 +108,29 @@ TEST_F(Functional, CallsShareOneBody) {
   EXPECT_EQ(y.shape().to_string(), "[]");
 }
 
+// TensorFlow would gather the rows of calls that come together, which changes no row.
+TEST_F(Functional, BatchesOfOneCall) {
+  const PartialShape rows{-1, 2};
+  const FunctionValue f =
+      define_function(graph_, "scaled", {{DType::kFloat64, rows}, {DType::kFloat64, PartialShape::scalar()}},
+                      [&](const auto& args) { return std::vector<Value>{args[0] * args[1]}; });
+  const Value x = placeholder(graph_, DType::kFloat64, rows);
+  const std::vector<DType> one = {DType::kFloat64};
+  const Value y = graph_.add("BatchFunction", {x, real(3)},
+                             {{"f", FunctionRef{f.name}},
+                              {"num_batch_threads", 1},
+                              {"max_batch_size", 8},
+                              {"batch_timeout_micros", 1000},
+                              {"Tin", one},
+                              {"Tcaptured", one},
+                              {"Tout", one}});
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().to_string();
+  feed(x, Tensor::of<double>({2, 2}, {1, 2, 3, 4}));
+  const auto out = try_run(y);
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(difference((*out)[0], Tensor::of<double>({2, 2}, {3, 6, 9, 12}), 0), "");
+}
+
 TEST_F(Functional, EndlessRecursionIsAnError) {
   auto f = std::make_shared<Function>(Function{.name = "f", .body = Graph()});
   f->body.add("PartitionedCall", {}, {{"f", FunctionRef{"f"}}, {"Tout", std::vector<DType>{}}}, "again");

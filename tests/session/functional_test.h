@@ -17,6 +17,7 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 
@@ -72,7 +73,7 @@ class FunctionalTest : public testing::Test {
 
   Graph graph_;
   ResourceManager resources_;
-  Session session_;
+  TestSession session_;
   Feeds feeds_;
 };
 

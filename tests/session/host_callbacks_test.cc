@@ -11,6 +11,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -43,7 +44,7 @@ class Callbacks : public testing::Test {
   }
   Result<std::vector<Tensor>> run(const std::vector<Value>& fetches, RunOptions options = {}) {
     EXPECT_TRUE(graph_.status().ok()) << graph_.status().to_string();
-    Session session(graph_, {.device_set = device_set_});
+    TestSession session(graph_, {.device_set = device_set_});
     return session.run({}, fetches, {}, options);
   }
   Graph graph_;

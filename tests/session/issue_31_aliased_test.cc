@@ -5,6 +5,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -28,7 +29,7 @@ struct OnDevice {
   Tensor run(const Value& y, bool optimize = false) {
     const Value read = graph.add("Pack", {y}).output(0);
     EXPECT_TRUE(graph.status().ok()) << graph.status().to_string();
-    Session session(graph, {.devices = {.emulate = "1"}, .optimize = optimize, .trace_path = ""});
+    TestSession session(graph, {.devices = {.emulate = "1"}, .optimize = optimize, .trace_path = ""});
     const auto out = session.run(feeds, {read});
     EXPECT_TRUE(out.ok()) << out.status().to_string();
     return out.ok() ? (*out)[0].reshaped((*out)[0].shape().rank() == 2 ? Shape{(*out)[0].shape()[1]} : Shape{})
@@ -88,7 +89,7 @@ TEST(Issue31Aliased, ElementwiseOpsStayInPlace) {
     const Value x = graph.add("Neg", {fed});
     const Value y = twice ? graph.add(op, {x, x}) : graph.add(op, {x});
     const Value last = graph.add("Sum", {y, constant(graph, 0)});
-    Session session(graph, {.devices = {.devices = "cpu:0"}, .optimize = false, .trace_path = ""});
+    TestSession session(graph, {.devices = {.devices = "cpu:0"}, .optimize = false, .trace_path = ""});
     const auto forecast = session.forecast({{fed, Shape{kN}}}, {last}, {});
     EXPECT_TRUE(forecast.ok()) << forecast.status().to_string();
     return forecast.ok() ? (*forecast)[0].arena_bytes : 0;
@@ -117,7 +118,7 @@ TEST(Issue31Aliased, ForwardedValuesOutliveTheirPlace) {
       for (int i = 0; i < 8; ++i) later = graph.add("Sub", {graph.add("Mul", {later, fed}), graph.add("Sin", {later})});
     }
     ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-    Session session(graph, {.devices = {.emulate = "1"}, .optimize = false, .trace_path = ""});
+    TestSession session(graph, {.devices = {.emulate = "1"}, .optimize = false, .trace_path = ""});
     const auto out =
         session.run({{fed, kX}, {shape, Tensor::vector<std::int32_t>({3})}}, {x, whole, alone, same, many, later});
     ASSERT_TRUE(out.ok()) << out.status().to_string();

@@ -6,6 +6,7 @@
 #include "argosy/graph/function_body.h"
 #include "argosy/ops/constant/constant.h"
 #include "tests/session/pipeline_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -89,7 +90,7 @@ TEST(DatasetTypes, OutputsOfAReductionAreItsState) {
     if (!last.valid()) return g.status();
     std::vector<Value> fetches;
     for (std::size_t i = 0; i < outputs.size(); ++i) fetches.push_back(last.output(static_cast<int>(i)));
-    Session session(g);
+    TestSession session(g);
     return session.run(fetches).status();
   };
   EXPECT_TRUE(reduced({DType::kInt64}).ok());
@@ -104,7 +105,7 @@ TEST(DatasetEnds, PassOverElementsUntilTheStepEnds) {
     const InputPipeline skipped = make(graph);
     const Value one = graph.add("DatasetToSingleElement", {skipped.dataset},
                                 {{"output_types", skipped.types}, {"output_shapes", skipped.shapes}});
-    Session session(graph);
+    TestSession session(graph);
     const auto out = session.run({}, {one}, {}, {.timeout = std::chrono::milliseconds(50)});
     EXPECT_EQ(out.status().code(), Code::kDeadlineExceeded) << out.status().to_string();
   };
@@ -212,7 +213,7 @@ TEST(DatasetBuffers, CountInTheBudgetOfHostMemory) {
       const InputPipeline last = skip_dataset(keeper.make(graph), kMany);
       const Value one = graph.add("DatasetToSingleElement", {last.dataset},
                                   {{"output_types", last.types}, {"output_shapes", last.shapes}});
-      Session session(graph);
+      TestSession session(graph);
       const auto out = session.run({}, {one}, {}, {.timeout = std::chrono::seconds(60)});
       EXPECT_EQ(out.status().code(), Code::kResourceExhausted) << keeper.says << ": " << out.status().to_string();
       EXPECT_EQ(out.status().id(), "ARG-MEM-004");
@@ -229,7 +230,7 @@ TEST(DatasetBuffers, PrefetchStaysWithinTheBudget) {
   Graph graph;
   const IteratorValue iterator =
       initializable_iterator(prefetch_dataset(range_dataset(graph, 0, 20'000), std::int64_t{1} << 40));
-  Session session(graph);
+  TestSession session(graph);
   const Elements all = run_to_end(session, iterator, 30'000);
   EXPECT_EQ(all.end.code(), Code::kOutOfRange) << all.end.to_string();
   EXPECT_EQ(all.values.size(), 20'000u);
@@ -242,7 +243,7 @@ TEST(DatasetCardinality, BeyondAnInteger) {
   const auto count = [](const std::function<InputPipeline(Graph&)>& make) {
     Graph graph;
     const Value n = graph.add("DatasetCardinality", {make(graph).dataset});
-    Session session(graph);
+    TestSession session(graph);
     const auto out = session.run({n});
     EXPECT_TRUE(out.ok()) << out.status().to_string();
     return out.ok() ? *(*out)[0].data<std::int64_t>() : 0;

@@ -10,6 +10,7 @@
 #include "argosy/ops/ops.h"
 #include "argosy/ops/queue/queue.h"
 #include "tests/session/pipeline_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -285,7 +286,7 @@ TEST(Issue31Files, NoOpLeavesTheFolder) {
       Graph g;
       const std::vector<Value> steps = make(g, op, path);
       ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-      Session session(g, {.device_set = device_set});
+      TestSession session(g, {.device_set = device_set});
       Status status;
       for (const Value& step : steps) {
         if (status.ok()) status = session.run({step}).status();
@@ -313,7 +314,7 @@ TEST(Issue31Files, OpsReachTheirFilesInsideTheFolder) {
       const bool bundle = op.starts_with("RestoreV2") || op.starts_with("Merge") || op == "LoadAndRemapMatrix";
       const char* const writer = bundle ? "SaveV2" : op.starts_with("Restore") ? "Save" : "WriteFile";
       const auto made = tries().at(writer)(g, writer, path);
-      Session session(g, {.device_set = device_set});
+      TestSession session(g, {.device_set = device_set});
       ASSERT_TRUE(session.run({made[0]}).ok()) << session.run({made[0]}).status().to_string();
       if (op == "FixedUnigramCandidateSampler") {
         ASSERT_TRUE(File::create(path)->write("a,1\n").ok());
@@ -321,7 +322,7 @@ TEST(Issue31Files, OpsReachTheirFilesInsideTheFolder) {
     }
     Graph g;
     const std::vector<Value> steps = make(g, op, path);
-    Session session(g, {.device_set = device_set});
+    TestSession session(g, {.device_set = device_set});
     for (const Value& step : steps) {
       const Status status = session.run({step}).status();
       const bool damaged =  // the file is no such file, what the checkpoint holds no matrix
@@ -339,7 +340,7 @@ TEST(Issue31Files, PartsOfACheckpointDoNotLeadOut) {
   device_set->set_files(*FilePolicy::within({folders.path("in")}));
   const auto run = [&](const char* op, const std::string& path) {
     Graph g;
-    Session session(g, {.device_set = device_set});
+    TestSession session(g, {.device_set = device_set});
     const auto steps = tries().at(op)(g, op, path);
     return session.run({steps[0]}).status();
   };

@@ -17,6 +17,7 @@
 #include "argosy/ops/control_flow/functional.h"
 #include "argosy/ops/random/random.h"
 #include "argosy/runtime/session/session.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -188,7 +189,7 @@ TEST_P(Interrupted, EndsSoonAfterItsDeadline) {
   Graph g;
   const Value slow = GetParam().make(g);
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g);
+  TestSession session(g);
   // What the node reads is there before: its own kernel is what is to end.
   const Node node = g.node(slow.node());
   Feeds feeds;
@@ -227,7 +228,7 @@ TEST(Interrupted, GlobsEnd) {
   for (int i = 0; i < 6; ++i) pattern += "/../*";
   Graph g;
   const Value found = g.add("MatchingFiles", {placeholder(g, DType::kString, {}, "pattern")});
-  Session session(g);
+  TestSession session(g);
   const std::int64_t start = now_nanos();
   const auto out =
       session.run({{g.value("pattern").value(), Tensor::scalar(pattern)}}, {found}, {}, {.timeout = 100ms});
@@ -244,7 +245,7 @@ TEST(Interrupted, FunctionsThatGrowWithoutEndSayHowFar) {
   const auto limit = host_budget().with_limit(64 << 20);
   Graph g;
   const Value y = doubling(g, 40);
-  Session session(g);
+  TestSession session(g);
   const auto out = session.run({y});
   EXPECT_EQ(out.status().code(), Code::kResourceExhausted) << out.status().to_string();
   EXPECT_THAT(out.status().to_string(), HasSubstr("nodes"));
@@ -256,7 +257,7 @@ TEST(Interrupted, WaitingForAnotherStepToBeMade) {
   Graph g;
   const Value first = foldable(g);
   const Value second = g.add("Neg", {uniform(g, {})});
-  Session session(g);
+  TestSession session(g);
   const auto prepared = session.prepare({}, {second});
   ASSERT_TRUE(prepared.ok()) << prepared.status().to_string();
   std::vector<Tensor> got(1);
@@ -283,7 +284,7 @@ TEST(Interrupted, UpdatesAreWhole) {
   const Value add = g.add("AssignAddVariableOp", {v, ones}).control();
   const Value read = g.add("ReadVariableOp", {v}, {{"dtype", DType::kFloat32}});
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g);
+  TestSession session(g);
   Tensor fed = Tensor::zeros(DType::kFloat32, {kMany});
   std::fill_n(fed.data<float>(), kMany, 1.0f);
   ASSERT_TRUE(session.run({{ones, fed}}, {}, {init}).ok());

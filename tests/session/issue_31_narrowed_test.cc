@@ -5,6 +5,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/runtime/session/session.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -21,7 +22,7 @@ TEST(Narrowed, RanksOfAGroupAreRefused) {
       if (std::string_view(name) == "total") attrs.set("shards", std::vector<std::int64_t>{0});
       const Value sum = graph.add("_AllReduce", {constant(graph, Tensor::vector<float>({1, 2}))}, attrs);
       ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-      const Status ran = Session(graph, {}).run({sum}).status();
+      const Status ran = TestSession(graph, {}).run({sum}).status();
       EXPECT_EQ(ran.code(), Code::kInvalidArgument) << name << " " << past << ": " << ran.to_string();
       EXPECT_EQ(ran.id(), "ARG-COMM-005") << ran.to_string();
     }

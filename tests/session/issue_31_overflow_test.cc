@@ -8,6 +8,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/runtime/session/session.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -22,7 +23,7 @@ class Overflow : public testing::Test {
   }
   Result<std::vector<Tensor>> run(const Value& v) {
     if (!graph_.status().ok()) return graph_.status();
-    return Session(graph_, {.trace_path = ""}).run({{x_, Tensor::scalar(3.0f)}}, {v});
+    return TestSession(graph_, {.trace_path = ""}).run({{x_, Tensor::scalar(3.0f)}}, {v});
   }
 
   Graph graph_;

@@ -7,6 +7,7 @@
 #include "argosy/ops/ops.h"
 #include "argosy/runtime/session/session.h"
 #include "tests/session/attr_values_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -55,7 +56,7 @@ std::unique_ptr<Made> make(const OpDef& op, std::int64_t length, int inputs_more
 }
 
 Status run(const Made& made) {
-  Session session(made.graph, {.devices = {.devices = "cpu:0", .cpu_threads = 1}});
+  TestSession session(made.graph, {.devices = {.devices = "cpu:0", .cpu_threads = 1}});
   return session.run({}, {}, {made.node.control()}).status();
 }
 

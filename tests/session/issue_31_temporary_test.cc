@@ -6,6 +6,7 @@
 #include "argosy/ops/control_flow/functional.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/runtime/session/session.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -21,7 +22,7 @@ Value filled(Graph& g, float with) {
                {constant(g, Tensor::vector<std::int32_t>({static_cast<std::int32_t>(kMany)})), constant(g, with)});
 }
 
-void stays_flat(Session& session, const std::vector<Value>& fetches, bool fails = false) {
+void stays_flat(TestSession& session, const std::vector<Value>& fetches, bool fails = false) {
   std::uint64_t before = 0;
   for (int step = 0; step < 40; ++step) {
     EXPECT_EQ(session.run(fetches).ok(), !fails);
@@ -34,7 +35,7 @@ void stays_flat(Session& session, const std::vector<Value>& fetches, bool fails 
 TEST(Issue31Temporaries, EndWithTheirStep) {
   Graph g;
   const Value last = g.add("Size", {g.add("Identity", {left_behind(g, filled(g, 2))})});
-  Session session(g);
+  TestSession session(g);
   stays_flat(session, {last});
 }
 
@@ -47,7 +48,7 @@ TEST(Issue31Temporaries, OfALoopEndWithTheirStep) {
         return std::vector{v[0] + g.add("Sign", {size})};
       })[0];
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g);
+  TestSession session(g);
   stays_flat(session, {last});
 }
 
@@ -58,7 +59,7 @@ TEST(Issue31Temporaries, OfAStepThatFailsEndWithIt) {
       "Reshape", {kept, g.add("Fill", {constant(g, Tensor::vector<std::int32_t>({1})),
                                        g.add("Size", {g.add("Fill", {constant(g, Tensor::vector<std::int32_t>({3})),
                                                                      constant(g, 1.0f)})})})});
-  Session session(g);
+  TestSession session(g);
   stays_flat(session, {broken}, true);
 }
 

@@ -10,6 +10,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/queue/queue.h"
 #include "tests/session/pipeline_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -22,7 +23,7 @@ using namespace std::chrono_literals;
 TEST(Iterators, SayWhatIsMissingAndStartOver) {
   Graph graph;
   const IteratorValue iterator = initializable_iterator(range_dataset(graph, 0, 2));
-  Session session(graph);
+  TestSession session(graph);
   const auto early = session.run(iterator.next);
   EXPECT_EQ(early.status().code(), Code::kFailedPrecondition);
   EXPECT_THAT(early.status().message(), HasSubstr("the iterator has not been initialized"));
@@ -36,10 +37,10 @@ TEST(Iterators, SayWhatIsMissingAndStartOver) {
 TEST(Iterators, OutliveTheirSession) {
   Graph graph;
   const IteratorValue iterator = initializable_iterator(range_dataset(graph, 0, 3));
-  Session first(graph);
+  TestSession first(graph);
   ASSERT_TRUE(first.run_targets({iterator.initializer}).ok());
   EXPECT_EQ(values_of((*first.run(iterator.next))[0]), "0");
-  Session second(graph, {.device_set = {std::shared_ptr<DeviceSet>(), &first.device_set()}});
+  TestSession second(graph, {.device_set = {std::shared_ptr<DeviceSet>(), &first.device_set()}});
   EXPECT_EQ(values_of((*second.run(iterator.next))[0]), "1");
 }
 
@@ -49,7 +50,7 @@ TEST(Iterators, OfOneShotMakeTheirDatasetThemselves) {
     return map_dataset(range_dataset(g, 0, 3), [](Values e) -> std::vector<Value> { return {e[0] * e[0]}; });
   });
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  Session session(graph);
+  TestSession session(graph);
   EXPECT_THAT(run_to_end(session, iterator).values, ElementsAre("0", "1", "4"));
 }
 
@@ -61,7 +62,7 @@ TEST(Iterators, OfOneShotDoNotKeepTheErrorOfAStepThatEnded) {
       graph, [&](Graph& g) { return tensor_dataset({dequeue(fifo_queue(g, gate), {DType::kInt64})[0]}); });
   const Value open = enqueue(fifo_queue(graph, gate), {constant(graph, std::int64_t{7})});
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  Session session(graph);
+  TestSession session(graph);
   for (int i = 0; i < 2; ++i) {
     const Status early = session.run({}, iterator.next, {}, {.timeout = 50ms}).status();
     EXPECT_EQ(early.code(), Code::kDeadlineExceeded) << early.to_string();
@@ -76,7 +77,7 @@ TEST(Iterators, DoNotDragEachOtherAlong) {
   Graph graph;
   const IteratorValue a = initializable_iterator(range_dataset(graph, 0, 9), "a");
   const IteratorValue b = initializable_iterator(range_dataset(graph, 10, 19), "b");
-  Session session(graph);
+  TestSession session(graph);
   ASSERT_TRUE(session.run_targets({a.initializer, b.initializer}).ok());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(session.run(a.next).ok());
   EXPECT_EQ(values_of((*session.run(b.next))[0]), "10");
@@ -97,7 +98,7 @@ TEST(Iterators, AreNamedByTexts) {
   AttrMap floats = attrs;
   floats.set("output_types", std::vector<DType>{DType::kFloat32});
   const Value misfit = graph.add("IteratorFromStringHandleV2", {fed}, floats);
-  Session session(graph);
+  TestSession session(graph);
   ASSERT_TRUE(session.run_targets({a.initializer, b.initializer}).ok());
   const auto texts = session.run({text_a, text_b});
   ASSERT_TRUE(texts.ok()) << texts.status().to_string();
@@ -124,7 +125,7 @@ TEST(Iterators, GoOnWhereTheyWereSaved) {
       {"mapped", [](Graph& g) {
          return map_dataset(range_dataset(g, 0, 20), [](Values e) -> std::vector<Value> { return {e[0] * e[0]}; });
        }}};
-  const auto all_left = [](Session& session, const IteratorValue& iterator) {
+  const auto all_left = [](TestSession& session, const IteratorValue& iterator) {
     std::vector<std::string> values;
     while (true) {
       const auto next = session.run(iterator.next);
@@ -141,7 +142,7 @@ TEST(Iterators, GoOnWhereTheyWereSaved) {
       const Value position = placeholder(graph, DType::kVariant, {1}, "position");
       const Value restored = graph.add("DeserializeIterator", {iterator.handle, position});
       ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-      Session first(graph);
+      TestSession first(graph);
       EXPECT_EQ(first.run({saved}).status().code(), Code::kFailedPrecondition);
       ASSERT_TRUE(first.run_targets({iterator.initializer}).ok());
       for (int i = 0; i < before; ++i) ASSERT_TRUE(first.run(iterator.next).ok());
@@ -154,7 +155,7 @@ TEST(Iterators, GoOnWhereTheyWereSaved) {
         ASSERT_TRUE(back.ok()) << back.to_string();
         EXPECT_EQ(all_left(first, iterator), rest);
       }
-      Session second(graph);
+      TestSession second(graph);
       EXPECT_EQ(second.run({{position, (*at)[0]}}, {}, {restored}).status().code(), Code::kFailedPrecondition);
       ASSERT_TRUE(second.run_targets({iterator.initializer}).ok());
       for (int i = 0; i < 3; ++i) ASSERT_TRUE(second.run(iterator.next).ok());
@@ -171,7 +172,7 @@ TEST(Iterators, RefusePositionsOfOthers) {
   const Value saved = graph.add("SerializeIterator", {numbers.handle});
   const Value position = placeholder(graph, DType::kVariant, PartialShape::unknown(), "position");
   const Value restored = graph.add("DeserializeIterator", {taken.handle, position});
-  Session session(graph);
+  TestSession session(graph);
   ASSERT_TRUE(session.run_targets({numbers.initializer, taken.initializer}).ok());
   const auto at = session.run({saved});
   ASSERT_TRUE(at.ok()) << at.status().to_string();
@@ -202,7 +203,7 @@ TEST(Iterators, OptionalsHaveZerosAndSums) {
   const Value no_sum = graph.add("OptionalHasValue", {graph.add("AddN", {nothing, of_number(1)})});
   const Value other = graph.add("OptionalHasValue", {graph.add("AddN", {some(1), of_number(1)})});
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  Session session(graph);
+  TestSession session(graph);
   const auto out = session.run({zeros, zeros.output(1), sum, none});
   ASSERT_TRUE(out.ok()) << out.status().to_string();
   EXPECT_EQ(values_of((*out)[0]), "0");
@@ -225,7 +226,7 @@ TEST(Iterators, GiveOptionals) {
   const Value some =
       graph.add("OptionalGetValue", {graph.add("OptionalFromValue", {constant(graph, std::int64_t{3})})}, attrs);
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  Session session(graph);
+  TestSession session(graph);
   ASSERT_TRUE(session.run_targets({iterator.initializer}).ok());
   const auto first = session.run({has, value, none, some});
   ASSERT_TRUE(first.ok()) << first.status().to_string();
@@ -247,7 +248,7 @@ TEST(Iterators, HaveOlderNames) {
   const Value old = graph.add("Iterator", {}, named);
   const Value made = graph.add("MakeIterator", {range_dataset(graph, 4, 9).dataset, old});
   const Value next = graph.add("IteratorGetNextSync", {graph.add("IteratorV2", {}, named)}, attrs);
-  Session session(graph);
+  TestSession session(graph);
   ASSERT_TRUE(session.run_targets({made}).ok());
   EXPECT_EQ(values_of((*session.run({next}))[0]), "4");
 }
@@ -263,7 +264,7 @@ TEST(Iterators, WithoutNamesGoWithTheirHandle) {
     const Value next = graph.add("IteratorGetNext", {handle}, attrs);
     const Value device = graph.add("IteratorGetDevice", {handle});
     const Value again = graph.add("ExperimentalIteratorGetDevice", {handle});
-    Session session(graph);
+    TestSession session(graph);
     const auto out = session.run({next, device, again});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
     EXPECT_EQ(values_of((*out)[0]), "3");
@@ -281,7 +282,7 @@ InputPipeline never(Graph& g) {
 TEST(Iterators, GiveUpWhenTheirStepDoes) {
   Graph graph;
   const IteratorValue iterator = initializable_iterator(prefetch_dataset(never(graph), 1));
-  Session session(graph);
+  TestSession session(graph);
   ASSERT_TRUE(session.run_targets({iterator.initializer}).ok());
   const auto start = std::chrono::steady_clock::now();
   const auto late = session.run({}, iterator.next, {}, {.timeout = 50ms});
@@ -299,7 +300,7 @@ TEST(Iterators, GiveUpWhenTheirStepDoes) {
 TEST(Iterators, ServeManyStepsAtOnce) {
   Graph graph;
   const IteratorValue iterator = initializable_iterator(prefetch_dataset(range_dataset(graph, 0, 800), 4));
-  Session session(graph);
+  TestSession session(graph);
   ASSERT_TRUE(session.run_targets({iterator.initializer}).ok());
   std::atomic<std::int64_t> sum{0}, count{0};
   std::vector<std::thread> threads;
@@ -329,7 +330,7 @@ TEST(Iterators, EndWithTheirMachineHoweverBusy) {
                          2);
     const IteratorValue iterator = initializable_iterator(busy);
     const IteratorValue stuck = initializable_iterator(prefetch_dataset(never(graph)));
-    Session session(graph);
+    TestSession session(graph);
     ASSERT_TRUE(session.run_targets({iterator.initializer, stuck.initializer}).ok());
     for (int k = 0; k < i; ++k) ASSERT_TRUE(session.run(iterator.next).ok());
     if (i % 2 == 1) {

@@ -6,6 +6,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/loop.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -44,7 +45,7 @@ class LoopsAndSums : public testing::Test {
 
 TEST_F(LoopsAndSums, HaveAStaticSchedule) {
   build(3);
-  Session session(graph, {.devices = {.emulate = "3"}, .optimize = false});
+  TestSession session(graph, {.devices = {.emulate = "3"}, .optimize = false});
   const auto report = session.placement({}, last, {});
   ASSERT_TRUE(report.ok()) << report.status().to_string();
   EXPECT_THAT(report->passes, testing::Contains(HasSubstr("order: static; 6 loops")));
@@ -69,7 +70,7 @@ TEST_F(LoopsAndSums, ASumThatWaitsForItselfIsNamed) {
     last.push_back(both[1]);
   }
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  Session session(graph, {.devices = {.emulate = "2"}, .optimize = false});
+  TestSession session(graph, {.devices = {.emulate = "2"}, .optimize = false});
   for (const Status& ran : {session.run(last).status(), session.run_targets(last)}) {
     EXPECT_EQ(ran.id(), "ARG-LOOP-004") << ran.to_string();
     EXPECT_THAT(ran.to_string(), HasSubstr("node 'both_0' (_AllReduce)"));

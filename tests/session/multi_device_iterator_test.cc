@@ -4,8 +4,10 @@
 
 #include <chrono>
 
+#include "argosy/formats/proto/graph.pb.h"
 #include "argosy/ops/constant/constant.h"
 #include "tests/session/pipeline_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -52,7 +54,7 @@ class MultiDeviceIterators : public testing::Test {
   }
 
   Graph graph_;
-  Session session_{graph_, {.devices = {.emulate = "2"}}};
+  TestSession session_{graph_, {.devices = {.emulate = "2"}}};
   Value handle_, init_, pass_;
   std::vector<Value> next_;
   Tensor number_ = Tensor::scalar(std::int64_t{0});
@@ -114,7 +116,7 @@ TEST_F(MultiDeviceIterators, WithoutANameLiveAsLongAsTheirHandle) {
     const Value next =
         graph.add("MultiDeviceIteratorGetNextFromShard", {handle, constant(graph, std::int32_t{0}), pass}, kNumbers);
     ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-    Session session(graph, {.devices = {.emulate = "1"}});
+    TestSession session(graph, {.devices = {.emulate = "1"}});
     const auto out = session.run({next});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
     EXPECT_EQ(values_of((*out)[0]), "3") << op;
@@ -133,7 +135,7 @@ TEST(DeviceIterators, AreAskedForOnGpus) {
     initializer = iterator.initializer;
     next = iterator.next;
   }
-  Session session(graph, {.devices = {.emulate = "2"}, .allow_soft_placement = false});
+  TestSession session(graph, {.devices = {.emulate = "2"}, .allow_soft_placement = false});
   const Status started = session.run_targets({initializer});
   ASSERT_TRUE(started.ok()) << started.to_string();
   const auto out = session.run(next);
@@ -166,7 +168,7 @@ TEST(Rebatching, BatchesAreSeen) {
     Graph g;
     const Value seen = g.add("ComputeBatchSize", {make(g).dataset});
     EXPECT_TRUE(g.status().ok()) << g.status().to_string();
-    Session session(g);
+    TestSession session(g);
     const auto out = session.run({seen});
     return out.ok() ? *(*out)[0].data<std::int64_t>() : -99;
   };
@@ -191,10 +193,27 @@ TEST(DatasetTexts, LeadToTheDatasetWithinTheStep) {
                 }),
                 ElementsAre("3", "4", "5"));
   }
+  EXPECT_THAT(all_of([&](Graph& g) {
+                InputPipeline p = range_dataset(g, 3, 6);
+                p.dataset = g.add("UnwrapDatasetVariant", {g.add("WrapDatasetVariant", {p.dataset})});
+                return p;
+              }),
+              ElementsAre("3", "4", "5"));
   Graph g;
+  // A GraphDef in which the ops can be found.
+  const InputPipeline p = shuffle_dataset(range_dataset(g, 3, 6), 2);
+  const Value made = g.add("DatasetToGraphV2", {p.dataset});
   const Value text = placeholder(g, DType::kString, PartialShape::scalar());
   const Value seen = g.add("ComputeBatchSize", {g.add("DatasetFromGraph", {text})});
-  Session session(g);
+  TestSession session(g);
+  const auto ops = session.run({made});
+  ASSERT_TRUE(ops.ok()) << ops.status().to_string();
+  tensorflow::GraphDef parsed;
+  ASSERT_TRUE(parsed.ParseFromString(*ops->at(0).data<std::string>()));
+  ASSERT_EQ(parsed.node_size(), 2);
+  EXPECT_EQ(parsed.node(0).op(), g.node(p.dataset.node()).op->name);
+  EXPECT_EQ(parsed.node(1).op(), "RangeDataset");
+  EXPECT_EQ(parsed.node(0).input(0), parsed.node(1).name());
   const Status foreign = session.run({{text, Tensor::scalar("graph")}}, {seen}).status();
   EXPECT_EQ(foreign.id(), "ARG-DATASET-002") << foreign.to_string();
 }

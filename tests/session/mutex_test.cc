@@ -10,6 +10,7 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -39,7 +40,7 @@ TEST(Mutex, GuardsSections) {
   const Value one = guarded_increment(graph, lock, handle), other = guarded_increment(graph, lock, handle);
   const Value read = graph.add("ReadVariableOp", {handle}, {{"dtype", DType::kInt32}});
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  Session session(graph);
+  TestSession session(graph);
   ASSERT_TRUE(session.run_targets({init}).ok());
   std::atomic<int> failed{0};
   std::vector<std::thread> threads;
@@ -62,7 +63,7 @@ TEST(Mutex, GoesWithTheStep) {
   const Value fails = graph.add("Assert", {constant(graph, false), constant(graph, 1)});
   graph.add_control_input(fails.node(), lock.node());
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  Session session(graph);
+  TestSession session(graph);
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(session.run_targets({lock}).ok());
     EXPECT_EQ(session.run_targets({fails}).code(), Code::kInvalidArgument);
@@ -78,7 +79,7 @@ TEST(Mutex, Refuses) {
   const Value once = consume_mutex_lock(lock), twice = consume_mutex_lock(lock);
   graph.add_control_input(twice.node(), once.node());
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  Session session(graph);
+  TestSession session(graph);
   const Status wrong = session.run_targets({no_lock});
   EXPECT_EQ(wrong.code(), Code::kInvalidArgument);
   EXPECT_NE(wrong.message().find("Expected input to contain a SharedLockReleaser object"), std::string::npos)

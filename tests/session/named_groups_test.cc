@@ -12,6 +12,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/runtime/session/session.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -57,7 +58,7 @@ class NamedGroups : public testing::Test {
   }
 
   Graph graph_;
-  Session session_{graph_, {.devices = {.emulate = "3"}}};
+  TestSession session_{graph_, {.devices = {.emulate = "3"}}};
 };
 
 TEST_F(NamedGroups, AreReduced) {

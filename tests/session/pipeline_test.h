@@ -9,6 +9,7 @@
 
 #include "argosy/ops/iterator/iterator.h"
 #include "argosy/runtime/session/session.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 
@@ -28,7 +29,7 @@ inline std::string values_of(const Tensor& t) {
   return t.shape().rank() == 0 ? values : "[" + values + "]";
 }
 
-inline Elements run_to_end(Session& session, const IteratorValue& iterator, int most = 10'000) {
+inline Elements run_to_end(TestSession& session, const IteratorValue& iterator, int most = 10'000) {
   Elements all;
   if (iterator.initializer.valid()) {
     all.end = session.run_targets({iterator.initializer});
@@ -52,7 +53,7 @@ inline Elements elements_of(const std::function<InputPipeline(Graph&)>& make, in
   const IteratorValue iterator = initializable_iterator(make(graph));
   EXPECT_TRUE(graph.status().ok()) << graph.status().to_string();
   if (!graph.status().ok()) return {{}, graph.status()};
-  Session session(graph);
+  TestSession session(graph);
   return run_to_end(session, iterator, most);
 }
 

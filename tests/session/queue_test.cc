@@ -10,6 +10,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -23,9 +24,9 @@ class Queues : public testing::Test {
  protected:
   Value number(float x) { return constant(graph_, x); }
   Value count(std::int32_t n) { return constant(graph_, n); }
-  Session& session() {
+  TestSession& session() {
     EXPECT_TRUE(graph_.status().ok()) << graph_.status().to_string();
-    if (!session_) session_ = std::make_unique<Session>(graph_, SessionOptions{.device_set = device_set_});
+    if (!session_) session_ = std::make_unique<TestSession>(graph_, SessionOptions{.device_set = device_set_});
     return *session_;
   }
   Status run(Value target) { return session().run_targets({target}); }
@@ -39,7 +40,7 @@ class Queues : public testing::Test {
 
   Graph graph_;
   std::shared_ptr<DeviceSet> device_set_ = *DeviceSet::make({});
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<TestSession> session_;
 };
 
 void nap(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
@@ -55,6 +56,18 @@ TEST_F(Queues, FirstInFirstOut) {
   expect(one, Tensor::scalar(1.f));
   expect(two, Tensor::vector<float>({2, 3}));
   expect(dequeue_many(q, count(0), kFloats)[0], Tensor::zeros(DType::kFloat32, {0}));
+}
+
+TEST_F(Queues, RefuseAWaitForATime) {
+  const Value q = fifo_queue(graph_, {.dtypes = kFloats, .shapes = {PartialShape::scalar()}}, "q");
+  const AttrMap in = {{"timeout_ms", 10}}, out = {{"component_types", kFloats}, {"timeout_ms", 10}};
+  for (const Value& waiting :
+       {graph_.add("QueueEnqueueV2", {q, number(1)}, in),
+        graph_.add("QueueEnqueueManyV2", {q, constant(graph_, Tensor::vector<float>({1}))}, in),
+        graph_.add("QueueDequeueV2", {q}, out), graph_.add("QueueDequeueManyV2", {q, count(1)}, out),
+        graph_.add("QueueDequeueUpToV2", {q, count(1)}, out)}) {
+    EXPECT_THAT(run(waiting).message(), HasSubstr("Timeout not supported yet."));
+  }
 }
 
 TEST_F(Queues, ElementsOfSeveralComponents) {
@@ -182,7 +195,7 @@ TEST_F(Queues, OneByItsSharedName) {
               HasSubstr("Shared queue 'common' has capacity 2147483647 but requested capacity was 4"));
   Graph g;
   const Value out = dequeue(fifo_queue(g, spec), kInts)[0];
-  Session second(g, {.device_set = device_set_});
+  TestSession second(g, {.device_set = device_set_});
   const auto got = second.run({out});
   ASSERT_TRUE(got.ok()) << got.status().to_string();
   EXPECT_EQ(*got->at(0).data<std::int32_t>(), 5);
@@ -193,7 +206,7 @@ TEST_F(Queues, WithoutOneItIsTheSessionsOwn) {
   const Value in = enqueue(q, {count(5)}), size = queue_size(q);
   ASSERT_TRUE(run(in).ok());
   expect(size, Tensor::scalar(std::int32_t{1}));
-  Session second(graph_, {.device_set = device_set_});
+  TestSession second(graph_, {.device_set = device_set_});
   EXPECT_EQ(*second.run({size})->at(0).data<std::int32_t>(), 0);
 }
 
@@ -325,7 +338,7 @@ void stress(bool shuffle, std::int64_t capacity) {
   const Value batch = dequeue_up_to(q, constant(g, std::int32_t{5}), kInts)[0];
   const Value never = dequeue(fifo_queue(g, spec), kInts)[0];
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
-  Session session(g, {});
+  TestSession session(g, {});
   std::vector<std::atomic<int>> seen(kProducers * kEach * 3);
   std::vector<std::thread> producers, others;
   for (int p = 0; p < kProducers; ++p) {

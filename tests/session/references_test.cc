@@ -6,6 +6,7 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/loop.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -20,7 +21,7 @@ class References : public testing::TestWithParam<bool> {  // on a GPU
   }
   std::int64_t run_after_init(const VariableNode& v, Value fetch, const Feeds& feeds = {}) {
     EXPECT_TRUE(g_.status().ok()) << g_.status().to_string();
-    Session session(g_, {.devices = {.devices = "cpu:0,gpu:0", .emulate = "1"}});
+    TestSession session(g_, {.devices = {.devices = "cpu:0,gpu:0", .emulate = "1"}});
     EXPECT_TRUE(session.run_targets({v.initializer}).ok());
     const auto out = session.run(feeds, {fetch});
     EXPECT_TRUE(out.ok()) << out.status().to_string();
@@ -136,7 +137,7 @@ TEST_P(References, StringsAreTheHosts) {
   const VariableNode v = variable(g_, Tensor::vector<std::string>({text, "b"}), "v");
   const Value copy = g_.add("Reshape", {v.ref, constant(g_, Tensor::vector<std::int32_t>({2, 1}))});
   ASSERT_TRUE(g_.status().ok()) << g_.status().to_string();
-  Session session(g_, {.devices = {.devices = "cpu:0,gpu:0", .emulate = "1"}});
+  TestSession session(g_, {.devices = {.devices = "cpu:0,gpu:0", .emulate = "1"}});
   ASSERT_TRUE(session.run_targets({v.initializer}).ok());
   for (int i = 0; i < 3; ++i) {
     const auto out = session.run({copy, v.read});

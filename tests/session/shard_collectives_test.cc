@@ -12,6 +12,7 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -71,7 +72,7 @@ class ShardCollectives : public testing::TestWithParam<int> {
   Graph::Scope on(int d) { return graph.device(str_cat("/gpu:", d)); }
   std::vector<Tensor> run(const std::vector<Value>& values) {
     EXPECT_TRUE(graph.status().ok()) << graph.status().to_string();
-    Session session(graph, {.devices = {.emulate = str_cat(GetParam())}});
+    TestSession session(graph, {.devices = {.emulate = str_cat(GetParam())}});
     const auto out = session.run(values);
     EXPECT_TRUE(out.ok()) << out.status().to_string();
     return out.ok() ? *out : std::vector<Tensor>(values.size());
@@ -219,7 +220,7 @@ TEST_P(ShardCollectives, VariablesAreGatheredInPlace) {
         }
       }
       ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-      Session session(graph, {.devices = {.emulate = str_cat(ranks)}});
+      TestSession session(graph, {.devices = {.emulate = str_cat(ranks)}});
       ASSERT_TRUE(session.run_targets(first).ok());
       const Status ran = session.run_targets(gathered);
       ASSERT_TRUE(ran.ok()) << ran.to_string();
@@ -249,7 +250,7 @@ TEST(ShardCollectivesThatDisagree, GetOneError) {
     totals.push_back(all_gather({part}, Ints{4 - r}, {"c", r, 2, {1, 1 + r}})[0]);
   }
   ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-  Session session(graph, {.devices = {.emulate = "2"}, .optimize = false});
+  TestSession session(graph, {.devices = {.emulate = "2"}, .optimize = false});
   for (const std::vector<Value>& values : {sizes, shapes, totals}) {
     const Status ran = session.run(values).status();
     EXPECT_EQ(ran.code(), Code::kInvalidArgument) << ran.to_string();

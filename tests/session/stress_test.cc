@@ -10,6 +10,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/control_flow/functional.h"
 #include "argosy/runtime/session/session.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -95,7 +96,7 @@ struct RandomGraph {
   std::mt19937 random_;
 };
 
-void expect_right(Session& session, const RandomGraph& r, bool pred) {
+void expect_right(TestSession& session, const RandomGraph& r, bool pred) {
   const auto out = session.run({{r.x, Tensor::scalar(1.0f)}, {r.pred, Tensor::scalar(pred)}}, {r.last});
   ASSERT_TRUE(out.ok()) << out.status().to_string();
   EXPECT_EQ(*out->at(0).data<float>(), pred ? r.when_true.back() : r.when_false.back());
@@ -104,7 +105,7 @@ void expect_right(Session& session, const RandomGraph& r, bool pred) {
 void stress(bool branches) {
   RandomGraph r(10000, 8, branches, branches ? 2 : 1);
   ASSERT_TRUE(r.graph.status().ok()) << r.graph.status().to_string();
-  Session session(r.graph, {.devices = {.emulate = "8"}});
+  TestSession session(r.graph, {.devices = {.emulate = "8"}});
   ASSERT_TRUE(session.status().ok()) << session.status().to_string();
   for (const bool pred : {true, false, true}) expect_right(session, r, pred);
 
@@ -139,7 +140,7 @@ TEST(Stress, SessionsComeAndGo) {
   const Tensor feed = Tensor::zeros(DType::kFloat32, {64, 64});
   const std::uint64_t before = host_allocator().stats().in_use_bytes;
   for (int i = 0; i < 100; ++i) {
-    Session session(g, {.devices = {.emulate = "gpu:64MiB,gpu:64MiB"}});
+    TestSession session(g, {.devices = {.emulate = "gpu:64MiB,gpu:64MiB"}});
     ASSERT_TRUE(session.run({{*g.value("x"), feed}}, {y}).ok());
   }
   EXPECT_EQ(host_allocator().stats().in_use_bytes, before);

@@ -247,6 +247,54 @@ def loop_on_one_worker():
         return [[float(v) for v in s.run([total, out], {limit: n})] for n in (0, 3, 5)]
 
 
+def lists_between_tasks():
+    """Lists of tensors go there and back; a list in a list; strings. A place of the first is empty."""
+    ops, ps, worker = tf.raw_ops, "/job:ps/task:1", "/job:worker/task:0"
+    anything, scalar = tf.constant(-1), tf.constant([], tf.int32)
+    x = tf.placeholder(tf.float32, [2])
+    with tf.device(ps):
+        numbers = ops.TensorListReserve(element_shape=tf.constant([2]), num_elements=tf.constant(3), element_dtype=tf.float32)
+        words = ops.EmptyTensorList(element_shape=anything, max_num_elements=anything, element_dtype=tf.string)
+        for word in ("a", "bc"):
+            words = ops.TensorListPushBack(input_handle=words, tensor=tf.constant(word))
+    with tf.device(worker):
+        numbers = ops.TensorListSetItem(input_handle=numbers, index=0, item=x)
+    with tf.device(ps):
+        numbers = ops.TensorListSetItem(input_handle=numbers, index=2, item=x * 2.0)
+        nested = ops.EmptyTensorList(element_shape=scalar, max_num_elements=anything, element_dtype=tf.variant)
+        nested = ops.TensorListPushBack(input_handle=nested, tensor=numbers)
+    with tf.device(worker):
+        inner = ops.TensorListPopBack(input_handle=nested, element_shape=scalar, element_dtype=tf.variant)[1]
+        left, word = ops.TensorListPopBack(input_handle=words, element_shape=scalar, element_dtype=tf.string)
+        given = [ops.TensorListStack(input_handle=l, element_shape=tf.constant([2]), element_dtype=tf.float32, num_elements=-1)
+                 for l in (numbers, inner)]
+        given += [word, ops.TensorListLength(input_handle=left)]
+    with session() as s:
+        first, second, word, count = s.run(given, {x: [1, 2]})
+    return first.tolist() + second.tolist() + [word.decode(), int(count)]
+
+
+def loop_over_tasks():
+    """A loop in a loop, of which every task has a part."""
+    def inner(j, value):
+        with tf.device("/job:ps/task:0"):
+            value = value * 2.0
+        with tf.device("/job:worker/task:1"):
+            return j + 1, value + 1.0
+
+    def body(i, value):
+        with tf.device("/job:worker/task:0"):
+            value = tf.while_loop(lambda j, v: j < 2, inner, [tf.constant(0), value])[1]
+        with tf.device("/job:ps/task:1"):
+            return i + 1, value - 0.5
+
+    limit = tf.placeholder(tf.int32, [])
+    with tf.device("/job:worker/task:0"):
+        out = tf.while_loop(lambda i, value: i < limit, body, [tf.constant(0), tf.constant(1.0)])[1]
+    with session() as s:
+        return [float(s.run(out, {limit: n})) for n in (3, 0, 1)]
+
+
 def partial_run():
     with tf.device("/job:worker/task:1"):
         a, b = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
@@ -385,7 +433,8 @@ def iterators_on_two_tasks():
 
 
 PROGRAMS = [gradient_descent, adam_resource_variables, momentum, partitioned_variables, in_graph, two_clients,
-            queue_between_sessions, sync_replicas, asynchronous, loop_on_one_worker, partial_run, errors,
+            queue_between_sessions, sync_replicas, asynchronous, loop_on_one_worker, loop_over_tasks,
+            lists_between_tasks, partial_run, errors,
             device_filters, isolated_state, reset_container, dead_values, run_metadata,
             values_change_their_readers, iterators_on_two_tasks]
 

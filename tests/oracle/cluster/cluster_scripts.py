@@ -6,26 +6,17 @@ import argparse
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 
 from cluster_harness import free_ports
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../jobs"))
+from own_address import own_address  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULT = re.compile(r"worker (\d) steps (\d+) seconds ([\d.]+) loss ([\d.]+)")
-
-
-def own_address():
-    """Of this machine, beyond loopback; None: no network."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        try:
-            any_socket.connect(("192.0.2.77", 9))  # sends nothing
-            address = any_socket.getsockname()[0]
-        except OSError:
-            return None
-    return None if address.startswith("127.") else address
 
 
 def run(prefix, workers, steps, environments=None, timeout=240, host="127.0.0.1"):

@@ -189,6 +189,28 @@ def sliding(size, shift, stride, drop=True):
         output_types=[tf.int64], output_shapes=[[None]]), tf.TensorSpec([None], tf.int64))
 
 
+def sharded(dataset, policy, workers=3, index=1, replicas=0):
+    structure = tf.data.experimental.get_structure(dataset)
+    return made(experimental.auto_shard_dataset(
+        dataset._variant_tensor, num_workers=workers, index=index, auto_shard_policy=policy, num_replicas=replicas,
+        output_types=[s.dtype for s in tf.nest.flatten(structure)],
+        output_shapes=[s.shape for s in tf.nest.flatten(structure)]), structure)
+
+
+def lines(shuffled=False, names=None):
+    files = Dataset.from_tensor_slices(names or text_files() * 2)
+    return (files.shuffle(6, seed=3) if shuffled else files).flat_map(tf.data.TextLineDataset)
+
+
+def non_empty_shard(elements, count, index):
+    return made(raw.shard_dataset(numbers(elements)._variant_tensor, count, index, require_non_empty=True,
+                                  output_types=[tf.int64], output_shapes=[[]]), tf.TensorSpec([], tf.int64))
+
+
+OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
+HINTED = tf.data.experimental.SHARD_HINT
+
+
 def matching(pattern):
     for name in ("m1.txt", "m2.txt", "m3.dat"):
         (FOLDER / name).write_bytes(b"")
@@ -243,6 +265,38 @@ PROGRAMS = {
     "repeat for ever": lambda: numbers(7).repeat(),
     "take and skip": lambda: numbers(30).skip(5).take(11),
     "shard": lambda: numbers(11).shard(3, 1),
+    **{f"shard, {n} elements for {count}, {index}": lambda n=n, count=count, index=index: non_empty_shard(n, count, index)
+       for n, count, index in ((4, 3, 1), (3, 3, 1), (2, 3, 1), (2, 3, 0), (2, 3, 2), (0, 3, 0), (0, 1, 0))},
+    "shard, hinted": lambda: numbers(11).shard(HINTED, HINTED),
+    **{f"sharded by policy {policy}": lambda policy=policy: sharded(numbers(10).map(lambda x: x * 2).batch(2).prefetch(1), policy)
+       for policy in (OFF, AUTO, FILE, DATA, HINT, 7)},
+    **{f"lines sharded by policy {policy}": lambda policy=policy: sharded(lines(), policy) for policy in (OFF, AUTO, FILE, DATA)},
+    **{f"shuffled lines sharded by policy {policy}": lambda policy=policy: sharded(lines(True).batch(2).repeat(2), policy)
+       for policy in (AUTO, DATA)},
+    "sharded by hint": lambda: sharded(numbers(11).shard(HINTED, HINTED).map(lambda x: x + 1), HINT),
+    "sharded by a hint that nobody gave": lambda: sharded(numbers(11).shard(HINTED, HINTED), AUTO),
+    "sharded records": lambda: sharded(tf.data.TFRecordDataset(record_files()).map(tf.io.encode_base64), AUTO),
+    "sharded lines, interleaved": lambda: sharded(Dataset.from_tensor_slices(text_files() * 2).interleave(
+        lambda name: tf.data.TextLineDataset(name).map(lambda line: line + "!"), cycle_length=2), AUTO),
+    "sharded lines, interleaved at once": lambda: sharded(Dataset.from_tensor_slices(text_files() * 2).interleave(
+        tf.data.TextLineDataset, cycle_length=2, num_parallel_calls=2), AUTO),
+    "sharded lines of two, zipped": lambda: sharded(Dataset.zip((lines(), lines())), FILE),
+    "sharded lines of what is opened again": lambda: sharded(lines().flat_map(Dataset.from_tensors), FILE),
+    "sharded windows of lines": lambda: sharded(lines().window(2, 1, 1, True).flat_map(lambda w: w.batch(2)), FILE),
+    "sharded lines, counted": lambda: sharded(lines().apply(tf.data.experimental.assert_cardinality(7)), FILE),
+    "sharded lines, unlike each other": lambda: sharded(lines().apply(tf.data.experimental.unique()), AUTO),
+    "sharded lines of too few files": lambda: sharded(lines(names=text_files()[:2]), AUTO),
+    "sharded datasets of numbers": lambda: sharded(numbers(4).flat_map(Dataset.range), AUTO),
+    "sharded batches of equal workers": lambda: sharded(rebatched([2, 2]), DATA, 2, 1, 2),
+    "sharded batches of unlike workers": lambda: sharded(rebatched([3, 1, 2]), DATA, 3, 2, 3),
+    "sharded batches of no workers": lambda: sharded(rebatched([3, 1, 2]), DATA, 3, 2),
+    "sharded among no workers": lambda: sharded(numbers(), AUTO, 0, 0),
+    "sharded for no worker": lambda: sharded(numbers(), AUTO, 2, 2),
+    "a batch in parallel, in an order that there is not": lambda: made(raw.parallel_batch_dataset(
+        numbers()._variant_tensor, 3, 2, False, output_types=[tf.int64], output_shapes=[[None]], deterministic="maybe"),
+        tf.TensorSpec([None], tf.int64)),
+    "tuned to less than no cores": lambda: made(raw.model_dataset(
+        numbers()._variant_tensor, cpu_budget=-1, output_types=[tf.int64], output_shapes=[[]]), tf.TensorSpec([], tf.int64)),
     "zip": lambda: Dataset.zip((numbers(5), image_rows())),
     "concatenate": lambda: numbers(3).concatenate(Dataset.range(7, 9)),
     "enumerate": lambda: numbers(4).map(lambda x: x * 2).enumerate(start=5),

@@ -55,12 +55,28 @@ def ranked(hole):
     return hole
 
 
-def csr(indices, shape):
+def csr(indices, shape, known=True):
+    """Ones at these places. known: whether the client knows the shape."""
     return raw.SparseTensorToCSRSparseMatrix(indices=ranked(longs(indices)), values=ranked(ones(len(indices))),
-                                             dense_shape=tf.constant(shape, tf.int64))
+                                             dense_shape=tf.constant(shape, tf.int64) if known else fed(shape, np.int64))
+
+
+def reference(*shape):
+    """A variable of ones, by reference."""
+    ref = raw.VariableV2(shape=shape, dtype=tf.float32, shared_name=f"reference{len(tf.get_default_graph().get_operations())}")
+    INITIAL.append(raw.Assign(ref=ref, value=tf.ones(shape)).op)
+    return ref
+
+
+def handle(*shape):
+    """The same by a handle that does not know the shape."""
+    resource = raw.VarHandleOp(dtype=tf.float32, shape=None, shared_name=f"handle{len(tf.get_default_graph().get_operations())}")
+    INITIAL.append(raw.AssignVariableOp(resource=resource, value=tf.ones(shape)))
+    return resource
 
 
 FEEDS = {}
+INITIAL = []  # what gives variables their values
 SPARSE = lambda indices, values, shape: dict(sparse_indices=longs(indices), sparse_values=fed(values), sparse_shape=longs(shape))
 # (name, what is fetched, what both must say)
 ROWS = [
@@ -71,12 +87,15 @@ ROWS = [
     ("RandomIndexShuffle index", lambda: raw.RandomIndexShuffle(index=fed(9), seed=fed([1, 2, 3]), max_index=fed(7)), r"max_index must be >= index, but 7 < 9"),
     ("RandomIndexShuffle seed", lambda: raw.RandomIndexShuffle(index=fed([0, 1]), seed=fed([1, 2]), max_index=fed(7)), r"Seed must be a vector of size \[3\] or a matrix of size \[2, 3\] but got \[2\]"),
     ("SobolSample dim", lambda: raw.SobolSample(dim=fed(0), num_results=fed(3), skip=fed(0)), r"dim must be at least one"),
+    ("SobolSample most", lambda: raw.SobolSample(dim=fed(21201), num_results=fed(3), skip=fed(0)), r"dim must be at most 21200"),
     ("SobolSample skip", lambda: raw.SobolSample(dim=fed(2), num_results=fed(3), skip=fed(-1)), r"skip must be non-negative"),
     ("Binomial shape", lambda: raw.StatelessRandomBinomial(shape=fed([3]), seed=fed([1, 2]), counts=ones(2), probs=ones(1)), r"Shape passed in must end with broadcasted shape"),
     ("Binomial batches", lambda: raw.StatelessRandomBinomial(shape=fed([3]), seed=fed([1, 2]), counts=ones(2), probs=ones(3)), r"counts and probs must have compatible batch dimensions: \[2\] vs\. \[3\]"),
     ("Truncated normal", lambda: raw.StatelessParameterizedTruncatedNormal(shape=fed([3]), seed=fed([1, 2]), means=fed(np.float32(0)), stddevs=fed(np.float32(-1)), minvals=fed(np.float32(0)), maxvals=fed(np.float32(1))), r"Invalid parameters"),
     ("CSR bounds", lambda: raw.SparseMatrixNNZ(sparse_matrix=csr([[0, 9]], [3, 4])), r"Sparse index tuple indices\[0, :\] = \[0, 9\] is out of bounds"),
     ("CSR product", lambda: raw.SparseMatrixMatMul(a=csr([[0, 1]], [3, 4]), b=ranked(ones(3, 2))), r"Inner product dimensions of A and B do not agree\. Shapes are: \[3,4\] vs\. \[3,2\]"),
+    ("CSR order", lambda: raw.SparseMatrixOrderingAMD(input=csr([[0, 1]], [3, 4], known=False)), r"sparse matrix must be square; got: 3 != 4"),
+    ("CSR factor", lambda: raw.SparseMatrixNNZ(sparse_matrix=raw.SparseMatrixSparseCholesky(input=csr([[0, 1]], [2, 2]), permutation=ranked(fed([0, 1])), type=tf.float32)), r"Sparse Cholesky factorization failed for batch index 0\. The input might not be valid\."),
     ("CSR from dense", lambda: raw.SparseMatrixNNZ(sparse_matrix=raw.DenseToCSRSparseMatrix(dense_input=ranked(ones(2, 3)), indices=ranked(longs([[1, 9]])))), r"indices\[0\] = \[1, 9\] does not index into param shape \[2,3\]"),
     ("Add shapes", lambda: raw.AddV2(x=ones(2, 3), y=ones(2, 4)), r"Incompatible shapes: \[2,3\] vs\. \[2,4\]"),
     ("Mul shapes", lambda: raw.Mul(x=ones(2), y=ones(3)), r"Incompatible shapes: \[2\] vs\. \[3\]"),
@@ -90,6 +109,32 @@ ROWS = [
     ("Reshape multiple", lambda: raw.Reshape(tensor=ones(2, 3), shape=fed([4, -1])), r"Input to reshape is a tensor with 6 values, but the requested shape requires a multiple of 4"),
     ("Reshape two", lambda: raw.Reshape(tensor=ones(2, 3), shape=fed([-1, -1])), r"Only one input size may be -1, not both 0 and 1"),
     ("Reshape negative", lambda: raw.Reshape(tensor=ones(2, 3), shape=fed([-2, 3])), r"Size 0 must be non-negative, not -2"),
+    ("Assign", lambda: raw.Assign(ref=reference(2), value=ones(3)).op, r"Assign requires shapes of both tensors to match\. lhs shape= \[2\] rhs shape= \[3\]"),
+    ("AssignAdd", lambda: raw.AssignAdd(ref=reference(2), value=ones(3)).op, r"Parameters and update must be the same size"),
+    ("AssignSubVariableOp", lambda: raw.AssignSubVariableOp(resource=handle(2), value=ones(3)), r"Cannot update variable with shape \[2\] using a Tensor with shape \[3\], shapes must be equal"),
+    ("ScatterAdd", lambda: raw.ScatterAdd(ref=reference(3, 2), indices=fed([0, 1]), updates=ones(2, 3)).op, r"Must have updates\.shape = indices\.shape \+ params\.shape\[1:\] or updates\.shape = \[\], got updates\.shape \[2,3\], indices\.shape \[2\], params\.shape \[3,2\]"),
+    ("ScatterNdUpdate", lambda: raw.ScatterNdUpdate(ref=reference(3, 2), indices=fed([[7]]), updates=ones(1, 2)).op, r"indices\[0\] = \[7\] does not index into shape \[3,2\]"),
+    ("ScatterNdUpdate updates", lambda: raw.ScatterNdUpdate(ref=reference(3, 2), indices=fed([[1]]), updates=ones(1, 3)).op, r"Dimensions \[1,2\) of input\[shape=\[3,2\]\] must match dimensions \[1,2\) of updates\[shape=\[1,3\]\]"),
+    ("ApplyGradientDescent", lambda: raw.ApplyGradientDescent(var=reference(3, 2), alpha=fed(0.1), delta=ones(3)).op, r"var and delta do not have the same shape\[3,2\] \[3\]"),
+    ("ResourceApplyGradientDescent", lambda: raw.ResourceApplyGradientDescent(var=handle(3, 2), alpha=fed(0.1), delta=ones(3)), r"var and delta do not have the same shape\[3,2\] \[3\]"),
+    ("SparseApplyAdagrad", lambda: raw.SparseApplyAdagrad(var=reference(3, 2), accum=reference(3, 2), lr=fed(0.1), grad=ones(1, 2), indices=fed([9])).op, r"Index 9 at offset 0 in indices is out of range"),
+    ("DestroyTemporaryVariable", lambda: raw.DestroyTemporaryVariable(ref=raw.TemporaryVariable(shape=[2], dtype=tf.float32, var_name="a"), var_name="b"), r"does not exist"),
+    ("ConcatV2 known axis", lambda: raw.ConcatV2(values=[ones(2, 3), ones(3, 3)], axis=1), r"ConcatOp : Dimension 0 in both shapes must be equal: shape\[0\] = \[2,3\] vs\. shape\[1\] = \[3,3\]"),
+    ("ConcatV2 axis beyond", lambda: raw.ConcatV2(values=[ones(2, 3), ones(2, 3)], axis=5), r"ConcatOp : Expected concatenating dimensions in the range \[-2, 2\), but got 5"),
+    ("ConcatV2 scalars", lambda: raw.ConcatV2(values=[ones(), ones()], axis=fed(0)), r"ConcatOp : Can't concatenate scalars \(use tf\.stack instead\)"),
+    ("Slice known", lambda: raw.Slice(input=ones(1), begin=[0], size=[5]), r"Expected size\[0\] in \[0, 1\], but got 5"),
+    ("Slice known begin", lambda: raw.Slice(input=ones(3, 2), begin=[4, 0], size=[-1, 2]), r"Expected begin\[0\] in \[0, 3\], but got 4"),
+    ("Split axis", lambda: raw.Split(axis=fed(3), value=ones(5, 2), num_split=2), r"-input rank\(-2\) <= split_dim < input rank \(2\), but got 3"),
+    ("SplitV open", lambda: raw.SplitV(value=ones(5, 2), size_splits=fed([-1, 7]), axis=fed(0), num_split=2), r"Determined shape must either match .* Got: 7"),
+    ("Pack axis", lambda: raw.Pack(values=[ones(2), ones(2)], axis=4), r"axis = 4 not in \[-2, 2\)"),
+    ("GatherNd deep", lambda: raw.GatherNd(params=ones(3), indices=fed([[0, 1]])), r"index innermost dimension length must be <= params rank; saw: 2 vs\. 1"),
+    ("SparseSegmentSum", lambda: raw.SparseSegmentSum(data=ones(3, 2), indices=fed([0, 9]), segment_ids=fed([0, 0])), r"Bad: indices\[1\] == 9 out of range \[0, 3\)"),
+    ("SparseSegmentSum length", lambda: raw.SparseSegmentSum(data=ones(3, 2), indices=fed([0, 1]), segment_ids=fed([0])), r"segment_ids and indices should have same size\."),
+    ("ArgMax known axis", lambda: raw.ArgMax(input=ones(3, 2), dimension=2), r"Expected dimension in the range \[-2, 2\), but got 2"),
+    ("Cumsum known axis", lambda: raw.Cumsum(x=ones(2), axis=3), r"ScanOp: Expected scan axis in the range \[-1, 1\), but got 3"),
+    ("Select rows", lambda: raw.Select(condition=fed([True, False]), x=ones(3, 2), y=ones(3, 2)), r"Number of batches of 'then' must match size of 'cond', but saw: 3 vs\. 2"),
+    ("Conv2D window", lambda: raw.Conv2D(input=ones(1, 2, 2, 3), filter=ones(4, 4, 3, 1), strides=[1, 1, 1, 1], padding="VALID"), r"Computed output size would be negative: -1 \[input_size: 2, effective_filter_size: 4, stride: 1\]"),
+    ("MaxPool window", lambda: raw.MaxPool(input=ones(1, 2, 2, 3), ksize=[1, 4, 4, 1], strides=[1, 1, 1, 1], padding="VALID"), r"Computed output size would be negative: -1 \[input_size: 2, effective_filter_size: 4, stride: 1\]"),
     ("GatherV2", lambda: raw.GatherV2(params=ones(3, 2), indices=fed([0, 7]), axis=fed(0)), r"indices\[1\] = 7 is not in \[0, 3\)"),
     ("ResourceGather-like Gather", lambda: raw.Gather(params=ones(3, 2), indices=fed([[0], [-1]])), r"indices\[1,0\] = -1 is not in \[0, 3\)"),
     ("GatherNd", lambda: raw.GatherNd(params=ones(3, 2), indices=fed([[0, 1], [5, 0]])), r"indices\[1\] = \[5, 0\] does not index into param shape \[3,2\]"),
@@ -160,11 +205,13 @@ ROWS = [
 def answer(fetch, target):
     """(class of the exception, message), or None when there was none."""
     FEEDS.clear()
+    INITIAL.clear()
     with tf.Graph().as_default() as graph:
         value = fetch()
         config = tf.ConfigProto()
         config.graph_options.rewrite_options.disable_meta_optimizer = True
         with tf.Session(target, graph=graph, config=config) as session:
+            session.run(INITIAL)
             try:
                 session.run(value, FEEDS)
             except (tf.errors.OpError, ValueError) as error:

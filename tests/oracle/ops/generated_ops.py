@@ -1,11 +1,12 @@
 """Every op through the session server, by generated cases, held against TensorFlow in process.
 
-    generated_ops.py ARGOSY CASES [--per-op 40] [--op Tanh,Sum] [--first 0] [--json FILE]
+    generated_ops.py ARGOSY CASES [--per-op 40] [--op Tanh,Sum] [--first 0] [--json FILE] [--attributes SEEDS]
 
 CASES is the folder that the op tests write (ctest op_cases). op_mutations.py changes those cases; each one becomes nodes of
 one graph, run by a stock client in process and on our server: values must agree, and what one refuses the other refuses with
-the same code. compare_ops.py --generated FILE puts what --json wrote into its report. Exit code 1 when anything differs
-without a row of known_differences.py.
+the same code. --attributes changes one attribute at a time instead, in SEEDS cases of each op, to every value worth it: an
+attribute that nobody reads shows. compare_ops.py --generated FILE puts what --json wrote into its report. Exit code 1 when
+anything differs without a row of known_differences.py.
 """
 import argparse
 import collections
@@ -92,11 +93,12 @@ def judge(case, theirs, ours):
     return {"is": "equal"}
 
 
-def run_batch(asked, seeds, target, say):
+def run_batch(asked, seeds, attributes, target, say):
     op, graph, nodes = asked["op"], tf.Graph(), []
+    changes = op_mutations.attribute_changes(op, seeds[op], attributes) if attributes else []
     with graph.as_default():
         for n in asked["numbers"]:
-            case = op_mutations.make(op, seeds[op], n)
+            case = op_mutations.with_attribute(*changes[n]) if attributes else op_mutations.make(op, seeds[op], n)
             try:
                 nodes.append((n, case, Node(case, f"case{n}")))
             except Exception as error:  # of many kinds: what Python thinks of the node
@@ -112,20 +114,20 @@ def run_batch(asked, seeds, target, say):
             say({"n": n, **answer})
 
 
-def work(target, folder):
+def work(target, folder, attributes):
     """Answers {"op", "numbers"} on stdin by a line per case; before it runs one, it says which. Every batch has a process
     of its own, forked before TensorFlow has threads: hostile input ends TensorFlow here and there."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what TensorFlow prints is no answer
     say = lambda line: os.write(answers, (json.dumps(line) + "\n").encode())
     seeds = op_mutations.read_seeds(folder)
-    say({"ops": {op: len(cases) for op, cases in seeds.items()}})
+    say({"ops": {op: len(op_mutations.attribute_changes(op, cases, attributes)) for op, cases in seeds.items()}})
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             status = 1
             try:
-                run_batch(json.loads(line), seeds, target, say)
+                run_batch(json.loads(line), seeds, attributes, target, say)
                 status = 0
             finally:
                 os._exit(status)
@@ -134,8 +136,9 @@ def work(target, folder):
 
 
 class Worker:
-    def __init__(self, argosy, folder):
-        self.argosy, self.folder, self.process, self.server, self.buffer = argosy, folder, None, None, b""
+    def __init__(self, argosy, folder, attributes):
+        self.argosy, self.folder, self.attributes = argosy, folder, attributes
+        self.process, self.server, self.buffer = None, None, b""
 
     def start(self):
         if self.server is None or self.server.poll() is not None:
@@ -147,13 +150,17 @@ class Worker:
             self.target = line[line.index("grpc://"):].split()[0]
         self.buffer = b""
         self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), self.argosy, str(self.folder), "--worker",
-                                         self.target], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         self.target, "--attributes", str(self.attributes)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         start_new_session=True, stderr=None if LOUD else subprocess.DEVNULL)
-        self.ops = self.read()["ops"]
+        answer = self.read(5 * PATIENCE)
+        if answer is None:
+            raise SystemExit("the worker did not say which ops there are")
+        self.ops = answer["ops"]
 
-    def read(self):
+    def read(self, patience=PATIENCE):
         """The next line; None when the worker is gone or silent for too long."""
-        end = time.time() + PATIENCE
+        end = time.time() + patience
         while b"\n" not in self.buffer:
             if not select.select([self.process.stdout], [], [], 1)[0]:
                 if time.time() > end or self.server.poll() is not None:
@@ -219,7 +226,7 @@ class Worker:
 
 def run(options):
     """op -> Counter of answers, its unexplained differences, its reasons."""
-    worker = Worker(options.argosy, options.cases)
+    worker = Worker(options.argosy, options.cases, options.attributes)
     worker.start()
     wanted = [op for op in options.op.split(",") if op] or sorted(worker.ops.keys() - LEFT_OUT.keys())
     wanted = [op for op in wanted if op >= options.start]
@@ -227,8 +234,9 @@ def run(options):
     try:
         for op in wanted:
             counts, differences, reasons = collections.Counter(), [], collections.Counter()
-            for first in range(options.first, options.first + options.per_op, BATCH):
-                for _, answer in worker.ask(op, range(first, min(first + BATCH, options.first + options.per_op))):
+            end = worker.ops[op] if options.attributes else options.first + options.per_op
+            for first in range(options.first, end, BATCH):
+                for _, answer in worker.ask(op, range(first, min(first + BATCH, end))):
                     kind = answer["is"]
                     why = None if kind in ("equal", "refused", "skip", "client") else known_differences.reason(op, kind, answer["text"])
                     counts["known" if why else kind] += 1
@@ -254,12 +262,13 @@ def main():
     parser.add_argument("--start", default="", help="from this op on")
     parser.add_argument("--per-op", type=int, default=40)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--attributes", type=int, default=0, metavar="SEEDS", help="change attributes alone, one at a time")
     parser.add_argument("--show", type=int, default=6, help="differences of an op that are told")
     parser.add_argument("--json", default="")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        return work(options.worker, options.cases)
+        return work(options.worker, options.cases, options.attributes)
     start = time.time()
     results = run(options)
     total = sum((r["counts"] for r in results.values()), collections.Counter())

@@ -5,6 +5,7 @@ attributes make sense. What is changed is drawn: values (NaN, infinities, zeros 
 a size wherever it stands in all inputs (0, 1, one more), one input's shape, the rank, a dtype that the op takes, attributes.
 Case number N of an op is the same wherever it is made.
 """
+import collections
 import copy
 import json
 import struct
@@ -248,6 +249,65 @@ def make(op, seeds, number):
     if any(a.name == "seed2" for a in op_def_registry.get(op).attr) and not any(
             case.attrs.get(name, (0, 0))[1] for name in ("seed", "seed2")):
         case.attrs["seed"] = ("int", 17)  # without one, every run has numbers of its own
+    return case
+
+
+WORDS = ["", "SAME", "VALID", "EXPLICIT", "NHWC", "NCHW", "NCHW_VECT_C", "NDHWC", "NCDHW", "DEFAULT", "ERROR", "IGNORE", "utf-8",
+         "UTF-8", "UTF8_CHAR", "BYTE", "strict", "replace", "ignore", "bilinear", "nearest", "BILINEAR", "NEAREST", "REFLECT", "WRAP",
+         "CONSTANT", "MIN_FIRST", "SCALED", "HALF_TO_EVEN", "GZIP", "ZLIB", "NONE", "SUM", "MEAN", "sum", "mean", "gaussian", "zero",
+         "INTEGER_FAST", "no such word"]  # of attributes whose words the signature does not list
+
+
+FATAL = {("RandomIndexShuffle", "rounds")}  # TensorFlow dies or hangs of any number but a few
+
+
+def values_of(attr, old):
+    """What is worth trying for an attribute: every word and dtype, numbers around the old one, lists changed in one place."""
+    number = lambda f: ("float", struct.pack("<f", f).hex())
+    if attr.type == "bool":
+        return [("bool", not old)]
+    if attr.type == "string":
+        return [("string", s) for s in ([s.decode() for s in attr.allowed_values.list.s] or WORDS)]
+    if attr.type == "int":
+        return [("int", n) for n in sorted({(old or 0) + 1, (old or 0) - 1, -1, 0, 1, 2})]
+    if attr.type == "float":
+        return [number(f) for f in (-1.0, 0.0, 0.5, 2.0)]
+    if attr.type == "list(int)":
+        old = list(old or [])
+        return [("ints", v) for v in [[], old[::-1], old + [1], [1] + old[1:], *(
+            [*old[:i], n + by, *old[i + 1:]] for i, n in enumerate(old) for by in (1, -1))]]
+    return []
+
+
+def attribute_changes(op, seeds, most):
+    """(seed, attribute, value) for every value that is worth trying of every attribute; of `most` seeds, those with
+    attributes of their own first."""
+    op_def = op_def_registry.get(op)
+    given = {n for arg in (*op_def.input_arg, *op_def.output_arg) for n in (arg.number_attr, arg.type_list_attr)} | {
+        arg.type_attr for arg in op_def.input_arg}
+    times, changes = collections.Counter(), []
+    for seed in seeds:
+        seed.place = times[str(seed.attrs)]
+        times[str(seed.attrs)] += 1
+    for seed in sorted(seeds, key=lambda seed: seed.place)[:most]:
+        for attr in op_def.attr:
+            if attr.name in given or (op, attr.name) in FATAL:
+                continue
+            said = seed.attrs.get(attr.name)
+            old = said[1] if said and attr.type != "float" else default_of(attr)
+            values = values_of(attr, old) if attr.type != "type" else [
+                ("type", t.as_datatype_enum) for t in allowed_types(op_def, attr.name)]
+            changes += [(seed, attr.name, value) for value in values
+                        if not said or tuple(map(str, said)) != tuple(map(str, value))]
+    return changes
+
+
+def with_attribute(seed, name, value):
+    case = copy.deepcopy(seed)
+    case.attrs[name] = value
+    case.how = [f"{name}={value[1]}"]
+    if any(a.name == "seed2" for a in op_def_registry.get(case.op).attr) and not name.startswith("seed"):
+        case.attrs.setdefault("seed", ("int", 17))
     return case
 
 

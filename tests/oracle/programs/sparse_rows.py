@@ -60,6 +60,36 @@ def csr_matrices(run):
 
 
 @program
+def csr_factors(run):
+    """An order of rows, and the Cholesky factor in it."""
+    for dtype in (tf.float64, tf.complex128):
+        for batches in (0, 2):
+            n = 12
+            pattern = run.random.rand(n, n) < 0.15
+            places = np.argwhere(pattern | pattern.T | np.eye(n, dtype=bool))
+            values = run.random.rand(n, n) - 0.5 + (1j * (run.random.rand(n, n) - 0.5) if dtype.is_complex else 0)
+            values = (values + values.conj().T + 2 * n * np.eye(n))[places[:, 0], places[:, 1]]
+            shape = [n, n]
+            if batches:
+                places = np.concatenate([np.insert(places, 0, b, axis=1) for b in range(batches)])
+                values, shape = np.concatenate([values, values + (values.real > n)]), [batches, n, n]
+            with tf.Graph().as_default() as graph:
+                a = csr.sparse_tensor_to_csr_sparse_matrix(places, tf.constant(values, dtype), shape)
+                order = csr.sparse_matrix_ordering_amd(a)
+                turned = tf.reverse(order, [-1])
+                fetches = {"order": order}
+                for name, by in (("factor", order), ("factor in another order", turned)):
+                    factor = csr.sparse_matrix_sparse_cholesky(a, by, type=dtype)
+                    fetches[name], fetches[f"{name}, count"] = (csr.csr_sparse_matrix_to_dense(factor, type=dtype),
+                                                                csr.sparse_matrix_nnz(factor))
+                with run.session(graph) as session:
+                    for name, kept in session.run(fetches).items():
+                        if np.iscomplexobj(kept):
+                            kept = np.stack([kept.real, kept.imag])
+                        run.keep(f"{dtype.name} {'batch' if batches else 'matrix'} {name}", kept, 1e-8)
+
+
+@program
 def warm_start(run):
     """Weights of a checkpoint for a vocabulary in another order."""
     old, new, model = (os.path.join(run.folder, name) for name in ("old.txt", "new.txt", "model"))

@@ -24,6 +24,15 @@ def table(g, size=40, depth=8):
     return g.var("table", [size, depth])
 
 
+def embedding_column(g, combiner, words=1):
+    """As tf.feature_column.input_layer looks up what an embedding_column holds: words of each example, some of them none."""
+    ids = tf.stack([(g.y + k) % 12 - 1 - k for k in range(words)], 1)
+    there = tf.where(ids >= 0)
+    sparse = tf.SparseTensor(there, tf.cast(tf.gather_nd(ids, there), tf.int64), tf.cast(tf.shape(ids), tf.int64))
+    found = tf.nn.safe_embedding_lookup_sparse([table(g)], sparse, combiner=combiner)
+    return tf.reshape(found, [-1, 8])
+
+
 def floats(value):
     return tf.cast(value, tf.float32)
 
@@ -111,6 +120,10 @@ DOCUMENTED = {
     "how many are found": lambda g: mean_square(g.h) * (1. + floats(tf.shape(tf.where(g.x[:, 0] > 0))[0])),
     "share of a label": lambda g: tf.reduce_mean(tf.square(g.h[:, 0]) / (0.1 + tf.reduce_mean(floats(g.y > 3)))),
     "embedding": lambda g: tf.reduce_mean(tf.reduce_sum(g.h * tf.nn.embedding_lookup(table(g), g.y), 1)) + mean_square(g.h),
+    "embedding column": lambda g: by_row(g, embedding_column(g, "mean")),
+    "embedding column of several": lambda g: by_row(g, embedding_column(g, "sqrtn", 3)),
+    "heads along the batch": lambda g: (lambda h: mean_square(h - .5 * h[:1]))(
+        tf.concat(tf.split(tf.tile(g.h[:, None], [1, 2 + tf.reduce_max(g.y) % 3, 1]), 4, 2), 0)),
     "embedding of unique words": lambda g: (lambda u: mean_square(g.h - tf.gather(tf.gather(table(g), u[0]), u[1])))(tf.unique(g.y)),
     "unique words less their mean": lambda g: (lambda u: (lambda e: mean_square(g.h - tf.gather(e - tf.reduce_mean(e, 0), u[1])))(
         tf.gather(table(g), u[0])))(tf.unique(g.y)),
@@ -226,9 +239,9 @@ BESIDE = {
 
 # --- whole programs: what happens once a step -----------------------------------------------------------------------
 
-def trained(x):
+def trained(x, scale=1.):
     w = tf.get_variable("w", initializer=(np.random.RandomState(1).randn(6, 8) * .5).astype("float32"))
-    loss = mean_square(tf.nn.tanh(tf.matmul(x, w)) - .3)
+    loss = mean_square(tf.nn.tanh(tf.matmul(x, w)) - .3) * scale
     return loss, tf.train.GradientDescentOptimizer(.2).minimize(loss)
 
 
@@ -292,6 +305,29 @@ def counted_and_fetched(queue):
     return [loss, more, train]
 
 
+def paced_by_count(queue):
+    """What brings the batch counts, and the loss is computed with the count."""
+    count = tf.get_variable("count", initializer=np.float32(0), trainable=False, use_resource=True)
+    with tf.control_dependencies([count.assign_add(.25)]):
+        number, x, y = queue.dequeue_many(8)
+    with tf.control_dependencies([x]):
+        pace = count.read_value()
+    loss, train = trained(x, 1. + pace)
+    return [loss, number, train]
+
+
+def count_put_in(queue):
+    """One device takes what an update gives; the loss of the next step is computed with it."""
+    count = tf.get_variable("count", initializer=np.float32(0), trainable=False, use_resource=True)
+    counts = tf.FIFOQueue(100, [tf.float32], shapes=[[]])
+    number, x, y = queue.dequeue_many(8)
+    before = count.read_value()
+    loss, train = trained(x, 1. + before)
+    with tf.control_dependencies([before]):
+        after = count.assign_add(.25)
+    return [loss, number, train, counts.enqueue(after)]
+
+
 def put_back(queue):
     number, x, y = queue.dequeue_many(8)
     loss, train = trained(x)
@@ -332,8 +368,36 @@ def element_waited_for(batches):
         return [loss, tf.identity(number) + 1, train]
 
 
+def drawn_between(target):
+    """Steps that do not train draw from the generator that training draws from."""
+    generator = tf.random.Generator.from_seed(5)
+    x, random = tf.placeholder(tf.float32, [None, 6]), np.random.RandomState(3)
+    w = tf.get_variable("w", initializer=(np.random.RandomState(1).randn(6, 8) * .5).astype("float32"))
+    loss = mean_square(tf.nn.tanh(tf.matmul(x, w)) * generator.normal([tf.shape(x)[0], 8]))
+    train, drawn = tf.train.GradientDescentOptimizer(.2).minimize(loss), generator.normal([3])
+    with tf.Session(target) as session:
+        session.run([tf.global_variables_initializer(), generator.state.initializer])
+        values = []
+        for _ in range(3):
+            values += [session.run([loss, train], {x: random.randn(8, 6)})[0], session.run(drawn)]
+        return [np.asarray(v) for v in values + session.run([w])]
+
+
+def most_rows(target):
+    """The first 60,000 rows of a larger batch, and all of a small one."""
+    x, random = tf.placeholder(tf.float32, [None, 6]), np.random.RandomState(3)
+    loss, train = trained(x[:60000])
+    with tf.Session(target) as session:
+        session.run(tf.global_variables_initializer())
+        values = [session.run([loss, tf.shape(x[:60000]), train], {x: random.randn(n, 6)})[:2] for n in (12, 60200, 12)]
+        return [np.asarray(v) for step in values for v in step] + session.run(tf.global_variables())
+
+
 PROGRAMS = {
     **{f"queue: {make.__name__}": of_a_queue(make) for make in (
-        fetched_beside, fetched_up_to, all_fetched, waited_for, counted_with_it, counted_and_fetched, put_back, two_of_one_queue)},
+        fetched_beside, fetched_up_to, all_fetched, waited_for, counted_with_it, counted_and_fetched, paced_by_count, count_put_in, put_back,
+        two_of_one_queue)},
     **{f"iterator: {make.__name__}": of_an_iterator(make) for make in (element_fetched, element_waited_for)},
+    "generator: drawn_between": drawn_between,
+    "slice: most_rows": most_rows,
 }

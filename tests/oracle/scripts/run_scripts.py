@@ -2,6 +2,7 @@
 
     run_scripts.py ARGOSY
 """
+import importlib.util
 import json
 import os
 import pathlib
@@ -11,9 +12,11 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 from called_python import PY_FUNC, TRAINED
 from ending_scripts import ENDS, SLEEPS
+from keras_datasets import KERAS_ON_DATASETS
 from late_reads import LATE_READS
 from replicated_attention import ATTENTION, OPEN_LENGTHS
 from replicated_batches import FIXED_SIZE, IN_COLUMNS, SIZE_FED
@@ -141,6 +144,26 @@ class RunTest(unittest.TestCase):
 
     def test_variables_are_read_after_their_updates_in_branches_and_loops(self):
         self.assert_same_numbers(self.run_argosy(LATE_READS), self.in_tensorflow(LATE_READS))
+
+    def test_keras_fits_evaluates_and_predicts_on_datasets(self):
+        if PYTHON == sys.executable and importlib.util.find_spec("tf_keras") is None:
+            self.skipTest("Keras in graph mode needs the package tf_keras")
+        with unittest.mock.patch.dict(QUIET, TF_USE_LEGACY_KERAS="1"):
+            theirs = self.in_tensorflow(KERAS_ON_DATASETS)
+            for flags in (("--emulate", "2"), ("--emulate", "2", "--replicate", "--strategy", "dp")):
+                with self.subTest(flags):
+                    self.assert_same_numbers(self.run_argosy(KERAS_ON_DATASETS, flags=flags), theirs)
+
+    def test_thread_pools_of_a_session_are_no_matter(self):
+        script = """
+import tensorflow as tf
+pools = tf.ConfigProto()
+pools.session_inter_op_thread_pool.add().num_threads = 2
+for config in (tf.ConfigProto(use_per_session_threads=True), pools):
+    with tf.Session(config=config) as session:
+        print(session.run(tf.constant(2.0) * 3, options=tf.RunOptions(inter_op_thread_pool=0)))
+"""
+        self.assert_same_numbers(self.run_argosy(script), self.in_tensorflow(script))
 
     def test_batches_of_a_generator_are_sharded(self):
         self.assert_replicated(TRAINED.replace("cube(tf.matmul", "tf.nn.relu(tf.matmul").replace("EAGER", "False"), 3, r"replicated  8 steps: 3 devices")

@@ -93,6 +93,11 @@ def cancelled(p):
 def refused(p):
     for attrs in ({"capacity": 5}, {"shapes": []}, {"shapes": [[None], []]}, {"shapes": [[2]]}):
         Barrier(p, shared_name=str(len(p.steps)), **attrs).sizes()
+    b = Barrier(p)
+    b.insert(0, "a")
+    b.insert(1, "a")
+    b.take(1, timeout_ms=5)
+    b.take(1, wait_for_incomplete=True)
 
 
 PROGRAMS = [elements, order, closed, cancelled, refused]

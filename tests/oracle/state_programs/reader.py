@@ -38,6 +38,7 @@ def lines(p):
     through(p, p.raw.TextLineReaderV2(), [path], 7)
     through(p, p.raw.TextLineReaderV2(skip_header_lines=2), [path, path], 7)
     through(p, p.raw.TextLineReaderV2(skip_header_lines=20), [path], 2)
+    through(p, p.raw.TextLineReaderV2(skip_header_lines=-1), [path], 1)
     through(p, p.raw.TextLineReaderV2(), [path, path], 5, up_to=3)
     through(p, p.raw.TextLineReaderV2(), [path + "-none", path], 3)
     empty = write(p, "empty", "")

@@ -7,6 +7,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/softmax/softmax.h"
@@ -14,6 +15,7 @@
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -36,7 +38,7 @@ Result<std::vector<Tensor>> train(const MakeLoss& make_loss, int devices, std::i
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value global, dp.fetch(loss));
-  Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
   ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(w.initializer)}));
   std::vector<Tensor> out;
   for (std::uint64_t i = 0; i < kSteps; ++i) {
@@ -82,6 +84,43 @@ TEST(DataParallelCrossExample, RowsOverTheirDeviation) {
     return reduce_mean(tanh(distance * rsqrt(reduce_mean(square(distance), {0}) + 0.1)) * h);
   });
   expect_same_on_any_number("norm", [](Value h, Value) { return reduce_mean(tanh(h / sqrt(reduce_sum(square(h))))); });
+}
+
+// The loss and the weights after a step over heads that lie one after the other along the batch, of an open length.
+Result<std::vector<Tensor>> train_heads(int devices, std::int64_t batch, std::int64_t length) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat64, {-1, -1, kWidth}, "x");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat64, {kWidth}, 3), "w");
+  const Value heads = concat(split(tanh(x * w.read), {kWidth / 2, kWidth / 2}, 2), 0);
+  const Value loss = reduce_mean(square(heads - slice(heads, {0, 0, 0}, {1, -1, -1}) * 0.5));
+  const Value update = g.add("ApplyGradientDescent", {w.ref, constant(g, 0.3), gradients(g, {loss}, {w.ref})[0]});
+  ARGOSY_RETURN_IF_ERROR(Status(g.status()));
+  DataParallelOptions options{.losses = {loss}, .train = {update}};
+  for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
+  ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
+  ARGOSY_ASSIGN_OR_RETURN(const Value global, dp.fetch(loss));
+  TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(w.initializer)}));
+  const Feeds feeds = {{dp.input(x), random_tensor(DType::kFloat64, {batch, length, kWidth}, 20)}};
+  ARGOSY_ASSIGN_OR_RETURN(std::vector<Tensor> out, session.run(feeds, {global}, {dp.target(update)}));
+  ARGOSY_ASSIGN_OR_RETURN(const auto weights, session.run({dp.input(w.read)}));
+  out.push_back(weights[0]);
+  return out;
+}
+
+TEST(DataParallelCrossExample, HeadsAlongTheBatchLessTheFirst) {
+  for (const auto& [batch, length] : {std::pair<std::int64_t, std::int64_t>{7, 5}, {2, 3}, {6, 1}}) {
+    const auto alone = train_heads(1, batch, length);
+    ASSERT_TRUE(alone.ok()) << alone.status().to_string();
+    for (const int devices : {2, 3}) {
+      const auto many = train_heads(devices, batch, length);
+      ASSERT_TRUE(many.ok()) << devices << " devices: " << many.status().to_string();
+      for (std::size_t i = 0; i < alone->size(); ++i) {
+        EXPECT_EQ(difference((*many)[i], (*alone)[i], 1e-12), "")
+            << devices << " devices, batch of " << batch << ", length " << length << ", value " << i;
+      }
+    }
+  }
 }
 
 // What comes back to the mean is a sum over rows in the first term, and the loss's own seed in the second.

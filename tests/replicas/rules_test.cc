@@ -15,7 +15,8 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/models/models.h"
-#include "argosy/train/tests/loss_kinds_test.h"
+#include "tests/replicas/loss_kinds_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -69,7 +70,7 @@ Result<ModelRun> run_model(const ModelBuilder& model, int devices) {
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(*built.graph, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(built.model.loss));
-  Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
   ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(built.initializer)}));
   ModelRun ran{.losses = {}, .summary = dp.summary()};
   for (const std::int64_t batch : {8, 5, 8}) {
@@ -136,7 +137,7 @@ Result<std::vector<Tensor>> train(const MakeLoss& make_loss, int devices, std::i
   }
   DataParallelOptions options{.losses = {loss}, .train = {train}, .batch_inputs = used};
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
-  Session alone(g, {.devices = {.devices = "cpu:0"}});
+  TestSession alone(g, {.devices = {.devices = "cpu:0"}});
   std::vector<Tensor> out;
   const auto fed = [&](const std::function<Value(Value)>& input, std::uint64_t step) {
     std::vector<std::int32_t> numbers;
@@ -157,7 +158,7 @@ Result<std::vector<Tensor>> train(const MakeLoss& make_loss, int devices, std::i
   }
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value global, dp.fetch(loss));
-  Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
   ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(w.initializer)}));
   for (std::uint64_t i = 0; i < kSteps; ++i) {
     ARGOSY_ASSIGN_OR_RETURN(const auto got,

@@ -17,6 +17,7 @@
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -51,7 +52,7 @@ struct AuxiliaryStep {
     std::vector<Value> reads, targets;
     for (const Value v : after) reads.push_back(dp.input(v));
     for (const Value v : options.train) targets.push_back(dp.target(v));
-    Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
     for (const Value v : before) ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(v)}));
     for (int i = 0; i < kSteps; ++i) {
       const Feeds feeds = {{dp.input(x), random_tensor(DType::kFloat64, {kBatch, kWidth}, 20 + i, 0.1, 1)}};
@@ -232,6 +233,21 @@ TEST(DataParallelAuxiliary, ShardsLookIntoOneTable) {
   });
 }
 
+// What an update gives is read by one device alone. The others update their mirrors all the same.
+TEST(DataParallelAuxiliary, MirrorsAreUpdatedThoughOneDeviceReadsThem) {
+  expect_same_on_any_number([](AuxiliaryStep& b) {
+    const Value queue = fifo_queue(b.g, {.dtypes = {DType::kFloat64}, .shapes = {PartialShape::scalar()}}, "counts");
+    const VariableNode count = variable(b.g, Tensor::zeros(DType::kFloat64, {}), "count");
+    b.before.push_back(count.initializer);
+    const Value before = count.read + constant(b.g, 0.0);
+    b.loss = reduce_mean(b.errors) * (before + constant(b.g, 1.0));
+    const auto after = b.g.control_dependencies({before});
+    const Value counted = b.g.add("AssignAdd", {count.ref, constant(b.g, 1.0)});
+    b.auxiliary = {enqueue(queue, {counted + constant(b.g, 0.5)})};
+    b.after = {b.w.read, count.read, dequeue_many(queue, constant(b.g, kSteps), {DType::kFloat64})[0]};
+  });
+}
+
 // As many elements of a queue as there are examples: taken at once, and shared out.
 TEST(DataParallelAuxiliary, AQueueGivesForAllExamplesAtOnce) {
   expect_same_on_any_number([](AuxiliaryStep& b) {
@@ -256,7 +272,7 @@ TEST(DataParallelAuxiliary, StackedRowsDrawWhatOneDeviceDraws) {
       g.add("ApplyGradientDescent", {w.ref, constant(g, 0.5), gradients(g, {loss}, {w.read})[0]}, {}, "step");
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
   const Tensor fed = random_tensor(DType::kFloat64, {kBatch, kWidth});
-  Session one(g, {.devices = {.devices = "cpu:0"}});
+  TestSession one(g, {.devices = {.devices = "cpu:0"}});
   ASSERT_TRUE(one.run_targets({w.initializer}).ok());
   const auto expected = one.run({{x, fed}}, {loss});
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
@@ -267,7 +283,7 @@ TEST(DataParallelAuxiliary, StackedRowsDrawWhatOneDeviceDraws) {
     ASSERT_TRUE(dp.ok()) << dp.status().to_string();
     const auto fetched = dp->fetch(loss);
     ASSERT_TRUE(fetched.ok()) << fetched.status().to_string();
-    Session many(dp->graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    TestSession many(dp->graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
     ASSERT_TRUE(many.run_targets({dp->target(w.initializer)}).ok());
     const auto got = many.run({{dp->input(x), fed}}, {*fetched});
     ASSERT_TRUE(got.ok()) << got.status().to_string();

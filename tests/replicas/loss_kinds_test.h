@@ -10,12 +10,12 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/reduction/reduction.h"
-#include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/model/layers.h"
 #include "argosy/train/model/losses.h"
 #include "argosy/train/model/optimizers.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy::loss_kinds {
 
@@ -82,7 +82,7 @@ inline Result<Outcome> train(LossTask& task, const std::vector<std::int64_t>& ba
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(task.graph, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(task.loss));
-  Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
   ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(task.initializer)}));
   Outcome outcome;
   std::uint64_t seed = 1;

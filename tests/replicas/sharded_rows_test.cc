@@ -14,6 +14,7 @@
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/testing/embedding.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -65,7 +66,7 @@ TEST(DataParallelFetch, WhatIsNoReductionIsComputedFromTheGlobalBatch) {
   const Value distinct = g.add("Unique", {cast(reshape(x, {-1}), DType::kInt32)});
   ASSERT_TRUE(g.status().ok()) << g.status().to_string();
   const Tensor fed = random_tensor(DType::kFloat64, {7, 3}, 3, -4, 4);
-  Session alone(g, {.devices = {.devices = "cpu:0"}});
+  TestSession alone(g, {.devices = {.devices = "cpu:0"}});
   const auto expected = alone.run({{x, fed}}, {root, most, summary, distinct, distinct.output(1)});
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
   auto dp = DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1", "/device:GPU:2"}});
@@ -76,7 +77,7 @@ TEST(DataParallelFetch, WhatIsNoReductionIsComputedFromTheGlobalBatch) {
     ASSERT_TRUE(global.ok()) << global.status().to_string();
     fetches.push_back(*global);
   }
-  Session many(dp->graph(), {.devices = {.devices = "3", .emulate = "3"}});
+  TestSession many(dp->graph(), {.devices = {.devices = "3", .emulate = "3"}});
   const auto got = many.run({{dp->input(x), fed}}, fetches);
   ASSERT_TRUE(got.ok()) << got.status().to_string();
   for (std::size_t i = 0; i < fetches.size(); ++i) EXPECT_EQ(difference((*got)[i], (*expected)[i], 1e-12), "") << i;
@@ -95,7 +96,7 @@ TEST(DataParallelRows, PairsOfSamples) {
     DataParallelOptions options{.losses = {loss}, .train = {train}};
     for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
     ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
-    Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
     ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(w.initializer)}));
     const Feeds feeds = {{dp.input(x), random_tensor(DType::kFloat64, {7, 4}, 5)}};
     ARGOSY_RETURN_IF_ERROR(session.run(feeds, {}, {dp.target(train)}).status());

@@ -15,12 +15,14 @@
 #include "argosy/ops/random/random.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
+#include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/model/layers.h"
 #include "argosy/train/model/losses.h"
 #include "argosy/train/model/optimizers.h"
-#include "argosy/train/tests/loss_kinds_test.h"
+#include "tests/replicas/loss_kinds_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -102,7 +104,7 @@ TEST(DataParallelTraining, WhatIsDrawnForAllIsDrawnOnce) {
   auto dp =
       DataParallel::make(g, {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .train = {step.run}});
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
-  Session session(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
+  TestSession session(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
   std::vector<VariableNode> variables = net.variables();
   variables.insert(variables.end(), step.slots.begin(), step.slots.end());
   for (const VariableNode& v : variables) ASSERT_TRUE(session.run_targets({dp->target(v.initializer)}).ok());
@@ -120,13 +122,45 @@ TEST(DataParallelTraining, WhatIsDrawnForAllIsDrawnOnce) {
   }
 }
 
+// Nobody named what brings the batch: a mean of other rows would be weighted by the first feed's.
+TEST(DataParallelTraining, UnnamedFeedsOfOtherRowsAreRefused) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {-1, 2}, "x"), t = placeholder(g, DType::kFloat32, {-1, 2}, "t");
+  const VariableNode w = variable(g, Tensor::scalar(2.0f), "w");
+  const Value loss = reduce_mean(square(x * w.read)) + reduce_mean(t * w.read);
+  const auto dp = [&](const std::vector<std::pair<Value, Shape>>& examples) {
+    return DataParallel::make(g,
+                              {.devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {loss}, .examples = examples});
+  };
+  auto made = dp({});
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  const auto global = made->fetch(loss);
+  ASSERT_TRUE(global.ok()) << global.status().to_string();
+  TestSession session(made->graph(), {.devices = {.devices = "2", .emulate = "2"}});
+  ASSERT_TRUE(session.run_targets({made->target(w.initializer)}).ok());
+  const auto step_of = [&](std::int64_t rows) {
+    return session
+        .run({{made->input(x), random_tensor(DType::kFloat32, {6, 2})},
+              {made->input(t), random_tensor(DType::kFloat32, {rows, 2})}},
+             {*global})
+        .status();
+  };
+  EXPECT_TRUE(step_of(6).ok()) << step_of(6).to_string();
+  const Status other = step_of(4);
+  EXPECT_EQ(other.code(), Code::kInvalidArgument) << other.to_string();
+  EXPECT_NE(other.message().find("rows of 't' and 'x' differ"), std::string::npos) << other.to_string();
+  EXPECT_TRUE(step_of(6).ok());
+  EXPECT_TRUE(dp({{x, {6, 2}}, {t, {6, 2}}}).ok());
+  EXPECT_EQ(dp({{x, {6, 2}}, {t, {4, 2}}}).status().id(), "ARG-DP-011");
+}
+
 TEST(DataParallelTraining, EveryMirrorIsTheSame) {
   LossTask task(Kind::kMean, DType::kFloat32);
   DataParallelOptions options{
       .devices = {"/device:GPU:0", "/device:GPU:1"}, .losses = {task.loss}, .train = {task.step.run}};
   auto dp = DataParallel::make(task.graph, options);
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
-  Session session(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
+  TestSession session(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
   ASSERT_TRUE(session.run_targets({dp->target(task.initializer)}).ok());
   const Feeds feeds = {{dp->input(task.x), random_tensor(DType::kFloat32, {5, 6})},
                        {dp->input(task.target), random_tensor(DType::kFloat32, {5, 3})},
@@ -149,8 +183,8 @@ TEST(DataParallelTraining, ValuesPerSampleAreJoined) {
   ASSERT_TRUE(dp.ok()) << dp.status().to_string();
   const auto joined = dp->fetch(task.prediction);
   ASSERT_TRUE(joined.ok()) << joined.status().to_string();
-  Session many(dp->graph(), {.devices = {.devices = "3", .emulate = "3"}});
-  Session one(task.graph, {.devices = {.devices = "cpu:0"}});
+  TestSession many(dp->graph(), {.devices = {.devices = "3", .emulate = "3"}});
+  TestSession one(task.graph, {.devices = {.devices = "cpu:0"}});
   ASSERT_TRUE(many.run_targets({dp->target(task.initializer)}).ok());
   ASSERT_TRUE(one.run_targets({task.initializer}).ok());
   const Tensor x = random_tensor(DType::kFloat32, {7, 6});
@@ -220,7 +254,7 @@ TEST(DataParallelTraining, RandomNumbersAreTheBatchs) {
     for (const Value v : {noisy, twice, across}) {
       ARGOSY_ASSIGN_OR_RETURN(fetches.emplace_back(), dp.fetch(v));
     }
-    Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
     std::vector<Tensor> all;
     for (const std::int64_t batch : kBatches) {
       const Tensor fed = random_tensor(DType::kFloat32, {batch, 5}, static_cast<std::uint64_t>(batch));

@@ -13,6 +13,7 @@
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/testing/loop.h"
 #include "argosy/testing/op_cases/op_case.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -56,7 +57,7 @@ struct Recurrent {
     DataParallelOptions options{.losses = {loss}, .train = train, .shards = shards, .accumulate = accumulate};
     for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
     ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(g, options));
-    Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
     for (const Value v : before) ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(v)}));
     ARGOSY_ASSIGN_OR_RETURN(const Value global, dp.fetch(loss));
     std::vector<Value> targets;

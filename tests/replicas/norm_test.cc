@@ -16,6 +16,7 @@
 #include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/model/layers.h"
 #include "argosy/train/model/optimizers.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -94,7 +95,7 @@ Result<Outcome> train(Network& n, int devices, std::int64_t batch, std::int64_t 
   for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
   ARGOSY_ASSIGN_OR_RETURN(DataParallel dp, DataParallel::make(n.graph, options));
   ARGOSY_ASSIGN_OR_RETURN(const Value loss, dp.fetch(n.loss));
-  Session session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+  TestSession session(dp.graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
   ARGOSY_RETURN_IF_ERROR(session.run_targets({dp.target(n.initializer)}));
   Outcome outcome;
   for (std::uint64_t step = 1; step <= 4; ++step) {

@@ -16,7 +16,8 @@
 #include "argosy/ops/state/state.h"
 #include "argosy/train/loop/compiled_model.h"
 #include "argosy/train/models/models.h"
-#include "argosy/train/tests/loss_kinds_test.h"
+#include "tests/replicas/loss_kinds_test.h"
+#include "tests/session/support/test_session.h"
 
 namespace argosy {
 namespace {
@@ -97,7 +98,7 @@ TEST(DataParallelTurns, TheGlobalStepCountsSteps) {
     for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
     auto dp = DataParallel::make(g, options);
     ASSERT_TRUE(dp.ok()) << dp.status().to_string();
-    Session session(dp->graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+    TestSession session(dp->graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
     for (const VariableNode& v : net.variables()) ASSERT_TRUE(session.run_targets({dp->target(v.initializer)}).ok());
     ASSERT_TRUE(session.run_targets({dp->target(counter.initializer)}).ok());
     for (int i = 0; i < 3; ++i) {
@@ -159,7 +160,7 @@ TEST(DataParallelTurns, HalfPrecisionAddsUpTheSame) {
       for (int d = 0; d < devices; ++d) options.devices.push_back(str_cat("/device:GPU:", d));
       auto dp = DataParallel::make(g, options);
       ASSERT_TRUE(dp.ok()) << dp.status().to_string();
-      Session session(dp->graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
+      TestSession session(dp->graph(), {.devices = {.devices = str_cat(devices), .emulate = str_cat(devices)}});
       std::vector<Value> reads;
       std::vector<VariableNode> variables = net.variables();
       variables.insert(variables.end(), step.slots.begin(), step.slots.end());
@@ -191,8 +192,8 @@ TEST(DataParallelTurns, ALossAloneTrainsNothing) {
   EXPECT_THAT(dp->summary(), HasSubstr("2 devices, 4 micro-batches, loss: a mean over the batch"));
   const auto loss = dp->fetch(task.loss), prediction = dp->fetch(task.prediction);
   ASSERT_TRUE(loss.ok() && prediction.ok());
-  Session many(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
-  Session one(task.graph, {.devices = {.devices = "cpu:0"}});
+  TestSession many(dp->graph(), {.devices = {.devices = "2", .emulate = "2"}});
+  TestSession one(task.graph, {.devices = {.devices = "cpu:0"}});
   ASSERT_TRUE(many.run_targets({dp->target(task.initializer)}).ok());
   ASSERT_TRUE(one.run_targets({task.initializer}).ok());
   const Tensor x = random_tensor(DType::kFloat64, {11, 6}), target = random_tensor(DType::kFloat64, {11, 3});
@@ -229,8 +230,7 @@ struct ClientStep {
     const Value all = group(g, slopes, "group_deps");
     for (std::size_t i = 0; i < slopes.size(); ++i) {
       const auto after = g.control_dependencies({all});
-      updates.push_back(
-          g.add("ApplyGradientDescent", {handles[i], constant(g, 0.5F), g.add("Identity", {slopes[i]})}));
+      updates.push_back(g.add("ApplyGradientDescent", {handles[i], constant(g, 0.5F), g.add("Identity", {slopes[i]})}));
     }
     train = group(g, updates, "train");
     EXPECT_TRUE(g.status().ok()) << g.status().to_string();
@@ -242,7 +242,7 @@ struct ClientStep {
         g, {.devices = {"/device:GPU:0"}, .losses = {loss}, .train = {train, loss}, .accumulate = accumulate});
     EXPECT_TRUE(dp.ok()) << dp.status().to_string();
     if (!dp.ok()) return 0;
-    Session session(dp->graph(), {.devices = {.devices = "1", .emulate = "1"}});
+    TestSession session(dp->graph(), {.devices = {.devices = "1", .emulate = "1"}});
     const auto fetched = dp->fetch(loss);
     const std::vector<std::pair<Value, Shape>> feeds = {{dp->input(x), {4096, 64}}};
     const std::vector<Value> targets = {dp->target(train), dp->target(loss)};
