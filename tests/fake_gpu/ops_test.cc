@@ -4,7 +4,7 @@
 //
 //   cuda_ops_test --cases build/release/op_cases [--fake] [--op NAME] [--few N] [--orders] [--list] [--spoil]
 //
-// --few: for an op with the same dtypes, stops after N cases in a row that used no new kernel.
+// --few: for an op with the same dtypes and flags, stops after N cases in a row that used no new kernel.
 // --orders: runs the fake GPU twice with --reproducible, the second time with the threads of every kernel in another
 // order; the bits must be equal.
 // --fake: does not use the machine's GPU.
@@ -187,7 +187,8 @@ class Comparison {
     std::string kind = c.op;
     for (const Tensor& t : c.inputs) kind += t.valid() ? str_cat(" ", dtype_name(t.dtype())) : " none";
     for (const auto& [name, value] : c.attrs) {
-      if (std::holds_alternative<DType>(value)) kind += str_cat(" ", attr_to_string(value));
+      const bool flag = std::holds_alternative<bool>(value) && name != "use_locking";  // may choose another kernel
+      if (flag || std::holds_alternative<DType>(value)) kind += str_cat(" ", attr_to_string(value));
     }
     return kind;
   }

@@ -47,6 +47,7 @@ REASONS = {
          "RandomGammaGrad", "Spence", "Zeta"],
     "suppression of boxes: sequential work on few boxes, done on the host": ["NonMaxSuppression*"],
     "input pipelines: they run on the host": ["ExperimentalMapDataset"],
+    "what no branch computes: nobody reads it": ["FakeParam"],
     "not written yet, and rare in training":
         ["AdjustContrast", "ApproximateEqual", "BatchNormWithGlobalNormalization*", "Bucketize", "ConjugateTranspose", "Conv",
          "Inplace*", "RaggedFillEmptyRows*", "ApproxTopK", "CumulativeLogsumexp", "Dilation2D*",
