@@ -121,6 +121,7 @@ ROWS = [
     ("StridedSliceAssign", "ours refuses", "does not fit the slice", MISFIT),
     ("StringNGrams", "values", "b'a'", "no row splits at all: TensorFlow gives what its memory holds"),
     ("StringNGrams", "values", "object[0]", "no row splits at all: TensorFlow gives what its memory holds"),
+    ("LRN", "values", "'alpha': '000080bf'", "a negative alpha: one less a sum of squares cancels"),
     ("TopK*", "values", "'sorted': False", "unsorted: each in its own order"),
     ("TopK*", "values", "special_values", "where NaN stands among the largest depends on TensorFlow's heap"),
     ("FixedUnigramCandidateSampler", "ours refuses", "num_reserved_ids", "fewer than no reserved ids"),
