@@ -15,6 +15,20 @@
 
 namespace argosy {
 
+// A loop of task A whose body is on task B. Its result is `out`.
+inline constexpr char kLoopOnTwoTasks[] = R"(
+    zero = Const [dtype=float, value=float[] {0}] @A
+    limit = Const [dtype=float, value=float[] {3}] @A
+    in = Enter(zero) [frame_name="loop"] @A
+    top = Enter(limit) [frame_name="loop", is_constant=true] @A
+    m = Merge(in, next) @A
+    less = Less(m, top) @A
+    cond = LoopCond(less) @A
+    s = Switch(m, cond) @A
+    body = Exp(s:1) @B
+    next = NextIteration(body) @A
+    out = Exit(s) @A)";
+
 inline const std::vector<std::string> kDevices = {
     "/job:a/replica:0/task:0/device:CPU:0", "/job:b/replica:0/task:0/device:CPU:0",
     "/job:b/replica:0/task:1/device:CPU:0", "/job:a/replica:0/task:0/device:GPU:0"};

@@ -3,8 +3,8 @@
 //   v ─► Identity ─► Reshape ─► Neg        v's reads: Identity, Reshape
 //   v ─► AssignAdd                         v's writer: AssignAdd
 //
-// A read is a node whose output is the variable's own memory in TensorFlow: Identity, Reshape and what else forwards its
-// input, over any number of steps, into branches and into loops.
+// A read is a node whose output is the variable's own memory in TensorFlow. Identity, Reshape and what else forwards its
+// input are reads. They may be chained, and lead into branches and loops.
 #pragma once
 
 #include <cstdint>

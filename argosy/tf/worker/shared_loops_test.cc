@@ -12,20 +12,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kLoop = R"(
-    zero = Const [dtype=float, value=float[] {0}] @A
-    limit = Const [dtype=float, value=float[] {3}] @A
-    in = Enter(zero) [frame_name="loop"] @A
-    top = Enter(limit) [frame_name="loop", is_constant=true] @A
-    m = Merge(in, next) @A
-    less = Less(m, top) @A
-    cond = LoopCond(less) @A
-    s = Switch(m, cond) @A
-    body = Exp(s:1) @B
-    next = NextIteration(body) @A
-    out = Exit(s) @A
+const std::string kLoop = str_cat(kLoopOnTwoTasks, R"(
     y = Neg(out) @C
-    -> y)";
+    -> y)");
 
 // Who is asked by each task of this step.
 std::map<std::string, std::vector<std::string>> asked(const std::string& step) {

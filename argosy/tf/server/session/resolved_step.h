@@ -30,8 +30,8 @@ struct StepValues {
 // Looks the names up and converts everything that they depend on. Call it inside Session::mutate_graph().
 // Errors are TensorFlow's:
 //   * NOT_FOUND: there is no such node;
-//   * INVALID_ARGUMENT: there is no such output; a value is fed twice, or fed and fetched; there is nothing to do; a
-//     connection is from nowhere, closes a cycle, or changes a dtype. What is connected counts as fed.
+//   * INVALID_ARGUMENT: there is no such output; a value is fed twice, or fed and fetched; there is nothing to do.
+//   * INVALID_ARGUMENT: a connection is from nowhere, closes a cycle, or changes a dtype. Its target counts as fed.
 Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names);
 
 struct StepReplicas;  // argosy/tf/server/replication/replication.h
