@@ -1,3 +1,4 @@
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,12 @@ namespace argosy::cli {
 namespace {
 
 constexpr std::size_t kPiece = 4096;  // a write of more returns when all of it was read: nobody would see it go on
+
+// A descriptor that was made non-blocking, by whom it is shared with. Returns after 100 ms at the latest.
+void wait_until_writable(int descriptor) {
+  pollfd waited{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  (void)::poll(&waited, 1, 100);
+}
 
 }  // namespace
 
@@ -52,7 +59,10 @@ void ConsoleOutput::write_on(const std::shared_ptr<State>& state) {
     for (std::string_view rest = taken; !rest.empty();) {
       const ssize_t n = ::write(state->descriptor, rest.data(), std::min(rest.size(), kPiece));
       if (n < 0 && errno == EINTR) continue;
+      const bool later = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+      if (later) wait_until_writable(state->descriptor);
       MutexLock lock(state->mutex);
+      if (later && !state->over && !state->deaf) continue;
       if (n <= 0) state->deaf = true;
       if (state->deaf) {
         state->waiting.clear();

@@ -1,4 +1,5 @@
 // Frames, streams and the one cause of a launch: what needs no process.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -87,14 +88,23 @@ TEST_F(ConsoleOutputTest, WhatNobodyReadsIsGivenUp) {
   const auto begin = std::chrono::steady_clock::now();
   ConsoleOutput output(write_.release());  // stays open: its thread may be in a write when all is over
   output.write(std::string(ConsoleOutput::kMostBytes, 'x'));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto unread = [&] { return std::chrono::steady_clock::now() - output.unread_since(begin); };
+  EXPECT_TRUE(comes_true([&] { return unread() >= std::chrono::milliseconds(20); }));
   const auto from = begin + std::chrono::hours(1);
   EXPECT_EQ(output.unread_since(from), from);
-  EXPECT_GE(std::chrono::steady_clock::now() - output.unread_since(begin), std::chrono::milliseconds(20));
   output.give_up();
   output.write("more");
   EXPECT_FALSE(output.full());
   EXPECT_TRUE(output.empty());
+}
+
+TEST_F(ConsoleOutputTest, ADescriptorThatDoesNotWaitLosesNothing) {
+  ASSERT_EQ(::fcntl(write_.get(), F_SETFL, O_NONBLOCK), 0);
+  ConsoleOutput output(write_.get());
+  constexpr std::size_t kBytes = 1 << 20;  // 16 times what a pipe holds
+  output.write(std::string(kBytes, 'x'));
+  EXPECT_EQ(read(kBytes), std::string(kBytes, 'x'));
+  EXPECT_TRUE(comes_true([&] { return output.empty(); }));
 }
 
 TEST_F(ConsoleOutputTest, AReaderThatIsGoneIsNoError) {

@@ -45,10 +45,11 @@ Result<RunHook> RunHook::write() {
   RunHook hook(pattern);
   std::error_code error;
   const std::string here = std::filesystem::current_path(error).string();
-  for (const auto& [name, source] :
-       {std::pair("sitecustomize.py", std::string_view(kRunHookSource)),
-        std::pair("argosy_py_func.py", std::string_view(kPyFuncSource)),
-        std::pair("argosy_server.py", std::string_view(kServerSource)), std::pair("folder", std::string_view(here))}) {
+  for (const auto& [name, source] : {std::pair("sitecustomize.py", std::string_view(kRunHookSource)),
+                                     std::pair("argosy_py_func.py", std::string_view(kPyFuncSource)),
+                                     std::pair("argosy_server.py", std::string_view(kServerSource)),
+                                     std::pair("argosy_versions.py", std::string_view(kVersionsSource)),
+                                     std::pair("folder", std::string_view(here))}) {
     auto file = File::create(join_path(pattern, name));
     if (!file.ok()) return no_folder(file.status(), temporary);
     Status written = file->write(source);

@@ -185,6 +185,44 @@ class Hook(unittest.TestCase):
                  "user/net/old.py": self.OLD}
         self.assertEqual(self.python("import net.either\nfrom net import part\nprint(net.either.value)", files=files), "('v1', 4)")
 
+    def test_only_imports_that_happen_when_a_file_is_loaded_tell(self):
+        files = {"user/either.py": self.EITHER, "user/old.py": self.OLD}
+        for imports, version in (("def convert():\n    import old\n", "v2"), ("if False:\n    import old\n", "v2"),
+                                 ("try:\n    import old\nexcept ImportError:\n    pass\n", "v1"),
+                                 ("if __name__ == '__main__':\n    import old\n", "v1")):
+            self.assertEqual(self.python("import either\n%sprint(either.value)" % imports, files=files), "('%s', 4)" % version, imports)
+        files["user/more.py"] = "if __name__ == '__main__':\n    import old\n"
+        self.assertEqual(self.python("import either, more\nprint(either.value)", files=files), "('v2', 4)")
+
+    def test_modules_are_looked_for_where_python_looks(self):
+        files = {"user/net/__init__.py": "", "user/net/either.py": "import random, sys, old\n" + self.EITHER, "user/net/random.py": self.OLD,
+                 "user/net/sys.py": self.OLD, "user/net/old.py": self.OLD, "user/old.py": ""}
+        script = "import net.either\nprint(net.either.value)"
+        self.assertEqual(self.python(script, files=files), "('v2', 4)")
+        files["user/net/either.py"] = "from . import random\n" + self.EITHER
+        self.assertEqual(self.python(script, files=files), "('v1', 4)")
+        # What a package is made of is loaded with its parts.
+        files = {"user/either.py": self.EITHER, "user/lib/__init__.py": self.OLD, "user/lib/part.py": ""}
+        self.assertEqual(self.python("import either, lib.part\nprint(either.value)", files=files), "('v1', 4)")
+
+    def test_the_file_that_makes_a_program_1_is_named(self):
+        files = {"user/either.py": self.EITHER, "user/old.py": self.OLD}
+        told = self.python("import either\nimport old\nraise SystemExit(1)", files=files, fails=True)
+        self.assertIn("old.py uses tf.placeholder, which only TensorFlow 1.x had: tensorflow is 1.x in this program", told)
+        self.assertEqual(told.count("argosy run:"), 1)
+        told = self.python("import old\nimport either\nraise SystemExit(1)", files=files, fails=True)
+        self.assertEqual(told, "")
+
+    def test_a_program_of_many_files_is_walked_once(self):
+        count = 60
+        files = {f"user/part{i}.py": "".join(f"import part{j}\n" for j in range(i + 1, count)) + self.EITHER for i in range(count)}
+        looks = ("import sys, os\ncalls = []\nplain = os.path.isfile\n"
+                 "os.path.isfile = lambda p: calls.append(p) or plain(p)\nimport part0\n"
+                 "print(len([c for c in calls if c.endswith('part59.py')]), part0.value)")
+        looked, value = self.python(looks, files=files).split(" ", 1)
+        self.assertEqual(value, "('v2', 4)")
+        self.assertLess(int(looked), 4 * count)
+
     def test_a_program_in_another_folder_than_the_server_is_told(self):
         here = self.folder / "hook"
         shutil.copytree(HOOK, here)

@@ -97,7 +97,7 @@ Status listen_as(const tf::ClusterTask& task, int port, const std::string& host,
   server.insecure_clients.insert(server.insecure_clients.end(), networks.begin(), networks.end());
   const bool certificates = !server.tls_cert.empty() || !server.tls_key.empty() || !server.tls_ca.empty();
   if (tf::is_loopback(server.host) || certificates || !server.insecure_clients.empty()) return ok_status();
-  return usage("whoever reaches ", server.host,
+  return usage("whoever reaches ", everywhere ? host : own_host,
                " could run programs here: tasks and clients elsewhere need certificates")
       .with_hint(
           "--tls-cert FILE --tls-key FILE --tls-ca FILE; or --insecure-cluster 10.0.0.0/8 for a network that you "

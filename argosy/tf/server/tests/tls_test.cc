@@ -138,6 +138,17 @@ TEST(Access, OtherAddressesNeedCertificatesOrNetworks) {
   EXPECT_EQ(client.create(graph_text(placeholder_node("x"))).size(), 16u) << "loopback is let in";
 }
 
+TEST(Access, ATaskThatListensEverywhereIsCalledByItsName) {
+  auto cluster = ClusterSpec::read(R"({"worker": ["gpu-a:2222"]})");
+  ASSERT_TRUE(cluster.ok());
+  auto server = SessionServer::start({.cluster = ClusterTask{*cluster, {"worker", 0}},
+                                      .host = "0.0.0.0",
+                                      .port = 0,
+                                      .insecure_clients = {"10.0.0.0/8"}});
+  ASSERT_TRUE(server.ok()) << server.status().to_string();
+  EXPECT_EQ((*server)->address(), str_cat("gpu-a:", (*server)->port()));
+}
+
 TEST(PeerFilter, NetworksOfBothKinds) {
   const auto filter = PeerFilter::parse({"10.0.0.0/8", "192.168.1.7", "fd00::/12"});
   ASSERT_TRUE(filter.ok());

@@ -154,6 +154,13 @@ Status check_gpus(const SessionServerOptions& o, const DeviceSet& devices) {
   return o.strategy.check(static_cast<int>(gpus.size()));
 }
 
+// By which programs of the host and others reach it. A task that listens at every address has a name in its cluster.
+std::string told_host(const SessionServerOptions& o) {
+  if (!o.cluster || (o.host != "0.0.0.0" && o.host != "::")) return o.host;
+  const std::string* const address = o.cluster->cluster.address(o.cluster->task);
+  return address != nullptr ? address->substr(0, address->rfind(':')) : o.host;
+}
+
 }  // namespace
 
 class SessionServer::Impl {
@@ -203,7 +210,7 @@ class SessionServer::Impl {
       for (RpcMethod& method : worker_->methods()) methods.push_back(std::move(method));
     }
     ARGOSY_ASSIGN_OR_RETURN(transport_, GrpcTransport::start(std::move(methods), transport));
-    address_ = str_cat(o.host, ":", transport_->port());
+    address_ = str_cat(told_host(o), ":", transport_->port());
     if (o.http_port >= 0) {
       const std::int64_t begin = now_nanos();
       ARGOSY_ASSIGN_OR_RETURN(const GateRules rules, page_rules(o));

@@ -6,13 +6,11 @@
 * tf.train.Server is a server of Argosy's (argosy_server.py).
 * device_lib.list_local_devices() names the server's devices, and MirroredStrategy() mirrors on its GPUs.
 * A program that ends because TensorFlow no longer has tf.layers and its kin is told what brings them back.
-* Where a file of the user's says `import tensorflow as tf` and uses names that only TensorFlow 1.x had, `tf` is 1.x. So it
-  is then in all other files of the program, but for those that use names that only 2.x has.
+* A program that was written for TensorFlow 1.x finds it by the name of tensorflow (argosy_versions.py).
 
 Python 2.7 and 3: wheels of TensorFlow 1.x were made for both. Nothing is imported that the program does not import, no
 file is written outside of this folder, and the user's own sitecustomize is run as well.
 """
-import ast
 import os
 import sys
 import types
@@ -225,153 +223,6 @@ class _Loader2(object):
 # --- TensorFlow 1.x by the name of tensorflow ----------------------------------------------------------------------------
 
 
-class _Version1(types.ModuleType):
-    """The names of tensorflow.compat.v1, and behind them those of tensorflow."""
-
-    def __init__(self, real):
-        super(_Version1, self).__init__("tensorflow", real.__doc__)
-        self.__dict__.update(_real=real, __file__=real.__file__, __path__=real.__path__, __spec__=real.__spec__)
-
-    def __getattr__(self, name):
-        real = self.__dict__["_real"]
-        v1 = real.compat.v1
-        if name != "compat" and not name.startswith("__") and hasattr(v1, name):
-            return getattr(v1, name)
-        return getattr(real, name)
-
-    def __dir__(self):
-        return sorted(set(dir(self._real.compat.v1)) | set(dir(self._real)))
-
-
-def _is_users(path):
-    path = os.path.normcase(os.path.abspath(path))
-    if os.sep + "site-packages" + os.sep in path or os.sep + "dist-packages" + os.sep in path:
-        return False
-    library = os.path.normcase(os.path.dirname(os.__file__)) + os.sep
-    return not path.startswith(library) and os.path.dirname(path) != _HERE
-
-
-def _chain(node):
-    """["tf", "train", "AdamOptimizer"] of tf.train.AdamOptimizer; nothing of any other expression."""
-    names = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    return [node.id] + names[::-1] if isinstance(node, ast.Name) else []
-
-
-def _has(module, names):
-    for name in names:
-        try:
-            module = getattr(module, name)
-        except Exception:
-            return False
-    return True
-
-
-_files = {}    # path of a user's file -> the names of tensorflow that it uses, and the modules that it imports
-_asked = {}    # path of a user's file -> is it given 1.x
-_version1 = []
-_MOST_FILES = 1000  # of a program that are looked at
-
-
-def _look_at(path):
-    path = path[:-1] if path.endswith((".pyc", ".pyo")) else path  # Python 2
-    if path not in _files:
-        _files[path] = _names_and_imports(path)
-    return _files[path]
-
-
-def _names_and_imports(path):
-    """By the plain name of tensorflow: [["train", "AdamOptimizer"], ...]; (level, name) of modules."""
-    try:
-        with open(path, "rb") as file:
-            tree = ast.parse(file.read())
-    except (OSError, IOError, SyntaxError, ValueError, TypeError):
-        return [], []
-    aliases, wanted, modules = set(), [], []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            aliases.update(n.asname or n.name for n in node.names if n.name == "tensorflow")
-            modules += [(0, n.name) for n in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            level, name = node.level or 0, node.module or ""
-            if name == "tensorflow" and level == 0:
-                wanted += [[n.name] for n in node.names]
-            modules += [(level, name)] + [(level, (name + "." if name else "") + n.name) for n in node.names]
-    wanted += [c[1:] for c in (_chain(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute)) if c and c[0] in aliases]
-    return wanted, modules
-
-
-def _uses_only_1(names, real):
-    """Are there names among them that only TensorFlow 1.x had?"""
-    return any(not _has(real, n) and _has(real.compat.v1, n) for n in names)
-
-
-def _uses_only_2(names, real):
-    both = [n for n in names if n[0] != "compat" and not n[0].startswith("__")]  # what 1.x takes from 2.x as well
-    return any(_has(real, n) and not _has(real.compat.v1, n) for n in both)
-
-
-def _loaded_files():
-    """The user's files among the modules, those that are being imported included."""
-    found = []
-    for module in list(sys.modules.values()):
-        values = getattr(module, "__dict__", None)  # asking a lazy module for its file would load it
-        path = values.get("__file__") if isinstance(values, dict) else None
-        if isinstance(path, str) and _is_users(path):
-            found.append(os.path.abspath(path))
-    return found
-
-
-def _imported_files(path, modules):
-    here, found = os.path.dirname(path), []
-    anywhere = [here] + [os.path.abspath(p or ".") for p in sys.path if _is_users(os.path.join(p or ".", "x.py"))]
-    for level, name in modules:
-        parts = name.split(".") if name else []
-        if level == 0 and parts[:1] == ["tensorflow"]:
-            continue
-        above = os.path.normpath(os.path.join(here, *[os.pardir] * (level - 1)))
-        for root in [above] if level else anywhere:
-            base = os.path.join(root, *parts)
-            found += [f for f in (base + ".py", os.path.join(base, "__init__.py")) if os.path.isfile(f) and _is_users(f)]
-    return found
-
-
-def _program_is_1(real):
-    """Is some file of the program written for 1.x? As far as imports show: it may be one that comes later."""
-    if _version1:
-        return True
-    waiting, seen = _loaded_files(), set()
-    while waiting and len(seen) < _MOST_FILES:
-        path = waiting.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        names, modules = _look_at(path)
-        if _uses_only_1(names, real):
-            return True
-        waiting += _imported_files(path, modules)
-    return False
-
-
-def _gets_1(path, real):
-    names, _ = _look_at(path)
-    return _uses_only_1(names, real) or (not _uses_only_2(names, real) and _program_is_1(real))
-
-
-def _tensorflow_for(path, real):
-    if path not in _asked:
-        if not hasattr(real, "compat") or not hasattr(real.compat, "v1"):
-            return real  # half imported, or older than compat
-        is_1 = getattr(real, "__version__", "").startswith("1.")  # asking for its names would make it warn
-        _asked[path] = not is_1 and _gets_1(path, real)
-        if _asked[path] and not _version1:
-            real.compat.v1.disable_v2_behavior()
-            _version1.append(_Version1(real))
-    return _version1[0] if _asked[path] else real
-
-
 def _patch_import():
     plain = builtins.__import__
     absolute = 0 if sys.version_info[0] > 2 else -1  # of Python 2: or relative, whichever is found
@@ -379,8 +230,8 @@ def _patch_import():
     def __import__(name, globals=None, locals=None, fromlist=(), level=absolute):
         module = plain(name, globals, locals, fromlist, level)
         top = name == "tensorflow" or (name.startswith("tensorflow.") and not fromlist)
-        if level <= 0 and top and globals and globals.get("__file__") and _is_users(globals["__file__"]):
-            return _tensorflow_for(globals["__file__"], module)
+        if level <= 0 and top and globals and globals.get("__file__") and argosy_versions.is_users(globals["__file__"]):
+            return argosy_versions.tensorflow_for(globals["__file__"], module)
         return module
 
     builtins.__import__ = __import__
@@ -437,6 +288,7 @@ def _run_users_sitecustomize():
 if _TARGET:
     import argosy_py_func  # while their folder is on the path
     import argosy_server
+    import argosy_versions
 
     _folder = _Folder()
     sys.meta_path.insert(0, _Finder())
