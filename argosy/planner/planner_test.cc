@@ -92,7 +92,7 @@ TEST(Planner, AutomaticTakesTheFastestThatFits) {
 
 TEST(Planner, SlowLinksMakeOneDeviceTheFastest) {
   const auto data = images();
-  const auto plan = make_plan(model(512), options("gpu:1GiB,gpu:1GiB;link=20MB/s"), *data, kShort);
+  const auto plan = make_plan(model(512), options("gpu:1GiB,gpu:1GiB;link=2MB/s"), *data, kShort);
   ASSERT_TRUE(plan.ok()) << plan.status().to_string();
   EXPECT_EQ(plan->strategy.to_string(), "dp=1");
   const auto two = std::find_if(plan->alternatives.begin(), plan->alternatives.end(),

@@ -50,8 +50,11 @@ Result<HostSlots> read_host(std::string_view text) {
   return read;
 }
 
+// Tasks of two users of one host would have the same addresses.
 Status add(std::vector<HostSlots>& hosts, HostSlots host) {
-  const bool twice = std::any_of(hosts.begin(), hosts.end(), [&](const HostSlots& h) { return h.host == host.host; });
+  const std::string name = without_user(host.host);
+  const bool twice =
+      std::any_of(hosts.begin(), hosts.end(), [&](const HostSlots& h) { return without_user(h.host) == name; });
   if (twice) return unreadable(host.host, "this host stands there twice; give it more slots");
   if (hosts.size() == kMostHosts) return unreadable(host.host, str_cat("more than ", kMostHosts, " hosts"));
   hosts.push_back(std::move(host));
@@ -59,6 +62,8 @@ Status add(std::vector<HostSlots>& hosts, HostSlots host) {
 }
 
 }  // namespace
+
+std::string without_user(const std::string& host) { return host.substr(host.find('@') + 1); }
 
 Result<std::vector<HostSlots>> parse_hosts(std::string_view text) {
   std::vector<HostSlots> hosts;

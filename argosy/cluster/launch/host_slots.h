@@ -15,6 +15,9 @@ struct HostSlots {
   bool operator==(const HostSlots&) const = default;
 };
 
+// Of "user@gpu-a", which is ssh's: the host.
+std::string without_user(const std::string& host);
+
 // "a:2,b:2", "a,b". INVALID_ARGUMENT "ARG-CLUSTER-050": what cannot be read, or a host twice.
 Result<std::vector<HostSlots>> parse_hosts(std::string_view text);
 // A line a host: "a slots=2" (horovodrun, Open MPI), "a:2", "a"; "#" begins a comment. The same errors, with the line.

@@ -14,9 +14,6 @@ using Json = nlohmann::ordered_json;
 
 bool means_here(const std::string& host) { return host == "localhost"; }
 
-// Of "user@gpu-a", which is ssh's: the host.
-std::string without_user(const std::string& host) { return host.substr(host.find('@') + 1); }
-
 // Tasks without their variables: as many of each host as it has slots, or one.
 std::vector<LaunchTask> deal(const LaunchRequest& request) {
   std::vector<LaunchTask> tasks;

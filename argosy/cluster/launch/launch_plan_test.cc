@@ -21,7 +21,7 @@ TEST(HostSlots, ReadsListsAndFiles) {
 
 TEST(HostSlots, RefusesWhatSshMustNotSee) {
   for (const char* text : {"", "a,,b", "a:0", "a:x", "a:9999", "-oProxyCommand=x", "a;b", "a b", "$(x)", "a,a:2",
-                           "[a:1", "me@", "me@:2", "@a", "a@b@c:2"}) {
+                           "[a:1", "me@", "me@:2", "@a", "a@b@c:2", "me@a,you@a", "a,me@a:2"}) {
     EXPECT_EQ(parse_hosts(text).status().id(), "ARG-CLUSTER-050") << text;
   }
   const Status damaged = parse_host_file("a slots=2\nb slot=2\n").status();

@@ -8,7 +8,7 @@
 
 namespace argosy {
 
-// The first interface's address that is in one of the networks. FAILED_PRECONDITION "ARG-CLUSTER-042": none is.
+// The first interface's address that is in one of the networks. PERMISSION_DENIED "ARG-CLUSTER-042": none is.
 Result<std::string> own_address_in(const std::vector<std::string>& networks);
 
 // The addresses of a host in the order in which to try them: those in the named networks first. Systems often give a host's

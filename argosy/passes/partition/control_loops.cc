@@ -71,8 +71,8 @@ class ControlLoopBuilder {
       const auto own = std::ranges::find_if_not(tasks, is_foreign_);
       if (foreign == tasks.end() || own == tasks.end()) continue;
       return unimplemented("the loop \"", frame(f).name, "\" runs on ", tasks.size(),
-                           " tasks: ", placed_.task_name(*foreign), " is a server of TensorFlow 1.x, ",
-                           placed_.task_name(*own), " is not. Such tasks share no loop")
+                           " tasks: ", placed_.task_name(*foreign), " numbers frames as TensorFlow before 2.5 does, ",
+                           placed_.task_name(*own), " does not. Such tasks share no loop")
           .with_id("ARG-PART-004")
           .with_where(str_cat("loop \"", frame(f).name, "\""))
           .with_hint(str_cat("put the loop on one task: with tf.device(\"", placed_.task_name(*own),

@@ -64,7 +64,7 @@ std::string task_of_device(const std::string& device);
 //   INVALID_ARGUMENT "ARG-PART-001"  a variable or handle on one task is used on another
 //                    "ARG-PART-002"  a loop over several tasks without exactly one LoopCond
 //                    "ARG-LOOP-004"  a loop that is entered only after something that leaves it
-//   UNIMPLEMENTED    "ARG-PART-004"  a loop over a task of TensorFlow 1.x and another
+//   UNIMPLEMENTED    "ARG-PART-004"  a loop over a task of TensorFlow before 2.5 and another
 //   UNIMPLEMENTED    "ARG-PART-003"  a collective over several tasks in a loop, or that changes variables, or whose members find
 //                                    each other by keys
 Result<std::vector<Partition>> partition(StepGraph step, const DevicePlacement& placement,

@@ -36,9 +36,9 @@ void tune(grpc::ServerBuilder& builder, const std::string& host) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, (16 << 20) - 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
   // A client whose machine is gone says nothing: ask it. On this machine the kernel ends connections of processes that are
-  // gone, and one that does not answer may be stopped, by ^Z or a debugger.
-  if (!is_loopback(host)) builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  // gone. One that does not answer may be stopped, by ^Z or a debugger, or be the end of a tunnel whose other end is gone.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, is_loopback(host) ? 3'600'000 : 10'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
 }
 

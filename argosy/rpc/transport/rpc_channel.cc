@@ -54,14 +54,15 @@ class Connection {
   grpc::GenericStub& stub() { return stub_; }
 
   // Where the last attempt has failed: starts another one now, and `tag` comes back once it has succeeded, or after
-  // RpcChannel::kFreshAttempt, or at the deadline. Else false, and nothing comes back.
+  // RpcChannel::kFreshAttempt. A call of less time waits for a third of it, and still hears that nobody is there. Else false,
+  // and nothing comes back.
   bool attempt_anew(void* tag, std::chrono::system_clock::time_point deadline) {
     if (!failed_.load(std::memory_order_relaxed)) return false;
     if (channel_->GetState(false) != GRPC_CHANNEL_TRANSIENT_FAILURE) return false;
     grpc::experimental::ChannelResetConnectionBackoff(channel_.get());
-    channel_->NotifyOnStateChange(GRPC_CHANNEL_TRANSIENT_FAILURE,
-                                  std::min(deadline, std::chrono::system_clock::now() + RpcChannel::kFreshAttempt),
-                                  &Queue::shared().queue(), tag);
+    const auto now = std::chrono::system_clock::now();
+    const auto wait = std::min<std::chrono::system_clock::duration>(RpcChannel::kFreshAttempt, (deadline - now) / 3);
+    channel_->NotifyOnStateChange(GRPC_CHANNEL_TRANSIENT_FAILURE, now + wait, &Queue::shared().queue(), tag);
     return true;
   }
   // How a call has ended.
@@ -101,10 +102,7 @@ class Call final : public RpcClientCall, public std::enable_shared_from_this<Cal
 
   // What the queue gives back: the fresh attempt to connect, then the answer.
   void comes_back() {
-    if (std::exchange(waits_, false)) {
-      hands_over(this);
-      return send();
-    }
+    if (std::exchange(waits_, false)) return send();
     const std::shared_ptr<Call> self = std::exchange(self_, nullptr);
     to_->heard(status_);
     const RpcChannel::Done done = std::exchange(done_, nullptr);
@@ -119,6 +117,7 @@ class Call final : public RpcClientCall, public std::enable_shared_from_this<Cal
   void send() {
     reader_ = to_->stub().PrepareUnaryCall(&context_, path_, request_, &Queue::shared().queue());
     reader_->StartCall();
+    hands_over(this);
     reader_->Finish(&response_, &status_, this);
   }
 

@@ -149,6 +149,14 @@ TEST_F(RpcChannelTest, ManyCallsOfAServerThatIsGoneAllFail) {
   for (auto& end : ended) EXPECT_EQ(end.get_future().get(), Code::kUnavailable);
 }
 
+// Silence is another thing: who asks whether a process has ended asks so.
+TEST_F(RpcChannelTest, AServerThatIsGoneIsUnavailableInAShortCallToo) {
+  start({});
+  transport_->stop(milliseconds(0));
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(call("/a/Echo", "", milliseconds(300)).status().code(), Code::kUnavailable) << i;
+}
+
 TEST_F(RpcChannelTest, ServerThatIsGoneIsUnavailableAtOnce) {
   std::shared_ptr<OpenCall> open;
   std::promise<void> came;

@@ -29,8 +29,8 @@ Result<std::vector<int>> loop_depths(const Graph& graph) {
 }
 
 Status refused(const Node& transfer, const TaskName& own, const TaskName& other) {
-  return unimplemented("a loop runs on ", other, ", a server of TensorFlow 1.x, and on ", own,
-                       ", one of Argosy: such tasks share no loop")
+  return unimplemented("a loop runs on ", other, ", whose server numbers frames as TensorFlow before 2.5 does, and on ",
+                       own, ", one of Argosy: such tasks share no loop")
       .with_id("ARG-PART-004")
       .with_where(str_cat("node '", transfer.name, "' (", transfer.op->name, ")"))
       .with_hint("put the loop on one task, with tf.device; or start all tasks with argosy serve");

@@ -49,7 +49,8 @@ TEST(SharedLoops, ATaskOfTensorFlow1IsRefusedByName) {
   const Status status = check_shared_loops(parts[0].step, {"a", 0}, [](const TaskName&) { return false; });
   EXPECT_EQ(status.id(), "ARG-PART-004");
   EXPECT_EQ(status.code(), Code::kUnimplemented);
-  EXPECT_THAT(status.message(), HasSubstr("/job:b/replica:0/task:0, a server of TensorFlow 1.x"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("/job:b/replica:0/task:0, whose server numbers frames as TensorFlow before 2.5"));
 }
 
 TEST(SharedLoops, VersionsAreToldByWhatTheySay) {
