@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/ops.h"
@@ -56,6 +58,24 @@ TEST(Prune, WhatIsFedRunsForWhoWaitsForIt) {
   EXPECT_THAT(ops_behind(z), testing::Not(testing::Contains("AssignAdd")));
 }
 
+// A node without inputs is no placeholder. One whose values are fed because it ran before has had its effects.
+TEST(Prune, WhoWaitsForAFedNodeWaitsForItsEffectsUnlessItRan) {
+  Graph g;
+  const VariableNode v = variable(g, Tensor::scalar(1.0f), "v");
+  const Value one = constant(g, 1.0f), effect = assign_add(v, one);
+  const Value now = g.add("Timestamp", {}, {}, "now");
+  g.add_control_input(now.node(), effect.node());
+  const Value y = with_dependencies({now.control()}, one, "y");
+  for (const bool ran : {false, true}) {
+    StepSignature asked{.feeds = {now.endpoint()}, .feed_shapes = {Shape{}}, .fetches = {y.endpoint()}};
+    if (ran) asked.ran = {now.node()};
+    const auto step = prune_step(g, asked);
+    ASSERT_TRUE(step.ok()) << step.status().to_string();
+    EXPECT_EQ(step->graph.find("now").has_value(), !ran);
+    EXPECT_EQ(step->graph.find(g.node(effect.node()).name).has_value(), !ran);
+  }
+}
+
 // What assigns to it is in another step.
 TEST(Prune, AVariableThatMayGetAnotherShapeHasNone) {
   for (const bool validates : {true, false}) {
@@ -68,6 +88,55 @@ TEST(Prune, AVariableThatMayGetAnotherShapeHasNone) {
     const auto lean = prepare_step(*std::move(step), {});
     ASSERT_TRUE(lean.ok()) << lean.status().to_string();
     EXPECT_EQ(lean->graph.constant(lean->fetches[0]) != nullptr, validates);
+  }
+}
+
+TEST(Prune, AHandleWhoseVariableMayGetAnotherShapeSaysNone) {
+  const auto said = [](bool validates, const std::function<Value(Graph&)>& make) {
+    Graph g;
+    const VariableNode v = variable(g, PartialShape({2}), DType::kFloat32, "v", {.kind = VariableKind::kResource});
+    g.add("AssignVariableOp", {v.ref, make(g)}, {{"validate_shape", validates}});
+    const Value read = g.add("ReadVariableOp", {v.ref}, {{"dtype", DType::kFloat32}});
+    EXPECT_TRUE(g.status().ok()) << g.status().to_string();
+    const auto step = prune_step(g, {.fetches = {read.endpoint()}});
+    EXPECT_TRUE(step.ok()) << step.status().to_string();
+    return step.ok() ? step->graph.shape(step->fetches[0]).to_string() : "";
+  };
+  const auto fed = [](Graph& g) { return placeholder(g, DType::kFloat32, PartialShape::unknown(), "x"); };
+  const auto other = [](Graph& g) { return constant(g, Tensor::vector<float>({1, 2, 3})); };
+  const auto same = [](Graph& g) { return constant(g, Tensor::vector<float>({1, 2})); };
+  const auto restored = [](Graph& g) {
+    const Value name = constant(g, Tensor::vector<std::string>({"v"}));
+    const Value slice = constant(g, Tensor::vector<std::string>({""}));
+    return identity(g.add("RestoreV2", {constant(g, Tensor::scalar(std::string("model"))), name, slice},
+                          {{"dtypes", std::vector<DType>{DType::kFloat32}}}));
+  };
+  EXPECT_EQ(said(true, fed), "[2]");
+  EXPECT_EQ(said(false, fed), PartialShape::unknown().to_string());
+  EXPECT_EQ(said(false, other), PartialShape::unknown().to_string());
+  EXPECT_EQ(said(false, same), "[2]");
+  EXPECT_EQ(said(false, restored), "[2]");
+}
+
+// Two nodes of one name are one variable: what is assigned by the one is read by the other.
+TEST(Prune, NodesOfOneNameLoseTheirShapeTogether) {
+  for (const bool by_handle : {true, false}) {
+    for (const char* shared : {"both", "other"}) {
+      Graph g;
+      const auto named = [&](const char* name) {
+        const AttrMap attrs = {
+            {"dtype", DType::kFloat32}, {"shape", PartialShape{2}}, {"shared_name", std::string(name)}};
+        return g.add(by_handle ? "VarHandleOp" : "VariableV2", {}, attrs);
+      };
+      const Value v = named("both"), w = named(shared);
+      const Value x = placeholder(g, DType::kFloat32, PartialShape::unknown(), "x");
+      g.add(by_handle ? "AssignVariableOp" : "Assign", {w, x}, {{"validate_shape", false}});
+      const Value read = by_handle ? g.add("ReadVariableOp", {v}, {{"dtype", DType::kFloat32}}) : identity(v);
+      ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+      const auto step = prune_step(g, {.fetches = {read.endpoint()}});
+      ASSERT_TRUE(step.ok()) << step.status().to_string();
+      EXPECT_EQ(step->graph.shape(step->fetches[0]).has_rank(), std::string(shared) == "other");
+    }
   }
 }
 

@@ -39,6 +39,8 @@ using ShapeFn = Status (*)(ShapeContext&);
 using GradientFn = std::vector<Value> (*)(GradContext&);
 // The integers of output `index`, if the op can tell them from attributes, shapes and known inputs.
 using KnownIntsFn = std::optional<PartialInts> (*)(const ShapeContext&, int index);
+// Does an output lie in the memory of input 0, in TensorFlow, for these shapes and known integers?
+using ViewFn = bool (*)(const ShapeContext&);
 // REQUIRES of the context: every output shape is set (unknown sizes count as 1).
 using CostFn = Cost (*)(const ShapeContext&);
 
@@ -207,11 +209,11 @@ struct OpSpec {
   GradientFn gradient;                    // or kNotDifferentiable
   CostFn cost = elementwise_cost;         // for placement and reports
   KnownIntsFn known_ints = nullptr;       // output integers that follow from known inputs; null: none do
-  bool stateful = false;     // has effects or hidden state: never folded, merged or dropped while a step needs it
+  bool stateful = false;  // has effects or hidden state: never folded, merged or dropped while a step needs it
   Effect effect = Effect::kChanges;  // of a stateful op
-  bool step_state = false;   // makes or uses state that ends with the step: stacks, TensorArrays
-  bool commutative = false;  // in its first two inputs
-  bool elementwise = false;  // output element i depends on (broadcast) input elements i alone: may be fused
+  bool step_state = false;           // makes or uses state that ends with the step: stacks, TensorArrays
+  bool commutative = false;          // in its first two inputs
+  bool elementwise = false;          // output element i depends on (broadcast) input elements i alone: may be fused
   IdentityWhen identity_when = IdentityWhen::kNever;  // when it gives its first input as it is
   Linear linear = Linear::kNo;                        // how sums pass through it
   bool cpu_only = false;                              // TensorFlow has no GPU kernel: soft placement puts it on a CPU
@@ -219,7 +221,9 @@ struct OpSpec {
   bool in_host_memory = false;
   bool accepts_uninitialized = false;  // a Ref input may name a variable without a value yet
   bool forwards = false;               // output 0 is input 0's memory: Identity, Reshape
+  ViewFn view = nullptr;               // outputs are parts of input 0's memory, for some shapes: Slice along axis 0
   bool blocks_gradient = false;   // a missing gradient means zero, not an error: StopGradient, ZerosLike, Shape, ArgMax
+  bool only_fed = false;          // gives what a step is fed, and nothing else: Placeholder
   bool closes_loop = false;       // its output feeds an earlier Merge: NextIteration
   Flow flow = Flow::kNone;        // how the executor treats it
   Calls calls = Calls::kNothing;  // functions that it calls

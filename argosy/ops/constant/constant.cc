@@ -104,7 +104,8 @@ static void add_constant_ops(OpRegistry& ops) {
              .shape = attr_shape,
              .gradient = kNotDifferentiable,
              .cost = free_cost,
-             .stateful = true});
+             .stateful = true,
+             .only_fed = true});
   }
   ops.add({.name = "FakeParam",
            .doc = "Stands for a value that a branch does not compute: nobody reads it.",

@@ -30,7 +30,7 @@ bool depends_on(const Graph& graph, NodeId node, NodeId other) {
 
 // Whoever reads the value, or waits for it where it is a placeholder, turns to `instead`.
 Status turn_readers(Graph& graph, Endpoint value, const Value& instead) {
-  const bool waits = is_placeholder(graph.node(value.node));
+  const bool waits = graph.node(value.node).op->only_fed;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& reader = graph.node(NodeId{i});
     for (std::size_t k = 0; k < reader.inputs.size(); ++k) {
@@ -50,10 +50,6 @@ Status turn_readers(Graph& graph, Endpoint value, const Value& instead) {
 }
 
 }  // namespace
-
-bool is_placeholder(const Node& node) {
-  return node.op->stateful && node.op->input_args.empty() && node.output_dtypes.size() == 1;
-}
 
 Result<Graph> connect(const Graph& graph, std::span<const Connection> connections) {
   Graph connected = graph.clone();

@@ -22,7 +22,4 @@ struct Connection {
 // INVALID_ARGUMENT: a connection would close a cycle, or a reader takes another dtype.
 Result<Graph> connect(const Graph& graph, std::span<const Connection> connections);
 
-// True for placeholders and what is like them: once its value is replaced, who waits for the node need not.
-bool is_placeholder(const Node& node);
-
 }  // namespace argosy

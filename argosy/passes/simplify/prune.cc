@@ -1,6 +1,7 @@
 #include "argosy/passes/simplify/prune.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -23,11 +24,12 @@ constexpr std::size_t kFewDead = 8;
 // order, in which memory is read from one end to the other; only what is met out of order is followed at once.
 class NeededNodes {
  public:
-  // `replaced`: as StepGraph's.
+  // `ran`: as StepSignature's; `replaced`: as StepGraph's.
   NeededNodes(const Graph& graph, const std::vector<NodeId>& order, std::span<const Endpoint> feeds,
-              std::span<const std::pair<NodeId, NodeId>> replaced)
+              std::span<const NodeId> ran, std::span<const std::pair<NodeId, NodeId>> replaced)
       : graph_(graph),
         feeds_(feeds.begin(), feeds.end()),
+        ran_(ran.begin(), ran.end()),
         fed_(static_cast<std::size_t>(graph.size()), 0),
         state_(static_cast<std::size_t>(graph.size()), kUnseen) {
     for (const Endpoint e : feeds) fed_[static_cast<std::size_t>(e.node.index)] = 1;
@@ -68,9 +70,10 @@ class NeededNodes {
   bool is_fed(Endpoint e) const { return fed_[e.node.index] != 0 && feeds_.contains(e); }
   // As in TensorFlow, waiting for a placeholder that is fed is waiting for nothing. Any other node whose value is fed runs
   // for who waits for it, and so do the effects before it.
-  bool is_fed_placeholder(NodeId id) const {
+  bool nobody_waits_for(NodeId id) const {
+    if (ran_.contains(id)) return true;
     if (fed_[id.index] == 0) return false;
-    return is_placeholder(graph_.node(id)) && feeds_.contains({id, 0});
+    return graph_.node(id).op->only_fed && feeds_.contains({id, 0});
   }
 
   void need(NodeId id) {
@@ -90,7 +93,7 @@ class NeededNodes {
     for (const NodeId c : n.controls) {
       if (!instead_.empty() && instead_[static_cast<std::size_t>(c.index)].index >= 0) {
         need(instead_[static_cast<std::size_t>(c.index)]);
-      } else if (!is_fed_placeholder(c)) {
+      } else if (!nobody_waits_for(c)) {
         need(c);
       }
     }
@@ -120,6 +123,7 @@ class NeededNodes {
 
   const Graph& graph_;
   const std::unordered_set<Endpoint> feeds_;
+  const std::set<NodeId> ran_;
   std::vector<char> fed_;               // by node: some output is
   std::vector<char> state_;             // by node
   std::vector<NodeId> instead_;         // by node: what stands in its place; empty when nothing was replaced
@@ -132,7 +136,11 @@ class NeededNodes {
 class Copier {
  public:
   Copier(const Graph& from, StepGraph& to)
-      : from_(from), to_(to), copies_(static_cast<std::size_t>(from.size())), fed_(copies_.size(), 0) {}
+      : from_(from),
+        to_(to),
+        without_shape_(from.ops()),
+        copies_(static_cast<std::size_t>(from.size())),
+        fed_(copies_.size(), 0) {}
 
   Status add_feeds(const StepSignature& signature) {
     for (std::size_t i = 0; i < signature.feeds.size(); ++i) {
@@ -156,7 +164,8 @@ class Copier {
     return ok_status();
   }
 
-  Status copy(NodeId id) {
+  // `any_shape`: one of variables_of_any_shape(). Its copy says no shape, and so does what reads it.
+  Status copy(NodeId id, bool any_shape) {
     const Node& n = from_.node(id);
     SmallVector<Endpoint, 8> inputs;
     SmallVector<NodeId, 8> controls;
@@ -173,7 +182,8 @@ class Copier {
       if (copies_[c.index].index >= 0) controls.push_back(copies_[c.index]);
     }
     // The shape of a loop's Merge was settled when the loop was built: its back edge is not there yet.
-    auto added = to_.graph.add_copy(from_, id, inputs, controls, !back_edges.empty());
+    auto added = any_shape ? add_without_shape(n, controls)
+                           : to_.graph.add_copy(from_, id, inputs, controls, !back_edges.empty());
     if (!added.ok()) return std::move(added).status().with_where(str_cat("node '", n.name, "' (", n.op->name, ")"));
     copies_[id.index] = *added;
     if (const std::string_view request = from_.asks_for_devices() ? forward_request(from_, n) : ""; !request.empty()) {
@@ -190,13 +200,6 @@ class Copier {
       const NodeId copy = copies_[e.node.index];
       if (copy.index >= 0) to_.graph.prefetch(copy);
     }
-  }
-
-  // Before what reads it is copied.
-  void forget_shape(NodeId variable) {
-    const NodeId copy = copies_[variable.index];
-    to_.graph.set_attr(copy, "shape", PartialShape::unknown());
-    to_.graph.refine_shape({copy, 0}, PartialShape::unknown());
   }
 
   Status close_loops() {
@@ -217,8 +220,20 @@ class Copier {
   NodeId map(NodeId id) const { return copies_[id.index]; }
 
  private:
+  // Through a graph of its own: what is known of a handle comes with its node.
+  Result<NodeId> add_without_shape(const Node& variable, std::span<const NodeId> controls) {
+    NodeSpec spec{.name = std::string(variable.name),
+                  .op = variable.op->name,
+                  .attrs = variable.attributes(),
+                  .device = std::string(variable.device)};
+    spec.attrs.set("shape", PartialShape::unknown());
+    ARGOSY_ASSIGN_OR_RETURN(const NodeId id, without_shape_.add_node(std::move(spec)));
+    return to_.graph.add_copy(without_shape_, id, {}, controls, false);
+  }
+
   const Graph& from_;
   StepGraph& to_;
+  Graph without_shape_;  // variables
   std::vector<NodeId> copies_;
   std::vector<char> fed_;  // by node: some output is in replaced_
   std::unordered_map<Endpoint, Endpoint> replaced_;
@@ -236,7 +251,7 @@ Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature)
   }
   StepGraph step{Graph(graph.ops()), {}, {}, {}};
   ARGOSY_ASSIGN_OR_RETURN(const auto order, graph.topological_order());
-  const std::vector<char> needed = NeededNodes(graph, order, signature.feeds, {}).find(signature, order);
+  const std::vector<char> needed = NeededNodes(graph, order, signature.feeds, signature.ran, {}).find(signature, order);
   const auto nodes = std::count_if(needed.begin(), needed.end(), [](char n) { return n != 0; });
   step.graph.reserve(static_cast<std::size_t>(nodes) + signature.feeds.size());
   for (const auto& [name, function] : graph.functions()) step.graph.add_function(function);
@@ -248,8 +263,8 @@ Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature)
     if (p + kAhead < order.size()) copier.expect_inputs(order[p + kAhead]);
     const NodeId id = order[p];
     if (!needed[id.index]) continue;
-    ARGOSY_RETURN_IF_ERROR(copier.copy(id));
-    if (std::find(any_shape.begin(), any_shape.end(), id) != any_shape.end()) copier.forget_shape(id);
+    const bool of_any_shape = std::binary_search(any_shape.begin(), any_shape.end(), id);
+    ARGOSY_RETURN_IF_ERROR(copier.copy(id, of_any_shape));
   }
   ARGOSY_RETURN_IF_ERROR(copier.close_loops());
   for (const Endpoint e : signature.fetches) {
@@ -265,7 +280,7 @@ Status drop_dead_nodes(StepGraph& step, DeadNodes dead) {
   signature.targets.insert(signature.targets.end(), step.feeds.begin(), step.feeds.end());
   const auto replaced = std::exchange(step.replaced, {});
   ARGOSY_ASSIGN_OR_RETURN(auto order, step.graph.topological_order());
-  const std::vector<char> needed = NeededNodes(step.graph, order, {}, replaced).find(signature, order);
+  const std::vector<char> needed = NeededNodes(step.graph, order, {}, {}, replaced).find(signature, order);
   const bool in_order = std::is_sorted(order.begin(), order.end());
   const auto nodes = order.size();
   std::erase_if(order, [&](NodeId id) { return !needed[id.index]; });

@@ -22,6 +22,7 @@ struct StepSignature {
   std::vector<Endpoint> fetches;          // index Value::kControl: the node itself
   std::vector<NodeId> targets;
   std::vector<Connection> connections = {};  // a connected value that is fed gives what is fed
+  std::vector<NodeId> ran = {};              // before this step, and values of theirs are fed: nobody waits for them
 };
 
 // A graph and what a step does with it. Passes rewrite the graph and keep the rest true.

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "argosy/op/definition/opcode.h"
+#include "argosy/op/definition/shape_context.h"
 #include "argosy/passes/simplify/any_shape.h"
 
 namespace argosy {
@@ -86,8 +87,23 @@ bool RefReads::forwards_input(const Node& n) const {
     case Flow::kEnter: return n.attrs.get_bool("is_constant") && !has_shape_of_its_own(n.inputs[0]);
     default: return false;
   }
+  if (n.op->view != nullptr && is_part(n)) return true;
   if (!n.op->forwards || n.op->has_ref_input() || n.op->opcode == Opcode::kSnapshot) return false;
   return !n.op->stateful || (n.op->effect != Effect::kChanges && n.op->effect != Effect::kReads);
+}
+
+// As OpDef::view says of what is known of the inputs.
+bool RefReads::is_part(const Node& n) const {
+  std::vector<DType> dtypes;
+  std::vector<const PartialShape*> shapes;
+  std::vector<const PartialInts*> ints;
+  for (const Endpoint e : n.inputs) {
+    dtypes.push_back(graph_.dtype(e));
+    shapes.push_back(&graph_.shape(e));
+    ints.push_back(graph_.known_ints(e));
+  }
+  std::vector<PartialShape> outputs = n.output_shapes;
+  return n.op->view(ShapeContext(*n.op, n.attrs, dtypes, shapes, ints, outputs));
 }
 
 // A view that needs other values, as Reshape does: in a loop nobody can make it anew, for they stay outside.
@@ -100,12 +116,7 @@ bool RefReads::has_shape_of_its_own(Endpoint read) const {
 }
 
 // Nodes of one name are one variable.
-NodeId RefReads::named(const Node& n, NodeId id) {
-  auto shared = n.attrs.get_or<std::string>("shared_name", "");
-  if (shared.empty()) shared = n.name;
-  const auto container = n.attrs.get_or<std::string>("container", "");
-  return named_.try_emplace({container, std::move(shared)}, id).first->second;
-}
+NodeId RefReads::named(const Node& n, NodeId id) { return named_.try_emplace(name_of_variable(n), id).first->second; }
 
 RefVariable& RefReads::variable(NodeId root) {
   std::int32_t& at = variable_of_[static_cast<std::size_t>(root.index)];

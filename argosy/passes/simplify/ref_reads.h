@@ -3,8 +3,8 @@
 //   v ─► Identity ─► Reshape ─► Neg        v's reads: Identity, Reshape
 //   v ─► AssignAdd                         v's writer: AssignAdd
 //
-// A read is a node whose output is the variable's own memory in TensorFlow. Identity, Reshape and what else forwards its
-// input are reads. They may be chained, and lead into branches and loops.
+// A read is a node whose outputs are the variable's own memory in TensorFlow. Identity, Reshape and what else forwards its
+// input are reads. So are slices of aligned rows (OpDef::view). They may be chained, and lead into branches and loops.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,7 @@ class RefReads {
   template <typename Note>
   void visit(const Note& note);
   bool forwards_input(const Node& n) const;
+  bool is_part(const Node& n) const;
   bool has_shape_of_its_own(Endpoint read) const;
   NodeId named(const Node& variable, NodeId id);
   RefVariable& variable(NodeId root);

@@ -146,6 +146,11 @@ bool Bodies::any_op(const std::string& name, const std::function<bool(const OpDe
     for (const auto& [attr, value] : n.attrs) {
       const auto* const called = std::get_if<FunctionRef>(&value);
       if (called != nullptr && any_op(called->name, fits, seen)) return true;
+      const auto* const branches = std::get_if<std::vector<FunctionRef>>(&value);
+      if (branches == nullptr) continue;
+      for (const FunctionRef& branch : *branches) {
+        if (any_op(branch.name, fits, seen)) return true;
+      }
     }
   }
   return false;

@@ -75,10 +75,11 @@ Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<V
 Result<std::unique_ptr<Session::Callable>> Session::prepare(const std::vector<Value>& feeds,
                                                             const std::vector<Value>& fetches,
                                                             const std::vector<Value>& targets,
-                                                            const Connections& connections) {
+                                                            const Connections& connections,
+                                                            const std::vector<Value>& ran) {
   if (impl_ == nullptr) return copy_of(kNotMade);
   return guarded([&]() -> Result<std::unique_ptr<Callable>> {
-    ARGOSY_ASSIGN_OR_RETURN(StepSignature asked, impl_->signature(feeds, fetches, targets, connections));
+    ARGOSY_ASSIGN_OR_RETURN(StepSignature asked, impl_->signature(feeds, fetches, targets, connections, ran));
     return std::unique_ptr<Callable>(std::make_unique<Impl::SessionCallable>(*impl_, std::move(asked)));
   });
 }

@@ -88,10 +88,11 @@ class Session {
     // Feeds and fetches in the order of prepare(). Many threads at once.
     virtual Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options = {}) = 0;
   };
-  // A step that is run many times: looked up once. The session outlives it.
+  // A step that is run many times: looked up once. The session outlives it. `ran`: values whose nodes ran before it, in a
+  // step that fetched what is fed here; a node that waits for them waits for nothing.
   Result<std::unique_ptr<Callable>> prepare(const std::vector<Value>& feeds, const std::vector<Value>& fetches,
-                                            const std::vector<Value>& targets = {},
-                                            const Connections& connections = {});
+                                            const std::vector<Value>& targets = {}, const Connections& connections = {},
+                                            const std::vector<Value>& ran = {});
 
   // What a step with this signature and these feed shapes will take, without running it: bytes per device (variables
   // excluded, see variable_bytes()), known before step 0.

@@ -35,9 +35,10 @@ class Session::Impl {
 
   // As StepCache::signature(); the session's own error first.
   Result<StepSignature> signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
-                                  const std::vector<Value>& targets, const Connections& connections = {}) const {
+                                  const std::vector<Value>& targets, const Connections& connections = {},
+                                  const std::vector<Value>& ran = {}) const {
     ARGOSY_RETURN_IF_ERROR(Status(status_));
-    return steps_.signature(feeds, fetches, targets, connections);
+    return steps_.signature(feeds, fetches, targets, connections, ran);
   }
 
   // One run of `known`, or where that is null of the step that `source` gives, within the run's deadline.

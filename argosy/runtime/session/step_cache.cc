@@ -15,7 +15,8 @@ constexpr std::int64_t kBytesOfNode = 2048;  // in all of a step's arrays
 // --- what is asked for -----------------------------------------------------------------------------------------------
 
 Result<StepSignature> StepCache::signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
-                                           const std::vector<Value>& targets, const Connections& connections) const {
+                                           const std::vector<Value>& targets, const Connections& connections,
+                                           const std::vector<Value>& ran) const {
   InterruptibleLock lock(graph_mutex_);
   ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
   StepSignature s;
@@ -43,6 +44,7 @@ Result<StepSignature> StepCache::signature(std::span<const Value> feeds, const s
     ARGOSY_RETURN_IF_ERROR(check(both));
     s.connections.push_back({both[0], both[1]});
   }
+  for (const Value& v : ran) s.ran.push_back(v.node());
   ARGOSY_RETURN_IF_ERROR(check(s.feeds));
   ARGOSY_RETURN_IF_ERROR(check(s.fetches));
   return s;

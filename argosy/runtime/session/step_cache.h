@@ -30,7 +30,8 @@ class StepCache {
   // What is asked for; `feed_shapes` are left empty. INVALID_ARGUMENT when a value is none of the graph ("ARG-RUN-001")
   // or is fed or connected twice ("ARG-FEED-003").
   Result<StepSignature> signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
-                                  const std::vector<Value>& targets, const Connections& connections = {}) const;
+                                  const std::vector<Value>& targets, const Connections& connections = {},
+                                  const std::vector<Value>& ran = {}) const;
   // INVALID_ARGUMENT "ARG-FEED-004" when a tensor has another dtype than the value that it is fed to.
   Status check_feeds(const StepSignature& asked, std::span<const Tensor> feeds) const;
 
@@ -63,8 +64,8 @@ class StepCache {
   // Two signatures are one key when they ask for the same, in whatever shapes.
   struct SameValues {
     bool operator()(const StepSignature& a, const StepSignature& b) const {
-      return std::tie(a.feeds, a.fetches, a.targets, a.connections) <
-             std::tie(b.feeds, b.fetches, b.targets, b.connections);
+      return std::tie(a.feeds, a.fetches, a.targets, a.connections, a.ran) <
+             std::tie(b.feeds, b.fetches, b.targets, b.connections, b.ran);
     }
   };
   using Variants = std::map<std::string, std::shared_ptr<ExecutableStep>>;  // by the shapes of the feeds, as text

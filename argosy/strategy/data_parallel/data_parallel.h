@@ -132,8 +132,8 @@ class DataParallel {
   // writes every shard. It has no mirrors.
   bool is_sharded(Value original) const;
   int shards() const;  // of a batch, over all devices
-  // True if a batch of so many examples may be sharded. False if a shard would be empty and a size computed from its
-  // examples would reach a variable.
+  // True if a batch of so many examples may be sharded. False for sizes that the rules were not worked out for: one
+  // example, and more than some 110,000 where the first batch had fewer.
   bool can_shard(std::int64_t examples) const;
   // False if this input was replicated for the sizes of its example alone, and `shape` has others.
   bool can_feed(Value original, const Shape& shape) const;

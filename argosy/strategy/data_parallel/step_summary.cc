@@ -21,12 +21,12 @@ std::string_view words(PlacementKind kind) {
 
 std::string count(std::size_t n, const char* what) { return str_cat(n, " ", what, n == 1 ? "" : "s"); }
 
-// ", 12 sums in 3 all-reduces (0.3 MiB, 4.0 MiB, 2.1 MiB)".
+// ", 12 sums in 3 all-reduces (0.3 MiB, 4.0 MiB, size of the batch)". Zero bytes: the size depends on the batch.
 std::string buckets(std::size_t sums, const std::vector<std::size_t>& bytes, const char* what) {
   constexpr std::size_t kMostShown = 8;
   if (bytes.empty()) return "";
   std::vector<std::string> sizes;
-  for (const std::size_t b : bytes) sizes.push_back(format_bytes(b));
+  for (const std::size_t b : bytes) sizes.push_back(b == 0 ? "size of the batch" : format_bytes(b));
   const auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
   const std::string shown =
       sizes.size() <= kMostShown ? str_join(sizes) : str_cat(format_bytes(*least), " to ", format_bytes(*most));

@@ -96,7 +96,9 @@ iterator = tf.data.make_initializable_iterator(batches)
 x, y = iterator.get_next()
 w = tf.get_variable('w', initializer=np.ones([4, 1]))
 loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
-train = tf.train.AdamOptimizer(0.1).minimize(loss)
+with tf.control_dependencies([x]):  # who waits for a batch that another part of the step has brought
+    count = tf.assign_add(tf.get_variable('count', initializer=0.), 1.)
+train = tf.group(tf.train.AdamOptimizer(0.1).minimize(loss), count)
 with tf.Session() as sess:
     sess.run([tf.global_variables_initializer(), iterator.initializer])
     try:
@@ -104,7 +106,7 @@ with tf.Session() as sess:
             print('%.6f' % sess.run([loss, train])[0])
     except tf.errors.OutOfRangeError:
         pass
-    print(' '.join('%.6f' % v for v in sess.run(w)[:, 0]))
+    print(sess.run('count:0'), ' '.join('%.6f' % v for v in sess.run(w)[:, 0]))
 """
 
 # A queue brings them, the last one smaller.
@@ -118,13 +120,15 @@ fill = queue.enqueue_many([data.rand(20, 4), data.rand(20, 1)])
 x, y = queue.dequeue_up_to(8)
 w = tf.get_variable('w', initializer=np.ones([4, 1]))
 loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
-train = tf.train.AdamOptimizer(0.1).minimize(loss)
+with tf.control_dependencies([x]):  # who waits for a batch that another part of the step has brought
+    count = tf.assign_add(tf.get_variable('count', initializer=0.), 1.)
+train = tf.group(tf.train.AdamOptimizer(0.1).minimize(loss), count)
 with tf.Session() as sess:
     sess.run([tf.global_variables_initializer(), fill])
     sess.run(queue.close())
     for _ in range(3):
         print('%.6f' % sess.run([loss, train])[0])
-    print(' '.join('%.6f' % v for v in sess.run(w)[:, 0]))
+    print(sess.run('count:0'), ' '.join('%.6f' % v for v in sess.run(w)[:, 0]))
 """
 
 # Variables are written by a branch that is a function, and in a partial run, between training steps.

@@ -22,6 +22,7 @@ Result<std::string> run_twice(const Graph& graph, const StepSignature& step, con
   bring.targets.clear();
   rest.feeds.insert(rest.feeds.end(), sources.begin(), sources.end());
   rest.feed_shapes.resize(rest.feeds.size(), PartialShape::unknown());
+  for (const Endpoint e : sources) rest.ran.push_back(e.node);
   ARGOSY_ASSIGN_OR_RETURN(const StepGraph before, prune_step(graph, bring));
   ARGOSY_ASSIGN_OR_RETURN(const StepGraph after, prune_step(graph, rest));
   for (std::int32_t i = 0; i < after.graph.size(); ++i) {

@@ -76,8 +76,9 @@ void Replication::refuse(const OneDeviceReason& why) {
   if (counter_.met(why)) ARGOSY_LOG(kWarning, "a training step runs on one device: ", why.why);
 }
 
-Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
-  MutexLock lock(mutex_);
+Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step, const Cancellation* cancellation) {
+  const InterruptScope interrupts(cancellation, /*between_blocks=*/false);
+  InterruptibleLock lock(mutex_);
   if (closed_) return cancelled("the session was closed").with_id("ARG-RUN-002");
   if (step.replicas != nullptr) return step.replicas;
   auto known = std::make_shared<StepReplicas>();
@@ -107,8 +108,9 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
                             session_.prepare(known->values.feeds, known->step.sources, {}, known->values.connections));
     auto& feeds = known->values.feeds;
     feeds.insert(feeds.end(), known->step.sources.begin(), known->step.sources.end());
-    ARGOSY_ASSIGN_OR_RETURN(
-        known->rest, session_.prepare(feeds, known->values.fetches, known->values.targets, known->values.connections));
+    known->values.ran = known->step.sources;
+    ARGOSY_ASSIGN_OR_RETURN(known->rest, session_.prepare(feeds, known->values.fetches, known->values.targets,
+                                                          known->values.connections, known->values.ran));
   }
   if (known->may_replicate() && how_.check > 0) {
     std::vector<Value> with_losses = known->values.fetches;
@@ -120,32 +122,36 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step) {
       return ok_status();
     }));
     ARGOSY_ASSIGN_OR_RETURN(known->alone, session_.prepare(known->values.feeds, with_losses, known->values.targets,
-                                                           known->values.connections));
+                                                           known->values.connections, known->values.ran));
   }
   step.replicas = known;
   steps_.push_back(known);
   return known;
 }
 
-Result<StepReplicas::Variant*> Replication::variant(StepReplicas& step, std::span<const Tensor> feeds) {
-  MutexLock lock(mutex_);
+Result<StepReplicas::Variant*> Replication::variant(StepReplicas& step, std::span<const Tensor> feeds,
+                                                    const Cancellation* cancellation) {
+  const InterruptScope interrupts(cancellation, /*between_blocks=*/false);
+  InterruptibleLock lock(mutex_);
   if (closed_) return cancelled("the session was closed").with_id("ARG-RUN-002");
-  const auto of_kind = [&](const std::string& key) ARGOSY_REQUIRES(mutex_) -> StepReplicas::Variant* {
+  const auto of_kind = [&](const std::string& key) ARGOSY_REQUIRES(mutex_) -> Result<StepReplicas::Variant*> {
     auto found = step.by_feeds.find(key);
     if (found == step.by_feeds.end()) {
       if (step.by_feeds.size() >= kMaxVariants) return nullptr;
-      found = step.by_feeds.emplace(key, make(step, feeds)).first;
+      ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant made, make(step, feeds));
+      found = step.by_feeds.emplace(key, std::move(made)).first;
     }
     return &found->second;
   };
   const std::string key = key_of(feeds);
-  StepReplicas::Variant* const any = of_kind(key);
+  ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const any, of_kind(key));
   const bool fits = any == nullptr || any->step == nullptr || any->step->can_shard(feeds);
   // One that was made for other sizes of these feeds, and for no others. One example is not sharded.
-  return fits || any->step->examples(feeds) < 2 ? any : of_kind(key + sizes_of(feeds));
+  if (fits || any->step->examples(feeds) < 2) return any;
+  return of_kind(key + sizes_of(feeds));
 }
 
-StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<const Tensor> feeds) {
+Result<StepReplicas::Variant> Replication::make(const StepReplicas& step, std::span<const Tensor> feeds) {
   StepReplicas::Variant variant;
   const Status made = session_.mutate_graph([&]() -> Status {
     ARGOSY_ASSIGN_OR_RETURN(variant.step, ReplicatedStep::make(graph_.graph(), step.values, step.step.losses, feeds,
@@ -155,6 +161,8 @@ StepReplicas::Variant Replication::make(const StepReplicas& step, std::span<cons
   if (made.ok()) {
     variant.summary = variant.step->summary();
     ARGOSY_LOG(kInfo, "replicated: ", variant.summary);
+  } else if (interrupted()) {
+    return made;
   } else {
     variant.why_not = reason_of(made);
     refuse(variant.why_not);
@@ -277,11 +285,13 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
     ARGOSY_RETURN_IF_ERROR(refresh(variant, options));
     RunOptions observed = plain;
     observed.stats = stats;
+    stats->keep_outputs = options.stats != nullptr && options.stats->keep_outputs;
     Status status = variant.step->run_with_losses(feeds, values, observed);
     if (options.stats != nullptr) {
-      const bool keep_ops = options.stats->keep_ops;
+      const bool keep_ops = options.stats->keep_ops, keep_outputs = options.stats->keep_outputs;
       *options.stats = *stats;
       options.stats->keep_ops = keep_ops;
+      options.stats->keep_outputs = keep_outputs;
       if (!keep_ops) options.stats->ops.clear();
     }
     return status;
@@ -307,7 +317,7 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
 
 Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                         const RunOptions& options) {
-  ARGOSY_ASSIGN_OR_RETURN(const auto known, look_up(step));
+  ARGOSY_ASSIGN_OR_RETURN(const auto known, look_up(step, options.cancellation));
   if (!known->may_replicate()) {
     ARGOSY_RETURN_IF_ERROR(run_alone(*known, step.callable(), feeds, fetches, options));
     if (!known->why_not.why.empty()) counter_.on_one_device(known->why_not);
@@ -321,7 +331,7 @@ Status Replication::run(ResolvedStep& step, std::span<const Tensor> feeds, std::
     if (known->step.sources_write) variables_written();
     ARGOSY_RETURN_IF_ERROR(std::move(brought));
   }
-  ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const kind, variant(*known, all));
+  ARGOSY_ASSIGN_OR_RETURN(StepReplicas::Variant* const kind, variant(*known, all, options.cancellation));
   const bool made = kind != nullptr && kind->step != nullptr;
   const bool sharded = made && kind->step->can_shard(all);
   Status no_mirrors;
@@ -409,8 +419,8 @@ Status Replication::bring_slots_home(Cancellation& cancellation) {
 // Whatever is stuck, the others are closed.
 Status Replication::close() {
   Status first;
-  MutexLock lock(mutex_);
-  closed_ = true;
+  closed_ = true;  // who comes after an analysis that is under way does not begin another
+  InterruptibleLock lock(mutex_);
   for (const auto& step : steps_) {
     for (const auto& [key, variant] : step->by_feeds) {
       Status closed = variant.step != nullptr ? variant.step->close() : ok_status();

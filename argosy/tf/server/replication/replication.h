@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "argosy/base/mutex.h"
+#include "argosy/runtime/session/interruptible_mutex.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/tf/server/replication/advice/step_advisor.h"
 #include "argosy/tf/server/replication/check/step_check.h"
@@ -75,10 +76,13 @@ class Replication {
   Status close();
 
  private:
-  Result<std::shared_ptr<StepReplicas>> look_up(ResolvedStep& step);
+  // Both end with the cancellation, also where they wait for another step's analysis.
+  Result<std::shared_ptr<StepReplicas>> look_up(ResolvedStep& step, const Cancellation* cancellation);
   // The variant for feeds of this kind; null: there are too many kinds.
-  Result<StepReplicas::Variant*> variant(StepReplicas& step, std::span<const Tensor> feeds);
-  StepReplicas::Variant make(const StepReplicas& step, std::span<const Tensor> feeds) ARGOSY_REQUIRES(mutex_);
+  Result<StepReplicas::Variant*> variant(StepReplicas& step, std::span<const Tensor> feeds,
+                                         const Cancellation* cancellation);
+  // An error: it was interrupted. Whatever else is in the way is the variant's `why_not`.
+  Result<StepReplicas::Variant> make(const StepReplicas& step, std::span<const Tensor> feeds) ARGOSY_REQUIRES(mutex_);
   // Counts a reason, and logs it if it is new.
   void refuse(const OneDeviceReason& why);
   // Why no step of this session can be replicated; "": some may.
@@ -109,8 +113,8 @@ class Replication {
   ReplicaCounter& counter_;
   ReplicaDevices devices_;
   std::atomic<std::int64_t> written_{0};  // number of writes to variables outside replicated steps
-  Mutex mutex_;                           // guards what is known of steps
-  bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> closed_{false};
+  InterruptibleMutex mutex_;  // guards what is known of steps; held while one is analysed
   std::vector<std::shared_ptr<StepReplicas>> steps_ ARGOSY_GUARDED_BY(mutex_);
   StepExclusion exclusion_;  // between steps on one device and a checked step
   CallTurns turns_;          // of replicated runs, and what else takes running_: who waits ends with its step

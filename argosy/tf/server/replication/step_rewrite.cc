@@ -107,6 +107,7 @@ StepSignature signature_of(const StepValues& values) {
   for (const Value& v : values.fetches) signature.fetches.push_back(v.endpoint());
   for (const Value& v : values.targets) signature.targets.push_back(v.node());
   for (const auto& [to, from] : values.connections) signature.connections.push_back({to.endpoint(), from.endpoint()});
+  for (const Value& v : values.ran) signature.ran.push_back(v.node());
   return signature;
 }
 

@@ -25,6 +25,7 @@ struct StepNames {
 struct StepValues {
   std::vector<Value> feeds, fetches, targets;
   Connections connections = {};
+  std::vector<Value> ran = {};  // StepSignature::ran
 };
 
 // Looks the names up and converts everything that they depend on. Call it inside Session::mutate_graph().

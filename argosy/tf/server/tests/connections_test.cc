@@ -110,7 +110,7 @@ TEST_F(ConnectionsTest, ThatCannotBeAreErrorsOfTensorFlows) {
                  "Requested tensor connection from unknown edge: \"x:0\" (actual number of outputs = 1).");
   expect_refused(wrong, "nothing>x:0", "(actual number of outputs = 0)");
   expect_refused(Code::kNotFound, "n:0>nobody:0", "FeedInputs: unable to find feed output nobody:0");
-  expect_refused(wrong, "n:0>x:3", "x");
+  expect_refused(wrong, "n:0>x:3", "node \"x\" has 1 outputs");
   expect_refused(wrong, "whole:0>x:0", "from _identity_x_0:0 incompatible with expected float");
   expect_refused(wrong, "z:0>x:0", "Requested Tensor connection between nodes \"x\" and \"z\" would create a cycle.");
   expect_refused(wrong, "x:0>x:0", "would create a cycle");
