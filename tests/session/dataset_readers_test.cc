@@ -4,6 +4,7 @@
 
 #include "argosy/base/system/test_files.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/functional.h"
 #include "tests/session/pipeline_test.h"
 #include "tests/session/support/test_session.h"
 
@@ -26,7 +27,14 @@ InputPipeline made(Graph& g, std::string_view op, std::vector<Value> inputs, Att
   return {g.add(op, std::move(inputs), attrs), types, shapes};
 }
 
-// Workers share the files, not the lines; the list is shuffled after that.
+InputPipeline lines_of(const std::vector<Value>& file) { return text_line_dataset(file[0]); }
+InputPipeline lines_by_branch(const std::vector<Value>& file) {
+  const Branch lines = [&] { return std::vector<Value>{text_line_dataset(file[0]).dataset}; };
+  const Value chosen = switch_case(constant(file[0].graph(), std::int32_t{1}), {lines, lines})[0];
+  return {chosen, {DType::kString}, {PartialShape::scalar()}};
+}
+
+// Workers share the files, not the lines; the list is shuffled after that. A branch may open the files.
 TEST(DatasetReaders, WorkersShareFiles) {
   const TempDirectory folder;
   std::vector<std::string> names;
@@ -34,13 +42,16 @@ TEST(DatasetReaders, WorkersShareFiles) {
     folder.write(digit, str_cat(digit, "1\n", digit, "2\n"));
     names.push_back(folder.path(digit));
   }
-  for (const bool shuffled : {false, true}) {
+  struct Way {
+    bool shuffled;
+    DatasetFunction open;
+  };
+  for (const auto& [shuffled, open] : {Way{false, lines_of}, {true, lines_of}, {false, lines_by_branch}}) {
     const auto lines = [&](std::int64_t policy) {
       return all_of([&](Graph& g) {
         InputPipeline files = tensor_slice_dataset({words(g, names)});
         if (shuffled) files = shuffle_dataset(files, 4, 1, 2);
-        const InputPipeline all =
-            flat_map_dataset(files, [](const std::vector<Value>& name) { return text_line_dataset(name[0]); });
+        const InputPipeline all = flat_map_dataset(files, open);
         return made(g, "AutoShardDataset", {all.dataset, number(g, 3), number(g, 1)}, {{"auto_shard_policy", policy}},
                     {DType::kString}, {PartialShape::scalar()});
       });
@@ -49,6 +60,49 @@ TEST(DatasetReaders, WorkersShareFiles) {
     EXPECT_THAT(lines(1), ElementsAre("\"11\"", "\"12\""));
     EXPECT_EQ(lines(2).size(), 3u);
   }
+}
+
+// Pipelines share the datasets below their shards: each found what the first had kept, another worker's lines.
+TEST(DatasetReaders, WorkersCacheWhatTheyRead) {
+  const TempDirectory folder;
+  std::vector<std::string> names;
+  for (const char* digit : {"0", "1", "2", "3"}) {
+    folder.write(digit, str_cat(digit, "\n"));
+    names.push_back(folder.path(digit));
+  }
+  const auto read = [](const InputPipeline& files) {
+    return flat_map_dataset(files, [](const std::vector<Value>& name) { return text_line_dataset(name[0]); });
+  };
+  const auto shuffled = [&](Graph& of) {
+    return shuffle_dataset(tensor_slice_dataset({words(of, names)}), 4, 3, 1, /*reshuffle_each_iteration=*/false);
+  };
+  Graph g;
+  const auto shard = [&g](const InputPipeline& of, std::int64_t index) {
+    return made(g, "AutoShardDataset", {of.dataset, number(g, 2), number(g, index)}, {{"auto_shard_policy", 1}},
+                {DType::kString}, {PartialShape::scalar()});
+  };
+  const InputPipeline lines = cache_dataset(read(tensor_slice_dataset({words(g, names)})));
+  const InputPipeline list = cache_dataset(shuffled(g));
+  const std::vector<IteratorValue> iterators = {
+      initializable_iterator(shard(repeat_dataset(lines, 2), 1)),
+      initializable_iterator(repeat_dataset(shard(lines, 0), 2)),
+      initializable_iterator(lines),
+      initializable_iterator(shard(read(list), 0)),
+      initializable_iterator(read(list)),
+  };
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  TestSession session(g);
+  std::vector<Value> initializers;
+  for (const IteratorValue& i : iterators) initializers.push_back(i.initializer);
+  ASSERT_TRUE(session.run_targets(initializers).ok());  // one step: one cache
+  const auto left = [&](std::size_t i) {
+    return run_to_end(session, {.handle = {}, .initializer = {}, .next = iterators[i].next}).values;
+  };
+  EXPECT_THAT(left(0), ElementsAre("\"1\"", "\"3\"", "\"1\"", "\"3\""));
+  EXPECT_THAT(left(1), ElementsAre("\"0\"", "\"2\"", "\"0\"", "\"2\""));
+  EXPECT_THAT(left(2), ElementsAre("\"0\"", "\"1\"", "\"2\"", "\"3\""));
+  EXPECT_THAT(left(3), testing::UnorderedElementsAre("\"0\"", "\"2\""));
+  EXPECT_EQ(left(4), all_of([&](Graph& other) { return read(shuffled(other)); }));
 }
 
 class CsvFiles {

@@ -44,6 +44,37 @@ TEST(Iterators, OutliveTheirSession) {
   EXPECT_EQ(values_of((*second.run(iterator.next))[0]), "1");
 }
 
+// As in TensorFlow: a session's node makes its iterator once. An initializer made the deleted one usable again.
+TEST(Iterators, OnceDeletedStayGoneInTheirSession) {
+  for (const char* shared : {"", "shared"}) {
+    Graph graph;
+    const AttrMap elements{{"output_types", std::vector<DType>{DType::kInt64}},
+                           {"output_shapes", std::vector<PartialShape>{PartialShape::scalar()}}};
+    AttrMap attrs = elements;
+    attrs.set("shared_name", std::string(shared));
+    attrs.set("container", std::string());
+    const Value handle = graph.add("IteratorV2", {}, attrs, "it");
+    const Value start = graph.add("MakeIterator", {range_dataset(graph, 0, 3).dataset, handle}).control();
+    const Value next = graph.add("IteratorGetNext", {handle}, elements);
+    const Value text = graph.add("IteratorToStringHandle", {handle});
+    const Value gone = graph.add("DestroyResourceOp", {handle}, {{"ignore_lookup_error", false}}).control();
+    ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+    TestSession session(graph);
+    ASSERT_TRUE(session.run_targets({start}).ok());
+    EXPECT_EQ(values_of((*session.run({next}))[0]), "0");
+    ASSERT_TRUE(session.run_targets({gone}).ok());
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(session.run({next}).status().code(), Code::kNotFound);
+      EXPECT_EQ(session.run_targets({start}).code(), Code::kNotFound);
+      EXPECT_EQ(session.run_targets({gone}).code(), Code::kNotFound);
+    }
+    EXPECT_EQ(session.run({text}).status().code(), Code::kNotFound) << "a step that is compiled later";
+    TestSession second(graph, {.device_set = {std::shared_ptr<DeviceSet>(), &session.device_set()}});
+    EXPECT_TRUE(second.run_targets({start}).ok());
+    EXPECT_TRUE(second.run({next}).ok());
+  }
+}
+
 TEST(Iterators, OfOneShotMakeTheirDatasetThemselves) {
   Graph graph;
   const IteratorValue iterator = one_shot_iterator(graph, [](Graph& g) {

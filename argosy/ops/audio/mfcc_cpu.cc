@@ -66,7 +66,7 @@ class Mfcc final : public Kernel, public Workspace {
     if (x.shape().rank() != 3) return invalid_argument("spectrogram must be 3-dimensional, not of shape ", x.shape());
     if (rate.shape().rank() != 0)
       return invalid_argument("Input sample_rate should be a scalar tensor, got ", rate.shape(), " instead.");
-    const std::int64_t frequencies = x.shape()[2], lines = x.shape()[0] * x.shape()[1];
+    const std::int64_t frequencies = x.shape()[2];
     const std::int64_t sample_rate = *rate.data<std::int32_t>();
     ARGOSY_RETURN_IF_ERROR(plan_.check(frequencies, sample_rate));
     const std::int64_t sizes[] = {x.shape()[0], x.shape()[1], plan_.coefficients};
@@ -74,6 +74,7 @@ class Mfcc final : public Kernel, public Workspace {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape));
     if (y->elements() == 0) return ok_status();
 
+    const std::int64_t lines = x.shape()[0] * x.shape()[1];
     // The frequency 0 never counts. Limits beyond what there is: TensorFlow computes nothing and gives zeros.
     const double step = plan_.hertz_per_step(frequencies, sample_rate);
     const std::int64_t first = number_of(1.5 + plan_.low / step), last = number_of(plan_.high / step);

@@ -126,7 +126,7 @@ void define_functional(OpRegistry& ops) {
            .stateful = true,
            .calls = Calls::kCallOn,
            .host_inputs = {0}});
-  // TensorFlow gathers the arguments of calls that come at about one time. Each call gets its own rows back.
+  // TensorFlow gathers the arguments of calls that come at about one time, and pads them. Each call gets its own rows back.
   ops.add({.name = "BatchFunction",
            .doc = "f(in_tensors, captured_tensors), in a batch of its own.",
            .inputs = {"in_tensors: Tin", "captured_tensors: Tcaptured"},

@@ -28,6 +28,7 @@ inline std::pair<std::string, std::string> place_of(const KernelInit& init) {
 template <typename State>
 Status to_string_handle(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto state, c.resource<State>(0));
+  ARGOSY_RETURN_IF_ERROR(state->exists());
   ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
   std::string container = handle->container(), name = handle->name();
   if (container.empty()) {  // from now on it can be found

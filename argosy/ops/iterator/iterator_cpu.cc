@@ -1,12 +1,10 @@
-#include <tuple>
-
-#include "argosy/base/mutex.h"
 #include "argosy/device/device.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/dataset/dataset_value.h"
 #include "argosy/ops/iterator/handle_texts.h"
 #include "argosy/ops/iterator/iterator_kernels.h"
 #include "argosy/ops/iterator/iterator_state.h"
+#include "argosy/ops/iterator/named_handle.h"
 
 namespace argosy {
 
@@ -43,9 +41,7 @@ namespace {
 // Iterator, IteratorV2, OneShotIterator: the iterator of this name.
 class Handle final : public Kernel {
  public:
-  explicit Handle(const KernelInit& init) : types_(types_of(init)), shapes_(shapes_of(init)) {
-    std::tie(container_, name_) = place_of(init);
-  }
+  explicit Handle(const KernelInit& init) : types_(types_of(init)), shapes_(shapes_of(init)), handle_(init) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     auto kernel = std::make_unique<Handle>(init);
     if (const auto* const factory = init.attrs.find_as<FunctionRef>("dataset_factory")) {
@@ -57,41 +53,32 @@ class Handle final : public Kernel {
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
-  // One handle for the kernel's life, as in TensorFlow: once deleted, the iterator is not made anew.
   Status run(KernelContext& c) override {
-    MutexLock lock(mutex_);
-    if (!handle_.valid()) {
-      ARGOSY_ASSIGN_OR_RETURN(handle_, find(c));
-    }
-    c.set_output(0, handle_);
+    const auto fresh = [&] { return std::make_shared<IteratorState>(types_, shapes_, c.allocator()); };
+    ARGOSY_ASSIGN_OR_RETURN(Tensor handle, handle_.get<IteratorState>(c, fresh, [&](IteratorState& state) -> Status {
+      ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, state.types(), state.shapes()));
+      return factory_ != nullptr ? initialize(state, c) : ok_status();
+    }));
+    c.set_output(0, std::move(handle));
     return ok_status();
   }
 
  private:
-  Result<Tensor> find(KernelContext& c) {
-    Allocator& memory = c.allocator();
-    const auto fresh = [&] { return std::make_shared<IteratorState>(types_, shapes_, memory); };
-    ARGOSY_ASSIGN_OR_RETURN(auto state, c.resources().find_or_make<IteratorState>(container_, name_, fresh));
-    ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, state->types(), state->shapes()));
-    if (factory_ != nullptr) {
-      Cancellation* const cancellation = c.step() != nullptr ? &c.step()->cancellation() : nullptr;
-      ARGOSY_RETURN_IF_ERROR(state->initialize_once([&]() -> Result<DatasetPtr> {
-        ARGOSY_ASSIGN_OR_RETURN(const Element returned, factory_->run({}, cancellation));
-        if (returned.size() != 1 || returned[0].dtype() != DType::kVariant || returned[0].shape().rank() != 0) {
-          return invalid_argument("The `dataset_factory` function must return a single scalar of dtype DT_VARIANT.");
-        }
-        return dataset_in(returned[0]);
-      }));
-    }
-    return Tensor::scalar(ResourceHandle(container_, name_, std::move(state)));
+  Status initialize(IteratorState& state, const KernelContext& c) const {
+    Cancellation* const cancellation = c.step() != nullptr ? &c.step()->cancellation() : nullptr;
+    return state.initialize_once([&]() -> Result<DatasetPtr> {
+      ARGOSY_ASSIGN_OR_RETURN(const Element returned, factory_->run({}, cancellation));
+      if (returned.size() != 1 || returned[0].dtype() != DType::kVariant || returned[0].shape().rank() != 0) {
+        return invalid_argument("The `dataset_factory` function must return a single scalar of dtype DT_VARIANT.");
+      }
+      return dataset_in(returned[0]);
+    });
   }
 
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
-  std::string container_, name_;
   std::shared_ptr<FunctionCall> factory_;
-  Mutex mutex_;
-  Tensor handle_ ARGOSY_GUARDED_BY(mutex_);
+  IteratorHandle handle_;
 };
 
 // An iterator that lives as long as somebody holds its handle.

@@ -91,6 +91,8 @@ class IteratorState final : public Resource, public Holder {
   const std::vector<DType>& types() const { return types_; }
   const std::vector<PartialShape>& shapes() const { return shapes_; }
 
+  // Every call below answers NOT_FOUND once it has let go: it was deleted.
+  Status exists() const;
   // From the beginning of this dataset, whose elements must be what the iterator was declared to give.
   Status initialize(DatasetPtr dataset);
   // The same with the dataset that `make` gives, unless it was initialized before. An error of the first time stays, but
@@ -102,7 +104,7 @@ class IteratorState final : public Resource, public Holder {
   Status restore(std::string_view saved);
   // FAILED_PRECONDITION before initialization; else as Pipeline::next.
   void next(Cancellation* cancellation, Pipeline::Got got);
-  // Its pass ends, and it is as before initialization: datasets capture handles.
+  // Its pass ends, and none begins any more: datasets capture handles.
   void let_go() override;
   bool in_use() const override;
 
@@ -117,7 +119,11 @@ class IteratorState final : public Resource, public Holder {
   mutable Mutex mutex_;
   std::shared_ptr<Pipeline> pipeline_ ARGOSY_GUARDED_BY(mutex_);
   DatasetPtr dataset_ ARGOSY_GUARDED_BY(mutex_);
+  bool gone_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
+
+// NOT_FOUND: what a deleted iterator answers.
+Status iterator_is_gone();
 
 // INVALID_ARGUMENT, in TensorFlow's words, unless elements of the one kind may be given out as the other.
 Status check_elements(const std::vector<DType>& expected, const std::vector<PartialShape>& expected_shapes,

@@ -203,10 +203,16 @@ void IteratorState::let_go() {
   DatasetPtr dataset;  // goes without the lock: it may be the last to hold other resources
   {
     MutexLock lock(mutex_);
+    gone_ = true;
     last = std::move(pipeline_);
     dataset.swap(dataset_);
   }
   if (last != nullptr) last->close();
+}
+
+Status IteratorState::exists() const {
+  MutexLock lock(mutex_);
+  return gone_ ? iterator_is_gone() : ok_status();
 }
 
 bool IteratorState::in_use() const {
@@ -224,16 +230,20 @@ Status IteratorState::initialize(DatasetPtr dataset) {
 }
 
 Status IteratorState::start(DatasetPtr dataset, IteratorPosition from) {
+  ARGOSY_RETURN_IF_ERROR(exists());
   auto fresh = std::make_shared<Pipeline>(memory_, std::move(from));
   ARGOSY_RETURN_IF_ERROR(fresh->open(dataset));
-  std::shared_ptr<Pipeline> before;
+  bool gone = false;
   {
     MutexLock lock(mutex_);
-    before = std::exchange(pipeline_, std::move(fresh));
-    dataset_.swap(dataset);
+    gone = gone_;
+    if (!gone) {
+      fresh.swap(pipeline_);
+      dataset_.swap(dataset);
+    }
   }
-  if (before != nullptr) before->close();
-  return ok_status();
+  if (fresh != nullptr) fresh->close();
+  return gone ? iterator_is_gone() : ok_status();
 }
 
 Status IteratorState::initialize_once(const std::function<Result<DatasetPtr>()>& make) {
@@ -249,15 +259,22 @@ Status IteratorState::initialize_once(const std::function<Result<DatasetPtr>()>&
 
 void IteratorState::next(Cancellation* cancellation, Pipeline::Got got) {
   std::shared_ptr<Pipeline> pipeline;
+  bool gone = false;
   {
     MutexLock lock(mutex_);
     pipeline = pipeline_;
+    gone = gone_;
   }
   if (pipeline != nullptr) return pipeline->next(cancellation, std::move(got));
+  if (gone) return got(iterator_is_gone());
   got(failed_precondition(
           "GetNext() failed because the iterator has not been initialized. Ensure that you have run the "
           "initializer operation for this iterator before getting the next element.")
           .with_id("ARG-ITERATOR-001"));
+}
+
+Status iterator_is_gone() {
+  return not_found("the iterator was deleted: it does not exist").with_id("ARG-ITERATOR-005");
 }
 
 Status check_elements(const std::vector<DType>& expected, const std::vector<PartialShape>& expected_shapes,

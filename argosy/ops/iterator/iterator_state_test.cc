@@ -245,7 +245,18 @@ TEST(IteratorState, GoesAlsoWhereItsDatasetCapturedIt) {
   ASSERT_TRUE(manager.remove("localhost", "it").ok());
   Answer after;
   state->next(nullptr, after.got());
-  EXPECT_EQ(after.wait().status().code(), Code::kFailedPrecondition) << "its pass has ended";
+  EXPECT_EQ(after.wait().status().code(), Code::kNotFound) << "its pass has ended";
+}
+
+TEST(IteratorState, BeginsNoMoreOnceItIsDeleted) {
+  IteratorState state({DType::kInt64}, {PartialShape::scalar()}, host_allocator());
+  ASSERT_TRUE(state.initialize(std::make_shared<Slow>(3)).ok());
+  const auto saved = state.save();
+  ASSERT_TRUE(saved.ok()) << saved.status().to_string();
+  state.let_go();
+  EXPECT_EQ(state.initialize(std::make_shared<Slow>(3)).code(), Code::kNotFound);
+  EXPECT_EQ(state.save().status().code(), Code::kNotFound);
+  EXPECT_EQ(state.restore(*saved).code(), Code::kNotFound);
 }
 
 }  // namespace

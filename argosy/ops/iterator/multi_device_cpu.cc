@@ -6,6 +6,7 @@
 #include "argosy/ops/iterator/handle_texts.h"
 #include "argosy/ops/iterator/iterator_kernels.h"
 #include "argosy/ops/iterator/multi_device_state.h"
+#include "argosy/ops/iterator/named_handle.h"
 
 namespace argosy::datasets {
 
@@ -97,12 +98,19 @@ void MultiDeviceState::let_go() {
   std::shared_ptr<ShardedPass> last;
   {
     MutexLock lock(mutex_);
+    gone_ = true;
     last = std::move(pass_);
   }
   if (last != nullptr) last->close();
 }
 
+Status MultiDeviceState::exists() const {
+  MutexLock lock(mutex_);
+  return gone_ ? iterator_is_gone() : ok_status();
+}
+
 Result<std::int64_t> MultiDeviceState::initialize(DatasetPtr dataset, std::int64_t places) {
+  ARGOSY_RETURN_IF_ERROR(exists());
   if (places < 1) return invalid_argument("max_buffer_size must be positive, not ", places);
   ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, dataset->types(), dataset->shapes()));
   auto fresh = std::make_shared<ShardedPass>(shards_, static_cast<std::size_t>(places), memory_);
@@ -110,21 +118,27 @@ Result<std::int64_t> MultiDeviceState::initialize(DatasetPtr dataset, std::int64
   std::int64_t number = 0;
   {
     MutexLock lock(mutex_);
-    fresh.swap(pass_);
-    number = ++number_;
+    if (!gone_) {
+      fresh.swap(pass_);
+      number = ++number_;
+    }
   }
   if (fresh != nullptr) fresh->close();
+  if (number == 0) return iterator_is_gone();
   return number;
 }
 
 void MultiDeviceState::next(std::int64_t shard, std::int64_t pass, Cancellation* cancellation, Pipeline::Got got) {
   std::shared_ptr<ShardedPass> now;
   std::int64_t number = 0;
+  bool gone = false;
   {
     MutexLock lock(mutex_);
     now = pass_;
     number = number_;
+    gone = gone_;
   }
+  if (gone && now == nullptr) return got(iterator_is_gone());
   if (now == nullptr) {
     return got(
         failed_precondition("GetNextFromShard() failed because the MultiDeviceIterator has not been initialized. "
@@ -147,20 +161,20 @@ std::size_t shards_of(const KernelInit& init) { return init.attrs.get<std::vecto
 class Named final : public Kernel {
  public:
   explicit Named(const KernelInit& init)
-      : types_(types_of(init)), shapes_(shapes_of(init)), shards_(shards_of(init)), place_(place_of(init)) {}
+      : types_(types_of(init)), shapes_(shapes_of(init)), shards_(shards_of(init)), handle_(init) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Named>(init));
   }
   Status run(KernelContext& c) override {
-    const auto& [container, name] = place_;
-    ARGOSY_ASSIGN_OR_RETURN(auto state, c.resources().find_or_make<MultiDeviceState>(container, name, [&] {
-      return std::make_shared<MultiDeviceState>(types_, shapes_, shards_, c.allocator());
-    }));
-    ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, state->types(), state->shapes()));
-    if (state->shards() != shards_) {
-      return invalid_argument("the iterator \"", name, "\" serves ", state->shards(), " devices, not ", shards_);
-    }
-    c.set_output(0, Tensor::scalar(ResourceHandle(container, name, std::move(state))));
+    const auto fresh = [&] { return std::make_shared<MultiDeviceState>(types_, shapes_, shards_, c.allocator()); };
+    const auto check = [&](MultiDeviceState& state) -> Status {
+      ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, state.types(), state.shapes()));
+      if (state.shards() == shards_) return ok_status();
+      return invalid_argument("the iterator \"", handle_.name(), "\" serves ", state.shards(), " devices, not ",
+                              shards_);
+    };
+    ARGOSY_ASSIGN_OR_RETURN(Tensor handle, handle_.get<MultiDeviceState>(c, fresh, check));
+    c.set_output(0, std::move(handle));
     return ok_status();
   }
 
@@ -168,7 +182,7 @@ class Named final : public Kernel {
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
   const std::size_t shards_;
-  const std::pair<std::string, std::string> place_;
+  IteratorHandle handle_;
 };
 
 // One that lives as long as somebody holds its handle.

@@ -52,6 +52,7 @@ class MultiDeviceState final : public Resource, public Holder {
   const std::vector<PartialShape>& shapes() const { return shapes_; }
   std::size_t shards() const { return shards_; }
 
+  Status exists() const;  // As IteratorState.
   // From the beginning of this dataset; gives the number of this pass, which next() wants to be told.
   Result<std::int64_t> initialize(DatasetPtr dataset, std::int64_t places);
   // The shard's next element; INVALID_ARGUMENT for a shard or a pass that is not; else as Pipeline::next.
@@ -67,6 +68,7 @@ class MultiDeviceState final : public Resource, public Holder {
   mutable Mutex mutex_;
   std::shared_ptr<ShardedPass> pass_ ARGOSY_GUARDED_BY(mutex_);
   std::int64_t number_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  bool gone_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace argosy::datasets

@@ -98,6 +98,7 @@ Status deserialize(KernelContext& c) {
 
 Result<std::string> IteratorState::save() {
   MutexLock lock(mutex_);
+  if (gone_) return iterator_is_gone();
   if (pipeline_ == nullptr) {
     return failed_precondition(
                "Save() failed because the iterator has not been initialized. Ensure that you have run the initializer "
@@ -112,6 +113,7 @@ Status IteratorState::restore(std::string_view saved) {
   DatasetPtr dataset;
   {
     MutexLock lock(mutex_);
+    if (gone_) return iterator_is_gone();
     dataset = dataset_;
   }
   if (dataset == nullptr) {

@@ -1,4 +1,6 @@
 // Kernels: ops on tensors of lists, place by place.
+#include "argosy/base/memory/held_items.h"
+#include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/list/tensor_list.h"
 
@@ -24,6 +26,21 @@ Result<std::shared_ptr<const TensorList>> list_at(const KernelContext& c, int in
   return list;
 }
 
+// The places of the lists that one op makes: of a list that is given twice, the second copies all of them.
+class PlacesMade {
+ public:
+  // RESOURCE_EXHAUSTED: `more` elements do not fit behind `list`, with all that was made before.
+  Status add(const KernelContext& c, const TensorList& list, std::int64_t more) {
+    total_ += list.grows_in_place() ? more : list.size() + more;
+    ARGOSY_RETURN_IF_ERROR(room_for_places(c, total_, sizeof(Element)));
+    return held_.hold(total_);
+  }
+
+ private:
+  std::int64_t total_ = 0;
+  HeldItems held_{HostUse::kBuffers, sizeof(Element), "the lists of a batch"};
+};
+
 // Output 0, to be filled.
 Result<Tensor> lists_like_first(const KernelContext& c) {
   return Tensor::allocate(DType::kVariant, c.input(0).shape(), host_allocator());
@@ -36,6 +53,8 @@ Status join(KernelContext& c, const AttrMap& attrs) {
     return invalid_argument("Incompatible input TensorList tensor shapes: ", shape, " vs. ", c.input(1).shape());
   }
   ARGOSY_ASSIGN_OR_RETURN(Tensor y, lists_like_first(c));
+  PlacesMade places;
+  Poll poll(4096);
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
     ARGOSY_ASSIGN_OR_RETURN(const auto first, list_at(c, 0, i, dtype));
     ARGOSY_ASSIGN_OR_RETURN(const auto second, list_at(c, 1, i, dtype));
@@ -45,9 +64,12 @@ Status join(KernelContext& c, const AttrMap& attrs) {
     }
     const std::int64_t count = first->size() + second->size();
     if (count > TensorList::kMaxElements) return resource_exhausted("a list of ", count, " elements");
-    ARGOSY_RETURN_IF_ERROR(room_for_places(c, count, sizeof(Element)));
+    ARGOSY_RETURN_IF_ERROR(places.add(c, *first, second->size()));
     std::shared_ptr<const TensorList> both = first;
-    for (std::int64_t k = 0; k < second->size(); ++k) both = both->pushed(second->at(k));
+    for (std::int64_t k = 0; k < second->size(); ++k) {
+      poll();
+      both = both->pushed(second->at(k));
+    }
     y.data<Variant>()[i] = Variant(std::move(both));
   }
   c.set_output(0, std::move(y));
@@ -65,7 +87,10 @@ Status push_each(KernelContext& c, const AttrMap& attrs) {
   const Shape one = rows.removed(0);
   ARGOSY_ASSIGN_OR_RETURN(const Element stack, kept_element(c, c.input(1)));
   ARGOSY_ASSIGN_OR_RETURN(Tensor y, lists_like_first(c));
+  PlacesMade places;
+  Poll poll(64);
   for (std::int64_t i = 0; i < lists[0]; ++i) {
+    poll();
     ARGOSY_ASSIGN_OR_RETURN(const auto list, list_at(c, 0, i, attrs.get_type("element_dtype")));
     if (!list->element_shape().compatible(one)) {
       return invalid_argument("Tried to append a tensor with incompatible shape to a list at index ", i,
@@ -73,7 +98,7 @@ Status push_each(KernelContext& c, const AttrMap& attrs) {
     }
     const Tensor element = stack.value.rows(i, i + 1).reshaped(one);
     ARGOSY_RETURN_IF_ERROR(list->check_element(element));
-    ARGOSY_RETURN_IF_ERROR(room_for_places(c, list->size() + 1, sizeof(Element)));
+    ARGOSY_RETURN_IF_ERROR(places.add(c, *list, 1));
     y.data<Variant>()[i] = Variant(list->pushed({element, stack.home}));
   }
   c.set_output(0, std::move(y));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "argosy/base/memory/host_budget.h"
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/evaluate.h"
@@ -135,6 +136,21 @@ TEST_F(Lists, InBatches) {
   const Value grown = graph_.add("TensorListPushBackBatch", {both, numbers({7, 8})});
   EXPECT_EQ(difference(elements(grown, 0), Tensor::vector<float>({1, 2, 7}), 0), "");
   EXPECT_EQ(difference(elements(grown, 1), Tensor::vector<float>({3, 8}), 0), "");
+}
+
+// Each list behind the first copies all elements of the list that they share.
+TEST_F(Lists, OfABatchCountInTheHostsBudget) {
+  const auto limit = host_budget().with_limit(host_budget().in_use() + (16 << 20));
+  const Value list = tensor_list_from_tensor(constant(graph_, Tensor::zeros(DType::kFloat32, {20'000})));
+  const Value few = graph_.add("Pack", std::vector<Value>(2, list));
+  const Value many = graph_.add("Pack", std::vector<Value>(64, list));
+  const AttrMap dtype = {{"element_dtype", DType::kFloat32}};
+  const auto code = [&](const Value& v) { return evaluate(graph_, {}, {v.endpoint()}).status().code(); };
+  EXPECT_EQ(code(graph_.add("TensorListPushBackBatch", {few, numbers({1, 2})})), Code::kOk);
+  EXPECT_EQ(code(graph_.add("TensorListConcatLists", {few, few}, dtype)), Code::kOk);
+  const Value rows = constant(graph_, Tensor::zeros(DType::kFloat32, {64}));
+  EXPECT_EQ(code(graph_.add("TensorListPushBackBatch", {many, rows})), Code::kResourceExhausted);
+  EXPECT_EQ(code(graph_.add("TensorListConcatLists", {many, many}, dtype)), Code::kResourceExhausted);
 }
 
 TEST_F(Lists, InBatchesMustFit) {

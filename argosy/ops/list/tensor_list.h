@@ -32,6 +32,9 @@ class TensorList final : public VariantValue {
   // Element i, or an invalid one where none was set yet. REQUIRES: 0 <= i < size().
   Element at(std::int64_t i) const;
 
+  // Does pushed() add to the memory that is there? Else it copies all elements: another list has grown from this one.
+  bool grows_in_place() const;
+
   // New lists, in amortised constant time where `this` is the latest of its kind (push), or nobody else holds it
   // (`mine`; it must not be used again). Elements must keep their memory alive. REQUIRES: what fits the list.
   std::shared_ptr<TensorList> pushed(Element element) const;

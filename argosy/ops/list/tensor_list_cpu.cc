@@ -34,6 +34,11 @@ std::shared_ptr<TensorList> TensorList::copy() const {
   return list;
 }
 
+bool TensorList::grows_in_place() const {
+  MutexLock lock(store_->mutex);
+  return static_cast<std::int64_t>(store_->items.size()) == size_;
+}
+
 std::shared_ptr<TensorList> TensorList::pushed(Element element) const {
   {
     MutexLock lock(store_->mutex);

@@ -49,6 +49,7 @@ Status for_pairs(KernelContext& c, const Shape& shape, Fn fn) {
 Status add(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const Pair p, pair_of(c));
   const float most = std::max({p.x.greatest, -p.x.least, p.y.greatest, -p.y.least}) * static_cast<float>(1 << 14);
+  if (!std::isfinite(most)) return invalid_argument("the range of the sum, ", most, ", is too large for a float");
   const Range to{-most, most};
   const auto moved = [&](int q, Range from) {
     return static_cast<std::uint32_t>(integer_for<std::int32_t>(number_for(static_cast<std::uint8_t>(q), from), to));

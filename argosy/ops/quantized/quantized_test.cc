@@ -246,6 +246,9 @@ TEST(Quantized, Pairs) {
                     number(-1), number(2), number(-3), number(0.25f)},
          .expect = {integers(DType::kQint32, {4}, {-172878, 67921, -165938, 32721}), number(-49152), number(49152)},
          .other_dtypes = false});
+  check({.op = "QuantizedAdd",  // 2^14 times the range is no float
+         .inputs = {ends, ends, number(0), number(3e34f), number(0), number(1)},
+         .error = Code::kInvalidArgument});
   for (const char* op : {"QuantizedAdd", "QuantizedMul"}) {
     check({.op = op,
            .inputs = {ends, ends, number(1), number(1), number(0), number(1)},

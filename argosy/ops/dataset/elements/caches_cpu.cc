@@ -48,26 +48,28 @@ class InMemory final : public UnaryDataset {
       : UnaryDataset(a, std::move(input)), cache_(std::move(cache)) {}
   std::int64_t cardinality() const override { return input().cardinality(); }
   Result<IteratorPtr> iterate(const IteratorContext& context) const override {
-    if (auto elements = cache_->get()) {
+    if (auto elements = cache_->get(context)) {
       if (!elements->empty()) ARGOSY_RETURN_IF_ERROR(same_types(types(), types_of(elements->front())));
       return list_dataset(op(), types(), shapes(), std::move(elements))->iterate(context);
     }
     ARGOSY_ASSIGN_OR_RETURN(IteratorPtr inner, input().iterate(context));
-    return IteratorPtr(std::make_unique<Iterator>(std::move(inner), types().size(), cache_));
+    return IteratorPtr(std::make_unique<Iterator>(std::move(inner), types().size(), cache_, context));
   }
 
  private:
   class Iterator final : public CachingIterator {
    public:
-    Iterator(IteratorPtr input, std::size_t components, std::shared_ptr<MemoryCache> cache)
-        : CachingIterator(std::move(input), components), cache_(std::move(cache)) {}
+    Iterator(IteratorPtr input, std::size_t components, std::shared_ptr<MemoryCache> cache,
+             const IteratorContext& context)
+        : CachingIterator(std::move(input), components), cache_(std::move(cache)), context_(context) {}
     Status complete(std::shared_ptr<ElementList> elements) override {
-      cache_->set(ElementList::shared(std::move(elements)));
+      cache_->set(context_, ElementList::shared(std::move(elements)));
       return ok_status();
     }
 
    private:
     const std::shared_ptr<MemoryCache> cache_;
+    const IteratorContext context_;
   };
   const std::shared_ptr<MemoryCache> cache_;
 };

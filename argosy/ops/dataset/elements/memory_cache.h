@@ -1,28 +1,47 @@
 // What a cached dataset holds once it has been read to its end. Internal to the families dataset and iterator.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <utility>
+
 #include "argosy/ops/dataset/dataset_value.h"
 
 namespace argosy::datasets {
 
-// Thread-safe.
+// AutoShardDataset shares the datasets below it with other pipelines, where TensorFlow makes them anew. So each shard
+// has elements of its own here. Thread-safe.
 class MemoryCache final : public Resource {
  public:
   using Elements = std::shared_ptr<const std::vector<Element>>;
   std::string describe() const override { return "memory cache of a dataset"; }
-  // Null until it is complete.
-  Elements get() const {
+  // What passes of this kind hold. Null until one is complete.
+  Elements get(const IteratorContext& context) const {
     MutexLock lock(mutex_);
-    return elements_;
+    const auto found = elements_.find(kind(context));
+    return found == elements_.end() ? nullptr : found->second;
   }
-  void set(Elements elements) {
+  void set(const IteratorContext& context, Elements elements) {
     MutexLock lock(mutex_);
-    if (elements_ == nullptr) elements_ = std::move(elements);
+    std::erase_if(elements_, [](const auto& e) { return e.first.sharded && e.first.shard.expired(); });
+    elements_.try_emplace(kind(context), std::move(elements));
   }
 
  private:
+  struct Kind {
+    bool sharded, without_shuffles;
+    std::weak_ptr<const AutoShard> shard;  // its pipeline may be gone: what it held goes with the next to come
+    bool operator<(const Kind& other) const {
+      const std::pair flags(sharded, without_shuffles), others(other.sharded, other.without_shuffles);
+      return flags != others ? flags < others : shard.owner_before(other.shard);
+    }
+  };
+  static Kind kind(const IteratorContext& context) {
+    return {context.shard != nullptr, context.without_shuffles, context.shard};
+  }
+
   mutable Mutex mutex_;
-  Elements elements_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<Kind, Elements> elements_ ARGOSY_GUARDED_BY(mutex_);
 };
 
 }  // namespace argosy::datasets
