@@ -3,6 +3,7 @@
 
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
+#include "argosy/ops/layout/layout.h"
 #include "argosy/ops/state/state.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/testing/loop.h"
@@ -117,6 +118,28 @@ TEST_P(References, ReadersThatComeBeforeItDoNot) {
   EXPECT_EQ(run_after_init(v, before * read_value(v)), 25 * 6);
 }
 
+// TensorFlow's slices of whole rows are the variable's memory where the rows are aligned, as rows of 64 bytes are.
+TEST_P(References, SlicesOfAlignedRowsSeeItAsWell) {
+  const auto table = [](std::int64_t columns, std::int64_t value) {
+    return Tensor::of<std::int64_t>({4, columns}, std::vector(static_cast<std::size_t>(4 * columns), value));
+  };
+  for (const std::int64_t columns : {8, 7}) {
+    const VariableNode v = [&] {
+      const auto on = g_.device(GetParam() ? "/gpu:0" : "/cpu:0");
+      return variable(g_, table(columns, 2), "v");
+    }();
+    for (const Value& rows : {slice(v.read, {1, 0}, {2, -1}), index(v.read, {std::int64_t{1}}),
+                              split(v.read, std::vector<std::int64_t>{1, 3})[1], unstack(v.read, 4)[1]}) {
+      const Value added = [&] {
+        const auto first = g_.control_dependencies({rows});
+        return assign_add(v, constant(g_, table(columns, 1)));
+      }();
+      const auto after = g_.control_dependencies({added});
+      EXPECT_EQ(run_after_init(v, square(rows)), columns == 8 ? 9 : 4) << columns;
+    }
+  }
+}
+
 TEST_P(References, AResourceVariablesReadIsASnapshot) {
   const VariableNode v = [&] {
     const auto on = g_.device(GetParam() ? "/gpu:0" : "/cpu:0");
@@ -143,6 +166,29 @@ TEST_P(References, StringsAreTheHosts) {
     const auto out = session.run({copy, v.read});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
     EXPECT_EQ(out->at(0).data<std::string>()[0], text);
+  }
+}
+
+// Fused readers had memory for the shape that the handle says, and refused the value.
+TEST(VariablesOfAnyShape, AreReadAsTheyAre) {
+  Graph g;
+  const VariableNode v = variable(g, {2}, DType::kFloat32, "v", {.kind = VariableKind::kResource});
+  const Value x = placeholder(g, DType::kFloat32, PartialShape::unknown(), "x");
+  const Value set = g.add("AssignVariableOp", {v.ref, x}, {{"validate_shape", false}}).control();
+  const auto order = g.control_dependencies({set});
+  const Value read = g.add("ReadVariableOp", {v.ref}, {{"dtype", DType::kFloat32}});
+  const Value y = square(read) + read;
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  TestSession session(g);
+  for (const Tensor& t :
+       {Tensor::vector<float>({1, 2, 3}), Tensor::vector<float>({4}), Tensor::vector<float>({5, 6})}) {
+    const auto out = session.run({{x, t}}, {y});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    ASSERT_EQ(out->at(0).shape(), t.shape());
+    for (std::int64_t i = 0; i < t.elements(); ++i) {
+      const float a = t.data<float>()[i];
+      EXPECT_EQ(out->at(0).data<float>()[i], a * a + a);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/layout_sharding.h"
+#include "argosy/ops/layout/shared_rows.h"
 #include "argosy/ops/layout/split_axis.h"
 
 namespace argosy {
@@ -218,6 +219,21 @@ Status split_v_shape(ShapeContext& c) {
   return ok_status();
 }
 
+bool split_v_is_view(const ShapeContext& c) {
+  const PartialShape& x = c.input(0);
+  if (c.num_outputs() == 1) return true;
+  const auto axis = c.input_as_int(2);
+  if (!axis || !x.has_rank() || (*axis != 0 && *axis != -x.rank())) return false;
+  std::int64_t begin = 0;
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    const PartialShape& piece = c.output(i);
+    if (piece.rank() != x.rank() || piece[0] < 0) return false;
+    if (!are_aligned_rows(x, c.input_dtype(0), begin, begin + piece[0])) return false;
+    begin += piece[0];
+  }
+  return true;
+}
+
 std::vector<Value> joined_gradients(GradContext& g, Value axis) {
   std::vector<Value> inputs;
   for (int i = 0; i < g.num_outputs(); ++i) inputs.push_back(g.dy(i));
@@ -278,6 +294,12 @@ std::optional<PartialInts> unpack_ints(const ShapeContext& c, int index) {
   return PartialInts{c.int_at(0, index)};
 }
 
+bool unpack_is_view(const ShapeContext& c) {
+  const PartialShape& x = c.input(0);
+  const std::int64_t axis = c.attrs().get_int("axis");
+  return x.has_rank() && (axis == 0 || axis == -x.rank()) && has_aligned_rows(x, c.input_dtype(0));
+}
+
 std::vector<Value> unpack_gradient(GradContext& g) {
   std::vector<Value> dys;
   for (int i = 0; i < g.num_outputs(); ++i) dys.push_back(g.dy(i));
@@ -336,6 +358,7 @@ void define_joins(OpRegistry& ops) {
            .attrs = {"num_split: int >= 1", "T: type", "Tlen: {int8, int32, int64} = int64"},
            .shape = split_v_shape,
            .gradient = split_v_gradient,
+           .view = split_v_is_view,
            .sharding_rule = split_v_sharding,
            .host_inputs = {1, 2}});
   ops.add({.name = "Pack",
@@ -356,6 +379,7 @@ void define_joins(OpRegistry& ops) {
            .shape = unpack_shape,
            .gradient = unpack_gradient,
            .known_ints = unpack_ints,
+           .view = unpack_is_view,
            .sharding_rule = unpack_sharding});
 }
 

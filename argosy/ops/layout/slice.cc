@@ -4,6 +4,7 @@
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/layout/layout_registration.h"
 #include "argosy/ops/layout/layout_sharding.h"
+#include "argosy/ops/layout/shared_rows.h"
 #include "argosy/ops/layout/strided_slice.h"
 
 namespace argosy {
@@ -55,6 +56,23 @@ std::optional<PartialInts> slice_ints(const ShapeContext& c, int) {
   if (x == nullptr || !begin || y.rank() != 1 || y[0] < 0) return std::nullopt;
   if (*begin < 0 || *begin + y[0] > static_cast<std::int64_t>(x->size())) return std::nullopt;
   return PartialInts(x->begin() + *begin, x->begin() + *begin + y[0]);
+}
+
+// All of it, or aligned rows.
+bool slice_is_view(const ShapeContext& c) {
+  const PartialShape& x = c.input(0);
+  if (!x.is_full()) return false;
+  bool all = true;
+  for (int i = 0; i < x.rank(); ++i) {
+    const auto begin = c.int_at(1, i), size = c.int_at(2, i);
+    if (!begin || !size) return false;
+    const bool all_of_axis = *begin == 0 && (*size == x[i] || *size == -1);
+    if (i > 0 && !all_of_axis) return false;
+    all = all && all_of_axis;
+  }
+  if (all) return true;
+  const std::int64_t begin = *c.int_at(1, 0), size = *c.int_at(2, 0);
+  return are_aligned_rows(x, c.input_dtype(0), begin, size < 0 ? x[0] : begin + size);
 }
 
 // y = x[begin : begin + size]  =>  dx = dy, padded back to x's shape
@@ -127,6 +145,22 @@ std::optional<PartialInts> strided_slice_ints(const ShapeContext& c, int) {
   return y;
 }
 
+// All of it, or aligned rows, in any shape.
+bool strided_slice_is_view(const ShapeContext& c) {
+  const PartialShape& x = c.input(0);
+  const auto view = strided_view(c, x, 1);
+  if (!view.ok() || !*view || !x.is_full()) return false;
+  const StridedSliceView& part = **view;
+  bool all = true;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (part.begin[i] == kUnknownIndex || part.sizes[i] < 0 || part.strides[i] != 1) return false;
+    const bool all_of_axis = part.begin[i] == 0 && part.sizes[i] == x[i];
+    if (i > 0 && !all_of_axis) return false;
+    all = all && all_of_axis;
+  }
+  return all || are_aligned_rows(x, c.input_dtype(0), part.begin[0], part.begin[0] + part.sizes[0]);
+}
+
 AttrMap masks_of(const AttrMap& attrs) {
   AttrMap masks;
   for (const char* name : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"}) {
@@ -179,6 +213,7 @@ void define_slices(OpRegistry& ops) {
            .gradient = slice_gradient,
            .known_ints = slice_ints,
            .linear = Linear::kJointly,
+           .view = slice_is_view,
            .sharding_rule = slice_sharding,
            .host_inputs = {1, 2}});
   const std::vector<std::string> masks = {"begin_mask: int = 0", "end_mask: int = 0", "ellipsis_mask: int = 0",
@@ -194,6 +229,7 @@ void define_slices(OpRegistry& ops) {
            .gradient = strided_slice_gradient,
            .known_ints = strided_slice_ints,
            .linear = Linear::kJointly,
+           .view = strided_slice_is_view,
            .sharding_rule = strided_slice_sharding,
            .host_inputs = {1, 2, 3}});
   attrs[1] = "Index: index";

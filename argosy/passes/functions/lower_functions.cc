@@ -26,7 +26,6 @@ class Lowering {
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       if (graph_.node({i}).op->calls != Calls::kNothing) in_.to_lower.push_back({NodeId{i}, 0});
     }
-    const auto callers = in_.to_lower;
     int lowered = 0;
     while (!in_.to_lower.empty()) {
       const auto [id, depth] = in_.to_lower.back();
@@ -34,11 +33,12 @@ class Lowering {
       const std::string where = str_cat("node '", graph_.node(id).name, "' (", graph_.node(id).op->name, ")");
       Status done = lower(id, depth);
       if (!done.ok()) return std::move(done).with_where(where);
+      if (graph_.node(id).op->stateful) stateful_.push_back(id);
       ++lowered;
     }
     if (lowered == 0) return 0;
     redirect();
-    keep_unread_effects(callers);
+    keep_unread_effects();
     return lowered;
   }
 
@@ -115,21 +115,33 @@ class Lowering {
     return effects;
   }
 
-  // TensorFlow runs what a caller is given, though the function reads it not.
-  void keep_unread_effects(const std::vector<std::pair<NodeId, int>>& callers) {
+  // What a function with effects is given runs, though the function reads it not. A function without any gets what it reads:
+  // TensorFlow's rewrites put it in its caller's place.
+  void keep_unread_effects() {
     std::vector<char> seen(static_cast<std::size_t>(graph_.size()), 0);
     for (const Endpoint e : step_.fetches) see(e.node, seen);
     for (const NodeId t : step_.targets) see(t, seen);
-    for (const auto& [caller, depth] : callers) {
+    for (const NodeId caller : stateful_) {
+      if (!is_needed(caller, seen)) continue;
       for (const Endpoint e : graph_.node(caller).inputs) {
         if (see(e.node, seen)) step_.targets.push_back(e.node);
       }
     }
   }
 
+  // Bodies may call what the step does not need.
+  bool is_needed(NodeId caller, const std::vector<char>& seen) const {
+    const auto is_seen = [&](NodeId id) { return seen[static_cast<std::size_t>(id.index)] != 0; };
+    bool needed = is_seen(done_.at(caller));
+    const auto outputs = static_cast<std::int32_t>(graph_.node(caller).output_dtypes.size());
+    for (std::int32_t i = 0; i < outputs && !needed; ++i) needed = is_seen(now({caller, i}).node);
+    return needed;
+  }
+
   StepGraph& step_;
   Graph& graph_;
   Inliner in_;
+  std::vector<NodeId> stateful_;                  // callers with effects, each before those that its functions call
   std::unordered_map<Endpoint, Endpoint> moved_;  // outputs of callers: their new producers
   std::unordered_map<NodeId, NodeId> done_;       // callers: who runs when they have
 };

@@ -108,15 +108,9 @@ TEST(LowerFunctions, WhatALoopPassesOnIsThereWhenItHasEnded) {
   EXPECT_EQ(step.graph.node(same.controls[0]).op->flow, Flow::kExit);
 }
 
-TEST(LowerFunctions, AnArgumentWithEffectsRunsThoughNobodyReadsIt) {
-  expect_rewrite(lower, R"(
-    x = Placeholder [dtype=float, shape=shape[2]]
-    v = VariableV2 [dtype=float, shape=shape[2]]
-    sum = AssignAdd(v, x)
-    one = Exp(sum)
-    two = Exp(x)
-    call = PartitionedCall(x, one, two) [Tin=[float, float, float], Tout=[float], f=@first]
-    y = Exp(call)
+// The last line, where a caller of `first` is given a sum that it does not read.
+std::string targets_of_a_call(std::string_view graph) {
+  StepGraph step = parse_step(str_cat(graph, R"(
 
     function first(a, b, c) -> (n) {
       a = _Arg [T=float, index=0]
@@ -124,15 +118,50 @@ TEST(LowerFunctions, AnArgumentWithEffectsRunsThoughNobodyReadsIt) {
       c = _Arg [T=float, index=2]
       n = Neg(a)
     }
-    -> y)",
-                 R"(
+    -> y)"));
+  const auto lowered = lower(step);
+  EXPECT_TRUE(lowered.ok()) << lowered.status().to_string();
+  std::vector<std::string> names;
+  for (const NodeId t : step.targets) names.push_back(std::string(step.graph.node(t).name));
+  return str_join(names);
+}
+
+TEST(LowerFunctions, AnUnreadArgumentRunsWhereTheCallerIsStateful) {
+  const auto targets = [](std::string_view op) {
+    return targets_of_a_call(str_cat(R"(
     x = Placeholder [dtype=float, shape=shape[2]]
     v = VariableV2 [dtype=float, shape=shape[2]]
     sum = AssignAdd(v, x)
     one = Exp(sum)
-    call/n = Neg(x)
-    y = Exp(call/n)
-    -> y, ^one)");
+    two = Exp(x)
+    call = )",
+                                     op, R"((x, one, two) [Tin=[float, float, float], Tout=[float], f=@first]
+    y = Exp(call))"));
+  };
+  EXPECT_EQ(targets("StatefulPartitionedCall"), "one");
+  EXPECT_EQ(targets("PartitionedCall"), "");
+}
+
+TEST(LowerFunctions, AlsoWhereAFunctionCalls) {
+  const auto targets = [](std::string_view fetched) {
+    return targets_of_a_call(str_cat(R"(
+    x = Placeholder [dtype=float, shape=shape[2]]
+    v = VarHandleOp [dtype=float, shape=shape[2]]
+    outer = PartitionedCall(x, v) [Tin=[float, resource], Tout=[float, float], f=@calls]
+    y = Exp(outer)",
+                                     fetched, R"()
+
+    function calls(a, v) -> (n, m) {
+      a = _Arg [T=float, index=0]
+      v = _Arg [T=resource, index=1]
+      add = AssignAddVariableOp(v, a)
+      sum = Exp(a, ^add)
+      n = StatefulPartitionedCall(a, sum, a) [Tin=[float, float, float], Tout=[float], f=@first]
+      m = Exp(a)
+    })"));
+  };
+  EXPECT_EQ(targets(""), "outer/sum");
+  EXPECT_EQ(targets(":1"), "");  // the inner call does not run
 }
 
 // The error is that of a step that reads the value.

@@ -10,13 +10,15 @@ namespace argosy {
 
 Result<bool> LateReads::make_late(const Graph::Use& use, bool may_grow) {
   const Endpoint value = graph_.node(use.node).inputs[use.input];
-  const std::vector<NodeId> views = views_of(value);
+  const std::vector<Endpoint> views = views_of(value);
   // A twin would check again, or print again.
   const bool has_effect =
-      std::any_of(views.begin(), views.end(), [&](NodeId v) { return graph_.node(v).op->stateful; });
+      std::any_of(views.begin(), views.end(), [&](Endpoint v) { return graph_.node(v.node).op->stateful; });
   const bool again = may_grow || has_effect;
-  if (again && std::any_of(views.begin(), views.end(), [&](NodeId v) {
-        return graph_.dtype({v, 0}) != graph_.dtype(graph_.node(v).inputs[0]);
+  // "_ReadAgain" knows neither parts of the variable nor other dtypes.
+  if (again && std::any_of(views.begin(), views.end(), [&](Endpoint v) {
+        const Node& n = graph_.node(v.node);
+        return n.op->view != nullptr || graph_.dtype(v) != graph_.dtype(n.inputs[0]);
       })) {
     return false;
   }
@@ -35,20 +37,20 @@ Result<bool> LateReads::make_late(const Graph::Use& use, bool may_grow) {
   }
   std::vector<NodeId> waits = waits_of(use);
   if (may_wait) waits.push_back(value.node);
-  for (const NodeId view : views) {
-    ARGOSY_ASSIGN_OR_RETURN(now.node, add_view(view, now, std::exchange(waits, {})));
-    now.index = 0;
+  for (const Endpoint view : views) {
+    ARGOSY_ASSIGN_OR_RETURN(now.node, add_view(view.node, now, std::exchange(waits, {})));
+    now.index = view.index;
   }
   graph_.set_input(use.node, use.input, now);
   return true;
 }
 
 // What lies between the variable and the read, first that next to the variable; but for what hands the value on as it is.
-std::vector<NodeId> LateReads::views_of(Endpoint value) const {
-  std::vector<NodeId> views;
+std::vector<Endpoint> LateReads::views_of(Endpoint value) const {
+  std::vector<Endpoint> views;
   for (; !graph_.node(value.node).output_is_ref(value.index); value = graph_.node(value.node).inputs[0]) {
     const Node& n = graph_.node(value.node);
-    if (n.op->flow == Flow::kNone && !is_identity(n)) views.push_back(value.node);
+    if (n.op->flow == Flow::kNone && !is_identity(n)) views.push_back(value);
   }
   std::reverse(views.begin(), views.end());
   return views;

@@ -23,7 +23,7 @@ class LateReads {
   Result<bool> make_late(const Graph::Use& use, bool may_grow);
 
  private:
-  std::vector<NodeId> views_of(Endpoint value) const;
+  std::vector<Endpoint> views_of(Endpoint value) const;
   Result<Endpoint> reference(Endpoint value);
   Result<NodeId> add_view(NodeId view, Endpoint of, std::vector<NodeId> waits);
   Result<NodeId> add_read_again(const Graph::Use& use, Endpoint value, Endpoint variable);

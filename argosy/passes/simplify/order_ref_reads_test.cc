@@ -208,6 +208,104 @@ TEST(OrderRefReads, AViewOfAnotherTypeStaysWhereTheUpdateMayGrowTheVariable) {
     -> y)");
 }
 
+// Aligned rows of a variable are its memory in TensorFlow, and the slice is made anew.
+TEST(OrderRefReads, ASliceOfAlignedRowsIsAView) {
+  expect_rewrite(order_ref_reads, R"(
+    v = VariableV2 [dtype=float, shape=shape[4,16]]
+    more = Placeholder [dtype=float, shape=shape[4,16]]
+    begin = Const [dtype=int32, value=int32[2] {1, 0}]
+    size = Const [dtype=int32, value=int32[2] {2, -1}]
+    read = Identity(v)
+    rows = Slice(read, begin, size)
+    add = AssignAdd(v, more)
+    y = Neg(rows, ^add)
+    -> y)",
+                 R"(
+    v = VariableV2 [dtype=float, shape=shape[4,16]]
+    more = Placeholder [dtype=float, shape=shape[4,16]]
+    begin = Const [dtype=int32, value=int32[2] {1, 0}]
+    size = Const [dtype=int32, value=int32[2] {2, -1}]
+    read = Identity(v)
+    rows = Slice(read, begin, size)
+    add = AssignAdd(v, more)
+    rows/again = Slice(v, begin, size, ^rows, ^add)
+    y = Neg(rows/again, ^add)
+    -> y)");
+}
+
+TEST(OrderRefReads, ARowAmongSeveralOutputsIsAView) {
+  expect_rewrite(order_ref_reads, R"(
+    v = VariableV2 [dtype=float, shape=shape[2,16]]
+    more = Placeholder [dtype=float, shape=shape[2,16]]
+    rows = Unpack(v) [num=2]
+    add = AssignAdd(v, more)
+    y = Neg(rows:1, ^add)
+    -> y)",
+                 R"(
+    v = VariableV2 [dtype=float, shape=shape[2,16]]
+    more = Placeholder [dtype=float, shape=shape[2,16]]
+    rows = Unpack(v) [num=2]
+    add = AssignAdd(v, more)
+    rows/again = Unpack(v, ^rows, ^add) [num=2]
+    y = Neg(rows/again:1, ^add)
+    -> y)");
+}
+
+// How many inputs the pass rewires where `slice` of a variable of this shape is read after an update. Constants: begin,
+// one, end and strides.
+int rewired_slices(std::string_view shape, std::string_view slice) {
+  const bool vector = shape.find(',') == std::string_view::npos;
+  const auto constant = [&](std::string_view name, std::string_view of_vector, std::string_view of_matrix) {
+    return str_cat("\n", name, " = Const [dtype=int32, value=int32", vector ? "[1] {" : "[2] {",
+                   vector ? of_vector : of_matrix, "}]");
+  };
+  StepGraph step =
+      parse_step(str_cat(R"(
+    v = VariableV2 [dtype=float, shape=shape[)",
+                         shape, R"(]]
+    more = Placeholder [dtype=float, shape=shape[)",
+                         shape, R"(]]
+    unknown = Placeholder [dtype=int32, shape=shape[2]]
+    axis0 = Const [dtype=int32, value=int32[] {0}]
+    axis1 = Const [dtype=int32, value=int32[] {1}]
+    sizes0 = Const [dtype=int32, value=int32[2] {1, 3}]
+    sizes1 = Const [dtype=int32, value=int32[2] {16, 16}]
+    even = Const [dtype=int32, value=int32[2] {16, 48}]
+    uneven = Const [dtype=int32, value=int32[2] {8, 56}])",
+                         constant("zero", "0", "0, 0"), constant("one", "1", "1, 1"), constant("row", "16", "1, 0"),
+                         constant("two", "32", "2, 0"), constant("twos", "2", "2, 1"), constant("rest", "-1", "-1, -1"),
+                         constant("columns", "16", "-1, 16"), "\n    s = ", slice, R"(
+    add = AssignAdd(v, more)
+    y = Neg(s, ^add)
+    -> y)"));
+  const auto rewired = order_ref_reads(step);
+  EXPECT_TRUE(rewired.ok()) << rewired.status().to_string();
+  return rewired.ok() ? *rewired : -1;
+}
+
+TEST(OrderRefReads, SlicesAreViewsAsInTensorFlow) {
+  const std::string_view row = "StridedSlice(v, row, two, one) [shrink_axis_mask=1, end_mask=2]";
+  const std::string_view part = "StridedSlice(v, row, two, one)", all = "StridedSlice(v, zero, zero, one) [end_mask=3]";
+  EXPECT_EQ(rewired_slices("4,16", row), 1);
+  EXPECT_EQ(rewired_slices("4,8", row), 0);  // rows of 32 bytes
+  EXPECT_EQ(rewired_slices("4,32", "StridedSlice(v, row, two, twos) [end_mask=3]"), 0);
+  EXPECT_EQ(rewired_slices("4,3", all), 1);
+  EXPECT_EQ(rewired_slices("64", part), 1);
+  EXPECT_EQ(rewired_slices("64", "StridedSlice(v, one, two, one)"), 0);
+  EXPECT_EQ(rewired_slices("4,3", "Slice(v, zero, rest)"), 1);
+  EXPECT_EQ(rewired_slices("4,3", "Slice(v, row, rest)"), 0);
+  EXPECT_EQ(rewired_slices("4,32", "Slice(v, row, rest)"), 1);
+  EXPECT_EQ(rewired_slices("4,32", "Slice(v, zero, columns)"), 0);
+  EXPECT_EQ(rewired_slices("4,32", "Slice(v, unknown, rest)"), 0);
+  EXPECT_EQ(rewired_slices("4,32", "Unpack(v) [num=4]"), 1);
+  EXPECT_EQ(rewired_slices("16,4", "Unpack(v) [num=4, axis=1]"), 0);
+  EXPECT_EQ(rewired_slices("4,32", "SplitV(v, sizes0, axis0) [num_split=2]"), 1);
+  EXPECT_EQ(rewired_slices("4,3", "SplitV(v, sizes0, axis0) [num_split=2]"), 0);
+  EXPECT_EQ(rewired_slices("4,32", "SplitV(v, sizes1, axis1) [num_split=2]"), 0);
+  EXPECT_EQ(rewired_slices("64", "SplitV(v, even, axis0) [num_split=2]"), 1);
+  EXPECT_EQ(rewired_slices("64", "SplitV(v, uneven, axis0) [num_split=2]"), 0);
+}
+
 // The loop makes a view anew; but not one that needs other values, which stay outside.
 TEST(OrderRefReads, ALoopReadsViewsOfOneInput) {
   expect_rewrite(order_ref_reads, R"(
