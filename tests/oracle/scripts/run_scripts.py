@@ -354,9 +354,10 @@ for config in (tf.ConfigProto(use_per_session_threads=True), pools):
         self.assert_replicated(OF_STATISTICS, 2, r"replicated  6 steps: 2 devices, loss: a mean over the batch")
 
     def test_synchronised_batch_norm_is_that_of_the_global_batch(self):
+        # 20 steps amplify rounding: TensorFlow with and without oneDNN parts by 1.2e-5.
         for gpus in (2, 3):
             self.assert_replicated(SYNCED, gpus, r"replicated  20 steps: \d devices, loss: a mean over the batch",
-                                   flags=("--sync-batch-norm",))
+                                   tolerance=5e-5, flags=("--sync-batch-norm",))
 
     def test_heads_behind_each_other_drop_what_one_gpu_drops(self):
         for gpus in (2, 3):
