@@ -70,7 +70,8 @@ TEST(Iterators, OnceDeletedStayGoneInTheirSession) {
     }
     EXPECT_EQ(session.run({text}).status().code(), Code::kNotFound) << "a step that is compiled later";
     TestSession second(graph, {.device_set = {std::shared_ptr<DeviceSet>(), &session.device_set()}});
-    EXPECT_TRUE(second.run_targets({start}).ok());
+    const Status begun = second.run_targets({start});
+    EXPECT_TRUE(begun.ok()) << begun.to_string();
     EXPECT_TRUE(second.run({next}).ok());
   }
 }

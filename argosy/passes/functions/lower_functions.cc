@@ -33,7 +33,8 @@ class Lowering {
       const std::string where = str_cat("node '", graph_.node(id).name, "' (", graph_.node(id).op->name, ")");
       Status done = lower(id, depth);
       if (!done.ok()) return std::move(done).with_where(where);
-      if (graph_.node(id).op->stateful) stateful_.push_back(id);
+      const Calls calls = graph_.node(id).op->calls;
+      if (calls == Calls::kWhile || calls == Calls::kCallOn) takes_all_.push_back(id);
       ++lowered;
     }
     if (lowered == 0) return 0;
@@ -115,13 +116,13 @@ class Lowering {
     return effects;
   }
 
-  // What a function with effects is given runs, though the function reads it not. A function without any gets what it reads:
-  // TensorFlow's rewrites put it in its caller's place.
+  // What a loop or another device's function is given runs, though nobody reads it. Other functions get what they read, for
+  // TensorFlow's rewrites put them in their callers' place.
   void keep_unread_effects() {
     std::vector<char> seen(static_cast<std::size_t>(graph_.size()), 0);
     for (const Endpoint e : step_.fetches) see(e.node, seen);
     for (const NodeId t : step_.targets) see(t, seen);
-    for (const NodeId caller : stateful_) {
+    for (const NodeId caller : takes_all_) {
       if (!is_needed(caller, seen)) continue;
       for (const Endpoint e : graph_.node(caller).inputs) {
         if (see(e.node, seen)) step_.targets.push_back(e.node);
@@ -141,7 +142,7 @@ class Lowering {
   StepGraph& step_;
   Graph& graph_;
   Inliner in_;
-  std::vector<NodeId> stateful_;                  // callers with effects, each before those that its functions call
+  std::vector<NodeId> takes_all_;                 // loops and remote calls, each before those that its functions call
   std::unordered_map<Endpoint, Endpoint> moved_;  // outputs of callers: their new producers
   std::unordered_map<NodeId, NodeId> done_;       // callers: who runs when they have
 };

@@ -13,8 +13,8 @@
 // Nodes of a function keep their control edges, their colocations and, below the caller's name, their names. They keep
 // their devices; a node that asks for none gets the caller's. A branch that is not taken is dead. So each of its nodes
 // depends on a Switch, by data or by a control edge from the branch's pivot. Constants and handles need not, for all
-// their users do. Arguments with effects become targets where the caller is stateful, though no function reads them. So
-// it is in TensorFlow with its rewrites: of a caller that is not, what nobody reads does not run.
+// their users do. Arguments with effects of loops and of remote calls become targets, though no function reads them. Those
+// of other callers do not. So it is in TensorFlow with its rewrites; without them all run there.
 #pragma once
 
 #include "argosy/passes/simplify/prune.h"

@@ -108,15 +108,46 @@ TEST(LowerFunctions, WhatALoopPassesOnIsThereWhenItHasEnded) {
   EXPECT_EQ(step.graph.node(same.controls[0]).op->flow, Flow::kExit);
 }
 
-// The last line, where a caller of `first` is given a sum that it does not read.
-std::string targets_of_a_call(std::string_view graph) {
-  StepGraph step = parse_step(str_cat(graph, R"(
+// What a call, or a loop, is given with an effect before it, and does not read.
+std::string targets_of(std::string_view caller) {
+  StepGraph step = parse_step(str_cat(R"(
+    x = Placeholder [dtype=int32, shape=shape[]]
+    v = VarHandleOp [dtype=int32, shape=shape[]]
+    add = AssignAddVariableOp(v, x)
+    one = Square(x, ^add)
+    two = Square(x)
+    call = )",
+                                      caller, R"(
+    y = Square(call)
 
     function first(a, b, c) -> (n) {
-      a = _Arg [T=float, index=0]
-      b = _Arg [T=float, index=1]
-      c = _Arg [T=float, index=2]
+      a = _Arg [T=int32, index=0]
+      b = _Arg [T=int32, index=1]
+      c = _Arg [T=int32, index=2]
       n = Neg(a)
+    }
+
+    function some(a, b, c) -> (go) {
+      a = _Arg [T=int32, index=0]
+      b = _Arg [T=int32, index=1]
+      c = _Arg [T=int32, index=2]
+      zero = Const [dtype=int32, value=int32[] {0}]
+      go = Greater(a, zero)
+    }
+
+    function fewer(a, b, c) -> (n, b, c) {
+      a = _Arg [T=int32, index=0]
+      b = _Arg [T=int32, index=1]
+      c = _Arg [T=int32, index=2]
+      n = Neg(a)
+    }
+
+    function loops(a, b, c) -> (n) {
+      a = _Arg [T=int32, index=0]
+      b = _Arg [T=int32, index=1]
+      c = _Arg [T=int32, index=2]
+      d = Square(a, ^b)
+      n = While(a, b, c) [T=[int32, int32, int32], cond=@some, body=@fewer]
     }
     -> y)"));
   const auto lowered = lower(step);
@@ -126,42 +157,13 @@ std::string targets_of_a_call(std::string_view graph) {
   return str_join(names);
 }
 
-TEST(LowerFunctions, AnUnreadArgumentRunsWhereTheCallerIsStateful) {
-  const auto targets = [](std::string_view op) {
-    return targets_of_a_call(str_cat(R"(
-    x = Placeholder [dtype=float, shape=shape[2]]
-    v = VariableV2 [dtype=float, shape=shape[2]]
-    sum = AssignAdd(v, x)
-    one = Exp(sum)
-    two = Exp(x)
-    call = )",
-                                     op, R"((x, one, two) [Tin=[float, float, float], Tout=[float], f=@first]
-    y = Exp(call))"));
-  };
-  EXPECT_EQ(targets("StatefulPartitionedCall"), "one");
-  EXPECT_EQ(targets("PartitionedCall"), "");
-}
-
-TEST(LowerFunctions, AlsoWhereAFunctionCalls) {
-  const auto targets = [](std::string_view fetched) {
-    return targets_of_a_call(str_cat(R"(
-    x = Placeholder [dtype=float, shape=shape[2]]
-    v = VarHandleOp [dtype=float, shape=shape[2]]
-    outer = PartitionedCall(x, v) [Tin=[float, resource], Tout=[float, float], f=@calls]
-    y = Exp(outer)",
-                                     fetched, R"()
-
-    function calls(a, v) -> (n, m) {
-      a = _Arg [T=float, index=0]
-      v = _Arg [T=resource, index=1]
-      add = AssignAddVariableOp(v, a)
-      sum = Exp(a, ^add)
-      n = StatefulPartitionedCall(a, sum, a) [Tin=[float, float, float], Tout=[float], f=@first]
-      m = Exp(a)
-    })"));
-  };
-  EXPECT_EQ(targets(""), "outer/sum");
-  EXPECT_EQ(targets(":1"), "");  // the inner call does not run
+TEST(LowerFunctions, WhatALoopIsGivenRunsThoughNobodyReadsIt) {
+  EXPECT_EQ(targets_of("While(x, one, two) [T=[int32, int32, int32], cond=@some, body=@fewer]"), "one");
+  EXPECT_EQ(targets_of("PartitionedCall(x, one, two) [Tin=[int32, int32, int32], Tout=[int32], f=@loops]"), "one");
+  for (const char* call : {"PartitionedCall", "StatefulPartitionedCall"}) {
+    EXPECT_EQ(targets_of(str_cat(call, "(x, one, two) [Tin=[int32, int32, int32], Tout=[int32], f=@first]")), "")
+        << call;
+  }
 }
 
 // The error is that of a step that reads the value.
