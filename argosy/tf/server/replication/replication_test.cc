@@ -8,6 +8,7 @@
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/layout/layout.h"
 #include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/queue/queue.h"
 #include "argosy/ops/reduction/reduction.h"
 #include "argosy/ops/shape/shape.h"
 #include "argosy/ops/state/state.h"
@@ -349,6 +350,61 @@ TEST(FeedsOfBatch, AreThoseWhoseRowsAreOpen) {
   EXPECT_EQ(*batch({sentences, few}, {{8, 5, 3}, {2}}), (Tries{{1, -1}, {-1, 0}}));
   EXPECT_FALSE(batch({rate}, {{}}).ok());
   EXPECT_FALSE(batch({}, {}).ok());
+}
+
+// A node that waits for the batch waits for what another part of the step has brought.
+TEST_F(ReplicationTest, WhoWaitsForTheBatchIsNoReasonForOneDevice) {
+  Graph g;
+  const Value queue = fifo_queue(
+      g, {.dtypes = {DType::kFloat32, DType::kFloat32}, .shapes = {PartialShape{4}, PartialShape{1}}}, "queue");
+  const Value rows = constant(g, random_tensor(DType::kFloat32, {24, 4}, 3));
+  group(g, {enqueue_many(queue, {rows, constant(g, random_tensor(DType::kFloat32, {24, 1}, 4))})}, "fill");
+  const std::vector<Value> batch =
+      dequeue_many(queue, constant(g, std::int32_t{8}), {DType::kFloat32, DType::kFloat32});
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {4, 1}, 5), "w");
+  const VariableNode steps = variable(g, Tensor::scalar(0.0f), "steps");
+  const Value counted = assign_add(steps, constant(g, 1.0f));
+  g.add_control_input(counted.node(), batch[0].node());
+  group(g, {steps.initializer}, "zero");
+  identity(counted, "count");
+  const std::string graph = descent(g, reduce_mean(square(matmul(batch[0], w.read) - batch[1])), w);
+  std::vector<Tensor> losses[2];
+  for (const bool replicate : {false, true}) {
+    start_with(replicate);
+    const std::string session = client_->create(graph);
+    ASSERT_EQ(run(session, {.targets = {"init", "zero", "fill"}}).code, 0);
+    for (int i = 1; i <= 3; ++i) {
+      const StepReply reply = run(session, {.fetches = {"loss:0", "count:0"}, .targets = {"train"}});
+      ASSERT_EQ(reply.code, 0) << reply.message;
+      EXPECT_EQ(reply["count:0"].data<float>()[0], static_cast<float>(i));
+      losses[replicate].push_back(reply["loss:0"]);
+    }
+    EXPECT_EQ(server_->work().replicated_steps, replicate ? 3 : 0);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(losses[1][i], losses[0][i], 1e-5), "") << i;
+}
+
+TEST_F(ReplicationTest, ACheckedStepsStatisticsSayWhatItsOpsGave) {
+  start({.devices = {.emulate = "2"}, .count_work = true, .replicate = true, .check = 1});
+  const std::string session = client_->create(line_graph(-1));
+  ASSERT_EQ(run(session, {.targets = {"init"}}).code, 0);
+  for (const bool checked : {true, false}) {
+    StepCall call = step(4, 4);
+    call.options = from_text<tensorflow::RunOptions>("trace_level: FULL_TRACE");
+    tensorflow::RunMetadata metadata;
+    ASSERT_TRUE(metadata.ParseFromString(run(session, call).metadata));
+    std::int64_t bytes = 0;
+    for (const auto& device : metadata.step_stats().dev_stats()) {
+      for (const auto& node : device.node_stats()) {
+        for (const auto& output : node.output()) {
+          bytes += output.tensor_description().allocation_description().requested_bytes();
+        }
+      }
+    }
+    EXPECT_GT(bytes, 0) << checked;
+    EXPECT_EQ(server_->work().checked_steps, 1);
+  }
+  EXPECT_EQ(server_->work().replicated_steps, 2);
 }
 
 }  // namespace
