@@ -28,7 +28,7 @@ bool is_cut(const PlacedStep& placed, NodeId from, NodeId to);
 using ControlLoops = std::map<std::pair<int, int>, NodeId>;
 // Adds them to the step. REQUIRES: settle_edges() was called. INVALID_ARGUMENT "ARG-PART-002" where a loop that several
 // tasks share does not have one LoopCond. UNIMPLEMENTED "ARG-PART-004" where a task of TensorFlow before 2.5 shares it with
-// another. `is_foreign`: is the task TensorFlow 1.x's? Null: none is.
+// another. `is_foreign`: does the task number frames otherwise? Null: none does.
 Result<ControlLoops> add_control_loops(PlacedStep& placed, LoopFrames& frames,
                                        const std::function<bool(int task)>& is_foreign = nullptr);
 

@@ -1,7 +1,7 @@
 // Reads of reference variables see the values that TensorFlow's see. There Identity forwards the variable's own memory,
 // and updates are made in place. So a reader of that Identity that runs after an update sees the new value, however
-// early the Identity ran. So it is with Reshape, StopGradient and what else forwards its input (OpDef::forwards), and with
-// slices of aligned rows (OpDef::view):
+// early the Identity ran. So it is with Reshape, StopGradient and what else forwards its input (OpDef::forwards).
+// And so it is with slices of aligned rows (OpDef::view):
 //
 //   v ─► Identity ───────► Fill          v ──────────────► Fill
 //   v ─► AssignAdd ┄┄┄┄┄┄┄┄► Fill   ──►  v ─► AssignAdd ┄┄┄┄► Fill
@@ -23,7 +23,8 @@
 //
 //   results of Merge and IdentityN, fetched views, reads of RefSelect;
 //   what forwards in some cases alone, such as Pad by 0;
-//   pieces of Split, whose input 0 is the axis; slices at places, or of sizes, that are not known before the step;
+//   pieces of Split: its input 0 is the axis;
+//   slices at places, or of sizes, that are not known before the step;
 //   slices of a variable whose number of elements an update may change;
 //   views of several inputs that are made outside the loop that reads them.
 #pragma once

@@ -4,8 +4,8 @@
 #include <functional>
 #include <iterator>
 
+#include "argosy/graph/node_context.h"
 #include "argosy/op/definition/opcode.h"
-#include "argosy/op/definition/shape_context.h"
 #include "argosy/passes/simplify/any_shape.h"
 
 namespace argosy {
@@ -87,23 +87,9 @@ bool RefReads::forwards_input(const Node& n) const {
     case Flow::kEnter: return n.attrs.get_bool("is_constant") && !has_shape_of_its_own(n.inputs[0]);
     default: return false;
   }
-  if (n.op->view != nullptr && is_part(n)) return true;
+  if (n.op->view != nullptr && ask_op(graph_, n, n.op->view)) return true;
   if (!n.op->forwards || n.op->has_ref_input() || n.op->opcode == Opcode::kSnapshot) return false;
   return !n.op->stateful || (n.op->effect != Effect::kChanges && n.op->effect != Effect::kReads);
-}
-
-// As OpDef::view says of what is known of the inputs.
-bool RefReads::is_part(const Node& n) const {
-  std::vector<DType> dtypes;
-  std::vector<const PartialShape*> shapes;
-  std::vector<const PartialInts*> ints;
-  for (const Endpoint e : n.inputs) {
-    dtypes.push_back(graph_.dtype(e));
-    shapes.push_back(&graph_.shape(e));
-    ints.push_back(graph_.known_ints(e));
-  }
-  std::vector<PartialShape> outputs = n.output_shapes;
-  return n.op->view(ShapeContext(*n.op, n.attrs, dtypes, shapes, ints, outputs));
 }
 
 // A view that needs other values, as Reshape does: in a loop nobody can make it anew, for they stay outside.
