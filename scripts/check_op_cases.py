@@ -77,6 +77,7 @@ CSR_TESTS = {
 }
 DATASETS = "tests/session/dataset_test.cc"
 DATASET_OPS = "tests/session/dataset_ops_test.cc"
+DATASET_ENDS = "tests/session/dataset_ends_test.cc"
 DATASET_READERS = "tests/session/dataset_readers_test.cc"
 ITERATORS = "tests/session/iterator_test.cc"
 MULTI_DEVICE = "tests/session/multi_device_iterator_test.cc"
@@ -141,10 +142,10 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
         "ExperimentalDirectedInterleaveDataset",
     (DATASET_OPS, "Groups"):
         "GroupByWindowDataset ExperimentalGroupByWindowDataset GroupByReducerDataset ExperimentalGroupByReducerDataset",
-    (DATASET_OPS, "Sources"): "RandomDataset ExperimentalRandomDataset RandomDatasetV2 SparseTensorSliceDataset",
-    (DATASET_OPS, "Files"): "TFRecordDatasetV2 FixedLengthRecordDatasetV2",
-    (DATASET_OPS, "SharedCaches"): "CacheDatasetV2 AnonymousMemoryCache DummyMemoryCache",
-    (DATASET_OPS, "CountedAndReducedAtOnce"):
+    (DATASET_ENDS, "Sources"): "RandomDataset ExperimentalRandomDataset RandomDatasetV2 SparseTensorSliceDataset",
+    (DATASET_ENDS, "Files"): "TFRecordDatasetV2 FixedLengthRecordDatasetV2",
+    (DATASET_ENDS, "SharedCaches"): "CacheDatasetV2 AnonymousMemoryCache DummyMemoryCache",
+    (DATASET_ENDS, "CountedAndReducedAtOnce"):
         "DatasetCardinality ExperimentalDatasetCardinality DatasetToSingleElement ReduceDataset",
     (DATASET_READERS, "Csv"): "CSVDataset CSVDatasetV2 ExperimentalCSVDataset",
     (DATASET_READERS, "Examples"): "ParseExampleDataset ParseExampleDatasetV2 ExperimentalParseExampleDataset",
@@ -153,9 +154,9 @@ PIPELINE_TESTS = {  # datasets and iterators are tried by whole pipelines; tests
         "ExperimentalDenseToSparseBatchDataset SleepDataset ExperimentalSleepDataset ChooseFastestDataset "
         "ExperimentalChooseFastestDataset",
     (DATASET_READERS, "ListsAndMatchingFiles"): "ListDataset MatchingFilesDataset ExperimentalMatchingFilesDataset",
-    (DATASET_OPS, "FillTables"): "InitializeTableFromDataset",
-    (DATASET_OPS, "AssertedCardinality"): "AssertCardinalityDataset",
-    (DATASET_OPS, "HandlesAreLetGo"): "DeleteMemoryCache DeleteSeedGenerator DeleteRandomSeedGenerator DeleteIterator",
+    (DATASET_ENDS, "FillTables"): "InitializeTableFromDataset",
+    (DATASET_ENDS, "AssertedCardinality"): "AssertCardinalityDataset",
+    (DATASET_ENDS, "HandlesAreLetGo"): "DeleteMemoryCache DeleteSeedGenerator DeleteRandomSeedGenerator DeleteIterator",
     (ITERATORS, "SayWhatIsMissingAndStartOver"): "IteratorV2 MakeIterator IteratorGetNext",
     (ITERATORS, "OfOneShotMakeTheirDatasetThemselves"): "OneShotIterator",
     (ITERATORS, "AreNamedByTexts"): "IteratorToStringHandle IteratorFromStringHandle IteratorFromStringHandleV2",

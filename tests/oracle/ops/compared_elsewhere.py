@@ -36,7 +36,7 @@ ELSEWHERE = {
     **{op + version: STATE for op in READERS + TABLES for version in ("", "V2")},
     **dict.fromkeys(("ThreadPoolHandle", "ExperimentalThreadPoolHandle"),
                     "it names what a dataset uses. Tested in tests/session/dataset_ops_test.cc"),
-    "InitializeTableFromDataset": "it reads a dataset. Tested in tests/session/dataset_ops_test.cc",
+    "InitializeTableFromDataset": "it reads a dataset. Tested in tests/session/dataset_ends_test.cc",
     **{"Anonymous" + op: STATE for op in TABLES[:4]},
     **dict.fromkeys(FILES, STATE),
     **dict.fromkeys(("GetSessionHandle", "GetSessionHandleV2", "GetSessionTensor", "DeleteSessionTensor"), STATE),
