@@ -172,6 +172,32 @@ TEST(Session, StatisticsSayWhatOpsGave) {
   EXPECT_EQ(ops["sw"].outputs[0].address, product.address);
 }
 
+// An instruction that waits for three devices was said to have waited for the sum of their times.
+TEST(Session, SharesOfADeviceFitIntoItsStep) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {256, 256}, "x");
+  std::vector<Value> parts;
+  for (int d = 0; d < 3; ++d) {
+    const auto on = g.device(str_cat("/gpu:", d));
+    Value y = x;
+    for (int i = 0; i < 8; ++i) y = matmul(y, x);
+    parts.push_back(y);
+  }
+  const auto on = g.device("/cpu:0");
+  const Value sum = g.add("AddN", parts, {}, "sum");
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  TestSession session(g, {.devices = {.emulate = "3"}});
+  for (int run = 0; run < 3; ++run) {
+    StepStats stats;
+    const auto out = session.run({{x, Tensor::zeros(DType::kFloat32, {256, 256})}}, {sum}, {}, {.stats = &stats});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    for (const StepStats::PerDevice& d : stats.devices) {
+      EXPECT_LE(d.compute_nanos + d.collective_nanos + d.copy_nanos, stats.end_nanos - stats.start_nanos)
+          << d.device.to_string();
+    }
+  }
+}
+
 // A server's clients extend graphs while steps of other clients run.
 TEST(Session, TheGraphGrowsWhileStepsRun) {
   Graph g;

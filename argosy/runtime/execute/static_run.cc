@@ -52,7 +52,7 @@ Status StaticRun::dereference(std::int32_t handle, std::int32_t value) {
 
 Status StaticRun::wait_for_others(int d, const InstructionMeta& meta, LaunchQueue* queue) {
   StepStats* const stats = context_.stats();
-  const std::int64_t since = stats != nullptr ? now_nanos() : 0;
+  std::int64_t since = stats != nullptr ? now_nanos() : 0;
   for (const std::int32_t p : meta.waits) {
     wait_for(d, p);
     if (failed()) return ok_status();
@@ -60,8 +60,9 @@ Status StaticRun::wait_for_others(int d, const InstructionMeta& meta, LaunchQueu
     if (stats == nullptr) continue;
     StepStats::PerDevice& device = stats->devices[static_cast<std::size_t>(d)];
     const Instruction& before = step_.instructions[p];
-    const std::int64_t nanos = now_nanos() - since;
-    (before.async && before.kernel != nullptr ? device.collective_nanos : device.copy_nanos) += nanos;
+    const std::int64_t now = now_nanos();
+    (before.async && before.kernel != nullptr ? device.collective_nanos : device.copy_nanos) += now - since;
+    since = now;
   }
   return ok_status();
 }
@@ -80,7 +81,7 @@ void StaticRun::list_op(StepStats& stats, const Instruction& instruction, std::i
   argosy::note_op(stats, step_, instruction, start, end, std::move(outputs));
 }
 
-// What is dead was not given: the slot still holds what lay there before.
+// Describes the outputs of an instruction. Dead ones are left out: their slots still hold earlier values.
 std::vector<OutputRecord> StaticRun::outputs_of(const Instruction& instruction) const {
   const std::span inputs(state_.inputs.data() + instruction.first_input,
                          static_cast<std::size_t>(instruction.num_inputs));
