@@ -125,8 +125,10 @@ endfunction()
 
 # Seconds that a test may take; sanitizers are slow by factors.
 set(ARGOSY_TEST_SECONDS 300)
+set(ARGOSY_LONG_TEST_SECONDS 600)  # of those that train models
 if(ARGOSY_SANITIZE)
-  set(ARGOSY_TEST_SECONDS 1200)
+  set(ARGOSY_TEST_SECONDS 2400)
+  set(ARGOSY_LONG_TEST_SECONDS 3600)
 endif()
 
 # How tests are compiled.

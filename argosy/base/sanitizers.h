@@ -1,6 +1,6 @@
 // The sanitizers of this build, for every compiler:
 // * ARGOSY_ASAN, ARGOSY_TSAN: defined or not.
-// * kKeepsFreedMemory: for tests that measure resident memory.
+// * kSanitized: the address or the thread sanitizer is on. Freed memory is kept, and code is slow.
 // * LeaksOnPurpose: for tests that leak.
 // * hands_over(), takes_over(): an order that the thread sanitizer cannot see.
 // Included by .cc files only.
@@ -57,9 +57,9 @@ inline void takes_over([[maybe_unused]] void* x) {
 }
 
 #if defined(ARGOSY_ASAN) || defined(ARGOSY_TSAN)
-inline constexpr bool kKeepsFreedMemory = true;
+inline constexpr bool kSanitized = true;
 #else
-inline constexpr bool kKeepsFreedMemory = false;
+inline constexpr bool kSanitized = false;
 #endif
 
 }  // namespace argosy

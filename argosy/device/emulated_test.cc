@@ -81,7 +81,7 @@ TEST(EmulatedGpu, ClosingGivesEverythingBack) {
   const int threads = threads_of_process();
   for (int i = 0; i < 500; ++i) session();
   EXPECT_EQ(threads_of_process(), threads);
-  if (!kKeepsFreedMemory) {
+  if (!kSanitized) {
     EXPECT_LT(resident_kib(), before + 256);
   }
 }

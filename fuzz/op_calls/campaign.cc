@@ -104,7 +104,7 @@ struct Work {
                              const Recorded& recorded, SharedProgress& progress, std::atomic<std::uint64_t>& next,
                              int out) {
   HostMemory::limit(kMostAtOnce);
-#if !defined(ARGOSY_ASAN)
+#if !defined(ARGOSY_ASAN) && !defined(ARGOSY_TSAN)  // whose shadow memory needs the addresses
   const rlimit memory{std::size_t{6} << 30, std::size_t{6} << 30};
   setrlimit(RLIMIT_AS, &memory);
 #endif
