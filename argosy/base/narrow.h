@@ -7,7 +7,7 @@
 
 namespace argosy {
 
-// The nearest int: a number out of its range stays out of any range that is asked for, and never becomes a small one.
+// Returns v clamped to the range of int. So a value that is too large never wraps to a small one.
 constexpr int saturated_int(std::int64_t v) {
   return static_cast<int>(
       std::clamp<std::int64_t>(v, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));

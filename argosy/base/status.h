@@ -44,7 +44,7 @@ enum class Code : std::uint8_t {
 // "INVALID_ARGUMENT"
 std::string_view code_name(Code code);
 
-// OK, or what failed, where, why, and what to type next. Moved from, it is OK.
+// OK, or an error with its four parts. A moved-from Status is OK.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -122,7 +122,7 @@ class [[nodiscard]] Result {
   const Status& status() const& { return status_; }  // OK where there is a value
   Status status() && { return std::move(status_); }  // OK where there is a value
 
-  T& value() & { return check(), *value_; }              // REQUIRES: ok(); else the program ends with the error
+  T& value() & { return check(), *value_; }              // REQUIRES: ok(), checked: see ARGOSY_CHECK
   const T& value() const& { return check(), *value_; }   // REQUIRES: ok()
   T value() && { return check(), std::move(*value_); }   // REQUIRES: ok()
   T& operator*() & { return value(); }                   // value()
@@ -141,9 +141,9 @@ class [[nodiscard]] Result {
   std::optional<T> value_;
 };
 
-// Of ARGOSY_CONCAT.
+// Helper of ARGOSY_CONCAT.
 #define ARGOSY_CONCAT_INNER(a, b) a##b
-// One token of two, after their macros.
+// Joins two tokens into one, after macro expansion.
 #define ARGOSY_CONCAT(a, b) ARGOSY_CONCAT_INNER(a, b)
 
 // Returns an error to the caller.
@@ -157,7 +157,7 @@ class [[nodiscard]] Result {
 // ARGOSY_ASSIGN_OR_RETURN(Shape shape, infer(x));
 #define ARGOSY_ASSIGN_OR_RETURN(declaration, expression) \
   ARGOSY_ASSIGN_OR_RETURN_(ARGOSY_CONCAT(argosy_result_, __LINE__), declaration, expression)
-// Of ARGOSY_ASSIGN_OR_RETURN.
+// Helper of ARGOSY_ASSIGN_OR_RETURN.
 #define ARGOSY_ASSIGN_OR_RETURN_(result, declaration, expression) \
   auto result = (expression);                                     \
   if (!result.ok()) [[unlikely]]                                  \

@@ -1,6 +1,7 @@
-// ClusterSpec: which tasks a cluster has, and where. TensorFlow's: jobs by name, tasks by number, "host:port" each.
+// ClusterSpec: the tasks of a cluster and their addresses, as in TensorFlow: jobs by name, tasks by number,
+// "host:port".
 //
-//   {"ps": ["a:2222"], "worker": ["b:2222", "c:2222"]}          a list, or {"0": "b:2222", "3": "c:2222"} for some numbers
+//   {"ps": ["a:2222"], "worker": ["b:2222", "c:2222"]}          a list, or {"0": "b:2222", "3": "c:2222"} by number
 //   {"cluster": {...}, "task": {"type": "worker", "index": 1}}  TF_CONFIG
 #pragma once
 
@@ -26,8 +27,8 @@ struct TaskName {
 struct ClusterSpec {
   std::map<std::string, std::map<int, std::string>> jobs;  // job -> task -> "host:port"
 
-  // The JSON of either form above. INVALID_ARGUMENT "ARG-CLUSTER-001": where, what is wrong, what is expected. The same
-  // address twice, a job without tasks and an address without a port are errors.
+  // The JSON of either form above. INVALID_ARGUMENT "ARG-CLUSTER-001" says where, what is wrong and what is expected.
+  // Errors are also: the same address twice, a job without tasks, an address without a port.
   static Result<ClusterSpec> parse(std::string_view json);
   // `text` is that JSON, or "@FILE".
   static Result<ClusterSpec> read(const std::string& text);
@@ -41,7 +42,7 @@ struct ClusterSpec {
 
 // TF_CONFIG: the cluster, and which task this process is. `task` is unset where the text has none.
 struct TfConfig {
-  ClusterSpec cluster;  // all tasks; none where the text has no cluster: the program runs alone, as TensorFlow's
+  ClusterSpec cluster;  // all tasks; none if the text has no cluster: then the program runs alone, as in TensorFlow
   std::optional<TaskName> task;  // this process
 
   static Result<TfConfig> parse(std::string_view json);  // errors are those of ClusterSpec::parse

@@ -1,4 +1,4 @@
-// Who this process is: a random number of its life, and the name of its host.
+// The identity of this process: its incarnation and its host's name.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace argosy {
 
-// Drawn once, at the first call; never 0. A process that is started again has another one. Thread-safe.
+// A random number, drawn at the first call; never 0. A restarted process has another one. Thread-safe.
 std::uint64_t own_incarnation();
-// The host's name, for people. ARGOSY_HOST_NAME stands for it (tests with many hosts on one machine). Thread-safe.
+// The host's name, for people. ARGOSY_HOST_NAME overrides it (for tests with many hosts on one machine). Thread-safe.
 std::string host_name();
 
 }  // namespace argosy

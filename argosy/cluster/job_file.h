@@ -1,4 +1,5 @@
-// The file in which a coordinator leaves its token for its own user: `argosy status` on that host finds it by the port.
+// JobFile: the file in which a coordinator stores its token for its own user. `argosy status` on that host finds it by
+// the port.
 #pragma once
 
 #include <string>
@@ -7,17 +8,17 @@
 
 namespace argosy {
 
-// While it lives there is a file that only this user may read: $XDG_RUNTIME_DIR/argosy-jobs/PORT, else
+// While this object lives, the file exists, readable by this user only: $XDG_RUNTIME_DIR/argosy-jobs/PORT, else
 // /tmp/argosy-jobs-UID/PORT.
 class JobFile {
  public:
-  // Where it cannot be written there is none: status asks for ARGOSY_JOB_TOKEN then.
+  // If the file cannot be written, there is none; `argosy status` then needs ARGOSY_JOB_TOKEN.
   JobFile(int port, const JobToken& token);
   ~JobFile();
   JobFile(const JobFile&) = delete;
   JobFile& operator=(const JobFile&) = delete;
 
-  // The token of the job at this port of this host; none where there is no such file of this user's.
+  // The token of the job at this port of this host; a none() token if this user has no such file.
   static JobToken find(int port);
 
  private:

@@ -1,5 +1,5 @@
-// JobMember: a task of a job of several, once the job is complete. Two threads: one tells the coordinator each second
-// that this task lives, one waits for the job's end.
+// JobMember: this task in a job of several tasks, once all have joined. It has two threads: one sends a heartbeat each
+// second, one waits for the job's first cause.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@ namespace argosy {
 // Thread-safe.
 class JobMember final : public JobTasks, private KeyValueStore {
  public:
-  // `server` is of task 0, else null.
+  // `server`: the coordinator's, on task 0; else null.
   // Throws std::system_error where its threads cannot start.
   JobMember(JoinedJob job, int rank, std::chrono::milliseconds heartbeat, std::unique_ptr<CoordinatorServer> server);
-  // Without leave(): to the others this task is lost.
+  // If leave() was not called, the others see this task as lost.
   ~JobMember() override;
 
   int rank() const override { return rank_; }
@@ -40,10 +40,10 @@ class JobMember final : public JobTasks, private KeyValueStore {
 
   void pulse_loop();
   void watch_loop();
-  // The cause of the job's end, from now on. The first one stays.
+  // Records the cause of the job's end. Later calls have no effect.
   void end_with(const Status& cause);
   Status lost_coordinator(std::string_view why) const;
-  // What a call returns that the network ended: the cause, which the threads find out within seconds.
+  // The result of a call that failed with a network error: the job's cause, for which it waits some seconds.
   Status cause_of(const Status& network_error);
   bool pulse_once(std::chrono::milliseconds timeout, Status& status);
   bool over() const;
@@ -54,14 +54,14 @@ class JobMember final : public JobTasks, private KeyValueStore {
   const CallerId self_;
   const std::chrono::milliseconds heartbeat_;
   std::unique_ptr<CoordinatorServer> server_;
-  Cancellation stopping_;  // the two threads' calls: this task leaves
-  Cancellation ended_;     // the callers' calls: the job has ended, or this task leaves
+  Cancellation stopping_;  // cancels the calls of the two threads, when this task leaves
+  Cancellation ended_;     // cancels the callers' calls, when the job has ended or this task leaves
   mutable Mutex mutex_;
   CondVar changed_;
   Status cause_ ARGOSY_GUARDED_BY(mutex_);
   std::function<void(const Status&)> callback_ ARGOSY_GUARDED_BY(mutex_);
   bool left_ ARGOSY_GUARDED_BY(mutex_) = false;
-  Mutex waits_mutex_;  // held while it is asked
+  Mutex waits_mutex_;  // held during a call of waits_
   std::function<std::string()> waits_ ARGOSY_GUARDED_BY(waits_mutex_);
   std::int64_t step_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::string doing_ ARGOSY_GUARDED_BY(mutex_);

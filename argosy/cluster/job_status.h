@@ -1,4 +1,4 @@
-// JobStatus: what the coordinator of a running job says of it to people.
+// JobStatus: a coordinator's report on its job, for people.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct TaskReport {
   std::int64_t step = 0;
   std::string doing, barrier;
   double unchanged_seconds = 0;  // since step or doing changed
-  double heard_seconds = -1;     // since its last sign of life; -1: none yet
+  double heard_seconds = -1;     // since its last call; -1: none yet
 };
 
 struct JobStatus {
-  std::string job, version, waits;  // waits: who waits for whom; empty: nobody
+  std::string job, version, waits;  // waits: which tasks wait for which; empty: none
   int size = 0;
   bool ready = false;
   double age_seconds = 0;
@@ -29,7 +29,7 @@ struct JobStatus {
   Status cause;  // why it ended; OK: it runs
 };
 
-// Asks the coordinator at "host:port". UNAVAILABLE: nobody answers there; PERMISSION_DENIED: another token.
+// Asks the coordinator at "host:port". UNAVAILABLE: nobody answers there; PERMISSION_DENIED: the token is wrong.
 Result<JobStatus> ask_status(const std::string& address, const JobToken& token);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// JobToken: 256 random bits that the tasks of a job share. It comes by the environment (ARGOSY_JOB_TOKEN), never on a
-// command line. Every request to the coordinator begins with it.
+// JobToken: 256 random bits that the tasks of a job share. It is passed in the environment (ARGOSY_JOB_TOKEN), never on
+// a command line. Every request to the coordinator begins with it.
 #pragma once
 
 #include <array>
@@ -17,13 +17,14 @@ class JobToken {
 
   JobToken() = default;  // none: 32 zero bytes
   static JobToken draw();
-  // 64 hexadecimal digits, or "" for none. INVALID_ARGUMENT "ARG-CLUSTER-034" otherwise; the text is not repeated.
+  // 64 hexadecimal digits, or "" for none. INVALID_ARGUMENT "ARG-CLUSTER-034" otherwise; the message does not contain
+  // the text.
   static Result<JobToken> parse(std::string_view hexadecimal);
 
   bool none() const;
   std::string to_hexadecimal() const;
   std::string_view bytes() const { return {bytes_.data(), bytes_.size()}; }
-  // Takes as long for every wrong token.
+  // Compares in constant time.
   bool equals(std::string_view bytes) const;
 
  private:

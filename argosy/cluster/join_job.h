@@ -26,23 +26,25 @@ struct JoinOptions {
   JobPlace place;
   std::vector<std::string> devices;  // what this task trains on: "gpu:0"
   std::string version;               // of the program; must be the same on every task
-  // What must be the same on every task, by option: {"--batch", "64"}. A task that differs is refused, and told where.
+  // Options that must be equal on every task: {"--batch", "64"}. A task that differs is refused, with the first
+  // difference.
   std::vector<std::pair<std::string, std::string>> program;
-  // Until all tasks are there. Unset: the place's, else five minutes.
+  // Limit for all tasks to join. Unset: that of `place`, else five minutes.
   std::optional<std::chrono::milliseconds> start_timeout = {};
-  std::chrono::milliseconds heartbeat{1000};  // three missed: the task is gone
-  // CoordinatorOptions::stuck_after; task 0's counts.
+  std::chrono::milliseconds heartbeat{1000};  // after three missed ones a task is lost
+  // CoordinatorOptions::stuck_after. Only task 0's value is used.
   std::chrono::milliseconds stuck_after{-1};
-  // Networks beyond loopback from which tasks may come without certificates: "10.0.0.0/8". Besides the place's.
+  // Networks beyond loopback from which tasks may connect without certificates: "10.0.0.0/8". Added to those of
+  // `place`.
   std::vector<std::string> insecure_networks;
-  // Lines for people while this waits: who is missing, and the network's last error. May be empty.
+  // Called with lines for people during the wait: the missing tasks, and the network's last error. May be empty.
   std::function<void(std::string_view line)> note;
 };
 
-// Returns when every task is there. Errors are of ARG-CLUSTER-030 to 059:
-// * UNAVAILABLE names who did not come in time, or was lost meanwhile.
+// Returns when every task has joined. Errors are ARG-CLUSTER-030 to 059:
+// * UNAVAILABLE names the tasks that did not join in time, or were lost meanwhile.
 // * FAILED_PRECONDITION names the option or version that differs.
-// * PERMISSION_DENIED: another token, or an address beyond loopback without a named network.
+// * PERMISSION_DENIED: a wrong token, or an address beyond loopback without a named network.
 // * ALREADY_EXISTS: two processes have one rank, or the ports are taken.
 Result<std::unique_ptr<JobTasks>> join_job(JoinOptions options);
 

@@ -1,4 +1,4 @@
-// How a task finds its coordinator and waits until the job is complete.
+// wait_for_job(): a task finds its coordinator, joins, and waits until all tasks have. Internal to argosy/cluster.
 #pragma once
 
 #include <chrono>
@@ -13,25 +13,25 @@
 
 namespace argosy {
 
-// The job as a task knows it once it is complete.
+// A job after all tasks have joined.
 struct JoinedJob {
   std::unique_ptr<CoordinatorClient> client;
   std::uint64_t coordinator = 0;  // its incarnation
-  std::string local_address;      // of the interface by which it was reached
+  std::string local_address;      // of the interface by which the coordinator was reached
   std::vector<JobTask> tasks;     // by rank
 };
 
 struct JoinPlan {
-  std::vector<std::string> addresses;  // asked in turn
-  std::vector<std::string> networks;   // that were named: as CoordinatorServerOptions::insecure_networks
+  std::vector<std::string> addresses;  // of the coordinator, tried in turn
+  std::vector<std::string> networks;   // as CoordinatorServerOptions::insecure_networks
   JobToken token;
   JoinCall call;
   std::chrono::milliseconds start_timeout{300'000};
   std::function<void(std::string_view)> note;  // may be empty
-  CoordinatorServer* server = nullptr;         // of task 0: it says who is missing
+  CoordinatorServer* server = nullptr;         // task 0's, else null; it knows the missing tasks
 };
 
-// Asks until the job is complete, an error says that it never will be, or the time is over.
+// Retries until all tasks have joined, a permanent error occurs, or the time is over.
 Result<JoinedJob> wait_for_job(const JoinPlan& plan);
 
 }  // namespace argosy

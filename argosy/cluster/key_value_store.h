@@ -1,6 +1,5 @@
-// KeyValueStore: what the tasks of a job tell each other while they come together: addresses, ids of groups, hashes.
-// The coordinator (argosy/cluster) keeps one for all tasks; InMemoryStore (in_memory_store.h) is one for the tasks of a
-// process.
+// KeyValueStore: the store through which the tasks of a job exchange addresses, ids of groups and hashes. The
+// coordinator keeps one for all tasks. InMemoryStore (in_memory_store.h) is one for tasks in one process.
 #pragma once
 
 #include <chrono>
@@ -16,7 +15,7 @@ class KeyValueStore {
  public:
   virtual ~KeyValueStore() = default;
   virtual Status put(std::string_view key, std::string_view value) = 0;
-  // Waits until somebody put it. DEADLINE_EXCEEDED names the key. The cause of the job's end ends the wait.
+  // Waits until the key exists. DEADLINE_EXCEEDED names the key. The job's first cause ends the wait, too.
   virtual Result<std::string> get(std::string_view key, std::chrono::milliseconds timeout) = 0;
 };
 

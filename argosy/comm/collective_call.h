@@ -1,4 +1,4 @@
-// CollectiveCall: one rank's part in a collective, from the op's kernel to whoever does the work.
+// CollectiveCall: what one rank asks for in a collective. An op's kernel makes it, and a Communicator carries it out.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,7 @@ struct Shard {
   std::span<const Tensor> tensors;
 };
 
-// Spans and texts are the caller's. They stay until the call is over (Communicator::start(), run()).
+// The caller owns the spans and the strings. They stay valid until the call is over (Communicator::start(), run()).
 struct CollectiveCall {
   Collective kind = Collective::kBarrier;
   Reduction reduction = Reduction::kSum;
@@ -41,16 +41,16 @@ struct CollectiveCall {
   int peer = 0;                     // send, recv: the other rank
   int total = 0;                    // all_reduce_shards, reduce_scatter_shards: logical shards of the whole group
   std::string_view name = {};       // equal on all ranks; appears in errors: "bucket 3"
-  std::span<const Tensor> tensors;  // in; also out where in place
+  std::span<const Tensor> tensors;  // inputs; also the outputs of calls that work in place
   std::span<const Tensor> out;
   std::span<const Shard> shards;
 
-  std::string_view member = {};         // who asks, for errors: the name of a node
-  bool same_shapes = false;             // tensors of equal size but other shape are an error, too
-  bool any_rows = false;                // with same_shapes: but for their first dimension
-  bool any_order = false;               // the backend may add in an order of its own; the bits follow it
-  std::chrono::nanoseconds timeout{0};  // of start(): for other ranks to come; 0 = the group's own
-  Event ready = {};                     // of start(): before it nobody may touch the tensors
+  std::string_view member = {};         // name of the node that makes the call, for errors
+  bool same_shapes = false;             // shapes must be equal on all ranks, not only numbers of elements
+  bool any_rows = false;                // with same_shapes: first dimensions may differ
+  bool any_order = false;               // the backend may choose the order of additions, on which the bits depend
+  std::chrono::nanoseconds timeout{0};  // of start(): limit of the wait for other ranks; 0 = the group's default
+  Event ready = {};                     // of start(): the tensors may be used only after this event
 
   // Set by the communicator.
   int rank = 0;

@@ -49,7 +49,7 @@ bool same_arrays(std::span<const Tensor> a, std::span<const Tensor> b) {
 
 namespace {
 
-// What must be equal on all ranks. Gathers and scatters may have parts of their own size on one side.
+// True if two ranks' calls agree. On one side of gathers and scatters sizes may differ.
 bool same_call(const CollectiveCall& a, const CollectiveCall& b) {
   if (a.kind != b.kind || a.reduction != b.reduction || a.root != b.root || a.total != b.total || a.name != b.name) {
     return false;

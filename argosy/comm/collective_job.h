@@ -1,8 +1,9 @@
-// CollectiveJob: what the ranks of a group ask for, checked, as the work that is to do.
+// CollectiveJob: the checked calls of all ranks of a group, turned into the work of one collective.
 //
-// Every collective is the same work: *parts*. A part is an array that is combined from one or more inputs and written to
-// any number of outputs. Parts lie one after another in a virtual array of bytes, each on a boundary of 64. That array is
-// split into *blocks*, the unit that a thread claims. A block's bytes are read and written by that thread alone.
+// The work of every collective is a list of *parts*. A part is an array that is combined from one or more inputs and
+// written to any number of outputs. Parts lie one after another in a virtual array of bytes, each at a multiple of 64.
+// That array is split into *blocks*, the unit that a thread claims. Only that thread reads and writes the block's
+// bytes.
 #pragma once
 
 #include <span>
@@ -15,12 +16,12 @@ namespace argosy {
 
 class CollectiveJob {
  public:
-  // The calls, by rank, are one collective; or the two of a message, the sender's first. INVALID_ARGUMENT tells ranks
-  // apart by what they asked for.
+  // Checks that the calls, by rank, ask for the same collective. A message has two calls, the sender's first.
+  // INVALID_ARGUMENT: they differ; the message says what each rank asked for.
   static Status check(std::span<const CollectiveCall> calls);
 
-  // check(), and more of it. Keeps its memory from one call to the next. The calls' tensors stay until the last block is
-  // done; the calls need not.
+  // Calls check() and plans the parts and blocks. Reuses the memory of the previous plan. The calls' tensors must stay
+  // valid until the last block is done; the calls themselves need not.
   Status plan(std::span<const CollectiveCall> calls);
 
   std::size_t blocks() const { return blocks_; }
@@ -32,14 +33,14 @@ class CollectiveJob {
     std::size_t begin = 0;  // in the virtual array
     std::size_t bytes = 0;
     std::size_t element_bytes = 1;
-    DType dtype = DType::kInvalid;  // of what is combined: complex numbers are two real ones
+    DType dtype = DType::kInvalid;  // of the elements combined: a complex number counts as two real ones
     CombineOrder order = CombineOrder::kChain;
     CombineFn combine = nullptr;  // null: one input is copied
     int inputs = 0, outputs = 0;
-    std::size_t pointers = 0;  // the first of its inputs in inputs_, ...
-    std::size_t targets = 0;   // ... of its outputs in outputs_
+    std::size_t pointers = 0;  // position in inputs_ of its first input
+    std::size_t targets = 0;   // position in outputs_ of its first output
   };
-  // For backends that do the work by other means (GPUs).
+  // For backends that do the work without run_block() (GPUs).
   std::span<const Part> parts() const { return parts_; }
   std::span<const std::byte* const> inputs(const Part& part) const {
     return std::span(inputs_).subspan(part.pointers, static_cast<std::size_t>(part.inputs));

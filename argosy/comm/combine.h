@@ -1,5 +1,5 @@
-// The arithmetic of collectives. One pass over memory combines many arrays, element by element, and writes the result to
-// many arrays.
+// The arithmetic of collectives. One pass over memory combines many arrays, element by element, and writes the result
+// to many arrays.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ enum class CombineOrder : std::uint8_t {
 
 struct CombineArrays {
   const std::byte* const* in = nullptr;
-  std::byte* const* out = nullptr;  // each apart from the others, and either an input or apart from all of them
+  std::byte* const* out = nullptr;  // outputs do not overlap; each is one of the inputs, or overlaps none
   int inputs = 0;                   // at least 1
   int outputs = 0;
   double divisor = 1;  // of a mean
 };
 
-// Elements [begin, end) of every array. Thread-safe.
+// Combines elements [begin, end) of all input arrays and writes them to all output arrays. Thread-safe.
 using CombineFn = void (*)(const CombineArrays& arrays, std::size_t begin, std::size_t end);
 
-// A complex number adds, and is divided, like two real ones: count its elements twice.
+// The real numbers that an element consists of. A complex number is added and divided as two real ones.
 struct Component {
   DType dtype;
   std::size_t per_element;

@@ -1,14 +1,14 @@
-// Communicator: one rank's end of a group of devices that compute together. The one contract of collectives.
+// Communicator: one rank's handle to a group of devices. This file is the contract of all collectives.
 //
-// Rendezvous. Every rank of the group makes the same collectives in the same order: the k-th call of a rank meets the k-th
-// of every other. Messages meet by pair of ranks. Ranks that ask for something else, with other sizes, dtypes or names,
-// all get one error that says what each of them asked for. None hangs, and the group goes on.
+// Rendezvous. Every rank of the group makes the same collectives in the same order: the k-th call of a rank meets the
+// k-th of every other. Messages are matched by pair of ranks. If calls that meet differ in kind, size, dtype or name,
+// every rank gets the same error, which says what each of them asked for. No rank hangs, and the group stays usable.
 //
 // Completion. A collective completes on every rank or on none. start() never waits for other ranks; the blocking calls
 // do, each on its rank's own thread.
 //
-// Failure. While ranks are missing a collective ends by abort(), by the cancellation or by the time-out of a rank that
-// waits. The first cause ends the whole group: every call that waits, and every later one, returns it.
+// Failure. While ranks are missing, three things end a collective: abort(), the cancellation, and the time-out of a
+// rank that waits. The first cause ends the whole group: every waiting call, and every later one, returns it.
 //
 // Threads. start() and abort() from any thread. Blocking calls from one thread at a time.
 #pragma once
@@ -24,11 +24,11 @@
 
 namespace argosy {
 
-// Of a blocking call.
+// Options of a blocking call.
 struct CollectiveOptions {
   std::string_view name = {};            // equal on all ranks; appears in errors: "bucket 3"
   Cancellation* cancellation = nullptr;  // its reason aborts the group
-  std::chrono::nanoseconds timeout{0};   // waiting for other ranks; 0 = the group's own
+  std::chrono::nanoseconds timeout{0};   // limit of the wait for other ranks; 0 = the group's default
 };
 
 class Communicator {
@@ -37,30 +37,34 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Joins a collective and returns. `done` is called once, from any thread, perhaps before this returns: with an error,
-  // or with an event. Once that is reached nobody reads or writes this rank's tensors any more; the empty event is.
-  // Tensors, spans and texts of the call stay untouched by others until then. After an error nobody touches them.
+  // Joins a collective and returns. `done` is called once, from any thread, perhaps before this returns. It gets an
+  // error or an event. After the event the group does not use this rank's tensors any more; an empty event has been
+  // reached. The caller keeps the tensors, spans and strings of the call valid and unchanged until then. After an error
+  // the group does not use them.
   using Done = std::function<void(Result<Event>)>;
   virtual void start(const CollectiveCall& call, Done done) = 0;
 
   // Ends the group with the first cause, which must be an error.
   virtual void abort(Status cause) = 0;
 
-  // Blocking calls. Lists of tensors count as one concatenated array; nothing is copied together. Element i of the list
-  // has the same dtype and number of elements on every rank. Tensors may be empty. On an asynchronous device, what was
-  // started on its compute stream before comes first.
+  // Blocking calls. A list of tensors counts as one concatenated array, without a copy. Tensor i of the list has the
+  // same dtype and number of elements on every rank. Tensors may be empty. On an asynchronous device, a call waits for
+  // the work that was enqueued on the compute stream before it.
 
-  // In place. Combined in the order of the ranks: equal inputs on equally many ranks give equal bits, on every rank.
+  // In place. Values are combined in the order of the ranks. The bits are the same on every rank, and in every run with
+  // the same inputs and number of ranks.
   Status all_reduce(std::span<const Tensor> tensors, Reduction reduction, const CollectiveOptions& options = {});
 
   // Combines `total` logical shards, each held by one rank, in a fixed binary tree over their indices. The left half of
-  // n is the largest power of two below n. The bits do not depend on how the shards are spread over ranks. A rank may
-  // hold any number of shards, none too. Every rank's `out` gets the result; it may be one of the rank's own shards.
+  // n shards is the largest power of two below n. The bits do not depend on how the shards are spread over ranks. A
+  // rank may hold any number of shards, or none. Every rank's `out` gets the result; it may be one of the rank's own
+  // shards.
   Status all_reduce_shards(std::span<const Shard> shards, int total, std::span<const Tensor> out, Reduction reduction,
                            const CollectiveOptions& options = {});
 
-  // `in` is combined over the ranks, in their order, and dealt out: rank r's `out` holds what follows that of rank r
-  // - 1. Parts may differ in size; together they have the elements of `in`. `out` may be the rank's own part of `in`.
+  // Combines `in` over the ranks, in their order. Rank r's `out` gets the part of the result that follows the part of
+  // rank r - 1. Parts may differ in size; together they have the elements of `in`. `out` may be the rank's own part of
+  // `in`.
   Status reduce_scatter(const Tensor& in, const Tensor& out, Reduction reduction,
                         const CollectiveOptions& options = {});
 
@@ -69,8 +73,8 @@ class Communicator {
   Status reduce_scatter_shards(std::span<const Shard> shards, int total, std::span<const Tensor> out,
                                Reduction reduction, const CollectiveOptions& options = {});
 
-  // `out` is every rank's `in`, one after the other. Parts may differ in size, and be empty. `in` may be the rank's own
-  // part of `out`. Of lists, value by value.
+  // `out` gets every rank's `in`, one after the other. Parts may differ in size, and be empty. `in` may be the rank's
+  // own part of `out`. The form for lists gathers each tensor of `in` into the tensor of `out` at the same index.
   Status all_gather(const Tensor& in, const Tensor& out, const CollectiveOptions& options = {});
   Status all_gather(std::span<const Tensor> in, std::span<const Tensor> out, const CollectiveOptions& options = {});
 
@@ -80,7 +84,8 @@ class Communicator {
   // `in` and `out` are size() equal parts: part j of rank i's `in` becomes part i of rank j's `out`. No overlap.
   Status all_to_all(const Tensor& in, const Tensor& out, const CollectiveOptions& options = {});
 
-  // The same for parts of any size. in[v * size() + j] of rank i becomes out[v * size() + i] of rank j, of each value v.
+  // The same for parts of any size. in[v * size() + j] of rank i becomes out[v * size() + i] of rank j, of each value
+  // v.
   Status all_to_all_parts(std::span<const Tensor> in, std::span<const Tensor> out,
                           const CollectiveOptions& options = {});
 
@@ -90,13 +95,13 @@ class Communicator {
   Status send(const Tensor& tensor, int to, const CollectiveOptions& options = {});
   Status recv(const Tensor& tensor, int from, const CollectiveOptions& options = {});
 
-  // Any of them, by description; its `timeout` and `ready` are not read.
+  // Runs any of these collectives. `call.timeout` and `call.ready` are ignored.
   Status run(const CollectiveCall& call, const CollectiveOptions& options = {});
 
  protected:
-  // Of a message: there is the other rank. INVALID_ARGUMENT: there is not.
+  // For a message: checks that the peer is another rank of the group. INVALID_ARGUMENT: it is not.
   Status check_peer(const CollectiveCall& call) const;
-  // A call whose peer there is.
+  // run(), after check_peer() was OK.
   virtual Status run_checked(const CollectiveCall& call, const CollectiveOptions& options) = 0;
 };
 

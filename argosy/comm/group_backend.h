@@ -1,4 +1,4 @@
-// GroupBackend: who does collectives for ranks whose memory is not the host's.
+// GroupBackend: carries out collectives for ranks whose tensors are not in host memory.
 #pragma once
 
 #include <memory>
@@ -10,26 +10,27 @@
 
 namespace argosy {
 
-// A rank's call on copies of its tensors in the host's memory.
+// A rank's call, on copies of its tensors in host memory.
 class StagedCall {
  public:
   virtual ~StagedCall() = default;
   virtual const CollectiveCall& call() const = 0;
-  // The results, to the rank's own memory. Waits until they are there.
+  // Copies the results to the rank's own memory, and waits for the copies.
   virtual Status bring_back() const = 0;
 };
 
 class GroupBackend {
  public:
   virtual ~GroupBackend() = default;
-  // Copies what the call reads, once its `ready` is reached; waits for that. The call outlives the result.
+  // Copies the tensors that the call reads, after its `ready`, and waits for the copies. The call must outlive the
+  // result.
   virtual Result<std::unique_ptr<StagedCall>> copy_to_host(const CollectiveCall& call) {
     return unimplemented(call.describe(), ": from memory that the host does not reach").with_id("ARG-COMM-026");
   }
-  // Starts what the calls of all ranks, by rank, ask for, or a message: the sender's call and the receiver's. Each begins
-  // after every call's `ready`. The events, by call: once reached nobody touches that rank's tensors any more. Waits
-  // for nothing on the host, but where a rank's memory is the host's or GPUs do not reach each other. `step_abort`, which
-  // may be null, is called for what was started and does not end. Thread-safe.
+  // Starts one collective. `calls` has the calls of all ranks, by rank, or a message's: the sender's, then the
+  // receiver's. The work begins after `ready` of every call. Returns an event for each call: after it the backend does
+  // not use that rank's tensors any more. The host waits for nothing, unless a rank's tensors are in host memory or
+  // GPUs have no peer access. If the work does not end, the backend calls `step_abort`, which may be null. Thread-safe.
   virtual Result<std::vector<Event>> start(std::span<const CollectiveCall> calls,
                                            const std::shared_ptr<StepAbort>& step_abort) = 0;
 };

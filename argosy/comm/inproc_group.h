@@ -1,9 +1,10 @@
 // InprocGroup: the communicators of a group whose ranks are devices of one process.
 //
-// The last rank to come starts the collective for all. Ranks that are late keep no thread waiting, unless it made a
-// blocking call. Where every rank's memory is the host's, the ranks' threads share the work (shared_memory/): those that
-// wait in blocking calls, and the communication streams of devices. Small collectives are done by the last rank's
-// thread alone. Where some memory is not the host's, its GroupBackend does the work.
+// The last rank to arrive starts the collective for all. Late ranks block only threads that made blocking calls.
+//
+// * All tensors are in host memory: the ranks' threads share the work (shared_memory/). These are the threads in
+//   blocking calls, and the communication streams of devices. The last rank's thread does small collectives alone.
+// * Some tensors are in other memory: the GroupBackend of that memory does the work.
 #pragma once
 
 #include <memory>
@@ -18,14 +19,15 @@ class Timers;
 class InprocRendezvous;
 
 struct InprocOptions {
-  std::chrono::nanoseconds timeout = std::chrono::seconds(30);  // of calls that give none; 0 = none
+  std::chrono::nanoseconds timeout = std::chrono::seconds(30);  // for calls without one of their own; 0 = no limit
 
-  // Of ranks on no device; devices say their own. A collective takes at least as long as in a ring of such links. For
-  // all_reduce of S bytes on n ranks at B bytes per second that is 2(n-1)/n S/B. 0 = as fast as memory.
+  // Simulated link speed of ranks on no device; devices have their own. A collective takes at least as long as in a
+  // ring of such links: all_reduce of S bytes on n ranks at B bytes per second takes 2(n-1)/n S/B. 0 = as fast as
+  // memory.
   double link_bytes_per_second = 0;
 
-  // The step's. Its reason aborts the group. It is cancelled where something that was started does not end. Outlives the
-  // group. May be null.
+  // The step's cancellation; may be null. Its reason aborts the group. The group cancels it when a started collective
+  // does not end. Must outlive the group.
   Cancellation* cancellation = nullptr;
 
   // For start() with a time-out. Outlives the group.
@@ -36,7 +38,7 @@ class InprocGroup {
  public:
   // REQUIRES: size >= 1.
   explicit InprocGroup(int size, const InprocOptions& options = {});
-  // No rank may be inside a blocking call. A collective that every rank has joined goes on.
+  // REQUIRES: no rank is inside a blocking call. A collective that every rank has joined still completes.
   ~InprocGroup();
   InprocGroup(const InprocGroup&) = delete;
   InprocGroup& operator=(const InprocGroup&) = delete;
@@ -44,11 +46,11 @@ class InprocGroup {
   int size() const;
   // A rank on no device, with tensors in the host's memory. Owned by the group.
   Communicator& rank(int rank);
-  // A rank on a device. `backend` does collectives on the device's memory; null: the tensors are in the host's memory.
-  // Both outlive the communicator, which may outlive this.
+  // A rank on a device. `backend` carries out collectives on the device's memory; null: the tensors are in host memory.
+  // Device and backend must outlive the communicator. The communicator may outlive this group.
   std::unique_ptr<Communicator> on_device(int rank, Device* device, GroupBackend* backend) const;
 
-  // As Communicator::abort, from outside.
+  // As Communicator::abort(), for a caller that is no rank.
   void abort(Status cause);
   // Makes an aborted group usable again. FAILED_PRECONDITION while a rank is still inside a blocking call.
   Status reset();

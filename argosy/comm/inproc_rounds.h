@@ -1,7 +1,7 @@
-// InprocRounds: which calls of an in-process group meet. Internal to InprocGroup.
+// InprocRounds: matches the calls of an in-process group. Internal to InprocGroup.
 //
-// A round is one collective, or one message. It gathers calls until all are there. From then on it is out of reach of
-// close(): it completes on every rank.
+// A round is one collective, or one message. It gathers calls until all have arrived. From then on close() does not
+// affect it: it completes on every rank.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@
 namespace argosy {
 
 struct InprocRound {
-  // What a rank leaves besides its call.
+  // What the round keeps of a rank besides its call.
   struct Entry {
     bool here = false;
-    bool waits = false;  // a thread waits in a blocking call: there is no `done`
+    bool waits = false;  // a thread waits in a blocking call, and `done` is empty
     GroupBackend* backend = nullptr;
     Communicator::Done done;
   };
-  enum Phase : int { kGathering, kSharing, kOver };  // kSharing: whoever can takes blocks of `job`
+  enum Phase : int { kGathering, kSharing, kOver };  // kSharing: any thread may take blocks of `job`
 
   int key = 0;  // calls of equal keys meet; 0 = of all ranks
   std::int64_t id = 0;
@@ -33,13 +33,13 @@ struct InprocRound {
   std::vector<CollectiveCall> calls;  // by slot: by rank, or sender and receiver
   std::vector<Entry> entries;         // likewise
   std::vector<Timers::Token> timers;
-  // What waiting threads look at, in one cache line. Written before the phase says so, but for the phase itself.
+  // The fields that waiting threads read, in one cache line. All but `phase` are written before `phase` changes.
   alignas(64) std::atomic<int> phase{kGathering};
   Status status;            // how it ended
-  std::vector<Event> ends;  // of a backend: by slot
-  double link_seconds = 0;  // the least that it takes
+  std::vector<Event> ends;  // from a backend: by slot
+  double link_seconds = 0;  // the least time that the links allow
   std::int64_t start_nanos = 0;
-  // Threads that may touch the round; 1 while it gathers. 0: it may be used again.
+  // Reference count: threads that may access the round; 1 while it gathers calls. 0: the round may be reused.
   alignas(64) std::atomic<int> users{0};
   SharedJob job;
 
@@ -47,7 +47,7 @@ struct InprocRound {
   static std::size_t slot_of(const CollectiveCall& call, int rank);
 };
 
-// A rank's memory, and who does collectives on it.
+// A rank, its device, and the backend that carries out collectives on its memory.
 struct InprocPlace {
   int rank = 0;
   Device* device = nullptr;
@@ -60,35 +60,36 @@ class InprocRounds {
   explicit InprocRounds(int size) : size_(size) {}
 
   struct Joined {
-    InprocRound* round = nullptr;  // null: the rounds are closed, and `done` is where it was
+    InprocRound* round = nullptr;  // null: the rounds are closed, and `done` was not moved from
     std::int64_t id = 0;
-    bool complete = false;  // all calls are there
+    bool complete = false;  // this was the last call
   };
-  // `ready` is the call's. `done` null: the caller waits, and is a user of the round. So is whoever completes it.
+  // Adds a call to its round. `ready` belongs to the call. `done` null: the caller will wait, and becomes a user of the
+  // round. The caller whose call completes the round becomes a user, too.
   Joined join(const CollectiveCall& call, const InprocPlace& place, const Event& ready, Communicator::Done& done);
-  // One user less.
+  // Ends the use of the round by one user.
   static void leave(InprocRound& round) { round.users.fetch_sub(1, std::memory_order_acq_rel); }
 
-  // False: the round does not gather any more.
+  // False: the round does not wait for calls any more.
   bool add_timer(std::int64_t id, Timers::Token token);
-  // What the call of `slot` waits for in vain: "barrier: after 0.05 s rank 1 of 4 had not come". Empty: the round does not
-  // gather any more.
+  // The message of the call of `slot` when its time is over: "barrier: after 0.05 s rank 1 of 4 had not come". Empty:
+  // the round does not wait for calls any more.
   std::string late(std::int64_t id, std::size_t slot, std::chrono::nanoseconds timeout);
 
-  // Every join() fails from now on. True: this was the first cause. `gathering`: the rounds that do not complete; the
-  // caller is one more user of each.
+  // Makes every later join() fail. Returns true for the first cause. `gathering` gets the rounds that will not
+  // complete; the caller becomes a user of each.
   bool close(const Status& cause, std::vector<InprocRound*>& gathering);
   bool closed() const { return closed_.load(std::memory_order_acquire); }
   Status cause();
   void open();
-  // Until the time comes (now_nanos()), or close().
+  // Sleeps until `nanos` of now_nanos(), or until close().
   void sleep_until(std::int64_t nanos);
 
  private:
   int key_of(const CollectiveCall& call, int rank) const;
   InprocRound* find(std::int64_t id) ARGOSY_REQUIRES(mutex_);
   InprocRound* open_round(int key) ARGOSY_REQUIRES(mutex_);
-  // The round gathers no more. Its users: all that wait in it, and `more`.
+  // Sets the users of a round that stops gathering: all threads that wait in it, and `more`.
   static void set_users(InprocRound& round, int more);
 
   const int size_;

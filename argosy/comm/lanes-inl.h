@@ -1,4 +1,4 @@
-// How one vector of each element type is read, combined and written. Included once per Highway target.
+// SIMD functions that load, combine and store one vector of each element type. Included once per Highway target.
 #if defined(ARGOSY_COMM_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ARGOSY_COMM_LANES_INL_H
 #undef ARGOSY_COMM_LANES_INL_H
@@ -18,7 +18,7 @@ namespace argosy {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What elements are combined in: float32 for the two 16-bit formats, else their own type.
+// The type of the arithmetic: float for the two 16-bit formats, else T itself.
 template <typename T>
 using Acc = std::conditional_t<std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>, float, T>;
 
@@ -84,7 +84,7 @@ HWY_INLINE void store(D d, hn::Vec<D> value, T* to) {
   }
 }
 
-// Whole numbers wrap around; in C++ only unsigned ones may.
+// Applies `op` with wrap-around. Goes through an unsigned type, since signed overflow is undefined in C++.
 template <typename T, typename Op>
 HWY_INLINE T wrapping(T a, T b, Op op) {
   using Wide = std::make_unsigned_t<std::common_type_t<T, int>>;

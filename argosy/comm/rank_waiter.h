@@ -1,4 +1,4 @@
-// RankWaiter: where a rank's thread waits for other ranks, awake for about the cost of a wake-up, then asleep.
+// RankWaiter: a rank's thread waits here for other ranks. It spins for about the cost of a wake-up, then sleeps.
 #pragma once
 
 #include <sched.h>
@@ -15,9 +15,9 @@ namespace argosy {
 
 class alignas(64) RankWaiter {
  public:
-  // Until ready(), which is true; or until the deadline (of now_nanos(); 0 = none), and false. `may_spin`: there is a
-  // core for every rank; else the thread gives way to others while it waits awake. What ready() reads is stored with
-  // seq_cst, and wake() called after that. One thread at a time.
+  // Waits until ready() is true, or until the deadline on the clock of now_nanos() (0 = none). Returns the last
+  // ready(). `may_spin`: there is a core for every rank; else the thread calls sched_yield() instead of spinning.
+  // REQUIRES: writers store what ready() reads with seq_cst, then call wake(). One thread at a time.
   template <typename Ready>
   bool wait(const Ready& ready, std::int64_t deadline_nanos, bool may_spin) {
     if (may_spin) {
@@ -44,7 +44,7 @@ class alignas(64) RankWaiter {
     return is_ready;
   }
 
-  // False: nobody sleeps here.
+  // Wakes the thread. Returns false if none sleeps.
   bool wake() {
     if (!asleep_.load(std::memory_order_seq_cst)) return false;
     MutexLock lock(mutex_);
@@ -52,11 +52,11 @@ class alignas(64) RankWaiter {
     return true;
   }
 
-  // The rank is inside a blocking call.
+  // True while the rank is inside a blocking call.
   std::atomic<bool> inside{false};
 
  private:
-  static constexpr std::int64_t kYieldNanos = 100'000;  // giving way costs nobody anything, so for longer than a spin
+  static constexpr std::int64_t kYieldNanos = 100'000;  // longer than a spin: yielding costs other threads nothing
 
   std::atomic<bool> asleep_{false};  // written under the mutex; read without it to see whether to wake
   Mutex mutex_;

@@ -1,4 +1,4 @@
-// StepAbort: how whoever watches a collective fails the step that waits for it, as long as that step is there.
+// StepAbort: lets a watchdog of collectives cancel the step that waits for one, as long as that step lives.
 #pragma once
 
 #include "argosy/base/threads/cancellation.h"

@@ -1,5 +1,5 @@
-// Examples that lie in memory: a tensor per component whose first axis counts the examples. 8-bit images stay 8-bit in
-// memory and become floats when they are fetched.
+// A dataset in memory: one tensor per component, whose first axis is the example. Images of 8 bits stay so in memory,
+// and become floats when they are fetched.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace argosy::data {
 
-// float = byte * scale + offset.
+// How bytes become floats: byte * scale + offset.
 struct ByteScale {
   float scale = 1.0f / 255.0f;
   float offset = 0;

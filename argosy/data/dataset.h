@@ -1,6 +1,6 @@
-// Dataset: examples by index. An example has components (image, label, …), each of one dtype and shape, so that a batch
-// is one tensor per component, filled in place by its user.
-// Datasets never change after they are made; all methods are thread-safe.
+// Dataset: examples by index. An example has components (image, label …). All examples have the same dtype and shape of
+// each component. So a batch is one tensor per component, which the caller allocates and the dataset fills.
+// Datasets are immutable; all methods are thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +29,19 @@ class Dataset {
   // Labels are below this; 0 when there are no classes.
   virtual int classes() const { return 0; }
   virtual std::string describe() const = 0;  // "MNIST train, 60000 examples from data/mnist"
-  // Are its images made as large as components() says when they are read, whatever size their files have?
+  // True if images are resized to the shape in components() when they are fetched, whatever the size in their files.
   virtual bool resizes_images() const { return false; }
 
-  // Example indices[i] goes to row i of every tensor: `to` has one per component, of its dtype and of shape
+  // Writes example indices[i] to row i of every tensor. `to` has one tensor per component, of its dtype and of shape
   // [indices.size(), component.shape…]. After an error the rows are unspecified.
   Status fetch(std::span<const std::int64_t> indices, std::span<const Tensor> to) const;
 
  protected:
-  // REQUIRES: indices in range and tensors as above; fetch has checked.
+  // Implements fetch(), which has checked the arguments. REQUIRES: indices are in range, and tensors are as above.
   virtual Status fill(std::span<const std::int64_t> indices, std::span<const Tensor> to) const = 0;
 };
 
-// Which of a folder's data, and how images are read.
+// Which split of a folder to open, how images are read, and what to make up for "synthetic".
 struct DatasetOptions {
   std::string split = "train";     // or "test"
   bool normalize = true;           // MNIST: mean 0.1307, deviation 0.3081. Otherwise pixels are 0 … 1

@@ -32,7 +32,7 @@ class Loader::Impl {
     for (std::thread& t : threads_) t.join();
   }
 
-  // RESOURCE_EXHAUSTED when the system has no thread left; the destructor ends those that run.
+  // Starts the threads. RESOURCE_EXHAUSTED: the system has no thread left. The destructor ends those that were started.
   Status start() {
     return guarded([&] {
       for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
@@ -68,7 +68,7 @@ class Loader::Impl {
     std::int64_t examples = 0;  // 0: there is nothing left
   };
 
-  // The batch at the cursor, and where it ends.
+  // Returns the begin, the end and the size of the next batch to make.
   Plan plan_next() const ARGOSY_REQUIRES(mutex_) {
     const std::int64_t n = dataset_.size();
     Plan plan;
@@ -147,7 +147,7 @@ class Loader::Impl {
 
   Mutex mutex_;
   CondVar ready_, room_;
-  // Batch t lies in slot t % size from when it is made until it is given out.
+  // Batch t is in slot t % size from when it is made until next() returns it.
   std::vector<std::optional<Result<Batch>>> slots_ ARGOSY_GUARDED_BY(mutex_);
   Cursor planned_ ARGOSY_GUARDED_BY(mutex_);
   std::size_t planned_batches_ ARGOSY_GUARDED_BY(mutex_) = 0;
@@ -155,7 +155,7 @@ class Loader::Impl {
   bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;
   bool closing_ ARGOSY_GUARDED_BY(mutex_) = false;
 
-  // Belongs to the thread that calls next().
+  // Used only by the thread that calls next().
   Cursor given_;
   double waited_ = 0;
 };

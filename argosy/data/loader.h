@@ -1,6 +1,6 @@
-// Loader: batches of a dataset, in a shuffled order that depends on seed and epoch alone, made ahead of time on its own
-// threads. Every example comes exactly once an epoch. Where it stands is a Cursor, exact to the example: a run that
-// resumes from it sees what it would have seen.
+// Loader: makes batches of a dataset ahead of time, on its own threads. The shuffled order depends on seed and epoch
+// alone, and has every example once an epoch. Its position is a Cursor, exact to the example: a run that resumes from
+// it gets the batches that it would have got.
 //
 //   ARGOSY_ASSIGN_OR_RETURN(auto loader, Loader::open(*dataset, {.batch = 128, .epochs = 3}));
 //   for (;;) {
@@ -20,10 +20,10 @@
 
 namespace argosy::data {
 
-// The next example to come: `position` examples of the epoch have been handed out.
+// The position in the data: that of the next example.
 struct Cursor {
-  std::int64_t epoch = 0;     // rounds over the dataset that are over
-  std::int64_t position = 0;  // examples given out in this one
+  std::int64_t epoch = 0;     // complete passes over the dataset
+  std::int64_t position = 0;  // examples returned in this epoch
   bool operator==(const Cursor&) const = default;
 };
 
@@ -33,16 +33,16 @@ struct LoaderOptions {
   bool shuffle = true;       // else in the dataset's order
   std::uint64_t seed = 0;    // of the order
   bool drop_last = false;    // leave out a last batch that is smaller
-  std::int64_t epochs = -1;  // ends after these; -1: never
+  std::int64_t epochs = -1;  // the data end after these; -1: never
   Cursor start = {};         // of the first batch
   int threads = 1;           // that read examples
-  int prefetch = 3;          // batches made or being made before they are asked for, at least 1
-  // Of a batch of so many examples the rows [begin, end) that are read; what the others hold nobody may look at. Batches,
-  // their order and cursors are those of all examples. Empty: all rows.
+  int prefetch = 3;          // batches made ahead, those in progress included; at least 1
+  // Returns the rows [begin, end) to read of a batch of so many examples. Other rows are unspecified. Shapes of
+  // batches, their order and cursors are those of all examples. Empty: all rows are read.
   std::function<std::pair<std::int64_t, std::int64_t>(std::int64_t examples)> rows = {};
 };
 
-// What a step is fed with.
+// The feeds of a step.
 struct Batch {
   std::vector<Tensor> tensors;  // one per component, first axis = examples
   std::int64_t examples = 0;    // fewer than LoaderOptions::batch at the end of an epoch
@@ -59,19 +59,19 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // The next batch; waits until it is there. OUT_OF_RANGE after the last epoch. The first error stays for all later
-  // calls: the dataset's, or RESOURCE_EXHAUSTED where memory ran out. One thread at a time. The memory is recycled when
-  // the caller releases the tensors.
+  // Returns the next batch, and waits until it is made. OUT_OF_RANGE after the last epoch. Later calls return the first
+  // error again: the dataset's, or RESOURCE_EXHAUSTED if memory ran out. One thread at a time. The memory is recycled
+  // when the caller releases the tensors.
   Result<Batch> next();
 
-  // After the batches that next() has given out. Same thread as next().
+  // The position after the batches that next() has returned. Same thread as next().
   Cursor cursor() const;
   const LoaderOptions& options() const;    // as they were given
   std::int64_t batches_per_epoch() const;  // the last one may be short
-  // Seconds that next() has waited: how far the input holds up the training.
+  // The seconds that next() has waited, in all: the time that the input delays the training.
   double waited_seconds() const;
 
-  // What a checkpoint keeps: int64[4], epoch, position, seed, examples in the dataset.
+  // The state for a checkpoint, int64[4]: epoch, position, seed, and the number of examples in the dataset.
   Tensor state() const;
 
  private:
@@ -80,11 +80,11 @@ class Loader {
   std::unique_ptr<Impl> impl_;
 };
 
-// The order in which one epoch goes through the dataset, as the loader sees it.
+// Returns the indices of all examples in the loader's order of one epoch.
 std::vector<std::int64_t> epoch_order(const Dataset& dataset, const LoaderOptions& options, std::int64_t epoch);
 
-// The cursor of a state() tensor, for LoaderOptions::start. FAILED_PRECONDITION when seed or dataset size differ, since
-// examples would be lost or come twice.
+// Returns the cursor of a state() tensor, for LoaderOptions::start. FAILED_PRECONDITION: the seed or the number of
+// examples differs, so examples would be lost or repeated. INVALID_ARGUMENT or DATA_LOSS: the tensor is not a state().
 Result<Cursor> cursor_from_state(const Tensor& state, const Dataset& dataset, const LoaderOptions& options);
 
 }  // namespace argosy::data

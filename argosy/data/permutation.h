@@ -1,6 +1,6 @@
-// Permutation: a random order of n things that needs no memory. It is a Feistel network on the smallest 4^k >= n,
-// applied again until the result is below n (Black and Rogaway, Ciphers with Arbitrary Finite Domains, 2002).
-// Immutable; thread-safe.
+// Permutation: a pseudo-random permutation of [0, n) in constant memory. It is a Feistel network on the smallest 4^k >=
+// n, applied again until the result is below n: cycle walking (Black and Rogaway, Ciphers with Arbitrary Finite
+// Domains, 2002). Immutable; thread-safe.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class Permutation {
     for (std::uint64_t& key : keys_) key = random.next();
   }
 
-  // REQUIRES: 0 <= i < n. Every i gives another number below n.
+  // Returns element i of the permutation. REQUIRES: 0 <= i < n.
   std::int64_t operator[](std::int64_t i) const {
     auto x = static_cast<std::uint64_t>(i);
     do {

@@ -1,5 +1,5 @@
-// Random numbers that depend on their arguments alone: for data that must be the same on every machine and thread.
-// splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+// RandomBits: pseudo-random numbers that depend on seed and stream alone, for data that must be equal on every machine
+// and thread. The generator is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class RandomBits {
       : state_(mix_bits(seed + 0x9e3779b97f4a7c15u) ^ mix_bits(stream * 0xd1342543de82ef95u + 1)) {}
 
   constexpr std::uint64_t next() { return mix_bits(state_ += 0x9e3779b97f4a7c15u); }
-  // In [0, 1), 24 bits.
+  // Uniform in [0, 1), with 24 random bits.
   constexpr float uniform() { return static_cast<float>(next() >> 40) * 0x1p-24f; }
   constexpr float uniform(float low, float high) { return low + (high - low) * uniform(); }
 

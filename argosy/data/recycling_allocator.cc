@@ -57,7 +57,7 @@ Result<Buffer> RecyclingAllocator::allocate(std::size_t bytes) {
     shelf_->peak_bytes = std::max(shelf_->peak_bytes, shelf_->held_bytes);
   }
   void* data = memory.data();
-  // The last user gives it back under the mutex, so the next one sees everything that was done to it.
+  // The last owner returns the buffer under the mutex, so the next owner sees all writes to it.
   std::shared_ptr<void> owner(
       data, [shelf = shelf_, memory = std::move(memory)](void*) mutable { shelf->put_back(std::move(memory)); });
   return Buffer(std::move(owner), data, bytes);

@@ -1,5 +1,5 @@
-// Host memory that is used again: batches come and go in the same few sizes, and fresh pages cost more than filling
-// them. Thread-safe; buffers may outlive it.
+// RecyclingAllocator: host memory that keeps released buffers for allocations of the same size. Batches have few sizes,
+// and new pages cost more than filling them. Thread-safe; buffers may outlive it.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class RecyclingAllocator final : public Allocator {
   ~RecyclingAllocator() override;
 
   Result<Buffer> allocate(std::size_t bytes) override;
-  MemoryStats stats() const override;  // in_use_bytes: handed out and kept
+  MemoryStats stats() const override;  // in_use_bytes: allocated buffers and kept ones
 
  private:
   struct Shelf;

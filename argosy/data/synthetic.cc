@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kKinds = 10;
 
-// One image: how much of the foreground colour is at a point of [-1, 1] x [-1, 1].
+// One image: the fraction of the foreground colour at each point of [-1, 1] x [-1, 1].
 struct Drawing {
   int kind;
   float x, y, size, phase;

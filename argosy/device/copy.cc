@@ -9,7 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "argosy/device/copy.cc"
 #include <hwy/foreach_target.h>
-// After foreach_target.h, by Highway's rule.
+// Included after foreach_target.h, as Highway requires.
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 

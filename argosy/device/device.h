@@ -125,7 +125,7 @@ class Device {
   virtual Stream& compute() = 0;        // its thread has the device's thread budget (argosy/base/threads/parallel.h)
   virtual Stream& copies() = 0;         // for transfers
   virtual Stream& communication() = 0;  // for collectives
-  virtual KernelObserver* observer() { return nullptr; }  // null: nobody wants to know
+  virtual KernelObserver* observer() { return nullptr; }  // null: the device has none
   // The key of the kernel registry: which kernels run here. Emulated GPUs run the CPU's kernels.
   virtual std::string_view kernel_kind() const { return "cpu"; }
   // Adds the kernels of kernel_kind() that the library itself does not contain.

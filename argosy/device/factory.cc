@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMostCpus = 1024;
 
-// What there is to choose from, by the machine's numbers.
+// The devices that a request chooses from, by the machine's numbers.
 struct Stock {
   std::vector<DeviceSpec> cpus;
   std::vector<DeviceSpec> gpus;
@@ -51,7 +51,7 @@ std::string gpu_description(const DeviceSpec& spec) {
   return text;
 }
 
-// "2" and nothing else.
+// Parses a count: "2" and nothing else.
 bool parse_count(std::string_view text, int* count) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *count);
   return !text.empty() && error == std::errc() && end == text.data() + text.size();
@@ -59,7 +59,7 @@ bool parse_count(std::string_view text, int* count) {
 
 bool is_auto(std::string_view devices) { return devices.empty() || devices == "auto"; }
 
-// The patterns of "gpu:0,cpu"; none for "auto" and a count.
+// Returns the patterns of "gpu:0,cpu"; none for "auto" and a count.
 Result<std::vector<DeviceName>> parse_devices(std::string_view devices) {
   std::vector<DeviceName> patterns;
   int count = 0;
@@ -79,7 +79,7 @@ Result<std::vector<DeviceName>> parse_devices(std::string_view devices) {
   return patterns;
 }
 
-// cpu:3 asks for four logical CPUs.
+// Returns how many logical CPUs are needed: cpu:3 needs four.
 Result<int> cpu_count(const DeviceRequest& request, const std::vector<DeviceName>& patterns) {
   int count = request.cpu_devices;
   for (const DeviceName& p : patterns) {
@@ -134,7 +134,8 @@ Status apply_caps(std::string_view memory, Stock& stock) {
   return {};
 }
 
-// The machine's GPUs, or shares of them; none, with the reason in stock.report, where they cannot be used.
+// Lists the machine's GPUs, or the virtual GPUs on them; none where they cannot be used, with the reason in
+// stock.report.
 Status add_real_gpus(const DeviceRequest& request, Stock& stock) {
   stock.report = look_for_gpus(request);
   ARGOSY_ASSIGN_OR_RETURN(
@@ -160,7 +161,7 @@ Result<Stock> take_stock(const DeviceRequest& request, int cpus, bool wants_gpus
     DeviceSpec spec;
     spec.name = local_name("GPU", i);
     spec.kind = DeviceKind::kEmulated;
-    // A quarter of the host is left to everything else.
+    // A quarter of the host's memory stays for everything else.
     spec.memory_limit_bytes =
         gpu.memory_bytes > 0 ? gpu.memory_bytes : (host / 4 * 3 / static_cast<unsigned>(gpus)) >> 20 << 20;
     spec.cores = std::max(available_cores() / gpus, 1);

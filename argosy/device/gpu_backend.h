@@ -28,7 +28,7 @@ struct GpuFacts {
   std::int64_t memory_used_bytes = -1;
   int utilisation_percent = -1;
   std::vector<std::string> users;  // "pid 1234, 512.0 MiB"
-  std::vector<std::string> links;  // "NVLink x18", "gpu:1 direct": by the driver, not tried; "gpu:2 by the host"
+  std::vector<std::string> links;  // as the driver says, not tried: "NVLink x18", "gpu:1 direct", "gpu:2 by the host"
   // Memory errors since the driver started: corrected bits, uncorrected bits, and rows that the next reset will
   // replace.
   std::int64_t ecc_corrected = -1, ecc_uncorrected = -1, rows_pending = -1;

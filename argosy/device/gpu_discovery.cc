@@ -22,7 +22,7 @@ bool parse_number(std::string_view text, int* value) {
   return !text.empty() && error == std::errc() && end == text.data() + text.size();
 }
 
-// A context, cuBLAS's and cuDNN's own memory, and what fragmentation costs.
+// Memory for a context, for cuBLAS and cuDNN themselves, and for fragmentation.
 std::uint64_t reserve(std::uint64_t bytes) {
   return std::min(bytes / 4, std::max<std::uint64_t>(std::uint64_t{640} << 20, bytes / 32));
 }

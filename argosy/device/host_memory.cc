@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
-// The number a text begins with; kNone where it begins with none ("max", or no file).
+// Returns the number at the begin of a text; kNone where there is none ("max", or no file).
 std::uint64_t number_in(std::string_view text) {
   const std::string copy(str_trim(text));
   if (copy.empty() || copy[0] < '0' || copy[0] > '9') return kNone;

@@ -80,7 +80,7 @@ Status HostStream::synchronize() {
 void HostStream::push(Item item) {
   auto made = std::make_unique<Node>();
   made->item = std::move(item);
-  // Whatever may be thrown is thrown before the item is in the queue.
+  // Everything that may throw comes before the item is in the queue.
   if (serving_.load(std::memory_order_acquire) == kNobody) start_thread();
   Node* const node = made.release();
   pushed_.fetch_add(1, std::memory_order_acq_rel);
@@ -157,7 +157,7 @@ void HostStream::serve() {
   }
 }
 
-// One caller at a time executes what all of them bring; who comes while it does may leave.
+// One caller at a time executes the items of all callers. A caller that comes meanwhile may return at once.
 void HostStream::drain_here() {
   const auto something = [this] {
     return executed_.load(std::memory_order_seq_cst) != pushed_.load(std::memory_order_seq_cst);

@@ -11,17 +11,17 @@ struct LinkFacts {
   static constexpr int kHost = -1;  // pinned memory of the host
   int from = kHost, to = kHost;     // GPUs by number
   bool reaches = false;             // the driver says that one GPU can read the other's memory
-  bool direct = false;              // copies take that way; else they go by the host
+  bool direct = false;              // copies go directly; else through the host
   std::string why_not;              // why copies are not direct
-  bool tried = false;               // a large copy was made and looked at
-  bool intact = false;              // what arrived was what was sent
+  bool tried = false;               // a large copy was made and compared
+  bool intact = false;              // the data arrived undamaged
   double bytes_per_second = 0;      // the best of some large copies; 0: not measured
   std::string problem;              // why it was not tried, or what was wrong
 };
 
-// How a group of GPUs makes its sums.
+// How a group of GPUs computes sums.
 struct CollectiveFacts {
-  std::string way;     // "NCCL", "own", "host"; empty: nobody knows
+  std::string way;     // "NCCL", "own", "host"; empty: unknown
   std::string reason;  // "it is there"
 };
 

@@ -21,7 +21,7 @@ struct DeviceName {
   static Result<DeviceName> parse(std::string_view text);
 
   bool matches(const DeviceName& full) const;  // every part given here equals that of `full`
-  bool is_open() const { return job.empty() && !replica && !task && type.empty() && !id; }  // says nothing: any device
+  bool is_open() const { return job.empty() && !replica && !task && type.empty() && !id; }  // matches any device
   // This name with the parts it leaves open taken from `other`.
   DeviceName filled_from(const DeviceName& other) const;
   // Both constraints at once; INVALID_ARGUMENT names the part that differs.
@@ -32,8 +32,8 @@ struct DeviceName {
   bool operator==(const DeviceName&) const = default;
 };
 
-// What a node's device asks for: constraints joined by ';'. Later ones win; what they leave open, earlier ones say. What is
-// no device name asks for nothing.
+// Parses the device of a node: constraints joined by ';'. Later ones override earlier ones, which fill in what the
+// later ones leave open. A constraint that is no device name is ignored.
 DeviceName asked_device(std::string_view constraints);
 
 }  // namespace argosy

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr char kFile[] = "libargosy_cuda.so";
 constexpr int kInterface = 2;
 
-// Beside the program, in ../lib of it, beside this library (which may be the program).
+// The folders to search: the program's, ../lib of it, and this library's (which may be the program).
 std::vector<std::string> places() {
   std::vector<std::string> found;
   const auto add = [&](const fs::path& folder) {
@@ -36,7 +36,7 @@ Status no_plugin(const std::string& why, std::string_view next) {
 }
 
 Result<std::shared_ptr<GpuBackend>> open(const std::string& file) {
-  // Never closed: a driver keeps threads of its own, and they may be inside what it called.
+  // The plug-in is never closed: a driver keeps threads of its own, which may be inside functions of the plug-in.
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = dlerror();

@@ -1,6 +1,6 @@
-// FunctionBody: a function under construction. A branch or a loop body is written like any other code. While the body is
-// open, nodes that are added to the graph around it go into the body, and so do its scopes. Values of the graph around it
-// that such nodes take become parameters of the function: captures.
+// FunctionBody: a function under construction. A branch or a loop body is written like any other code. While the body
+// is open, nodes that are added to the graph around it go into the body, and so do its scopes. Values of the graph
+// around it that such nodes take become parameters of the function: captures.
 //
 //   Value x = …;                       function f(arg, in/x) -> (y)
 //   FunctionBody body(graph, "f");     captures: x
@@ -34,7 +34,8 @@ class FunctionBody {
   Value parameter(DType dtype, PartialShape shape, const HandleFact* refers_to = nullptr);
   // The next parameter, for a value such as `outer` (a reference becomes one inside, passed as its handle).
   Value parameter_like(const Value& outer, PartialShape shape);
-  // What the body has in place of a value of a graph around it; its own values as they are.
+  // Returns the body's value for a value of a graph around it: captures it if needed. Returns the body's own values
+  // unchanged.
   Value local(const Value& v);
 
   // Closes the body and, unless the graph has failed, adds it, with the functions made inside it, to the graph's
@@ -45,7 +46,7 @@ class FunctionBody {
 
   // The values to pass for the parameters that follow the declared ones, in order; a reference as its handle.
   const std::vector<Value>& captures() const { return captures_; }
-  // What nodes of the body wait for outside it.
+  // The control values outside the body that nodes of the body wait for.
   const std::vector<Value>& control_captures() const { return control_captures_; }
 
  private:
@@ -64,11 +65,11 @@ class FunctionBody {
   std::vector<Value> captures_, control_captures_;
 };
 
-// Whether the node has effects. Such nodes of a function run whenever the function does.
+// True if the node has effects. Such a node runs whenever its function runs.
 bool has_effect(const Node& node);
 
-// A function of the graph that a caller names. NOT_FOUND "ARG-FN-005"; INVALID_ARGUMENT "ARG-FN-006" when it does not
-// take as many values as the caller gives, or give as many as it takes.
+// Returns the function that a caller names. NOT_FOUND "ARG-FN-005": there is none. INVALID_ARGUMENT "ARG-FN-006": its
+// numbers of parameters and results are not `inputs` and `outputs`.
 Result<const Function*> find_function(const Graph& graph, std::string_view name, std::size_t inputs,
                                       std::size_t outputs);
 

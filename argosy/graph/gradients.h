@@ -10,22 +10,22 @@
 
 namespace argosy {
 
-// What an op's gradient function sees of the node it differentiates. It returns one Value per input, invalid where
-// nothing flows; errors go to the graph.
+// The argument of an op's gradient function: the node to differentiate, and the gradients of its outputs. The function
+// returns one Value per input, invalid for inputs without a gradient. Errors go to the graph (Graph::fail()).
 class GradContext {
  public:
-  // What gradient functions of ops that call functions need beside the node. Empty fields: nothing is known.
+  // What the gradient functions of ops that call functions need besides the node. Empty fields: not known.
   struct Surroundings {
     std::string source;                 // names the loss in errors
-    std::vector<bool> wanted;           // by input: a gradient is asked for; empty: of all
-    std::function<std::string()> path;  // for errors: how the gradient came here
+    std::vector<bool> wanted;           // by input: its gradient is needed; empty: all are
+    std::function<std::string()> path;  // the path from the loss to the node, for errors
   };
-  // `dys`: by output, not valid() where no gradient flows.
+  // `dys`: the gradients of the outputs; not valid() for outputs without one.
   GradContext(Graph& graph, NodeId node, std::vector<Value> dys, Surroundings around = {})
       : graph_(graph), node_(node), dys_(std::move(dys)), around_(std::move(around)) {}
 
-  Graph& graph() { return graph_; }                                                  // that gradients are added to
-  const Node& node() const { return graph_.node(node_); }                            // whose gradient is wanted
+  Graph& graph() { return graph_; }                                                  // receives the gradient's nodes
+  const Node& node() const { return graph_.node(node_); }                            // the node to differentiate
   NodeId id() const { return node_; }                                                // of the node
   const AttrMap& attrs() const { return node().attrs; }                              // of the node
   int num_inputs() const { return static_cast<int>(node().inputs.size()); }          // data inputs
@@ -33,14 +33,14 @@ class GradContext {
 
   Value x(int i = 0) { return graph_.value(node().inputs[i]); }  // an input
   Value y(int i = 0) { return Value(&graph_, node_, i); }        // an output
-  // What flows back into output i; zeros of its shape where nothing does.
+  // The gradient of output i; zeros of its shape if it has none.
   Value dy(int i = 0);
-  bool has_dy(int i) const { return dys_[i].valid(); }  // a gradient flows into output i
-  // Will anybody look at what flows into input i?
+  bool has_dy(int i) const { return dys_[i].valid(); }  // output i has a gradient
+  // True if the gradient of input i is needed.
   bool wants(int i) const { return around_.wanted.empty() || around_.wanted[static_cast<std::size_t>(i)]; }
-  // One name per call of gradients(): what accumulates over nodes is kept by it.
+  // A name, unique to the call of gradients(). State that accumulates over several nodes uses it as its key.
   const std::string& source() const { return around_.source; }
-  // "loss <- head/foo <- dense/kernel": how the gradient comes through this node. For errors; takes a while.
+  // "loss <- head/foo <- dense/kernel": the path of the gradient through this node. For errors; slow.
   std::string path() const { return around_.path ? around_.path() : node().name; }
 
  private:
@@ -50,17 +50,17 @@ class GradContext {
   Surroundings around_;
 };
 
-// Of gradients().
+// Options of gradients().
 struct GradOptions {
-  // Gradient nodes go where their forward node goes (and so do not pile up on the first device).
+  // Colocate gradient nodes with their forward nodes, so that they do not all go to the first device.
   bool colocate_with_forward = true;
-  // What flows into each y; empty: ones.
+  // The initial cotangent of each y; empty: ones.
   std::vector<Value> grad_ys = {};
-  // xs that no y depends on: an invalid Value instead of an error.
+  // For an x that no y depends on, return an invalid Value instead of an error.
   bool allow_unconnected = false;
   // Gradients stop here: these values count as constants.
   std::vector<Value> stop = {};
-  // GradContext::source(); empty: one that no other call has. Function bodies have that of their callers.
+  // GradContext::source(); empty: a new unique name. The body of a function uses that of its caller.
   std::string source = "";
 };
 

@@ -1,5 +1,5 @@
-// Graph: nodes in one dense array, edges as ids. Building never stops to check: the first error sticks to the graph, and
-// status() returns it. Not thread-safe while it is built. Afterwards it is immutable, and threads may share it.
+// Graph: nodes in one dense array, edges as ids. Building never stops to check: the first error sticks to the graph,
+// and status() returns it. Not thread-safe while it is built. Afterwards it is immutable, and threads may share it.
 #pragma once
 
 #include <deque>
@@ -25,29 +25,29 @@ class FunctionBody;
 class Graph;
 struct Function;
 
-// Output `index` of a node. Functions like matmul(a, b) take and give Values. Index kControl is the node itself, to run or
-// to wait for. Cheap to copy; valid as long as its graph.
+// Output `index` of a node. Functions like matmul(a, b) take and return Values. Index kControl names the node itself,
+// as a target or control input. Cheap to copy; valid as long as its graph.
 class Value {
  public:
   static constexpr int kControl = -1;  // the index of a control value
 
-  Value() = default;  // none: what an op gives once the graph has failed
+  Value() = default;  // no value: also the result of every op once the graph has failed
   // A value of `graph`, which outlives it.
   Value(Graph* graph, NodeId node, int index) : graph_(graph), node_(node), index_(index) {}
 
   bool valid() const { return graph_ != nullptr; }       // names a value
   Graph& graph() const { return *graph_; }               // REQUIRES: valid()
-  NodeId node() const { return node_; }                  // that gives it
-  int index() const { return index_; }                   // of the node's outputs; kControl: none, the node itself
+  NodeId node() const { return node_; }                  // the node whose output it is
+  int index() const { return index_; }                   // which output; kControl: the node itself
   Endpoint endpoint() const { return {node_, index_}; }  // without the graph
   // Another output of the same node.
   Value output(int index) const { return valid() ? Value(graph_, node_, index) : Value(); }
   Value control() const { return output(kControl); }  // the node, to wait for it
 
-  Name node_name() const;             // the graph's: keep a string of it where the graph may go
+  Name node_name() const;             // a view into the graph: copy it to a string if the graph may end
   std::string name() const;           // "node:0", "^node" for a control value
   DType dtype() const;                // kInvalid when not valid
-  const PartialShape& shape() const;  // what is known of it; REQUIRES: a data value
+  const PartialShape& shape() const;  // as far as known; REQUIRES: a data value
   bool operator==(const Value&) const = default;
 
  private:
@@ -58,18 +58,18 @@ class Value {
 
 class Graph {
  public:
-  Graph();                                // the built-in ops; defined by argosy/ops
+  Graph();                                // uses the built-in ops; defined in argosy/ops
   explicit Graph(const OpRegistry& ops);  // `ops` outlives the graph.
   Graph(Graph&&) noexcept;                // Values of the other graph do not move along.
   Graph& operator=(Graph&&) noexcept;     // Values of the other graph do not move along.
   ~Graph();
-  Graph(const Graph&) = delete;  // say clone()
+  Graph(const Graph&) = delete;  // use clone()
   Graph& operator=(const Graph&) = delete;
-  Graph clone() const;  // Equal nodes with equal ids; nothing is shared that can change.
+  Graph clone() const;  // an equal graph with equal ids; shares only immutable state
 
   const OpRegistry& ops() const { return *ops_; }   // definitions that nodes refer to
   const Status& status() const { return status_; }  // the first error of building; it stays
-  // The first error is kept.
+  // Sets status(), unless there is an error already.
   void fail(Status status);
 
   // --- building ----------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class Graph {
   // Value.
   Value add(std::string_view op, std::vector<Value> inputs, AttrMap attrs = {}, std::string_view name = "");
 
-  // Scopes: undone when the returned object goes.
+  // A scope in force; the destructor ends it.
   class [[nodiscard]] Scope {
    public:
     Scope(Scope&& other) noexcept;  // The other one ends nothing then.
@@ -98,78 +98,77 @@ class Graph {
   // Nodes are named "scope/name"; the scope itself is made unique. "" starts at the root; "a/b/" re-enters a scope as
   // it is.
   Scope name_scope(std::string_view scope);
-  // Nodes run after these.
+  // Nodes added under it get these control inputs.
   Scope control_dependencies(const std::vector<Value>& values);
-  // Nodes go where this value's node goes.
+  // Nodes added under it are colocated with this value's node.
   Scope colocate_with(const Value& value);
 
   // The seed of random ops (argosy/ops/random): as TensorFlow's graph-level seed. An op without a seed of its own takes
   // the next of a running count.
   void set_seed(std::int64_t seed) { seed_ = seed; }
-  std::optional<std::int64_t> seed() const { return seed_; }  // unset: ops without seeds are left to chance
-  std::int64_t next_op_seed() { return op_seeds_++; }         // of the next random op without a seed of its own
-  // Where nodes go that are added now: the innermost open FunctionBody (argosy/graph/function_body.h), or this graph.
+  std::optional<std::int64_t> seed() const { return seed_; }  // unset: ops without a seed are not reproducible
+  std::int64_t next_op_seed() { return op_seeds_++; }         // the op-level seed of the next op without one
+  // The graph that add() adds to: that of the innermost open FunctionBody (argosy/graph/function_body.h), or this one.
   Graph& current() { return inner_ != nullptr ? inner_->current() : *this; }
-  // The value that a node of current() takes for v: v itself, or a capture of it. Not valid() for a v of another graph.
+  // Returns v for use in current(): v itself, or a capture of it. Not valid() if v is of an unrelated graph.
   Value local(const Value& v);
 
   // --- reading -----------------------------------------------------------------------------------------------------
 
-  int size() const { return static_cast<int>(nodes_.size()); }    // of nodes
+  int size() const { return static_cast<int>(nodes_.size()); }    // number of nodes
   const Node& node(NodeId id) const { return nodes_[id.index]; }  // REQUIRES: an id of this graph
   const NodeArray& nodes() const { return nodes_; }               // by id
-  // Begins to bring the node into the cache: it will be read soon, in an order that the machine does not foresee.
+  // Prefetches the node into the cache, for reads in an order that the hardware cannot predict.
   void prefetch(NodeId id) const { nodes_.prefetch(static_cast<std::size_t>(id.index)); }
-  // Ops that nodes have, or had once: few, however many nodes there are.
+  // The ops that nodes have, or have had.
   const std::unordered_set<const OpDef*>& ops_met() const { return ops_met_; }
-  // Has any node ever asked for a device?
+  // True if some node requests a device, or has requested one.
   bool asks_for_devices() const { return asks_for_devices_; }
-  // False: no node has this one among its control inputs. True: one has, or had.
+  // Conservative: false means that no node has this one as a control input. True: one has it, or has had it.
   bool may_be_waited_for(NodeId id) const {
     return static_cast<std::size_t>(id.index) < waited_for_.size() && waited_for_[static_cast<std::size_t>(id.index)];
   }
   std::optional<NodeId> find(std::string_view name) const;  // by its name
-  // As find(), for a node that `by` is colocated with: it is likely to be among what that reads.
+  // As find(), for a node that `by` is colocated with. Faster: it looks among the inputs of `by` first.
   std::optional<NodeId> find_colocated(const Node& by, std::string_view name) const;
   // "node", "node:1" or "^node"; NOT_FOUND with the nearest name.
   Result<Value> value(std::string_view name);
   Result<Endpoint> endpoint(std::string_view name) const;  // "name" or "name:1"; NOT_FOUND where there is none
-  Value value(Endpoint endpoint) { return Value(this, endpoint.node, endpoint.index); }  // as a value to build with
+  Value value(Endpoint endpoint) { return Value(this, endpoint.node, endpoint.index); }  // the endpoint as a Value
 
   DType dtype(Endpoint e) const { return nodes_[e.node.index].output_dtypes[e.index]; }  // of an output
-  // What is known of an output.
+  // The shape of an output, as far as known.
   const PartialShape& shape(Endpoint e) const { return nodes_[e.node.index].output_shapes[e.index]; }
-  // The integers an endpoint is known to hold before any step; null when nothing is known. What these two point to
-  // stays until the graph changes.
+  // The integers that an endpoint is known to hold before any step; null: none is known. The results of this and of
+  // handle() are valid until the graph changes.
   const PartialInts* known_ints(Endpoint e) const;
-  // What an endpoint that is a handle refers to; null when that is not known.
+  // The dtype and shape behind an endpoint that is a handle; null: not known.
   const HandleFact* handle(Endpoint e) const;
   // The tensor of a Const node's output; null for anything else.
   const Tensor* constant(Endpoint e) const;
 
-  // Users of every endpoint and node, computed once per call: consumers()[node] lists (consumer, input slot; -1 =
-  // control).
+  // A use of a node by another node.
   struct Use {
-    NodeId node;  // that reads
-    int input;    // its data input; below 0: a control input
+    NodeId node;  // the user
+    int input;    // the user's data input; below 0: a control input
   };
-  // Users of all nodes, as they were when it was made.
+  // The users of all nodes, as of the call of consumers().
   class Uses {
    public:
-    // Of one node.
+    // The users of one node, of any of its outputs.
     std::span<const Use> operator[](std::int32_t node) const {
       return std::span(uses_).subspan(first_[node], first_[node + 1] - first_[node]);
     }
 
    private:
     friend class Graph;
-    std::vector<std::uint32_t> first_;  // by node, and the end
+    std::vector<std::uint32_t> first_;  // by node: its first position in uses_; then the size of uses_
     std::vector<Use> uses_;
   };
-  Uses consumers() const;  // of every value, and of every node as a control input
-  // Every node after all it depends on; else as they were added, what a node waits for drawn forward to just before it.
-  // Edges that close a loop (out of NextIteration) do not count.
-  // INVALID_ARGUMENT naming a node on a cycle otherwise.
+  Uses consumers() const;  // computes the users of all nodes: O(nodes + edges)
+  // A topological order of all nodes. It follows the order of addition; a dependency that was added later comes just
+  // before its first user. Edges that close a loop (out of NextIteration) do not count. INVALID_ARGUMENT names a node
+  // on a cycle.
   Result<std::vector<NodeId>> topological_order() const;
 
   // --- changing (passes, importers) --------------------------------------------------------------------------------
@@ -181,23 +180,23 @@ class Graph {
   // Shapes are inferred unless `keep_shapes`. REQUIRES: no node of this graph has its name.
   Result<NodeId> add_copy(const Graph& from, NodeId node, std::span<const Endpoint> inputs,
                           std::span<const NodeId> controls, bool keep_shapes);
-  // Room for so many nodes at once.
+  // Reserves room for this many nodes.
   void reserve(std::size_t nodes);
-  // The node becomes a NoOp that reads nothing, waits for nothing and gives nothing. REQUIRES: nothing reads it.
+  // Turns the node into a NoOp without inputs, control inputs and outputs. REQUIRES: nothing reads it.
   void replace_with_noop(NodeId node);
-  // Keeps the nodes of `order`, in that order, and removes the rest. Shapes that are not fully known are inferred again.
-  // Returns the new id of every node (index -1: removed). REQUIRES: inputs of kept nodes are kept.
+  // Keeps the nodes of `order`, in that order, and removes the rest. Shapes that are not fully known are inferred
+  // again. Returns the new id of every node (index -1: removed). REQUIRES: inputs of kept nodes are kept.
   Result<std::vector<NodeId>> retain(const std::vector<NodeId>& order);
   // REQUIRES: same dtype. Shapes downstream are not inferred again.
   void set_input(NodeId node, int input, Endpoint from);
   void add_input(NodeId node, Endpoint from);           // closes loops: Merge of an Enter and a NextIteration
   void add_control_input(NodeId node, NodeId from);     // `node` runs after `from`
-  void remove_control_input(NodeId node, NodeId from);  // the order is no more
+  void remove_control_input(NodeId node, NodeId from);  // removes that order
   void replace_control_input(NodeId node, NodeId from, NodeId to);  // `node` runs after `to` instead
-  // The node gives further outputs, after those it has: attributes that say so are the caller's.
+  // Appends outputs to the node. The caller updates the attributes that declare them.
   void add_outputs(NodeId node, const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes);
   void set_device(NodeId node, std::string_view device);  // "" = anywhere
-  // Of the names of this graph, or of one that it keeps: a node's `colocated_with`, or none.
+  // Sets Node::colocated_with. REQUIRES: `names` is in this graph's name pool, or in one that it keeps.
   void set_colocation(NodeId node, Name names) { nodes_[node.index].colocated_with = names; }
   // REQUIRES: not "_class", for which there is set_colocation().
   void set_attr(NodeId node, std::string_view name, AttrValue value) {
@@ -207,7 +206,7 @@ class Graph {
   // device, and is colocated with no other node. REQUIRES: outputs that others read keep their dtypes.
   Status replace_with(NodeId node, std::string_view op, std::span<const Endpoint> inputs,
                       std::span<const NodeId> controls, AttrMap attrs);
-  // Keeps what both say.
+  // Replaces the known shape of an output. Shapes of its readers are not inferred again.
   void refine_shape(Endpoint e, PartialShape shape) { nodes_[e.node.index].output_shapes[e.index] = std::move(shape); }
   std::string unique_name(std::string_view name);  // `name`, or the first of name_1, name_2, … that is free
 
@@ -218,16 +217,16 @@ class Graph {
   const Function* function(std::string_view name) const;  // null when unknown
   // A name that no function of this graph has.
   std::string new_function_name(std::string_view base);
-  // By name.
+  // All functions, by name.
   const std::map<std::string, std::shared_ptr<const Function>, std::less<>>& functions() const { return functions_; }
 
  private:
   Result<NodeId> try_add(std::string_view op, const std::vector<Value>& inputs, AttrMap attrs, std::string_view name);
   Status infer(NodeId id);
   Name device_name(std::string_view device);
-  // The part of "_class" that names nodes, which attributes then no longer have.
+  // Removes the node names ("loc:@…") from "_class" in `attrs`, and returns them.
   Name take_colocation(AttrMap& attrs);
-  // All that the last node lacks but a name.
+  // Completes the node that was added last, but for its name.
   Status settle_last(bool inferring);
   NameTable& names() const;
   // Updates the facts of all nodes (ops_met_, waited_for_, in_order_) for a node that was added or changed.
@@ -245,31 +244,31 @@ class Graph {
   const OpRegistry* ops_;
   Status status_;
   NodeArray nodes_;
-  // Those of nodes, and every scope ever opened. Of many nodes that come or go at once they are entered when the first
-  // is asked for: most steps ask for none.
+  // The names of nodes, and of every scope ever opened. After changes of many nodes it is rebuilt at the next lookup
+  // (names_stale_): most steps look up no name.
   mutable NameTable names_;
   mutable bool names_stale_ = false;
-  // Where the names of nodes and devices lie; it keeps the pools of graphs that nodes were copied from.
+  // The storage of node and device names. It shares ownership of the pools of graphs that nodes were copied from.
   std::shared_ptr<NamePool> pool_ = std::make_shared<NamePool>();
-  std::vector<Name> devices_;  // that nodes ask for, each once
-  Name last_colocation_;       // the last that take_colocation() gave
+  std::vector<Name> devices_;  // the devices that nodes request, each once
+  Name last_colocation_;       // the last result of take_colocation()
   bool asks_for_devices_ = false;
-  std::vector<char> waited_for_;  // by node, up to the last of which it is true
-  bool in_order_ = true;          // no node reads or waits for one behind it, but for what closes a loop
+  std::vector<char> waited_for_;  // by node: may_be_waited_for(); nodes beyond its end: false
+  bool in_order_ = true;          // the order of ids is topological, apart from edges that close a loop
   std::unordered_set<const OpDef*> ops_met_;
   const OpDef* last_met_ = nullptr;
   AttrPool attr_pool_;
-  // What is known of some outputs beside their shapes: by node a position in facts_, or -1 for nothing.
+  // Known integers and handle facts of outputs. first_fact_ has by node a position in facts_, or -1: none.
   struct Fact {
     std::int32_t output = 0;
-    std::int32_t next = -1;  // of the same node
+    std::int32_t next = -1;  // the next fact of the same node, in facts_; -1: none
     std::optional<PartialInts> ints;
     HandleFact handle;  // dtype kInvalid: none
   };
   const Fact* fact(Endpoint e) const;
   Fact& changeable_fact(Endpoint e);
   std::vector<std::int32_t> first_fact_;
-  std::deque<Fact> facts_;  // which stay where they are as others are added
+  std::deque<Fact> facts_;  // a deque, so that pointers to facts stay valid
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions_;
 
   std::optional<std::int64_t> seed_;
@@ -278,7 +277,7 @@ class Graph {
   friend class FunctionBody;
   Graph* inner_ = nullptr;
   FunctionBody* body_ = nullptr;
-  std::string function_prefix_;  // of functions made in a body: the body's own name
+  std::string function_prefix_;  // prefix of the names of functions made in this body: the body's own name
   std::unordered_map<std::string, int> function_counts_;
 
   // Scopes in force.
@@ -290,10 +289,10 @@ class Graph {
 
 // A function: a graph of its own whose "_Arg" nodes are the parameters and whose returns are endpoints of it.
 struct Function {
-  std::string name;                     // in the graph's list
+  std::string name;                     // unique in the graph
   Graph body;                           // its nodes, with an argument node for each parameter
   std::vector<NodeId> args;             // in the order of the parameters
-  std::vector<Endpoint> returns;        // what it gives
+  std::vector<Endpoint> returns;        // the results
   std::vector<NodeId> control_returns;  // run even when no return needs them
 };
 

@@ -1,7 +1,8 @@
-// NamePool: the texts of a graph's names, in large blocks. A graph of a million nodes has no string of its own for each,
-// and reads its names in order. A text stays where it is as long as the pool. Name: one of these texts.
+// NamePool: the storage of a graph's names, in large blocks. It avoids a string object for each of a million nodes, and
+// names of neighbouring nodes are neighbours in memory. Addresses are stable while the pool lives. Name: a view of a
+// name.
 //
-// Not thread-safe. A reader of names may go on while a holder of the pool adds some.
+// Not thread-safe. Other threads may read existing names while the owner adds new ones.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +27,14 @@ class Name : public std::string_view {
 class NamePool {
  public:
   Name add(std::string_view text);
-  // Names of another pool, and what that keeps, stay as long as this one.
+  // Shares ownership of another pool (and of the pools that it keeps), so that its names live as long as this pool.
   void retain(const std::shared_ptr<const NamePool>& other);
 
  private:
   std::vector<std::shared_ptr<const NamePool>> kept_;
   std::vector<std::unique_ptr<char[]>> blocks_;
-  char* free_ = nullptr;   // in the last block
-  std::size_t left_ = 0;   // behind it
+  char* free_ = nullptr;   // the free part of the last block
+  std::size_t left_ = 0;   // bytes in it
   std::size_t next_ = 64;  // the size of the next block
 };
 

@@ -1,6 +1,6 @@
-// NameTable: the names in use in a graph, and the node that each names. The text of a node's name is the graph's;
-// the table holds eight bytes a name, in one array, so that graphs of millions of nodes fill and search it quickly.
-// Names may also be set aside: in use, but no node's yet (scopes, names to come). Not thread-safe.
+// NameTable: a hash table from the names in use in a graph to their nodes. It does not store the text of node names: an
+// entry is eight bytes, in one array, so that graphs of millions of nodes fill and search it quickly. A name may also
+// be reserved ("set aside") without a node: the name of a scope, or of a node to come. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ class NameTable {
  public:
   // `nodes` is the graph's array, the same in every call: a name that the table holds for a node is nodes[node].name.
   std::optional<NodeId> find(std::string_view name, const NodeArray& nodes) const;
-  // The name is nodes.back()'s from now on. False, and nothing changed, when it is another node's.
+  // Adds the name of nodes.back(). False, without a change: another node has that name.
   bool add_last(const NodeArray& nodes);
-  // The name that add_last() gave to nodes.back() is only set aside.
+  // Undoes add_last() for nodes.back(), but keeps the name reserved.
   void take_from_last(const NodeArray& nodes);
-  // `name` or, where that is in use, `name` with the next suffix that is not: "_1", "_2" … Sets it aside.
+  // Returns `name`, or `name` with the first free suffix "_1", "_2", … if it is in use. Reserves the result.
   std::string unique(std::string_view name, const NodeArray& nodes);
-  // The names of these nodes, all of them, and those set aside that none of them has; others are free again.
+  // Rebuilds the table: the names of all these nodes, and the reserved names. All other names become free.
   void index(const NodeArray& nodes);
 
  private:
-  static constexpr std::int32_t kEmpty = -1, kGone = -2;  // below: set aside, set_aside_[kSetAside - node]
+  static constexpr std::int32_t kEmpty = -1, kGone = -2;  // from kSetAside down: reserved, set_aside_[kSetAside - node]
   static constexpr std::int32_t kSetAside = -3;
   struct Entry {
     std::uint32_t hash = 0;
@@ -44,7 +44,7 @@ class NameTable {
   std::vector<Entry> entries_;  // open addressing; a power of two
   std::size_t used_ = 0;        // entries that are not kEmpty
   std::vector<std::string> set_aside_;
-  // Of names that were asked for again: the next suffix to try.
+  // By name that was requested again: the next suffix to try.
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };

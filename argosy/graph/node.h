@@ -13,7 +13,7 @@
 
 namespace argosy {
 
-// Position in the graph's dense array: survives growth, copying and printing.
+// A node's position in the graph's array. It stays valid when the graph grows or is copied.
 struct NodeId {
   std::int32_t index = -1;  // in the graph's array; -1: none
   bool operator==(const NodeId&) const = default;
@@ -22,8 +22,8 @@ struct NodeId {
 
 // Output `index` of a node.
 struct Endpoint {
-  NodeId node;             // that gives it
-  std::int32_t index = 0;  // of its outputs
+  NodeId node;             // the producer
+  std::int32_t index = 0;  // which of its outputs
   bool operator==(const Endpoint&) const = default;
   auto operator<=>(const Endpoint&) const = default;
   // For hashing.
@@ -33,8 +33,8 @@ struct Endpoint {
   }
 };
 
-// Small, for every pass reads every node of graphs of a million nodes. Short lists lie in line, names in the graph's pool.
-// Nodes with equal attributes share them.
+// Kept small, since every pass reads every node, and graphs may have a million. Short lists are inline, names are in
+// the graph's pool, and nodes with equal attributes share them.
 struct Node {
   Name name;                  // unique in the graph
   const OpDef* op = nullptr;  // owned by the registry
@@ -42,27 +42,27 @@ struct Node {
   SmallVector<Endpoint, 2> inputs;      // data inputs, in the order of the op's definition
   SmallVector<NodeId, 2> controls;      // must finish before this one starts
   SmallVector<DType, 8> output_dtypes;  // by output
-  SmallVector<bool, 8> output_refs;     // a reference to a variable; empty when none is
-  Name device;                          // what was asked for; "" = anything
-  Name colocated_with;                  // the nodes it goes where they go, by name, with spaces between; "": none
-  SmallVector<PartialShape, 1> output_shapes;  // what is known before a step
+  SmallVector<bool, 8> output_refs;     // by output: it is a reference to a variable; empty: none is
+  Name device;                          // the requested device; "": any
+  Name colocated_with;                  // names of the nodes that it is colocated with, separated by spaces; "": none
+  SmallVector<PartialShape, 1> output_shapes;  // as far as known before a step
 
   // Output i is a reference, as variables give.
   bool output_is_ref(int i) const { return !output_refs.empty() && output_refs[static_cast<std::size_t>(i)]; }
   SmallVector<std::string_view, 2> colocation() const;  // the names in `colocated_with`, valid as long as the graph's
-  // All that TensorFlow calls attributes: attrs and, for the nodes it is colocated with, "_class" = ["loc:@a", …].
+  // The attributes as in TensorFlow's NodeDef: `attrs`, and "_class" = ["loc:@a", …] for the colocation.
   AttrMap attributes() const;
 };
 
 // The argument of Graph::add_node.
 struct NodeSpec {
-  std::string name;                       // "": after the op
-  std::string op;                         // a registered one
+  std::string name;                       // "": derived from the op's name
+  std::string op;                         // the name of a registered op
   std::vector<Endpoint> inputs = {};      // data inputs
   std::vector<NodeId> controls = {};      // control inputs
   AttrMap attrs = {};                     // Node::attributes()
   std::string device = {};                // "" = anywhere
-  std::vector<PartialShape> shapes = {};  // of the outputs, instead of inferring them
+  std::vector<PartialShape> shapes = {};  // of the outputs; empty: they are inferred
 };
 
 }  // namespace argosy

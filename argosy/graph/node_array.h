@@ -39,7 +39,7 @@ class NodeArray {
 
   Node& push_back(Node node);
   void pop_back() { truncate(size_ - 1); }
-  // Forgets all nodes from this position on.
+  // Removes all nodes from this position on.
   void truncate(std::size_t size);
   void reserve(std::size_t size);
 
@@ -86,7 +86,7 @@ class NodeArray {
  private:
   static constexpr std::size_t kFirst = 16;  // nodes in the first block
   static constexpr int kBlocks = 28;         // enough for 2^31 nodes
-  // Positions are counted from kFirst on here: the highest bit then says which block.
+  // The highest bit of (i + kFirst) gives the block.
   static int block_of(std::size_t i) { return std::bit_width((i + kFirst) / kFirst) - 1; }
   Node* at(std::size_t i) const {
     const int block = block_of(i);

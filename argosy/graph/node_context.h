@@ -1,4 +1,4 @@
-// What a graph knows of a node, for the functions of its op that ask for it: OpDef::cost, OpDef::view.
+// ask_op(): builds the ShapeContext of a node in a graph, for functions of its op such as OpDef::cost and OpDef::view.
 #pragma once
 
 #include <vector>

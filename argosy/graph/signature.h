@@ -1,15 +1,15 @@
-// What a node reads and gives, held against its op's definition: as many values, of the dtypes that its attributes say,
-// references where the op takes references. Whoever built or changed the graph, a kernel of a step may rely on it.
+// Checks nodes against the definitions of their ops: numbers of inputs and outputs, dtypes according to the attributes,
+// and references where the op takes references. So kernels may rely on them, whatever built or changed the graph.
 #pragma once
 
 #include "argosy/graph/graph.h"
 
 namespace argosy {
 
-// INTERNAL, with the node and the argument, where they differ. Graphs of users were checked as they came: a
-// rewrite of ours is wrong. Allocates nothing where all is well.
+// Checks one node. INTERNAL names the node and the argument that differ. It means a bug in a rewrite: users' graphs are
+// checked when they are imported. Allocates nothing if the check passes.
 Status check_signature(const Graph& graph, const Node& node);
-// Of all nodes.
+// Checks all nodes.
 Status check_signatures(const Graph& graph);
 
 }  // namespace argosy

@@ -3,8 +3,8 @@
 //   x = Placeholder [dtype=float, shape=shape[?,4]] @/device:GPU:0    # float[?,4]
 //   y = MatMul(x, w/read:0, ^init) [T=float, transpose_a=false, transpose_b=true]
 //
-// Attributes that equal their default are left out of what is printed, unless asked for. Functions follow as
-// "function NAME(arg, …) -> (ret, …) {" … "}". to_text() and parse_text() are inverse but for comments.
+// Attributes that equal their default are left out of what is printed, unless asked for. Functions follow as "function
+// NAME(arg, …) -> (ret, …) {" … "}". to_text() and parse_text() are inverse but for comments.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace argosy {
 
-// Of to_text().
+// Options of to_text().
 struct TextOptions {
-  bool all_attrs = false;    // defaults too
+  bool all_attrs = false;    // print attributes with default values, too
   bool shapes = true;        // the comment with dtypes and shapes
-  int max_values = 1 << 20;  // of a tensor; a form cut short by it does not parse back
+  int max_values = 1 << 20;  // printed per tensor; a truncated text does not parse back
 };
 
-// One line a node, in topological order; parse_graph() reads it.
+// One line a node, in topological order; parse_text() reads it.
 std::string to_text(const Graph& graph, const TextOptions& options = {});
 // Errors name line and column. Hostile input is refused, never trusted.
 Result<Graph> parse_text(std::string_view text, const OpRegistry& ops);

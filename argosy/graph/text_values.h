@@ -1,4 +1,4 @@
-// The words of the text form: a scanner that knows lines and columns, attribute values in and out.
+// The lexer of the text form, which tracks lines and columns; and reading and printing of attribute values.
 // Internal to argosy/graph/text*.cc.
 #pragma once
 
@@ -18,7 +18,7 @@ class Scanner {
   void set_across_lines(bool across) { across_lines_ = across; }
   bool take(std::string_view token);
   bool next_is(char c);
-  bool at_line_end();  // or at the end of the text
+  bool at_line_end();  // true also at the end of the text
   bool at_end();
   void skip_lines();
   // Node, op, attribute and function names: letters, digits and _ . / - >, or anything in quotes.
@@ -27,11 +27,11 @@ class Scanner {
   Result<std::int64_t> integer(std::string_view what);
   // The characters up to a blank or one of ",]}{)(#": numbers, true, float, inf.
   std::string_view word();
-  // What stands here up to the end of the line, for devices.
+  // The characters up to the next blank, for devices.
   std::string_view until_blank();
 
   Status error(std::string_view message) const;  // "line 3, column 7: …"
-  // Of the next token.
+  // The position of the next token.
   std::size_t position() {
     skip();
     return at_;
@@ -49,9 +49,9 @@ class Scanner {
 std::string name_text(std::string_view name);
 std::string quote(std::string_view bytes);
 
-// `max_values` of a tensor at most.
+// The value as text, with at most `max_values` elements of a tensor.
 std::string value_text(const AttrValue& value, int max_values);
-// Reads a value; with a definition, as that attribute's kind (so that [] and 3 are what it wants).
+// Reads a value. `def`, if not null, determines the kind: of [] or 3, for instance.
 Result<AttrValue> read_value(Scanner& in, const AttrDef* def);
 
 }  // namespace argosy::text

@@ -1,5 +1,5 @@
-// Kernels by a vendor's library, with one of our own behind: a library takes some sizes and not others, and sizes may
-// be known only when a step runs.
+// ByLibrary: a kernel that calls a vendor's library, with a kernel of our own as the fallback. A library may not
+// support all sizes, and sizes may be known only when a step runs.
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
@@ -8,7 +8,7 @@ namespace argosy {
 
 class ByLibrary : public Kernel {
  public:
-  // `own` computes the same of everything.
+  // `own`: the fallback, which computes the same for every size.
   explicit ByLibrary(std::unique_ptr<Kernel> own) : own_(std::move(own)) {}
   Status run(KernelContext& c) final {
     Status done = by_library(c);
@@ -17,7 +17,8 @@ class ByLibrary : public Kernel {
   bool capturable() const final { return own_->capturable(); }
 
  protected:
-  // UNIMPLEMENTED: nothing was started, it is `own`'s.
+  // Runs the library. UNIMPLEMENTED: the library does not support the node's inputs and has started nothing; `own`
+  // runs.
   virtual Status by_library(KernelContext& c) = 0;
 
  private:

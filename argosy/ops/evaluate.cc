@@ -43,7 +43,7 @@ Result<std::vector<Tensor>> run_node(const OpDef& op, const AttrMap& attrs, std:
   return outputs;
 }
 
-// A reference is carried as a handle; its dtype is the variable's.
+// A reference is represented by a handle; its dtype is the variable's.
 DType referred_dtype(const Tensor& t) {
   if (t.dtype() != DType::kResource || t.elements() != 1) return t.dtype();
   const auto* variable = dynamic_cast<const Variable*>(t.data<ResourceHandle>()->resource().get());
@@ -52,7 +52,7 @@ DType referred_dtype(const Tensor& t) {
 
 constexpr int kMaxCallDepth = 64;
 
-// One evaluation: the graph, and the functions of it that its nodes call.
+// One evaluation of a graph, and of the functions that its nodes call.
 class Evaluation {
  public:
   Evaluation(const Graph& library, const EvaluateOptions& options, ResourceManager& resources)
@@ -114,7 +114,7 @@ class Evaluation {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Endpoint from = n.inputs[i];
       Tensor t = values.at(from);
-      // A reference read as a value: the variable's current one.
+      // Reads the variable's current value, if a value is wanted and not the reference.
       if (graph.node(from.node).output_is_ref(from.index) && !want_ref[i] && t.dtype() == DType::kResource) {
         const auto variable = std::dynamic_pointer_cast<Variable>(t.data<ResourceHandle>()->resource());
         if (!variable) return invalid_argument("a reference does not name a variable");
@@ -155,7 +155,7 @@ class Evaluation {
     }
   }
 
-  // A For: its first inputs are start, limit and delta.
+  // Runs a For. Its first inputs are start, limit and delta.
   Result<std::vector<Tensor>> count(const std::string& body, std::vector<Tensor> inputs) {
     ARGOSY_ASSIGN_OR_RETURN(const OpDef* const op, library_.ops().lookup("_ForSteps"));
     ARGOSY_ASSIGN_OR_RETURN(const auto steps, evaluate_op(*op, {}, {inputs[0], inputs[1], inputs[2]}, options_));

@@ -1,8 +1,8 @@
-// The host's side of kernels of kind "cuda": names of kernels by dtype. Values that live in the host's memory but are
-// wanted on the GPU. Ops that the CPU's kernels serve as they are.
+// Helpers for kernels of kind "cuda" on the host's side. They name kernels by dtype, bring values from host memory to
+// the GPU, and run CPU kernels for ops that need no GPU.
 //
-// Where values live: int32, strings, handles, and inputs and outputs that an op declares as host_inputs or host_outputs
-// are in the host's memory. Everything else is on the GPU (argosy/device/cuda/cuda_device.h).
+// Where values are: int32, strings, handles, and inputs and outputs that an op declares as host_inputs or host_outputs
+// are in host memory. Everything else is on the GPU (argosy/device/cuda/cuda_device.h).
 #pragma once
 
 #include <array>
@@ -16,53 +16,55 @@
 
 namespace argosy::cuda {
 
-// As type_suffix() (argosy/device/cuda/kernels/launch.h), by size alone: "b4". Empty where there is none.
+// Like type_suffix() (argosy/device/cuda/kernels/launch.h), but by element size alone: "b4". Empty if there is none.
 std::string_view size_suffix(DType dtype);
 
-// Rows of elements that are only moved, one behind the other at each of `memory`: as elements of up to 16 bytes, as far
-// as rows and addresses allow.
+// Rows of elements that a kernel only copies, contiguous at each address of `memory`. They are seen as elements of up
+// to 16 bytes, as far as row size and alignment allow.
 struct MovedRows {
-  std::size_t bytes;   // of an element: its kernels are named "b" and this
+  std::size_t bytes;   // of an element; its kernels are named "b" + bytes
   std::int64_t slice;  // elements of a row
 };
 MovedRows moved_rows(DType dtype, std::int64_t slice, std::initializer_list<const void*> memory);
 
-// The dtypes that most kernels on floating-point numbers take.
+// The dtypes of most kernels on floating-point numbers.
 inline const std::vector<DType> kFloatingTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBfloat16};
 
-// Does argument i of the node live in the host's memory? By what is known when its kernel is made.
+// True if input (or output) i of the node is in host memory, by what is known when its kernel is made.
 bool input_on_host(const KernelInit& init, int i);
 bool output_on_host(const KernelInit& init, int i);
-// All that the node's kernel reads on the host is constant: what it starts is the same every time. `on_gpu`: inputs
-// that it has the step bring to the GPU.
+// True if all that the node's kernel reads on the host is constant, so that it launches the same every time. `on_gpu`:
+// inputs that the step copies to the GPU for it.
 bool reads_constants_only(const KernelInit& init, std::initializer_list<int> on_gpu = {});
 
-// Of int32 inputs that a kernel reads on the GPU.
+// Declares int32 inputs that a kernel reads on the GPU.
 template <int... kInputs>
 class TakesOnGpu : public DeviceInputs {
  public:
   bool on_device(int input) const override { return ((input == kInputs) || ...); }
 };
 
-// A kernel that is a function, and knows whether what it starts may be replayed without it. kOnGpu: the inputs that
-// it takes on the GPU, be they of int32.
+// Makes a kernel from a function. Its launches may be replayed without it (capturable()) if reads_constants_only().
+// kOnGpu: the inputs that it reads on the GPU even if they are int32.
 template <Status (*kRun)(KernelContext&), int... kOnGpu>
 Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init);
-// The same of a function that also reads its node's attributes.
+// The same for a function that also reads its node's attributes.
 template <Status (*kRun)(KernelContext&, const AttrMap&)>
 Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init);
 
-// The CPU's kernel for the node, for ops that read and write the host's memory alone, or move no elements: those of
-// int32 values, handles, shapes.
+// Makes the CPU's kernel for the node. For ops that access host memory alone (int32 values, handles), or move no
+// elements (shapes).
 Result<std::unique_ptr<Kernel>> make_on_host(const KernelInit& init);
-// The CPU's kernel with everything brought to the host and back: waits for the GPU. For rare mixtures only.
+// Makes the CPU's kernel, with all inputs and outputs copied to the host and back. It waits for the GPU. For rare cases
+// only.
 Result<std::unique_ptr<Kernel>> make_by_way_of_host(const KernelInit& init);
-// Was it made by make_by_way_of_host()?
+// True if the kernel was made by make_by_way_of_host().
 bool goes_by_host(const Kernel& kernel);
-// Does the node compute on numbers of the host's memory alone? What hands tensors on, or holds variables, does not.
+// True if all inputs and outputs are numbers in host memory, and there is an output. False for nodes on handles, such
+// as variables.
 bool computes_on_host(const KernelInit& init);
 
-// Input i's elements on the GPU: its own memory, or a copy of what lives in the host's.
+// The elements of input i on the GPU: its own memory, or a copy of its host memory.
 class OnGpu {
  public:
   static Result<OnGpu> of(KernelContext& c, int i);
@@ -72,7 +74,8 @@ class OnGpu {
   const void* data_ = nullptr;
   Buffer copy_;
 };
-// A value of int32 is computed here, then goes to output i in the host's memory: waits for the GPU.
+// GPU memory for an output in host memory (int32). A kernel writes data(); finish() copies it to the output, and waits
+// for the GPU.
 class ToHost {
  public:
   static Result<ToHost> of(KernelContext& c, Tensor& output);
@@ -84,7 +87,7 @@ class ToHost {
   Buffer copy_;
 };
 
-// How `operands` broadcast to `output`. UNIMPLEMENTED beyond StridedIndex's rank.
+// Returns how x, y and z broadcast to `output`. UNIMPLEMENTED if the rank is beyond StridedIndex's.
 Result<StridedIndex<2>> strided_index_of(const Shape& output, const Shape& x, const Shape& y);
 Result<StridedIndex<3>> strided_index_of(const Shape& output, const Shape& x, const Shape& y, const Shape& z);
 

@@ -33,7 +33,7 @@ namespace {
 
 bool lives_on_host(DType dtype) { return !is_plain(dtype) || dtype == DType::kInt32; }
 
-// Which argument of the signature tensor i of a node belongs to: lists count several tensors.
+// Returns the argument of the signature that tensor i of a node belongs to: a list has several tensors.
 int argument_of(const std::vector<ArgDef>& args, const AttrMap& attrs, int i) {
   for (std::size_t a = 0; a < args.size(); ++a) {
     std::int64_t tensors = 1;
@@ -108,7 +108,7 @@ class ByWayOfHost final : public Kernel {
   std::vector<bool> input_here_, output_here_;
 };
 
-// The CPU's kernel where all it touches lies in the host's memory: so does its scratch.
+// The CPU's kernel for nodes whose tensors are all in host memory; its scratch memory is, too.
 class OnHost final : public Kernel {
  public:
   explicit OnHost(std::unique_ptr<Kernel> cpu) : cpu_(std::move(cpu)) {}

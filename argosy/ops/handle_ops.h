@@ -11,10 +11,10 @@ namespace argosy {
 // Sets output 0 to the shape of a handle by reference: [2].
 Status ref_handle_shape(ShapeContext& c);
 
-// OK where input 0 may be a handle by reference, of shape [2].
+// OK if input 0 may be a handle by reference, of shape [2].
 Status check_ref_handle(ShapeContext& c);
 
-// `row` with handles of another type: "queue: resource" becomes "queue: <type>", among inputs and outputs.
+// Returns `row` with handles of another type: "queue: resource" becomes "queue: <type>" in inputs and outputs.
 OpRow with_handles_as(OpRow row, std::string_view type);
 
 // An op in both forms. `op` is the form by resource, under the name of the form by reference: "QueueSize".

@@ -15,7 +15,7 @@ namespace argosy {
 
 class OpRegistry;  // argosy/op/definition/registry.h
 
-// Facts of OpSpec that a whole table or a single row may state. OpSpec says what each of them means.
+// The fields of OpSpec that a whole table, or a single row, may set. OpSpec documents them.
 struct OpFacts {
   ShapeFn shape = nullptr;  // of rows without a shape function of their own
   GradientFn gradient = kNotDifferentiable;

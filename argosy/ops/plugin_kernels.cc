@@ -1,6 +1,7 @@
-// Part of the CUDA plug-in alone, there in the place of kernels_cpu.cc. The CPU's kernels are the program's: a list of
-// the plug-in's own would bring the whole library, its messages' descriptors among it, into the process a second time.
-// The first device set that takes the plug-in's kernels hands them over.
+// Linked into the CUDA plug-in instead of kernels_cpu.cc: cpu_kernels() there returns the kernels of the program. A
+// list of the plug-in's own would link a second copy of the library, which registers protobuf descriptors twice.
+//
+// The first call of add_plugin_kernels() sets them, for good. It comes before any call of cpu_kernels() in the plug-in.
 #include "argosy/device/cuda/kernels/kernels.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/ops/ops.h"
@@ -9,6 +10,7 @@ namespace argosy {
 
 namespace {
 
+// The first call sets the registry that all calls return.
 const KernelRegistry& kernels_of_program(const KernelRegistry* first = nullptr) {
   static const KernelRegistry kernels = first != nullptr ? *first : KernelRegistry();
   return kernels;

@@ -1,4 +1,5 @@
-// Parts of sharding rules that depend on shapes, attributes or known integers: such a rule writes its text for the node.
+// Building blocks for sharding rules that depend on shapes, attributes or known integers. Such a rule builds its text
+// for each node:
 //
 //   Result<ShardingRule> transpose_rule(const ShapeContext& c) {
 //     DimNames y;
@@ -18,27 +19,28 @@ namespace argosy {
 
 class OpRegistry;  // argosy/op/definition/registry.h
 
-// One factor a dimension, in the notation of sharding_text.h; "1" where a dimension belongs to none.
+// The name of each dimension's factor, in the notation of sharding_text.h; "1" for a dimension without a factor.
 using DimNames = std::vector<std::string>;
 DimNames dim_names(int rank, std::string_view letter = "d");  // "d0", "d1", …
 std::string joined(const DimNames& names);                    // "d0 1 d2"; "-" for a scalar
 
-// The node is computed whole.
+// A rule that computes the node whole on every device, with the reason.
 ShardingRule whole_because(std::string why);
 
-// `axis` of a tensor of this rank, counted from the end where it is negative; none: not known, or out of range.
+// Returns `axis` of a tensor of this rank, counted from the end if negative; nullopt if it is unknown or out of range.
 std::optional<int> axis_within(std::optional<std::int64_t> axis, int rank);
-// The axes that integer input `i` names, of a tensor of this rank; none: not all are known, or one is out of range.
+// Returns the axes that integer input `i` names, of a tensor of this rank; nullopt if one is unknown or out of range.
 std::optional<std::vector<int>> axes_within(const ShapeContext& c, int i, int rank);
 
-// Ops whose definitions are made in loops and tables: what they say of their sharding, by name.
+// The sharding rule of one op, by name, for ops that are defined in loops and tables.
 struct ShardingRow {
   std::string_view op;
   std::string_view text = {};
   ShardingRuleFn rule = nullptr;
 };
-// Defines what `define` defines. An op that says nothing itself takes what its row says, or else `otherwise`.
-// REQUIRES: every row names an op that `define` defines and that says nothing else itself.
+// Defines the ops of `define`. An op without a sharding rule of its own gets that of its row, or else `otherwise`; an
+// elementwise op without a row keeps the elementwise rule. REQUIRES: every row names an op that `define` defines, and
+// that has no other rule of its own.
 void with_sharding(OpRegistry& ops, void (*define)(OpRegistry&), const std::vector<ShardingRow>& rows,
                    std::string_view otherwise = {});
 

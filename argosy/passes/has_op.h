@@ -1,4 +1,4 @@
-// A cheap question before a pass: are there any nodes for it?
+// has_op(): a cheap test whether a pass has any nodes to work on.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 
 namespace argosy {
 
-// Whether `is` holds for the op of some node. Also true where it held once: passes change nodes into others.
+// True if `is` holds for the op of some node. Conservative: also true if it only held for an op that passes have
+// replaced.
 template <typename Is>
 bool has_op(const Graph& graph, Is is) {
   const auto& ops = graph.ops_met();

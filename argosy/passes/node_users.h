@@ -1,4 +1,4 @@
-// Who needs a node of a step: a pass asks before it takes the node into another one, or goes past it.
+// The users of nodes of a step. A pass asks before it fuses a node into another one, or bypasses it.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace argosy {
 
-// The nodes that a step fetches or targets: they must go on giving what they give. The set is that of the time at
-// which it was made. Nodes added later are not in it.
+// The nodes that a step fetches or targets, whose values passes must preserve. A snapshot: nodes added later are not in
+// it.
 class PreservedNodes {
  public:
   explicit PreservedNodes(const StepGraph& step);
@@ -20,7 +20,7 @@ class PreservedNodes {
   bool contains(NodeId id) const { return flags(id) != 0; }
   bool is_fetched(NodeId id) const { return (flags(id) & (kFetched | kControl)) != 0; }
   bool is_target(NodeId id) const { return (flags(id) & kTarget) != 0; }
-  // A target, or fetched as the node itself (Value::kControl): it has to run even where its values are known.
+  // A target, or fetched as the node itself (Value::kControl): it must run even if its values are known.
   bool must_run(NodeId id) const { return (flags(id) & (kControl | kTarget)) != 0; }
 
  private:
@@ -29,7 +29,7 @@ class PreservedNodes {
     const auto i = static_cast<std::size_t>(id.index);
     return i < flags_.size() ? flags_[i] : 0;
   }
-  std::vector<char> flags_;  // by node, up to the last one that has any
+  std::vector<char> flags_;  // by node; nodes beyond its end have none
 };
 
 // The users of every node, and the preserved ones. The graph must outlive it. Edges that change later are not seen, and
@@ -38,26 +38,26 @@ class NodeUsers {
  public:
   explicit NodeUsers(const StepGraph& step);
 
-  // Reads the edges again. The preserved nodes stay those of the start.
+  // Reads the edges again, but not the preserved nodes.
   void refresh();
 
   bool is_preserved(NodeId id) const { return preserved_.contains(id); }
-  // REQUIRES: the node was there when the edges were read.
+  // The uses of a node. REQUIRES: the node existed when the edges were read.
   std::span<const Graph::Use> operator[](NodeId id) const { return uses_[id.index]; }
 
-  // The node that alone uses `id`: it reads it by one data edge, and asks for the same device. Nothing where `id` is
-  // preserved, has other users or is new.
+  // The single user of `id`: it reads it by one data edge, and requests the same device. nullopt: `id` is preserved,
+  // has other users, or was added later.
   std::optional<NodeId> single_user(NodeId id) const;
 
-  // The node behind input `k` of `reader`, if `reader` may take it in: a node of opcode `op` without control inputs, whose
-  // single user is `reader`.
+  // The producer of input `k` of `reader`, if it may be fused into `reader`: it has opcode `op`, no control inputs, and
+  // `reader` as its single user. Else nullopt.
   std::optional<NodeId> absorbable_input(NodeId reader, int k, Opcode op) const;
 
  private:
   const Graph& graph_;
   const PreservedNodes preserved_;
   Graph::Uses uses_;
-  std::size_t nodes_ = 0;  // those that uses_ knows
+  std::size_t nodes_ = 0;  // number of nodes in uses_
 };
 
 }  // namespace argosy

@@ -6,7 +6,7 @@ namespace argosy {
 
 namespace {
 
-// The fastest `count`, in the order asked.
+// Returns the fastest `count` devices, in their order in `devices`.
 std::vector<DeviceSpec> fastest(const std::vector<DeviceSpec>& devices, int count) {
   std::vector<std::size_t> order(devices.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -1,4 +1,4 @@
-// A compiled step to look at: its schedule, shapes and memory. It is never run.
+// Compiles a step to inspect its schedule, shapes and memory. The step is never run.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,14 @@
 
 namespace argosy {
 
-// What compile_to_look() is told of the session that the step would run in.
+// The options of the session in which the step would run, as far as they affect compilation.
 struct LookOptions {
   bool reproducible = false;  // see SessionOptions
   bool optimize = true;       // likewise
 };
 
-// Errors are those of compiling. Not of memory: the step may be larger than the devices.
+// Returns the compiled step. Errors are those of compiling. Memory is not checked: the step may be larger than the
+// devices.
 Result<std::shared_ptr<const Step>> compile_to_look(const Graph& graph, const StepSignature& signature,
                                                     const std::shared_ptr<DeviceSet>& device_set,
                                                     const LookOptions& options);

@@ -1,4 +1,4 @@
-// Curve: seconds by bytes, through points that were measured.
+// Curve: seconds as a function of a size (bytes, or work), through points that were measured.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@ namespace argosy {
 class Curve {
  public:
   Curve() = default;  // takes no time
-  // (size, seconds), in any order. The curve is made to rise: a point below an earlier one is lifted to it.
+  // `points`: (size, seconds), in any order. The curve is monotone: a point below one of smaller size is raised to it.
   explicit Curve(std::vector<std::pair<double, double>> points);
 
-  // Straight lines between the points. Below the first, its seconds; above the last, on with the last line.
+  // Interpolates linearly between the points. Below the first it returns the first's seconds. Above the last it
+  // extrapolates the last line.
   double seconds(double size) const;
-  // Of one unit of size, above the last point; 0 of a single point.
+  // Seconds per unit of size above the last point; 0 for fewer than two points.
   double slope() const;
   bool empty() const { return points_.empty(); }  // it takes no time
 

@@ -24,7 +24,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Seconds of a step: the median of some.
+// Returns the seconds of a step: the median of several runs, after two warm-up runs.
 Result<double> time_of(Session::Callable& step) {
   for (int i = 0; i < 2; ++i) ARGOSY_RETURN_IF_ERROR(step.run({}, {}));
   std::vector<double> seconds;
@@ -37,7 +37,7 @@ Result<double> time_of(Session::Callable& step) {
   return median(std::move(seconds));
 }
 
-// A step of `chain` all-reduces, one after another, of so many bytes.
+// Returns the seconds of a step with `chain` all-reduces of so many bytes, each of which reads the one before.
 Result<double> chain_seconds(const std::shared_ptr<DeviceSet>& device_set, const std::vector<DeviceSpec>& devices,
                              int size, std::int64_t bytes, int chain) {
   Graph graph;
@@ -58,7 +58,7 @@ Result<double> chain_seconds(const std::shared_ptr<DeviceSet>& device_set, const
   return time_of(*step);
 }
 
-// What the next size may take. Over slow links a larger one is not measured: its time follows from those before.
+// Extrapolates the seconds for the next size. If they are above kLongest (slow links), that size is not measured.
 double guess_of(const std::vector<std::pair<double, double>>& points, std::int64_t bytes) {
   return points.empty() ? 0 : points.back().second * static_cast<double>(bytes) / points.back().first;
 }
@@ -87,7 +87,7 @@ Result<Curve> measure_copies(DeviceSet& device_set, const DeviceSpec& spec) {
   return Curve(std::move(points));
 }
 
-// The same emulated GPUs with links as fast as memory; null where they have none that is slower.
+// Returns the same emulated GPUs, with links as fast as memory; null if their links are so already.
 Result<std::shared_ptr<DeviceSet>> without_links(const std::vector<DeviceSpec>& devices) {
   const bool linked = std::any_of(devices.begin(), devices.end(), [](const DeviceSpec& d) {
     return d.kind == DeviceKind::kEmulated && d.link_bytes_per_second > 0;

@@ -1,5 +1,5 @@
-// MachineRates: how long devices take to move bytes: copies between the host and a device, and all-reduces of a group.
-// Measured on the machine, in a few steps of tiny graphs; links of emulated GPUs are in what is measured.
+// MachineRates: the time that copies between host and device take, and all-reduces of a group, by their bytes. Measured
+// on the machine by a few runs of tiny graphs. The links of emulated GPUs are part of what is measured.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace argosy {
 
-// What a collective does, as far as its time goes.
+// The kinds of collectives that differ in time.
 enum class Travel : char {
   kAllReduce,      // sums, on every device
   kReduceScatter,  // each device gets a part of the sums: half of what an all-reduce moves
@@ -21,27 +21,28 @@ enum class Travel : char {
 
 class MachineRates {
  public:
-  // The collectives of so many devices.
+  // The rates of collectives of so many devices.
   struct Group {
-    int devices = 2;   // their number
+    int devices = 2;   // in the group
     double start = 0;  // seconds that a step takes to start on them, beyond one device
     Curve all_reduce;  // from the last device's arrival to the end, by bytes of the global value
-    Curve work;        // the part that takes cores: links of emulated GPUs only make it wait
+    Curve work;        // the part of it that uses cores; it only waits for the links of emulated GPUs
   };
 
   MachineRates() = default;  // nothing takes time
   // `groups`: by number of devices, rising.
   MachineRates(Curve copies, std::vector<Group> groups) : copies_(std::move(copies)), groups_(std::move(groups)) {}
-  // Of the first 2, 4, … and all of `devices`, which are in `device_set`. Takes some 0.1 s, more with slow links.
+  // Measures copies to the first GPU, and groups of the first 2, 4, … and all `devices`, which are in `device_set`.
+  // Takes some 0.1 s, more with slow links.
   static Result<MachineRates> measure(const std::shared_ptr<DeviceSet>& device_set,
                                       const std::vector<DeviceSpec>& devices);
 
-  // Between the host and a device, one way.
+  // A copy between the host and a device, in one direction.
   double copy_seconds(double bytes) const { return copies_.seconds(bytes); }
-  // `bytes`: the global value.
+  // A collective of a group of so many devices; 0 for one device. `bytes`: of the global value.
   double collective_seconds(Travel travel, int devices, double bytes) const;
-  double collective_work_seconds(Travel travel, int devices, double bytes) const;  // the part that takes cores
-  double start_seconds(int devices) const;  // that a step takes to start on them, beyond one device
+  double collective_work_seconds(Travel travel, int devices, double bytes) const;  // the part that uses cores
+  double start_seconds(int devices) const;                                         // Group::start
 
  private:
   const Group* group_of(int devices) const;

@@ -10,7 +10,7 @@
 
 namespace argosy {
 
-// All of it is borrowed.
+// The constructor's arguments are borrowed.
 class ModelSubject final : public PlanSubject {
  public:
   ModelSubject(const ModelBuilder& model, const TrainerOptions& options, const data::Dataset& data);

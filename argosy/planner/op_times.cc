@@ -7,14 +7,16 @@ namespace argosy {
 namespace {
 
 constexpr double kLaunchSeconds = 3e-7;  // of a kernel that has nothing to do
-// Nodes that take little more than their launch say nothing of what is so many times larger.
+// Rates of an op are not extrapolated to nodes with more than so many times the work: small nodes mostly measure
+// launches.
 constexpr double kFarSmaller = 4;
 
-// One number that grows with the batch as the time does. A byte counts as much as an operation: about what a core does
-// in the time that memory takes for it, and only ratios matter.
+// The work of a node: one number that is proportional to its time as the batch grows. A byte counts as one operation: a
+// core does about one while memory moves a byte. Only ratios of works matter.
 double work_of(const Cost& cost) { return cost.flops + cost.bytes; }
 
-// Through the points of a node. Beyond them the time grows in proportion to the work.
+// Returns the seconds for this work, on the curve through a node's points (work, seconds). Beyond them the time,
+// without the launch, grows with the work.
 double at(const std::vector<std::pair<double, double>>& points, double work) {
   double most = 0, least = 1e300;
   for (const auto& [w, seconds] : points) most = std::max(most, w), least = std::min(least, w);

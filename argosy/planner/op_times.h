@@ -1,5 +1,5 @@
-// OpTimes: how long an op takes on a kind of device. Measured on steps of the model itself (probe.h), at a few batch
-// sizes; other sizes follow from the op's cost (OpDef::cost).
+// OpTimes: the time that nodes take on a kind of device. It is measured on steps of the model itself (probe.h), at a
+// few batch sizes. Other sizes follow from the op's cost (OpDef::cost).
 //
 //   a node of a plan ──► a node of the same name and op was measured: its seconds at the cost of the node
 //                    ├─► nodes of the same op and of about its size were measured: their seconds per unit of cost
@@ -20,12 +20,13 @@ namespace argosy {
 
 class OpTimes {
  public:
-  // One run of a node, or the median of several.
+  // Adds a measurement of a node: one run, or the median of several.
   void add(std::string_view name, std::string_view op, const Cost& cost, double seconds);
 
-  // Of a node on this device. Copies of a node are named after it: "dense/MatMul/replica_1", "Relu/replica_1/fused".
+  // Returns the seconds of a node. It recognises copies by their names: "dense/MatMul/replica_1",
+  // "Relu/replica_1/fused".
   double seconds(std::string_view name, std::string_view op, const Cost& cost) const;
-  // How many of the nodes asked for so far were measured under their own names, of 1.
+  // The fraction, 0 to 1, of calls of seconds() for nodes that were measured under their own names.
   double measured_share() const {
     return asked_ > 0 ? static_cast<double>(measured_) / static_cast<double>(asked_) : 1;
   }
@@ -38,8 +39,8 @@ class OpTimes {
   struct Sum {
     double work = 0, seconds = 0;
     double runs = 0;
-    double most = 0;  // work of one node
-    // Of a node: what its work takes, and a launch. REQUIRES: runs > 0.
+    double most = 0;  // the largest work of one node
+    // Returns the seconds of a node: a launch, and the time for its work at the mean rate. REQUIRES: runs > 0.
     double of(double node_work) const;
   };
   const std::vector<std::pair<double, double>>* find(std::string_view name, std::string_view op) const;

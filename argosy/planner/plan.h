@@ -1,5 +1,5 @@
-// Plan: a strategy for a model on devices, with what it is predicted to take, what travels, and why others lose.
-// A value type.
+// Plan: a strategy for a model on devices, with its predicted time and memory, its collectives, and the alternatives
+// with the reasons against them. A value type.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace argosy {
 
-// Of a step. Seconds are those of the machine's present devices, measured when the plan was made.
+// The predicted time of a step. Predictions rest on measurements of the machine's devices when the plan was made.
 struct Prediction {
   double step_seconds = 0;         // from one step's loss to the next one's
   double samples_per_second = 0;   // of the global batch
-  double spread = 0;               // of step_seconds, of 1: how far the measured steps lay apart
-  double input = 0;                // the part in which devices wait for the next batch
+  double spread = 0;               // of the measured steps, as a fraction of step_seconds
+  double input = 0;                // seconds of a step in which devices wait for the next batch
   double exposed_collectives = 0;  // seconds that the step would take less if collectives took no time
   double exposed_copies = 0;       // likewise for copies between host and devices
   double collectives = 0;          // seconds of all collectives together
   double compute = 0;              // seconds of kernels and copies on the busiest device
-  std::string disturbed = {};      // "other programs took 1.3 of 2 cores": while it was measured; "": they did not
+  std::string disturbed = {};      // "other programs took 1.3 of 2 cores", during measurements; "": they did not
 };
 
-// A collective, and what it takes.
+// A collective, and its predicted time.
 struct PlannedTransfer : PlannedCollective {
-  double seconds = 0;  // from the last device's arrival to the end; 0: its size depends on the step
+  double seconds = 0;  // from the last device's arrival to the end; 0: its size depends on the batch
 };
 
-// Memory of a device, by the certificate: what the compiled step takes, exactly.
+// The memory of a device, by the certificate: the forecast of the compiled step.
 struct PlannedMemory {
   std::string device;           // full name
   std::uint64_t bytes = 0;      // of a step: variables, arena, constants, outputs
@@ -43,23 +43,23 @@ struct PlannedMemory {
 // A strategy that was not chosen.
 struct Alternative {
   StrategySpec strategy;    // dp is the number of devices
-  int devices = 1;          // that it uses
+  int devices = 1;          // the number that it uses
   bool fits = true;         // it can be run, in the memory of its devices
   double step_seconds = 0;  // 0: it does not fit, or was not predicted
-  std::string why;          // it loses: "3.2 ms slower: …", "does not fit: …"
+  std::string why;          // why it was not chosen: "3.2 ms slower: …", "does not fit: …"
 };
 
 struct Plan {
   StrategySpec strategy;                     // dp is the number of devices
-  std::vector<DeviceSpec> devices;           // that it uses
-  int devices_asked = 1;                     // that it might have used
+  std::vector<DeviceSpec> devices;           // the devices that it uses
+  int devices_asked = 1;                     // the number of devices in the request
   std::int64_t batch = 0;                    // global
   std::string replication;                   // "2 devices, loss: a mean over the batch, …"
   Prediction predicted;                      // of a step
-  std::vector<PlannedTransfer> collectives;  // in starting order
-  std::vector<PlannedWhole> whole;           // what is not sharded
+  std::vector<PlannedTransfer> collectives;  // in the order of DataParallel::collectives()
+  std::vector<PlannedWhole> whole;           // nodes that are not sharded, though they depend on the batch
   std::vector<PlannedNode> asked;            // by PlanOptions::nodes
-  std::vector<ReplicationNote> notes;        // where the step is not one device's
+  std::vector<ReplicationNote> notes;        // where the step differs from one device's
   std::vector<PlannedMemory> memory;         // by device; the host's first
   std::vector<Alternative> alternatives;     // fastest first
   int not_tried = 0;                         // candidates for which there was no time

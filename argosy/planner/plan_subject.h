@@ -1,7 +1,7 @@
-// What a plan is made for: a model of `argosy train`, or a step of somebody's graph. The planner sees it through these
-// interfaces alone: a step that is compiled for some devices, and steps that are tried out on one of them.
+// PlanSubject: the object of a plan, which is a model of `argosy train`, or a step of a client's graph. The planner
+// uses it only through these interfaces: a step compiled for some devices, and trial steps on one device.
 //
-//   PlanSubject ─┬─ compile(candidate) ──► CompiledCandidate   looked at: schedule, memory, collectives; never run
+//   PlanSubject ─┬─ compile(candidate) ──► CompiledCandidate   inspected: schedule, memory, collectives; never run
 //                └─ on_one_device(spec) ─► TrialSteps          run: seconds of every op, on variables of their own
 #pragma once
 
@@ -22,9 +22,9 @@ namespace argosy {
 class CompiledCandidate {
  public:
   virtual ~CompiledCandidate() = default;
-  // How it was replicated. Null: a step of one device, as its author wrote it.
+  // The replicated graph. Null: a step of one device, which is not replicated.
   virtual const DataParallel* parallel() const = 0;
-  // Errors are those of compiling. Not of memory: the step may be larger than the devices.
+  // The compiled step. Errors are those of compiling. Memory is not checked: the step may be larger than the devices.
   virtual Result<std::shared_ptr<const Step>> look() = 0;
   virtual Result<std::vector<MemoryForecast>> forecast() = 0;  // of each device
   // RESOURCE_EXHAUSTED ARG-MEM-002: it does not fit; the hint is a batch that does.
@@ -33,17 +33,18 @@ class CompiledCandidate {
   virtual Result<PlannedNode> planned(std::string_view node) = 0;
 };
 
-// The step on one device, with variables that nobody else uses. One thread at a time; several may run at once.
+// The step on one device, with variables of its own. Each object is used by one thread at a time; several objects may
+// run at once.
 class TrialSteps {
  public:
   virtual ~TrialSteps() = default;
   // RESOURCE_EXHAUSTED ARG-MEM-002: so many examples do not fit. Other errors: such a batch cannot be tried.
   virtual Status check(std::int64_t batch) = 0;
-  // Ready to run steps of so many examples.
+  // Prepares to run steps of so many examples.
   virtual Status prepare(std::int64_t batch) = 0;
-  // One step of that size; its seconds. `stats` may be null.
+  // Runs one step of the prepared size and returns its seconds. `stats` may be null.
   virtual Result<double> step_seconds(StepStats* stats) = 0;
-  virtual Result<std::shared_ptr<const Step>> look(std::int64_t batch) = 0;  // the step of that size
+  virtual Result<std::shared_ptr<const Step>> look(std::int64_t batch) = 0;  // the compiled step of that size
 };
 
 // One thread at a time. It outlives what it makes.
@@ -55,7 +56,8 @@ class PlanSubject {
   virtual Result<std::unique_ptr<CompiledCandidate>> compile(const Candidate& candidate,
                                                              const std::shared_ptr<DeviceSet>& device_set) = 0;
   virtual Result<std::unique_ptr<TrialSteps>> on_one_device(const DeviceSpec& spec) = 0;  // to be timed there
-  // Seconds in which the input of a step is made, when nothing else is done; 0: it is there.
+  // Returns the seconds that the input of one step takes while nothing else runs; 0: it takes none. `budget`: seconds
+  // that the measurement may take.
   virtual Result<double> input_seconds(double budget) = 0;
 };
 

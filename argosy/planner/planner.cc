@@ -60,7 +60,8 @@ class Planner {
   }
 
  private:
-  // The given one, then the plain ones, then others while there is time. Micro-batches only where nothing else fits.
+  // Tries the given candidate, then the plain ones, then others while there is time. Candidates with micro-batches are
+  // tried only if nothing else fits.
   Status try_all(const std::optional<Candidate>& given) {
     const std::int64_t began = now_nanos();
     if (given) ARGOSY_RETURN_IF_ERROR(try_one(*given));
@@ -87,7 +88,7 @@ class Planner {
     return none ? try_one(candidates(devices_, batch_).front()) : ok_status();
   }
 
-  // All that there are; or one device alone, beside all of them.
+  // Returns all candidates; with `all_or_one`, only the plain ones on one device and on all.
   std::vector<Candidate> others() const {
     std::vector<Candidate> all = candidates(devices_, batch_);
     if (!request_.all_or_one) return all;
@@ -150,14 +151,14 @@ class Planner {
     return p;
   }
 
-  // Position of the one to take; none fits: nothing.
+  // Returns the position of the candidate to choose; nullopt: none fits.
   std::optional<std::size_t> fastest() const {
     std::vector<Tried> tried;
     for (const Evaluated& e : all_) tried.push_back(e.tried);
     return fastest_that_fits(tried);
   }
 
-  // Plain data parallelism over all devices.
+  // Returns the position of the first candidate on all devices without micro-batches.
   std::size_t largest() const {
     const auto found = std::find_if(all_.begin(), all_.end(), [&](const Evaluated& e) {
       return e.candidate.devices.size() == devices_.size() && e.candidate.strategy.accumulate == 1;

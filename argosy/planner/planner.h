@@ -4,7 +4,8 @@
 //                                                 ▲                       ▲
 //                            caps of the devices ─┘      probes, rates ───┘   measured on these devices
 //
-// Same devices, same measurements, same plan. Of two that are about as fast the simpler one is taken.
+// The plan is a function of the devices and the measurements. Of two strategies within 2 % of each other, it takes the
+// simpler one.
 #pragma once
 
 #include "argosy/data/dataset.h"
@@ -15,35 +16,36 @@
 
 namespace argosy {
 
-// What a plan may take, and what else it is asked for.
+// The time that planning may take, and nodes to be explained.
 struct PlanOptions {
-  double probe_seconds = 0.45;          // for steps of the model on single devices
-  double search_seconds = 0.35;         // for candidates beyond the plain ones
-  std::vector<std::string> nodes = {};  // of the model: to be explained in Plan::asked
+  double probe_seconds = 0.45;          // for trial steps on single devices
+  double search_seconds = 0.35;         // for candidates; after it, only plain ones are tried
+  std::vector<std::string> nodes = {};  // nodes of the model that Plan::asked explains
 };
 
-// Of whom, and for what.
+// The devices and the strategy of a plan.
 struct PlanRequest {
-  std::vector<DeviceSpec> devices = {};             // that a plan may use
-  std::shared_ptr<DeviceSet> device_set = nullptr;  // that they are in
-  // `automatic` chooses among all candidates, else this one's plan is made and the others are its alternatives.
+  std::vector<DeviceSpec> devices = {};             // the devices that the plan may use
+  std::shared_ptr<DeviceSet> device_set = nullptr;  // the set that has them
+  // `automatic`: the planner chooses among all candidates. Else the plan is for this strategy, and candidates are its
+  // alternatives.
   StrategySpec strategy = {};
-  bool all_or_one = false;              // no candidate but the plain ones of all devices, and of one
-  const MachineRates* rates = nullptr;  // of these devices, where they are known; null: they are measured
+  bool all_or_one = false;              // only two candidates: plain data parallelism on all devices, and on one
+  const MachineRates* rates = nullptr;  // of these devices; null: they are measured
 };
 
-// The errors are those below, and the subject's.
+// Makes the plan. Errors are those of the other overload, and the subject's.
 Result<Plan> make_plan(PlanSubject& subject, const PlanRequest& request, const PlanOptions& how = {});
 
-// `options`: as for a training; strategy.automatic chooses among all candidates, else the strategy's plan is made and
-// the others are its alternatives. `data`: examples for the probing steps; it also bounds the batch.
+// Makes the plan of a training with these `options`; options.strategy is used as PlanRequest::strategy is. `data`:
+// examples for the trial steps; it also bounds the batch.
 //
 // INVALID_ARGUMENT ARG-SHARD-002: the strategy is for other devices. RESOURCE_EXHAUSTED ARG-MEM-002: it does
 // not fit, or nothing does. NOT_FOUND ARG-SHARD-005: no such node. Further errors are those of Trainer::make().
 Result<Plan> make_plan(const ModelBuilder& model, const TrainerOptions& options, const data::Dataset& data,
                        const PlanOptions& how = {});
 
-// The request for the plan's devices alone: what to train with.
+// Returns `asked`, restricted to the plan's devices: the request to train with.
 DeviceRequest request_of(const Plan& plan, const DeviceRequest& asked);
 
 }  // namespace argosy

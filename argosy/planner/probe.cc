@@ -20,7 +20,7 @@ constexpr int kLeastRounds = 3, kMostRounds = 25;
 constexpr int kRoundsToSpread = 10;  // in which new threads find cores of their own
 constexpr double kOverBudget = 1.2;  // of large steps there are fewer rounds, beyond that much of their time
 
-// Value of the sorted numbers at a part of their length.
+// Returns a quantile of sorted numbers; `part`: 0 to 1.
 double at_part(const std::vector<double>& sorted, double part) {
   return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
@@ -30,7 +30,8 @@ double median(std::vector<double> values) {
   return at_part(values, 0.5);
 }
 
-// The mean without the slowest twentieth. A training's rate is a mean: steps that its own loader holds up count.
+// Returns the mean without the slowest twentieth. It is no median: the rate of a training includes steps that wait for
+// its loader.
 double mean_of_most(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   values.resize(values.size() - values.size() / 20);
@@ -41,12 +42,13 @@ std::string kind_of(const DeviceSpec& spec) {
   return str_cat(device_kind_name(spec.kind), " ", spec.cores, " cores at ", spec.speed);
 }
 
-// The steps of one kind of device, measured.
+// Measures steps on one kind of device.
 class KindProbe {
  public:
   KindProbe(const DeviceSpec& spec, TrialSteps& steps) : spec_(spec), steps_(steps) {}
 
-  // Steps for about so long; adds the ops' times. `wall`: seconds of each plain step.
+  // Runs steps for about `seconds`, and adds the ops' times to `probed`. `wall`: the seconds of each step without
+  // records of ops.
   Status measure(std::int64_t batch, double seconds, Probed& probed, std::vector<double>& wall) {
     ARGOSY_RETURN_IF_ERROR(steps_.prepare(batch));
     std::map<std::pair<std::string, std::string>, std::vector<double>> by_node;
@@ -70,7 +72,8 @@ class KindProbe {
   }
 
  private:
-  // An asynchronous device only enqueues: there the step's time is spread over its ops by a roofline of their costs.
+  // Kernels of an asynchronous device only enqueue work. There the step's time is divided among its ops by a roofline
+  // of their costs.
   void add_ops(const Graph& graph, std::map<std::pair<std::string, std::string>, std::vector<double>>& by_node,
                double wall, Probed& probed) const {
     const bool async = spec_.kind == DeviceKind::kCuda;
@@ -111,7 +114,7 @@ Result<bool> fits(TrialSteps& steps, std::int64_t batch) {
   return status.ok();
 }
 
-// The sizes that a device may see: the one of all devices first.
+// Returns the batch sizes that a device may get, first the one with all devices.
 std::vector<std::int64_t> batch_sizes(std::int64_t batch, std::int64_t devices) {
   std::vector<std::int64_t> sizes;
   for (const std::int64_t size : {(batch + devices - 1) / devices, batch, (batch + 2 * devices - 1) / (2 * devices)}) {
@@ -120,7 +123,7 @@ std::vector<std::int64_t> batch_sizes(std::int64_t batch, std::int64_t devices) 
   return sizes;
 }
 
-// A device that was probed, with its compiled steps and variables: to make another costs more than a few steps.
+// A device that was probed. It keeps its compiled steps and variables, since making them costs more than a few steps.
 struct ProbedDevice {
   std::unique_ptr<TrialSteps> steps;
   std::int64_t batch = 0;  // of the first size
@@ -158,8 +161,8 @@ Result<Probed> probe_kind(const ProbeRequest& request, const DeviceSpec& spec, d
   return probed;
 }
 
-// How many run together in measure_slowdown(). Devices in host memory get no slower by more of them than the machine has
-// cores: what sharing the cores costs is the simulator's.
+// Returns the number of devices that run together in measure_slowdown(). For devices in host memory it is at most the
+// number of cores (and at least 2): the simulator accounts for sharing cores.
 int devices_at_once(const std::vector<DeviceSpec>& devices) {
   const int all = static_cast<int>(devices.size());
   return devices[0].kind == DeviceKind::kCuda ? all : std::min(all, std::max(2, available_cores()));
@@ -167,8 +170,8 @@ int devices_at_once(const std::vector<DeviceSpec>& devices) {
 
 using ProbedDevices = std::map<std::string, ProbedDevice>;  // by kind
 
-// How much longer a device's step takes while every device runs one, beyond what sharing the cores explains. Takes the
-// steps of `probed`.
+// Returns the factor by which a device's step takes longer while other devices run one, beyond the effect of sharing
+// cores. Moves the steps out of `probed`.
 Result<double> measure_slowdown(const ProbeRequest& request, double seconds, ProbedDevices& probed) {
   const auto n = static_cast<std::int64_t>(request.devices.size());
   const std::int64_t batch = (request.subject.batch() + n - 1) / n;
@@ -229,8 +232,8 @@ Result<double> measure_slowdown(const ProbeRequest& request, double seconds, Pro
   }
   for (std::thread& thread : threads) thread.join();
   for (Status& status : ended) ARGOSY_RETURN_IF_ERROR(std::move(status));
-  // In each round, of the device that was held up most: the others wait for it. In the first rounds the system may still
-  // have threads share a core.
+  // For each round, the factor of the device that was delayed most, since the others would wait for it. The first
+  // rounds do not count: the system may still run several threads on one core.
   std::vector<double> longer;
   for (int i = to_spread; i < rounds; ++i) {
     double most = 0;
@@ -269,7 +272,7 @@ Result<Probes> Probes::run(const ProbeRequest& request, double seconds) {
   return probes;
 }
 
-// The host of GPUs is none of the kinds: what it does beside them was measured with the first.
+// The host beside GPUs was not probed as a kind of its own: its ops were measured with the first kind.
 const Probed& Probes::of(const DeviceSpec& spec) const {
   const auto found = by_kind_.find(kind_of(spec));
   return found != by_kind_.end() ? found->second : by_kind_.begin()->second;

@@ -1,8 +1,8 @@
-// Probe: a few real steps of the subject on single devices, at the batch sizes that a plan's devices would see. Shapes,
-// passes and kernels are those of the training itself, so what is measured needs no model of a kernel.
+// Probes: measurements of a few real steps of the subject on single devices, at the batch sizes that a device would get
+// in a plan. Shapes, passes and kernels are those of the training itself. So no model of a kernel's time is needed.
 //
-//   one device ── batch/N, batch, batch/2N ──► seconds of every op by its cost, and what no op took
-//   all devices at once, one step each ──────► how much slower they are beside each other
+//   one device ── batch/N, batch, batch/2N ──► seconds of every op by its cost, and the overhead
+//   all devices at once, one step each ──────► how much slower they are while all run
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace argosy {
 
-// What the steps of one kind of device said.
+// The measurements on one kind of device.
 struct Probed {
   OpTimes ops;
-  double overhead = 0;  // seconds of a step on one device that no op took
+  double overhead = 0;  // seconds of a step beyond those of its simulated ops
   double spread = 0;    // of the rounds: half of (90th - 10th percentile) / median, at the worst batch size
 };
 
-// What is probed. All of it is borrowed.
+// The subject and the devices to probe. Both are borrowed.
 struct ProbeRequest {
   PlanSubject& subject;
-  const std::vector<DeviceSpec>& devices;  // that a plan may use
+  const std::vector<DeviceSpec>& devices;  // the devices that a plan may use
 };
 
 class Probes {
@@ -34,13 +34,13 @@ class Probes {
   // RESOURCE_EXHAUSTED ARG-MEM-002: not one example fits a device.
   static Result<Probes> run(const ProbeRequest& request, double seconds);
   const Probed& of(const DeviceSpec& spec) const;
-  double slowdown(int devices) const;                      // of so many that run at once
-  double spread() const;                                   // the worst
-  double input_seconds() const { return input_seconds_; }  // in which the loader makes a global batch
+  double slowdown(int devices) const;                      // factor on the time of ops while so many devices run
+  double spread() const;                                   // the largest of all kinds
+  double input_seconds() const { return input_seconds_; }  // that the loader takes to make a global batch
 
  private:
   std::map<std::string, Probed> by_kind_;
-  double slowdown_ = 1;  // of `at_once_` devices
+  double slowdown_ = 1;  // while `at_once_` devices run
   int at_once_ = 1;
   double input_seconds_ = 0;
   int devices_ = 1;

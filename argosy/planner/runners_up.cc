@@ -18,7 +18,7 @@ std::string memory_text(const Tried& tried, const Tried& chosen) {
                                     : std::string("brings nothing");
 }
 
-// Where the time goes that it takes more.
+// Says why `tried` takes longer than `chosen`: by compute, or by copies and collectives.
 std::string reason(const Tried& tried, const Tried& chosen) {
   const double compute = tried.predicted.compute - chosen.predicted.compute;
   const double travel = tried.predicted.exposed_collectives + tried.predicted.exposed_copies -
@@ -47,7 +47,7 @@ std::string format_seconds(double seconds) {
 }
 
 std::optional<std::size_t> fastest_that_fits(const std::vector<Tried>& tried) {
-  // True: among those in one piece. False: among all.
+  // First among those without micro-batches, then among all.
   for (const bool plain : {true, false}) {
     const auto allowed = [plain](const Tried& t) {
       return t.impossible.empty() && !(plain && t.strategy.accumulate > 1);

@@ -1,4 +1,5 @@
-// Chooses among strategies that were tried, and says why the others lose. Internal to planner/.
+// Chooses the fastest of the strategies that were tried, and says why each of the others, the runners-up, was not
+// chosen. Internal to planner/.
 #pragma once
 
 #include <optional>
@@ -8,21 +9,21 @@
 
 namespace argosy {
 
-// What is known of a candidate.
+// A candidate that was tried.
 struct Tried {
   StrategySpec strategy;
   int devices = 1;
   Prediction predicted;     // zeros where it does not fit
-  std::uint64_t bytes = 0;  // on the fullest device
+  std::uint64_t bytes = 0;  // the memory of the device that needs most
   std::string impossible;   // "does not fit: gpu:0 needs 3.2 GiB …", "is refused: …"; "": it can be run
 };
 
-// Position of the fastest that fits; of equally fast ones the first. Nothing where none fits.
-// Micro-batches change what batch normalisation sees, and predictions err by more than they gain. So a strategy with
-// micro-batches is taken only where no other fits.
+// Returns the position of the first candidate that fits and is within 2 % of the fastest; nullopt: none fits.
+// A strategy with micro-batches is chosen only if no other fits. Micro-batches change the statistics of batch
+// normalisation, and their gain is smaller than the error of predictions.
 std::optional<std::size_t> fastest_that_fits(const std::vector<Tried>& tried);
 
-// `chosen`: among `tried`. Fastest first, then what does not fit.
+// Returns the strategies other than `chosen`, with the reasons: the fastest first, those that do not fit last.
 std::vector<Alternative> runners_up(const std::vector<Tried>& tried, const Tried& chosen);
 
 // "3.2 ms", "4.71 s", "210 us".

@@ -13,7 +13,7 @@ namespace {
 constexpr double kForwardSeconds = 5e-8;  // of what the executor does itself
 constexpr double kNothing = 1e-12;        // seconds: rounding of sums
 
-// A collective of the step: its members, and how long it takes once all have started.
+// A collective of the step: its members, and the time that it takes once all have started.
 struct Round {
   std::vector<std::int32_t> members;  // instructions
   int started = 0;
@@ -25,7 +25,7 @@ struct Round {
   enum class State : char { kWaits, kQueued, kRuns, kDone } state = State::kWaits;
 };
 
-// What a device does now.
+// The state of a device at the simulated time.
 struct Walk {
   std::size_t at = 0;         // position in the device's order
   std::int32_t running = -1;  // instruction; -1: waits, or is done
@@ -79,7 +79,8 @@ class Simulation {
     return options_.rates->copy_seconds(static_cast<double>(slot.bytes));
   }
 
-  // Members of one group meet; what they do follows from the sizes of what goes in and comes out.
+  // Finds the collectives: the instructions of one group. The kind of a collective follows from the sizes of its inputs
+  // and outputs.
   void find_rounds(const Graph& graph) {
     std::map<std::string, std::int32_t> by_group;
     for (std::size_t i = 0; i < step_.instructions.size(); ++i) {
@@ -134,7 +135,8 @@ class Simulation {
     return std::all_of(waits.begin(), waits.end(), [&](std::int32_t p) { return done_[static_cast<std::size_t>(p)]; });
   }
 
-  // Starts what can start. A member of a collective takes no time of its own.
+  // Starts the next instructions of device d that have nothing to wait for. A member of a collective takes no time of
+  // its own.
   void start(std::size_t d) {
     Walk& walk = walks_[d];
     const auto& order = step_.plan.order[d];
@@ -164,7 +166,7 @@ class Simulation {
     }
   }
 
-  // One collective after another on the communication streams. True: one has ended, or has begun.
+  // Runs the collectives on the communication streams, one after another. True if one has begun or ended.
   bool run_queue() {
     bool any = false;
     while (next_in_queue_ < queue_.size()) {
@@ -191,7 +193,7 @@ class Simulation {
     return next_in_queue_ < queue_.size() ? &rounds_[static_cast<std::size_t>(queue_[next_in_queue_])] : nullptr;
   }
 
-  // To the next end of an instruction or a collective. False: nothing runs any more.
+  // Advances the time to the next end of an instruction or a collective. False: nothing runs any more.
   bool advance() {
     for (bool again = true; again;) {  // ends at this very time let others start
       again = false;

@@ -1,5 +1,5 @@
-// Simulates one run of a compiled step: each device walks its instructions in the step's own order, waits for what the
-// step says, and shares the machine's cores. So the simulation and the run cannot order work in different ways.
+// Simulates one run of a compiled step. Each device executes its instructions in the step's static schedule, waits for
+// the same dependencies as in a run, and shares the machine's cores. So simulation and run have the same order.
 //
 //   order of gpu:0   [copy][conv ….][grad 9][grad 8]──wait──[update]
 //                                     └start┐             ▲
@@ -23,10 +23,10 @@ using KernelSeconds = std::function<double(const Node& node, const Graph& graph,
 
 struct SimulatorOptions {
   KernelSeconds kernel;
-  const MachineRates* rates = nullptr;  // null: nothing travels
+  const MachineRates* rates = nullptr;  // null: copies and collectives take no time
   int cores = 1;                        // of the machine; devices in host memory share them
-  bool free_collectives = false;        // they take no time: how long the step would take without them
-  bool free_copies = false;             // likewise
+  bool free_collectives = false;        // collectives take no time
+  bool free_copies = false;             // copies take no time
 };
 
 struct SimulatedStep {
@@ -35,7 +35,7 @@ struct SimulatedStep {
   double collective_seconds = 0;     // of all collectives together, as if one followed the other
 };
 
-// FAILED_PRECONDITION: the step has no static order (control flow that follows data).
+// FAILED_PRECONDITION: the step has no static schedule, as with control flow that depends on data.
 Result<SimulatedStep> simulate_step(const Step& step, const SimulatorOptions& options);
 
 }  // namespace argosy

@@ -29,12 +29,11 @@ struct Mesh {
   std::vector<MeshAxis> axes;        // outermost first
   std::vector<std::string> devices;  // row-major over the axes over devices
 
-  // Shards along all axes, and along those over devices.
-  int size() const;
-  int device_count() const;
+  int size() const;                                   // shards along all axes
+  int device_count() const;                           // shards along the axes over devices
   const MeshAxis* find(std::string_view name) const;  // null: there is none
-  // INVALID_ARGUMENT ARG-SHARD-001: sizes that do not multiply to the devices, names that are not unique, weights of
-  // another number.
+  // INVALID_ARGUMENT ARG-SHARD-001: the product of the sizes is not the number of devices, names are not unique, or an
+  // axis has another number of weights than shards.
   Status check() const;
 };
 

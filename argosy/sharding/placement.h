@@ -1,8 +1,8 @@
-// Placement: what each device of one mesh axis holds of a value. A Layout has one placement per axis.
+// Placement: the part of a value that each device of one mesh axis holds. A Layout has one placement per axis.
 //
 //   global value [4, 3] on an axis of 2
 //     R        every device has all of it
-//     S(0)     rows 0, 1 | rows 2, 3             S(0)/2: rows 0, 2 | rows 1, 3 (the shards come twice along the axis)
+//     S(0)     rows 0, 1 | rows 2, 3             S(0)/2: rows 0, 2 | rows 1, 3 (two rounds: the shards repeat)
 //                                                S(0)*2: rows 0, 1 | rows 2, 3, also where the axis is cut unevenly
 //     P(sum)   two values of [4, 3] that add up to it
 //     once     one device has it
@@ -22,17 +22,18 @@ struct Placement {
     kReplicate,  // the global value, equal on every device
     kShard,      // a slice along `dim`
     kPartial,    // the global value is `combine` over the devices
-    kVarying,    // scratch of a node, which only the gradient of the same shard reads
-    kLocal,      // statistics of each shard: a stated departure from one device, where it is asked for
+    kVarying,    // scratch: each shard has its own, and only the gradient of the same shard reads it
+    kLocal,      // the shard's own statistics. The result differs from one device's, as the caller asked
     kOnce,       // one device has the global value
   };
   Kind kind = Kind::kReplicate;
   std::int8_t dim = -1;             // kShard
   Combine combine = Combine::kSum;  // kPartial
-  // kShard: how often the shards come along `dim`. 3 of [3 * batch, d]: time is outside of the batch.
+  // kShard: how often the shards repeat along `dim`. It is 3 for [3 * batch, d], where 3 is an axis outside of the
+  // batch.
   std::int64_t rounds = 1;
-  // kShard: how many rows stay together. 5 of [batch * 5, d]: time is inside of the batch. So `dim` has
-  // size / (rounds * unit) items in each round, and items are what shards are cut of.
+  // kShard: how many rows stay together as an item. It is 5 for [batch * 5, d], where 5 is an axis inside of the batch.
+  // So each round of `dim` has size / (rounds * unit) items, and shards are cut between items.
   std::int64_t unit = 1;
 
   static Placement replicate() { return {}; }

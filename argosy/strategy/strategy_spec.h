@@ -1,4 +1,4 @@
-// StrategySpec: what `--strategy` says.
+// StrategySpec: the value of `--strategy`, parsed.
 //
 //   dp                    data parallelism over all devices; the default
 //   dp=2                  over two devices
@@ -22,15 +22,16 @@ struct StrategySpec {
   bool automatic = false;  // "auto": the other fields are free
   std::string file = {};   // "@FILE": read by `argosy train` and `argosy plan`; not empty: the other fields are free
 
-  // INVALID_ARGUMENT ARG-SHARD-001 says what is wrong, and what to type. Unknown keys come with the nearest known one;
-  // values may be no numbers or out of range; a key may be given twice.
+  // Parses the text. INVALID_ARGUMENT ARG-SHARD-001 says what is wrong, and what to type:
+  // - a key is unknown (the hint names the nearest one), or is given twice;
+  // - a value is not a number, or is out of range.
   static Result<StrategySpec> parse(std::string_view text);
   // The text that parse() reads: "dp,zero=1".
   std::string to_string() const;
   // INVALID_ARGUMENT ARG-SHARD-002: dp is not the number of devices.
   Status check(int devices) const;
-  // Where a batch has fewer examples than micro-batches: how many are empty, and what to type instead. Else "". Such a
-  // step is right, and waits for turns that compute nothing.
+  // Returns "" if a batch has at least as many examples as micro-batches. Else says how many are empty, and what to
+  // type instead. Such a step is correct, but waits for turns that compute nothing.
   std::string empty_micro_batches(int devices, std::int64_t batch) const;
 
   friend bool operator==(const StrategySpec&, const StrategySpec&) = default;

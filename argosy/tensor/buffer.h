@@ -21,15 +21,15 @@ class Buffer {
   // The last copy releases `owner`, whose deleter frees the memory.
   Buffer(std::shared_ptr<void> owner, void* data, std::size_t bytes)
       : owner_(std::move(owner)), data_(static_cast<std::byte*>(data)), bytes_(bytes) {}
-  // Of somebody else's memory, which must outlive the buffer and its copies.
+  // A buffer over memory that another object owns; it must outlive the buffer and its copies.
   static Buffer borrow(void* data, std::size_t bytes) { return Buffer(nullptr, data, bytes); }
 
-  std::byte* data() const { return data_; }         // on the buffer's device
+  std::byte* data() const { return data_; }         // address on the buffer's device
   std::size_t bytes() const { return bytes_; }      // of data()
-  bool owned() const { return owner_ != nullptr; }  // frees its memory with its last copy
+  bool owned() const { return owner_ != nullptr; }  // the last copy frees the memory
   // True when no other buffer shares this memory: it may be overwritten.
   bool unique() const { return owner_ != nullptr && owner_.use_count() == 1; }
-  const std::shared_ptr<void>& owner() const { return owner_; }  // null of borrowed memory
+  const std::shared_ptr<void>& owner() const { return owner_; }  // null for borrowed memory
   // A range of this buffer; shares ownership. REQUIRES: in range.
   Buffer part(std::size_t offset, std::size_t bytes) const { return Buffer(owner_, data_ + offset, bytes); }
 
@@ -39,7 +39,7 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
-// Of an allocator.
+// Statistics of an allocator.
 struct MemoryStats {
   std::uint64_t in_use_bytes = 0;  // in live buffers
   std::uint64_t peak_bytes = 0;    // highest in_use_bytes so far
@@ -57,8 +57,9 @@ class Allocator {
   virtual MemoryStats stats() const = 0;  // Any thread.
   // Returns memory kept for later allocations to the system.
   virtual void trim() {}
-  // Whether host code may read and write this memory. If not (a real GPU), these two replace memcpy. copy_within(): in
-  // order with the device's work; the host does not wait. copy_out(): to host memory; done at the return.
+  // True if host code may read and write this memory. If not (a real GPU), use the next two functions in place of
+  // memcpy. copy_within() is enqueued in order with the device's work, and the host does not wait. copy_out() waits for
+  // the copy.
   virtual bool on_host() const { return true; }
   virtual Status copy_within(void* to, const void* from, std::size_t bytes);  // Between places of this memory.
   virtual Status copy_out(void* to, const void* from, std::size_t bytes);     // From this memory to host memory.

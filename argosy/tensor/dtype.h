@@ -79,7 +79,7 @@ constexpr DType dtype_of() = delete;
   X(std::uint16_t, kUint16) X(std::uint32_t, kUint32) X(std::uint64_t, kUint64) X(bool, kBool)                 \
   X(std::complex<float>, kComplex64) X(std::complex<double>, kComplex128) X(std::string, kString)              \
   X(ResourceHandle, kResource) X(Variant, kVariant)
-// Which DType a C++ type is.
+// Specialises dtype_of().
 #define ARGOSY_DTYPE_OF(type, name) \
   template <>                       \
   constexpr DType dtype_of<type>() { return DType::name; }
@@ -103,7 +103,7 @@ using RealTypes = TypeList<float, double, bfloat16, float16, std::int32_t, std::
 using NumberTypes =
     TypeList<float, double, bfloat16, float16, std::int32_t, std::int64_t, std::uint8_t, std::int8_t, std::int16_t,
              std::uint16_t, std::uint32_t, std::uint64_t, std::complex<float>, std::complex<double>>;
-using IndexTypes = TypeList<std::int32_t, std::int64_t>;  // of indices
+using IndexTypes = TypeList<std::int32_t, std::int64_t>;  // dtypes of indices
 
 Status unsupported_dtype(std::string_view op, DType dtype);  // UNIMPLEMENTED, with the op's name
 
@@ -120,12 +120,12 @@ template <typename List, typename Fn>
 Status dispatch(DType dtype, std::string_view op, Fn&& fn) {
   return dispatch_list(List{}, dtype, op, std::forward<Fn>(fn));
 }
-// The same by element size alone (1, 2, 4, 8 or 16 bytes), for kernels that only move plain elements: fewer
-// instantiations.
+// An element of 16 bytes, for dispatch_size().
 struct Bytes16 {
   std::uint64_t words[2];  // bits, not numbers
 };
-// By the size of an element alone: for kernels that move values.
+// As dispatch(), but T depends only on the element size (1, 2, 4, 8 or 16 bytes). For kernels that only move plain
+// elements: fewer instantiations.
 template <typename Fn>
 Status dispatch_size(DType dtype, std::string_view op, Fn&& fn) {
   if (!is_plain(dtype)) return unsupported_dtype(op, dtype);

@@ -1,5 +1,5 @@
-// Variant values in variant values: a list of lists, a dataset of a dataset. Graphs decide how deep, and code that adds
-// values or iterates calls itself once per level.
+// The nesting depth of variant values: a list of lists, a dataset of a dataset. A graph determines the depth, and code
+// that walks a value recurses once per level. So the depth is limited.
 #pragma once
 
 #include <initializer_list>
@@ -9,13 +9,13 @@
 
 namespace argosy {
 
-// More levels are refused.
+// The largest allowed depth.
 inline constexpr int kMostNested = 1000;
 
-// How deep the values in this tensor are nested: the deepest counts. 0: it has none.
+// The largest nesting depth of the variants in this tensor. 0: it has no variants.
 int nesting_of(const Tensor& t);
 
-// The nesting of a value that is to hold these tensors.
+// The nesting depth of a value that contains these tensors.
 int nesting_around(std::span<const Tensor> inner);
 inline int nesting_around(const Tensor& inner) { return 1 + nesting_of(inner); }
 

@@ -1,5 +1,5 @@
-// Elements that are C++ objects. kResource: handles of variables, queues and tables, which outlive a step. kVariant:
-// immutable values such as tensor lists and maps.
+// Tensor elements that are C++ objects. kResource: handles of variables, queues and tables, which outlive a step.
+// kVariant: immutable values such as tensor lists and maps.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace argosy {
 
-// Base of every object in a ResourceManager. Handles and the manager share it. Thread-safe by its own means.
+// Base of every object in a ResourceManager. Handles and the manager share ownership. Each class ensures thread safety.
 class Resource {
  public:
   virtual ~Resource() = default;
@@ -21,7 +21,7 @@ class Resource {
 class ResourceHandle {
  public:
   ResourceHandle() = default;
-  // What lies at this name.
+  // A handle to `resource`, with the container and name that it has in its ResourceManager.
   ResourceHandle(std::string container, std::string name, std::shared_ptr<Resource> resource)
       : container_(std::move(container)), name_(std::move(name)), resource_(std::move(resource)) {}
 
@@ -37,7 +37,7 @@ class ResourceHandle {
 class Allocator;
 class Variant;
 
-// Base of the value in a Variant. Immutable once shared. A class whose values hold others notes how deep they lie
+// Base of the value in a Variant. Immutable once shared. A class whose values contain variants calls set_nesting()
 // (argosy/tensor/nesting.h).
 class VariantValue {
  public:
@@ -45,12 +45,12 @@ class VariantValue {
   virtual std::string describe() const = 0;  // for people
   // For gradients of values that contain numbers: the same value filled with zeros, and the sum of two values.
   virtual Result<Variant> zeros_like(Allocator& memory) const;
-  // The sum of two of a kind; UNIMPLEMENTED where there is none.
+  // The sum of two values of this class; UNIMPLEMENTED if the class has none.
   virtual Result<Variant> plus(const VariantValue& other, Allocator& memory) const;
 
-  // 1 of a value that holds no other; else 1 more than that of the deepest in it.
+  // The nesting depth: 1 for a value without variants inside, else 1 more than that of the deepest variant inside.
   int nesting() const { return nesting_; }
-  // Before the value is shared.
+  // REQUIRES: the value is not shared yet.
   void set_nesting(int nesting) { nesting_ = nesting; }
 
  private:
@@ -63,7 +63,7 @@ class Variant {
   Variant() = default;
   explicit Variant(std::shared_ptr<const VariantValue> value)
       : value_(std::move(value)) {}                                            // shares an immutable value
-  const std::shared_ptr<const VariantValue>& value() const { return value_; }  // null of an empty one
+  const std::shared_ptr<const VariantValue>& value() const { return value_; }  // null for an empty variant
 
  private:
   std::shared_ptr<const VariantValue> value_;

@@ -59,7 +59,7 @@ class Shape {
   void assign(std::span<const std::int64_t> sizes);
 
   std::array<std::int64_t, kInline> inline_{};
-  std::unique_ptr<std::int64_t[]> heap_;  // in use above kInline axes
+  std::unique_ptr<std::int64_t[]> heap_;  // used if there are more than kInline axes
   std::int64_t elements_ = 1;
   int rank_ = 0;
 };
@@ -73,12 +73,12 @@ class PartialShape {
   using Sizes = SmallVector<std::int64_t, 4>;  // kUnknown where a size is not known
   // All sizes known.
   PartialShape(const Shape& shape);  // NOLINT(google-explicit-constructor): every Shape is one
-  // KUnknown where a size is not known.
+  // kUnknown where a size is not known.
   PartialShape(std::initializer_list<std::int64_t> sizes) : known_rank_(true), sizes_(sizes) {}
-  // KUnknown where a size is not known.
+  // kUnknown where a size is not known.
   explicit PartialShape(Sizes sizes) : known_rank_(true), sizes_(std::move(sizes)) {}
   static PartialShape unknown() { return {}; }  // not even the rank
-  // This rank, no size.
+  // This rank, with all sizes unknown.
   static PartialShape unknown_of_rank(int rank) {
     return PartialShape(Sizes(static_cast<std::size_t>(rank), kUnknown));
   }
@@ -88,11 +88,11 @@ class PartialShape {
   int rank() const { return known_rank_ ? static_cast<int>(sizes_.size()) : -1; }  // -1 where it is not known
   std::int64_t operator[](int axis) const { return sizes_[axis]; }  // REQUIRES: has_rank(); kUnknown where unknown
   const Sizes& sizes() const { return sizes_; }                     // REQUIRES: has_rank()
-  bool is_full() const;                                             // rank and sizes known, and a Shape may have them
-  Result<Shape> full() const;                                       // REQUIRES is_full() for OK
+  bool is_full() const;                                             // rank and sizes are known, and form a valid Shape
+  Result<Shape> full() const;                                       // an error unless is_full()
   std::int64_t elements() const;                                    // kUnknown unless is_full()
 
-  bool compatible(const PartialShape& other) const;  // some shape is both
+  bool compatible(const PartialShape& other) const;  // some Shape satisfies both
   // The shape that satisfies both; an error when they contradict each other.
   Result<PartialShape> merge(const PartialShape& other) const;
 
@@ -106,7 +106,7 @@ class PartialShape {
 
 // Broadcasts two shapes by the rules of NumPy and TensorFlow; an error names both.
 Result<Shape> broadcast(const Shape& a, const Shape& b);
-// By NumPy's rules; INVALID_ARGUMENT where they do not go together.
+// The same for partial shapes. INVALID_ARGUMENT: they cannot be broadcast.
 Result<PartialShape> broadcast(const PartialShape& a, const PartialShape& b);
 
 // Checks -rank <= axis < rank and returns the axis from the front. An error names op and rank.

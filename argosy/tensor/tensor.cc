@@ -21,7 +21,7 @@ constexpr std::int64_t kAlwaysRoom = std::int64_t{1} << 20;
 // Smaller lists are not counted either.
 constexpr std::int64_t kUncounted = 4096;
 
-// What is freed may wait for its turn in a list.
+// An object whose destruction may be deferred: a node of a list.
 struct Freed {
   virtual ~Freed() = default;
   Freed* next = nullptr;
@@ -57,7 +57,7 @@ struct DeleteObjects {
   void operator()(void* objects) const { free_objects(static_cast<Objects<T>*>(objects)); }
 };
 
-// What a string that is longer than its object has room for takes on the heap, with what malloc keeps.
+// Bytes that a std::string stores inline, and malloc's overhead of a heap block.
 constexpr std::size_t kInside = 15, kOfMalloc = 16;
 
 // Host memory holding n default-constructed objects, destroyed with the last copy. They lie outside the allocator's

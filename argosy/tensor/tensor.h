@@ -26,18 +26,18 @@ class Tensor {
   // In host memory, filled with zeros; aborts when the system has no memory left.
   static Tensor zeros(DType dtype, Shape shape);
 
-  // One number.
+  // A tensor of rank 0.
   template <typename T>
   static Tensor scalar(T value) {
     return of<T>({}, std::span<const T>(&value, 1));
   }
   static Tensor scalar(const char* value);  // one string
-  // Along one axis.
+  // A tensor of rank 1.
   template <typename T>
   static Tensor vector(std::initializer_list<T> values) {
     return of<T>({static_cast<std::int64_t>(values.size())}, std::span(values.begin(), values.size()));
   }
-  // Along one axis.
+  // A tensor of rank 1.
   template <typename T>
   static Tensor vector(const std::vector<T>& values) {
     return of<T>({static_cast<std::int64_t>(values.size())}, std::span(values));
@@ -61,7 +61,7 @@ class Tensor {
   DType dtype() const { return dtype_; }                       // kInvalid where it is not valid()
   const Shape& shape() const { return shape_; }                // of the value
   std::int64_t elements() const { return shape_.elements(); }  // of the shape
-  // Of the elements; of strings their handles.
+  // Bytes of the elements. For strings: of the std::string objects, without their heap memory.
   std::size_t bytes() const { return static_cast<std::size_t>(elements()) * element_bytes(dtype_); }
   const Buffer& buffer() const { return buffer_; }  // shared with copies and views
 
@@ -78,7 +78,7 @@ class Tensor {
   }
   // The address, without a check of the dtype.
   void* raw() const { return buffer_.data(); }
-  // The same without a look at the dtype.
+  // The same as a T*.
   template <typename T>
   T* raw_as() const {
     return reinterpret_cast<T*>(buffer_.data());
@@ -90,7 +90,7 @@ class Tensor {
   Tensor bitcast(DType dtype) const { return Tensor(dtype, shape_, buffer_); }
   // Rows [begin, end) of the first axis, sharing memory. REQUIRES: rank >= 1, in range.
   Tensor rows(std::int64_t begin, std::int64_t end) const;
-  // This tensor if it owns its memory, else a copy in host memory.
+  // Returns this tensor if it owns its memory, else a copy in host memory.
   Tensor owned() const;
   // A deep copy in host memory.
   Tensor clone() const;

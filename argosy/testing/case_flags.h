@@ -1,4 +1,4 @@
-// Flags that programs over recorded cases share: --cases FOLDER, --op NAME, --few N, --list.
+// Flags of the programs that run recorded cases: --cases FOLDER, --op NAME, --few N, --list.
 #pragma once
 
 #include <cstdlib>
@@ -8,11 +8,11 @@
 namespace argosy {
 
 struct CaseFlags {
-  std::string cases, op;  // the folder (recorded_case.h); "": every op
-  int few = 0;            // at most so many cases of a kind; 0: all
+  std::string cases, op;  // the folder (recorded_case.h); the op, "": every op
+  int few = 0;            // the most cases of a kind; 0: all
   bool list = false;
 
-  // Takes argument `i` and its value, which `i` then points to. False: it is none of these.
+  // Parses argument `i`, and its value, if it has one, to which it then advances `i`. False: it is none of these flags.
   bool take(int count, char** arguments, int& i) {
     const std::string_view flag = arguments[i];
     if (flag == "--list") return list = true;

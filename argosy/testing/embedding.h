@@ -23,9 +23,9 @@ namespace argosy::embedding {
 constexpr std::int64_t kWords = 12, kWidth = 5;
 
 enum class Rule {
-  kScatter,      // each row alone
-  kEqualsAdded,  // Adagrad, which needs the sum of equal words' rows
-  kClipped,      // rows scaled by the norm of all rows
+  kScatter,      // a scatter: each row is independent
+  kEqualsAdded,  // Adagrad: needs the sum of the rows of equal words
+  kClipped,      // the rows are scaled by the norm of all rows
   kThroughSlot,  // the update reads a slot that the rows have changed, as in Adam
 };
 

@@ -80,7 +80,7 @@ inline std::string step_text(const StepGraph& step) {
 
 using PassFunction = std::function<Result<int>(StepGraph&)>;
 
-// The pass makes `out` of `in`, and says that it changed something.
+// Checks that the pass rewrites `in` to `out`, and returns a number of changes above 0.
 inline void expect_rewrite(const PassFunction& pass, const std::string& in, const std::string& out) {
   StepGraph step = parse_step(in);
   const auto changed = pass(step);
@@ -92,7 +92,7 @@ inline void expect_rewrite(const PassFunction& pass, const std::string& in, cons
   EXPECT_EQ(step_text(step), step_text(wanted));
 }
 
-// The pass leaves `in` as it is, and says so.
+// Checks that the pass does not change `in`, and returns 0.
 inline void expect_left_alone(const PassFunction& pass, const std::string& in) {
   StepGraph step = parse_step(in);
   const std::string before = step_text(step);

@@ -1,6 +1,6 @@
-// FakeCluster: tasks as threads of this process, over channels in memory. Each task has a device set, what is registered
-// with it and the values of its steps; what passes between them are the calls of RemoteTask and RemoteTasks alone. The
-// test links argosy_runtime.
+// FakeCluster: a cluster whose tasks are in this process. Each task has its own device set, registered graphs and
+// rendezvous. Tasks communicate only by the calls of RemoteTask and RemoteTasks, each on a thread of its own. The test
+// links argosy_runtime.
 //
 //   FakeCluster cluster({{.job = "worker"}, {.job = "ps"}});
 //   Session session(graph, cluster.options(0));     its master is /job:worker/task:0
@@ -25,7 +25,7 @@
 
 namespace argosy {
 
-// Runs closures, each on a thread that does nothing else meanwhile. Its end waits for all.
+// Runs each closure on a thread that runs nothing else meanwhile. The destructor waits for all.
 class FakeThreads {
  public:
   ~FakeThreads() {
@@ -81,7 +81,7 @@ class FakeCluster {
     const Status added = add(tasks);
     ARGOSY_CHECK(added.ok());
   }
-  // An error where devices cannot be had.
+  // An error: the requested devices are not available.
   static Result<std::shared_ptr<FakeCluster>> make(const std::vector<FakeTask>& tasks) {
     auto cluster = std::make_shared<FakeCluster>(std::vector<FakeTask>());
     ARGOSY_RETURN_IF_ERROR(cluster->add(tasks));
@@ -89,7 +89,7 @@ class FakeCluster {
   }
   ~FakeCluster() { threads_.reset(); }
 
-  // Of a session whose master is this task.
+  // The options of a session whose master is this task.
   SessionOptions options(std::size_t task = 0) {
     return {.device_set = tasks_[task]->devices, .tasks = views_[task], .trace_path = ""};
   }
@@ -102,12 +102,12 @@ class FakeCluster {
     }
     return names;
   }
-  // The task does not answer any more, and what it had is gone.
+  // Makes a task fail: it answers no more, and its graphs are aborted.
   void lose(std::size_t task) {
     tasks_[task]->lost.store(true);
     tasks_[task]->graphs->abort_all(lost(tasks_[task]->name));
   }
-  // Steps that any task still remembers.
+  // The number of steps that tasks have a rendezvous for; a step counts once for each task.
   std::size_t steps_under_way() {
     std::size_t n = 0;
     for (const auto& t : tasks_) n += t->steps.size();
@@ -157,7 +157,7 @@ class FakeCluster {
     std::atomic<bool> lost{false};
   };
 
-  // All other tasks, as one sees them.
+  // The other tasks, as task `own` sees them.
   struct View final : RemoteTasks {
     View(FakeCluster& the_cluster, std::size_t the_own) : cluster(the_cluster), own(the_own) {}
     std::vector<DeviceSpec> devices() const override {
@@ -205,7 +205,7 @@ class FakeCluster {
     const Task* const task = owner(name);
     return task == nullptr ? 0 : task->devices->device(task->devices->find(name)).spec().incarnation;
   }
-  // RecvTensor: on a thread of its own, as it would come over a wire.
+  // RecvTensor: receives on another thread, as over a network.
   void ask(std::int64_t step, const RendezvousKey& key, Rendezvous::Done done) {
     ++receives_;
     threads_->run([this, step, key, done] {

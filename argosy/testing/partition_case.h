@@ -1,5 +1,5 @@
-// Helpers of tests of partition(): graph text in, graph text out for each task. "@A", "@B", "@C" stand for the CPUs of
-// three tasks, "@G" for a GPU of the first; A is the own one.
+// Helpers of tests of partition(): graph text in, graph text out for each task. "@A", "@B", "@C" are the CPUs of three
+// tasks, and "@G" is a GPU of the first. Task A is the master.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ inline Result<std::vector<Partition>> cut(const std::string& text, PartitionStat
   return partition(std::move(step), placement, {.own_device = kDevices[0]}, stats);
 }
 
-// By task ("A"), what it is to get.
+// Checks the partitions of `in`: `out` maps each task ('A') to the expected text.
 inline void expect_parts(const std::string& in, const std::map<char, std::string>& out) {
   const auto parts = cut(in);
   ASSERT_TRUE(parts.ok()) << parts.status().to_string();
@@ -82,7 +82,7 @@ inline std::string ends(const std::string& edge, char from, char to, bool dead) 
   return str_cat("tensor_name=\"", edge, "\", send_device=\"", from, "\", send_device_incarnation=0, recv_device=\"",
                  to, "\"", dead ? "" : ", _never_dead=true", "]");
 }
-// A line of the expected text. `dead`: it may be.
+// A line of the expected text: one end of a transfer. `dead`: the value may be dead.
 inline std::string send(const std::string& edge, const std::string& value, char from, char to, bool dead = false) {
   return str_cat(edge, "/send = _Send(", value, ") [", ends(edge, from, to, dead), " @", from, "\n");
 }

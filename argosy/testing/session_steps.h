@@ -1,4 +1,5 @@
-// Steps of a graph in a session, for tests of layers below the runtime. The test links argosy_runtime.
+// run_in_session(): runs steps of a graph in a session, for tests of layers below the runtime. The test links
+// argosy_runtime.
 #pragma once
 
 #include <utility>
@@ -12,12 +13,12 @@ struct SessionSteps {
   const Graph* graph = nullptr;
   int devices = 0;  // emulated; 0: the CPU
   std::vector<Value> initializers;
-  std::vector<std::vector<std::pair<Value, Tensor>>> feeds;  // by step
-  std::vector<Value> fetches, targets;                       // of each step
-  std::vector<Value> reads;                                  // after the last one
+  std::vector<std::vector<std::pair<Value, Tensor>>> feeds;  // of each step
+  std::vector<Value> fetches, targets;                       // the same for every step
+  std::vector<Value> reads;                                  // fetched after the last step
 };
 
-// Fetches of all steps, then what is read.
+// Returns the fetched values of all steps, then those of `reads`.
 inline Result<std::vector<Tensor>> run_in_session(const SessionSteps& s) {
   SessionOptions options{.devices = {.devices = "cpu:0"}};
   if (s.devices > 0) options = {.devices = {.devices = str_cat(s.devices), .emulate = str_cat(s.devices)}};

@@ -269,8 +269,8 @@ TEST(DnnBatchNorm, SteadyStepsAreRecorded) {
   cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), fake.found(cuda::fake::with_kernels()));
   expect_same(run_by_dnn(machine, n.forward(), n.forward_attrs(), n.inputs(), {.runs = kRuns, .chained = kNodes}),
               chained_on_cpu(n.forward(), n.forward_attrs(), n.inputs(), kNodes), 1e-5);
-  EXPECT_GE(fake.trainings, kNodes * kRunsBeforeCapture);
-  EXPECT_LE(fake.trainings, kNodes * (kRunsBeforeCapture + 1) + kRuns);  // the last one's results are the step's
+  EXPECT_GE(fake.trainings, kNodes * kWarmUpRuns);
+  EXPECT_LE(fake.trainings, kNodes * (kWarmUpRuns + 1) + kRuns);  // the last one's results are the step's
 }
 
 TEST(DnnBatchNorm, OwnKernelsWhereTheLibraryRefuses) {

@@ -104,7 +104,7 @@ TEST(CudaSession, SteadyStepsAreRecordedAndRepeated) {
     EXPECT_EQ(difference(out->at(0), expected, 1e-5), "") << "run " << i;
     const auto after = machine.driver().counts();
     EXPECT_GT(after.launches, before.launches);
-    EXPECT_EQ(after.launch_calls == before.launch_calls, i >= kRunsBeforeCapture) << "run " << i;
+    EXPECT_EQ(after.launch_calls == before.launch_calls, i >= kWarmUpRuns) << "run " << i;
   }
   // What a steady step asks of the driver: its feed, the graph, its fetch, one wait. (Looks at events depend on time.)
   auto before = machine.driver().calls_made();

@@ -1,4 +1,4 @@
-// Looking into the tensors of checkpoints, one at a time.
+// Prints and compares tensors of checkpoints, one at a time.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ inline constexpr int kHostUses = 6;
 // Thread-safe.
 class HostBudget {
  public:
-  // Bytes of the budget; may be empty. Movable. Thread-compatible.
+  // Owns reserved bytes of the budget, and returns them when destroyed. May be empty. Movable. Thread-compatible.
   class Reservation {
    public:
     Reservation() = default;
@@ -74,7 +74,7 @@ class HostBudget {
   std::array<std::atomic<std::int64_t>, kHostUses> uses_{};
 };
 
-// The process's. Lives for ever.
+// The budget of this process. Never destroyed.
 HostBudget& host_budget();
 
 }  // namespace argosy

@@ -18,8 +18,8 @@ std::string confined_path(std::string_view folder, std::string_view rest);
 // For people: "<folder>/<rest>"; every other path as it is.
 std::string plain_path(const std::string& path);
 
-// As the system calls of these names; other paths are passed on unchanged. A link that leads out of the folder: EACCES.
-// They return -1 and set errno.
+// As the system calls of these names, for confined paths; other paths are passed to the system call unchanged. A link
+// that leads out of the folder: EACCES. They return -1 and set errno.
 int open_confined(const std::string& path, int flags, unsigned mode = 0);
 int mkdir_confined(const std::string& path, unsigned mode);
 int rename_confined(const std::string& from, const std::string& to);

@@ -17,7 +17,7 @@ class File {
  public:
   static Result<File> open(const std::string& path);    // for reading; directories are refused
   static Result<File> create(const std::string& path);  // for writing: new, or emptied
-  static Result<File> append(const std::string& path);  // for writing at the end: new, or as it is
+  static Result<File> append(const std::string& path);  // for writing at the end: new, or with its contents kept
 
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
@@ -32,7 +32,7 @@ class File {
   Status read_at(std::int64_t offset, void* to, std::size_t bytes) const;
   // Threads may write disjoint ranges at once.
   Status write_at(std::int64_t offset, const void* from, std::size_t bytes);
-  Status write(std::string_view bytes);  // at the current end of what this object wrote, or of the appended file
+  Status write(std::string_view bytes);  // appends to the bytes that this object wrote, or to the appended file
   // Returns when the data is on the disk. After a failure the caller must give up the file: a second call may wrongly
   // succeed.
   Status sync();

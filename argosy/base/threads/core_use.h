@@ -11,7 +11,7 @@ namespace argosy {
 struct CoreUse {
   double own = 0;      // by this process
   double others = 0;   // by other processes, on the cores of this process's affinity mask
-  double delayed = 0;  // this process's threads could have run, and waited for a core
+  double delayed = 0;  // runnable threads of this process that waited for a core
 };
 
 // The CPU time of this process.
@@ -40,7 +40,7 @@ class ContentionDetector {
  public:
   // `spare`: cores beyond those that this process computes on.
   explicit ContentionDetector(double spare) : spare_(spare) {}
-  // Takes the intervals one after another.
+  // Takes the next interval; returns whether the cores are contended now.
   bool detect(const CoreUse& use);
 
  private:

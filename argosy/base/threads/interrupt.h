@@ -51,7 +51,7 @@ class InterruptScope {
 
 // Whether the step of this thread's innermost scope is over.
 bool interrupted();
-// Throws Interrupted if so. About 5 ns.
+// Throws Interrupted if interrupted(). About 5 ns.
 void check_interrupted();
 
 // Calls check_interrupted() every `every` iterations: for iterations of nanoseconds.

@@ -39,7 +39,7 @@ void parallel_ranges(std::int64_t n, std::int64_t grain, std::int64_t block, Ran
 // Whether the calling thread has a scope (argosy/base/threads/interrupt.h) that lets loops stop between blocks.
 bool stops_between_blocks();
 
-// About 15 ms of work. A grain of 1 marks slow iterations: those use blocks of 8.
+// The iterations of a block: about 15 ms of work. A grain of 1 marks slow iterations, which use blocks of 8.
 constexpr std::int64_t block_of(std::int64_t grain) { return grain <= 1 ? 8 : 1024 * grain; }
 
 template <typename Body>

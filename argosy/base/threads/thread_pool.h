@@ -73,7 +73,7 @@ class ThreadPool {
   std::atomic<bool> started_{false};  // workers_ is complete
 
   // Workers that search, and workers that sleep. A thread that adds work wakes a sleeper unless a worker searches. A
-  // worker that stops searching first says so, then looks once more. So no task is missed.
+  // worker that stops searching first decrements searching_, then looks once more. So no task is missed.
   std::atomic<int> searching_{0};
   std::atomic<int> sleeping_{0};
   std::atomic<std::int64_t> injected_count_{0};

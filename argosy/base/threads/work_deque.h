@@ -27,7 +27,7 @@ class WorkDeque {
     return true;
   }
 
-  // Owner only: the youngest.
+  // Owner only: takes the youngest task. False when empty.
   bool pop(PoolTask* task) {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
     // Announced before looking at top_: whichever of owner and thief comes second sees the other.
@@ -45,7 +45,7 @@ class WorkDeque {
     return won;
   }
 
-  // Anyone: the oldest. False when empty or lost to somebody else.
+  // Any thread: takes the oldest task. False when empty, or when another thread took it first.
   bool steal(PoolTask* task) {
     std::int64_t top = top_.load(std::memory_order_seq_cst);
     if (top >= bottom_.load(std::memory_order_seq_cst)) return false;

@@ -1,8 +1,8 @@
-// Coordinator: who is in the job, what its tasks tell each other, and why it ended. Lives in task 0. Its state can be
-// lost: its members end then, each with the same cause.
+// Coordinator: the members of a job, their key-value store and barriers, and the job's first cause. Lives in task 0. If
+// task 0 dies, its state is lost, and every member ends with the same cause.
 //
-// A call of a task is a method here; coordinator_methods.h serves them. Calls that wait end with their time, with the
-// job's cause, or when `gone` is cancelled because the caller's connection has ended.
+// Each RPC of a task is a method here; coordinator_methods.h serves them. A waiting call ends when its time-out is
+// over, when the job has a first cause, or when `gone` is cancelled because the caller's connection has ended.
 #pragma once
 
 #include <chrono>
@@ -25,13 +25,13 @@
 
 namespace argosy {
 
-// Who calls: a task, and the coordinator that let it in.
+// The caller of an RPC: its task, and the incarnation of the coordinator that it joined.
 struct CallerId {
   int rank = 0;
   std::uint64_t incarnation = 0, coordinator = 0;
 };
 
-// What a task says of itself when it comes.
+// What a task sends when it joins.
 struct JoinCall {
   std::string job, version;
   int size = 1;
@@ -40,32 +40,33 @@ struct JoinCall {
 };
 
 struct CoordinatorOptions {
-  JoinCall own;  // of task 0: what the others must agree with
+  JoinCall own;  // task 0's own; the others must agree with it
   std::vector<std::string> hosts;
-  std::chrono::milliseconds heartbeat{1000};  // three missed: the task is gone
-  // A task that others wait for, and that makes no progress for so long, ends the job; 0: never. Negative: as
-  // TaskTable::patience() says.
+  std::chrono::milliseconds heartbeat{1000};  // after three missed ones the task is lost
+  // A task ends the job if others wait for it and it makes no progress for this long. 0: never. Negative: the limit is
+  // TaskTable::patience().
   std::chrono::milliseconds stuck_after{-1};
 };
 
 // Thread-safe.
 class Coordinator {
  public:
-  // `clock` outlives this.
+  // `clock` must outlive this.
   Coordinator(CoordinatorOptions options, const Clock& clock);
 
   std::uint64_t incarnation() const { return incarnation_; }
 
-  // Waits up to `most` for the others; true: all are here. NOT_FOUND "ARG-CLUSTER-033": another job. The errors of a
-  // task that belongs to the job and differs from it end the job.
+  // Admits a task, and waits up to `most` for the others. Returns true once all have joined. NOT_FOUND
+  // "ARG-CLUSTER-033": the caller belongs to another job. If a task of the job has different options or another
+  // version, that error ends the job.
   Result<bool> join(const JoinCall& call, Cancellation& gone, std::chrono::milliseconds most);
   std::vector<JobTask> tasks() const;
-  std::string waiting() const;  // who is missing, in one line
+  std::string waiting() const;  // the missing tasks, in one line
 
-  // Each returns the job's cause, if there is one.
-  // `waits`: for what of the other tasks; "": nothing.
+  // Each of the following returns the job's first cause, if there is one.
+  // A heartbeat. `waits`: what the task waits for that other tasks must do; "": nothing.
   Status pulse(const CallerId& caller, std::int64_t step, std::string_view doing, std::string_view waits = {});
-  Status watch(const CallerId& caller, Cancellation& gone);  // waits for the cause; OK: the caller has left
+  Status watch(const CallerId& caller, Cancellation& gone);  // waits for the first cause; OK: the caller has left
   Status put(const CallerId& caller, std::string_view key, std::string_view value);
   Result<std::string> get(const CallerId& caller, std::string_view key, std::chrono::milliseconds timeout,
                           Cancellation& gone);
@@ -74,15 +75,16 @@ class Coordinator {
   Status leave(const CallerId& caller, bool told);
   // Waits until the first cause is decided, and returns it.
   Status fail(const CallerId& caller, const Status& cause);
-  // The job has failed for a reason of its own: nobody came in time.
+  // Fails the job for a reason that no task reported: a task did not join in time.
   void fail_job(CauseKind kind, Status cause);
 
-  // What is due now: lost tasks, a cause whose time has come. Called every 20 ms by a thread of the owner's.
+  // Does what is due: finds lost and stuck tasks, and decides the first cause. A thread of the owner calls it every 20
+  // ms.
   void tick();
-  // Waits until every task but this one has left or knows the cause. False: not within `most`.
+  // Waits until every task but this one has left, is lost, or knows the cause. False: not within `most`.
   bool wait_until_alone(std::chrono::milliseconds most);
   Status cause() const;
-  void count_refused(std::string why);  // a stranger was sent away; told while tasks are missing
+  void count_refused(std::string why);  // notes a refused request, for messages while tasks are missing
 
   struct Snapshot {
     bool ready = false;

@@ -1,4 +1,4 @@
-// What tasks ask of the coordinator once the job is complete: its store, barriers, leaving and failing.
+// The coordinator's calls after all tasks have joined: store, barriers, leaving and failing.
 #include <algorithm>
 
 #include "argosy/base/threads/cancel_link.h"

@@ -21,8 +21,8 @@ class CoordinatorClient {
  public:
   CoordinatorClient(std::string address, JobToken token);
 
-  // One call, by the name of its method; see proto/cluster.proto. `answered`, if not null, says whether the coordinator
-  // itself answered: an error is its own then, else the network's.
+  // One call, by the name of its method; see proto/cluster.proto. `*answered` (may be null) is set to true if the
+  // coordinator answered: then an error is the coordinator's, else the network's.
   Status call(const char* method, const google::protobuf::MessageLite& request, google::protobuf::MessageLite& response,
               std::chrono::milliseconds timeout, bool* answered = nullptr, Cancellation* cancellation = nullptr);
   const std::string& address() const { return address_; }

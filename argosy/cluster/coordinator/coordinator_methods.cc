@@ -32,7 +32,7 @@ RpcReply envelope(const Status& status, std::string body) {
   return pieces;
 }
 
-// What all methods share. `serve` fills the response.
+// The common part of all methods. `serve` fills the response.
 template <typename Request, typename Response>
 tf::RpcMethod method(const char* name, const std::shared_ptr<Coordinator>& coordinator, const JobToken& token,
                      bool waits, std::function<Status(Coordinator&, const Request&, Cancellation&, Response&)> serve) {

@@ -1,5 +1,5 @@
-// The coordinator's methods as rows of a table that a GrpcTransport serves. A request without the job token is refused
-// before any of it is parsed.
+// coordinator_methods(): the coordinator's RPC methods, as a table that a GrpcTransport serves. A request without the
+// job token is refused before any of it is parsed.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace argosy {
 
-// The rows share the coordinator.
+// The methods share ownership of the coordinator.
 std::vector<tf::RpcMethod> coordinator_methods(std::shared_ptr<Coordinator> coordinator, const JobToken& token);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// CoordinatorServer: the coordinator at a port, with the thread that lets its time pass.
+// CoordinatorServer: serves a Coordinator at a port, and has the thread that calls Coordinator::tick().
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace argosy {
 
 struct CoordinatorServerOptions {
   std::vector<std::string> addresses;          // "host:port", tried in turn; port 0: any
-  std::vector<std::string> insecure_networks;  // beyond loopback, as JoinOptions has them
+  std::vector<std::string> insecure_networks;  // as JoinOptions::insecure_networks
   JobToken token;
   CoordinatorOptions job;
 };
@@ -24,11 +24,13 @@ struct CoordinatorServerOptions {
 // Thread-safe.
 class CoordinatorServer {
  public:
-  // Listens at the first address that is free. ALREADY_EXISTS "ARG-CLUSTER-041": none is. FAILED_PRECONDITION: the host is
-  // another one.
-  // PERMISSION_DENIED "ARG-CLUSTER-042": beyond loopback without a named network, or "ARG-CLUSTER-043": without a token.
+  // Listens at the first free address.
+  // * ALREADY_EXISTS "ARG-CLUSTER-041": none is free.
+  // * FAILED_PRECONDITION: the address is of another host.
+  // * PERMISSION_DENIED: beyond loopback, no network was named ("ARG-CLUSTER-042"), or there is no token
+  //   ("ARG-CLUSTER-043").
   static Result<std::unique_ptr<CoordinatorServer>> start(CoordinatorServerOptions options);
-  // Tells everyone the cause, if there is one, and stops.
+  // Tells every task the first cause, if there is one, and stops.
   ~CoordinatorServer();
 
   Coordinator& coordinator() { return *coordinator_; }

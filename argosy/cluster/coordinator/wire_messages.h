@@ -17,7 +17,7 @@ class StatusResponse;
 
 namespace argosy {
 
-// Where the coordinator's methods are: kCoordinatorPath + "Join".
+// The prefix of the paths of the coordinator's methods: kCoordinatorPath + "Join".
 inline constexpr const char* kCoordinatorPath = "/argosy.cluster.v1.Coordinator/";
 
 void to_message(const Status& status, cluster::v1::Failure& message);

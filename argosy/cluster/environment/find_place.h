@@ -1,8 +1,8 @@
-// find_place(): who this process is in its job, from flags and environment variables.
+// find_place(): this process' rank, its job's size and its coordinator, from flags and environment variables.
 //
 //   flags → ARGOSY_CLUSTER → TF_CONFIG → Open MPI, PMI → torchrun → a Slurm step → Kubernetes Indexed Job → alone
 //
-// The first that speaks of a job is taken. A later one must agree on rank and size. Pure functions over a map.
+// The first source that describes a job is taken. Later sources must agree on rank and size. Pure functions over a map.
 #pragma once
 
 #include <map>
@@ -17,21 +17,21 @@ namespace argosy {
 
 using EnvironmentMap = std::map<std::string, std::string, std::less<>>;
 
-// The variables of this process. An empty value is as none.
+// The environment variables of this process. A variable with an empty value counts as unset.
 EnvironmentMap process_environment();
 
-// What a command line says of the job; comes before every variable. Unset: nothing was said.
+// The flags of the command line; they override every variable. Unset: the flag was not given.
 struct PlaceFlags {
   std::optional<int> rank, size;
   std::string coordinator;  // "host:port"
 };
 
 // INVALID_ARGUMENT "ARG-CLUSTER-030": a variable cannot be read. "ARG-CLUSTER-031": two sources contradict each other,
-// both are named. "ARG-CLUSTER-032": variables speak of several tasks, but one of what they need is missing: never a
-// job of one in silence.
+// both are named. "ARG-CLUSTER-032": variables describe several tasks, but a required one is missing: it never falls
+// back to a job of one silently.
 Result<JobPlace> find_place(const EnvironmentMap& environment, const PlaceFlags& flags);
 
-// "rank 1 of 4 by RANK, WORLD_SIZE (torchrun), coordinator gpu-a:29500": the line that says what was taken.
+// "rank 1 of 4 by RANK, WORLD_SIZE (torchrun), coordinator gpu-a:29500": the line that reports the choice.
 std::string describe(const JobPlace& place);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Reading of single environment variables, shared by the sources of a JobPlace.
+// Reads environment variables; declares the sources of a JobPlace. Internal to argosy/cluster/environment.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ inline constexpr int kMostTasks = 1 << 20;
 inline constexpr int kPortsTried = 8;
 inline constexpr int kDefaultPort = 29500;  // torchrun's
 
-// The value, or "" where it is not set.
+// The value, or "" if it is not set.
 std::string_view text_of(const EnvironmentMap& environment, std::string_view name);
 bool has(const EnvironmentMap& environment, std::string_view name);
 
@@ -23,15 +23,15 @@ Result<int> number_of(const EnvironmentMap& environment, std::string_view name, 
 Result<int> number_or(const EnvironmentMap& environment, std::string_view name, int otherwise, int least = 0,
                       int most = kMostTasks);
 
-// rank < size, local_rank < local_size <= size, by those names.
+// Checks rank < size and local_rank < local_size <= size. Errors use these names.
 Status check_numbers(const JobPlace& place);
 
-// host:port … host:port+7, as far as there are ports.
+// host:first … host:first+7, without ports above 65535.
 std::vector<std::string> eight_ports(const std::string& host, int first);
-// A first port from 20000 to 31992 that depends on the id alone: below those that systems give out by themselves.
+// A first port from 20000 to 31992 that depends only on the id. The range is below the ephemeral ports.
 int port_of_job(std::string_view id);
 
-// The sources, each in a file of its own. Nothing: its variables do not speak of a job.
+// The sources, each in a file of its own. nullopt: its variables do not describe a job.
 using FoundPlace = Result<std::optional<JobPlace>>;
 FoundPlace place_of_argosy(const EnvironmentMap& environment);
 FoundPlace place_of_tf_config(const EnvironmentMap& environment);

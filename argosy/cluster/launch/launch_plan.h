@@ -1,6 +1,7 @@
-// LaunchPlan: the tasks that a launcher starts: where, and with which variables. Pure functions.
+// LaunchPlan: the tasks that a launcher starts, with their hosts and environment variables. Pure functions.
 //
-// Of `argosy …` one process a host drives all its devices: slots are devices. Of any other program one process a slot.
+// A program `argosy …` gets one process per host, which uses all its devices: slots are devices. Any other program gets
+// one process per slot.
 #pragma once
 
 #include <string>
@@ -14,11 +15,11 @@ namespace argosy {
 
 struct LaunchRequest {
   std::vector<HostSlots> hosts;
-  bool per_slot = false;         // one process a slot
-  int processes = 0;             // -np: of all slots only so many; 0: all
-  int port = 0;                  // where task 0 listens; eight from here on are tried
-  int first_rank = 0;            // of torchrun's words: tasks of hosts before this one
-  int all_tasks = 0;             // … and of all hosts; 0: those of `hosts`
+  bool per_slot = false;         // one process per slot
+  int processes = 0;             // -np: use only so many of the slots; 0: all
+  int port = 0;                  // where task 0 listens; the first of eight ports that it tries
+  int first_rank = 0;            // torchrun's flags: number of tasks on the hosts before this one
+  int all_tasks = 0;             // … and on all hosts; 0: the tasks of `hosts`
   std::string coordinator_host;  // empty: the first host
   std::string job;               // an id of this start
 };
@@ -26,8 +27,8 @@ struct LaunchRequest {
 struct LaunchTask {
   int rank = 0, local_rank = 0, local_size = 1;
   std::string host;
-  int devices = 0;             // of an argosy program; 0: not said
-  EnvironmentMap environment;  // set for it, the token excepted
+  int devices = 0;             // of an argosy program; 0: not given
+  EnvironmentMap environment;  // the variables to set, without the token
 };
 
 struct LaunchPlan {
@@ -38,7 +39,8 @@ struct LaunchPlan {
 // INVALID_ARGUMENT "ARG-CLUSTER-050": more processes than slots; "ARG-CLUSTER-048": localhost beside other hosts.
 Result<LaunchPlan> make_launch_plan(const LaunchRequest& request);
 
-// Variables of other launchers, which a task of ours must not see: "OMPI_COMM_WORLD_RANK", "TF_CONFIG" …
+// True for variables of other launchers, which are removed from the environment of a task: "OMPI_COMM_WORLD_RANK",
+// "TF_CONFIG" …
 bool is_launcher_variable(std::string_view name);
 
 }  // namespace argosy

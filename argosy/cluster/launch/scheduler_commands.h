@@ -1,4 +1,4 @@
-// What `argosy launch --on slurm|mpi|kubernetes` gives to others: a command of theirs, or a manifest. Pure functions.
+// The commands and manifests that `argosy launch --on slurm|mpi|kubernetes` makes for those schedulers. Pure functions.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct SchedulerJob {
   std::vector<std::string> program;
   std::vector<HostSlots> hosts;  // empty: the scheduler chooses
   int nodes = 1, tasks_of_node = 1;
-  int devices_of_node = 0;             // GPUs that a node gives to its tasks; 0: not said
-  std::string coordinator;             // "host:port" where it is known already; else empty
+  int devices_of_node = 0;             // GPUs per node for its tasks; 0: not given
+  std::string coordinator;             // "host:port" if known already, else empty
   std::vector<std::string> passed_on;  // names of variables that tasks need
-  EnvironmentMap variables;            // that the user gives to every task
+  EnvironmentMap variables;            // set by the user for every task
   std::string name = "argosy", image;  // Kubernetes
   std::string token;                   // goes into the manifest's Secret
   int port = 29500;
@@ -30,7 +30,7 @@ std::vector<std::string> mpirun_command(const SchedulerJob& job, MpiKind kind, b
 // A Secret, a headless Service and an Indexed Job: YAML for `kubectl apply -f -`.
 Result<std::string> kubernetes_manifest(const SchedulerJob& job);
 
-// The words as a shell reads them.
+// The words as one shell command line, quoted where needed.
 std::string shell_line(const std::vector<std::string>& words);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// HostPort: "host:port" taken apart, and what a host's name stands for.
+// HostPort: a parsed "host:port"; and name resolution and connection attempts.
 #pragma once
 
 #include <chrono>
@@ -22,19 +22,19 @@ struct HostPort {
 };
 
 // The addresses of a host, IPv4 before IPv6. ARGOSY_HOST_MAP ("a=127.0.0.2,b=127.0.0.3") comes before the system's
-// names. UNAVAILABLE: the system's words for what is wrong with the name. May take seconds.
+// names. UNAVAILABLE: the resolver's error. May take seconds.
 Result<std::vector<std::string>> resolve(const std::string& host);
 bool is_mapped_host(const std::string& host);  // by ARGOSY_HOST_MAP
 
-// A connection that says what the network says. Closed with this object.
+// A TCP connection; the destructor closes it.
 struct TriedConnection {
   std::string local_address;  // of this host's end
   tf::Descriptor socket;
 };
-// UNAVAILABLE: the system's error as people know it: "connection refused", "no route to host", "no answer in 1.0 s".
+// Connects. UNAVAILABLE: the system's error: "connection refused", "no route to host", "no answer in 1.0 s".
 Result<TriedConnection> try_connection(const std::string& address, int port, std::chrono::milliseconds timeout);
 
-// Whether `address` belongs to this host: something can be bound to it.
+// True if `address` belongs to this host: a socket can be bound to it.
 bool is_own_address(const std::string& address);
 
 }  // namespace argosy

@@ -24,7 +24,8 @@ std::string minutes(milliseconds time) {
   return text;
 }
 
-// What the network says of a host that nothing was heard of: asked at the coordinator's port, where nobody listens.
+// The network's answer for a host without a task so far. It tries to connect to the coordinator's port there, where
+// nothing listens.
 std::string network_says(const std::string& host, int port) {
   if (host.empty()) return "not heard from  -> not started?";
   auto addresses = resolve(host);

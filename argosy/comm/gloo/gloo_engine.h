@@ -12,7 +12,7 @@ namespace argosy {
 
 class GlooEngine final : public NetEngine {
  public:
-  // Up to so many tasks are connected pair by pair: 120 sockets in all.
+  // Up to this many tasks every pair is connected: 120 connections for 16 tasks.
   static constexpr int kMostPairs = 16;
 
   static Result<std::unique_ptr<GlooEngine>> connect(const NetEngineOptions& options);
@@ -35,7 +35,7 @@ class GlooEngine final : public NetEngine {
       : context_(std::move(context)), peers_(std::move(peers)), timeout_(timeout) {}
 
   const std::shared_ptr<SparseContext> context_;
-  const std::vector<int> peers_;  // that there are connections to
+  const std::vector<int> peers_;  // ranks that this task is connected to
   const std::chrono::milliseconds timeout_;
   std::atomic<bool> aborted_{false};
 };

@@ -6,8 +6,8 @@
 
 namespace argosy {
 
-// The peers of `rank`, ascending: everyone in a group of at most `most_pairs` ranks; else those at a distance of a power
-// of two, by sum or by exclusive or. Each is a peer of its peers.
+// Returns the peers of `rank`, ascending. In a group of at most `most_pairs` ranks: all others. In a larger group: the
+// ranks r +- 2^k modulo `size`, and r xor 2^k. The relation is symmetric.
 inline std::vector<int> peers_of(int rank, int size, int most_pairs) {
   std::set<int> peers;
   if (size <= most_pairs) {

@@ -1,7 +1,7 @@
 // SparseContext: a Gloo context with connections to some peers only. Internal to the plug-in.
 //
-// Gloo's own connectFullMesh() connects every pair and asks the store 1.5 N^2 times. Here a task publishes the addresses
-// of all its pairs under one key, and reads one key a peer.
+// Gloo's own connectFullMesh() connects every pair and accesses the store 1.5 N^2 times. Here a task publishes the
+// addresses of all its pairs under one key, and reads one key for each peer.
 #pragma once
 
 #include <gloo/context.h>
@@ -20,7 +20,8 @@ class SparseContext final : public ::gloo::Context {
  public:
   SparseContext(int rank, int size) : ::gloo::Context(rank, size) {}
 
-  // `peers`, ascending, are the same for both ends of a pair. Throws what Gloo throws.
+  // Connects to `peers`. REQUIRES: ascending; if a is among the peers of b, then b is among those of a. Throws Gloo's
+  // exceptions.
   Status connect(const std::vector<int>& peers, const std::shared_ptr<::gloo::transport::Device>& device,
                  const NetEngineOptions& options);
 };

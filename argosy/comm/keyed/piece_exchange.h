@@ -1,5 +1,5 @@
-// PieceExchange: pieces of one collective on their way between its members, each named by a key. What carries them is
-// argosy/tf/worker/collective between tasks, and memory in tests.
+// PieceExchange: the transport of a collective's pieces between its members. A key names each piece. Between tasks it
+// is implemented in argosy/tf/worker/collective; tests have one in memory.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@ class PieceExchange {
   using Done = std::function<void(Status)>;
   virtual ~PieceExchange() = default;
 
-  // Offers a piece. The bytes stay as they are until `done`: then the receiver has a copy of them. INTERNAL where the
-  // key was offered before.
+  // Offers a piece. The bytes must stay unchanged until `done`, when the receiver has a copy. INTERNAL: the key was
+  // offered before.
   virtual void send(const std::string& key, std::span<const std::byte> bytes, Done done) = 0;
-  // Takes the piece that member `from` offers under that key into `to`. INTERNAL where it has another size.
+  // Copies the piece that member `from` offers under this key into `to`. INTERNAL: the piece has another size.
   virtual void receive(int from, const std::string& key, std::span<std::byte> to, Done done) = 0;
-  // Ends what waits, and what is still to come, with this error. Only the first counts.
+  // Ends every waiting call, and every later one, with this error. Later calls of abort() have no effect.
   virtual void abort(const Status& cause) = 0;
 };
 
-// The members of a group, and which of them is meant. A value type.
+// The members of a group, and this member's rank. A value type.
 struct KeyedGroup {
-  std::vector<int> task_of;  // by member: which task it belongs to; members of a task are neighbours
+  std::vector<int> task_of;  // by member: its task; the members of a task are contiguous
   int rank = 0;              // this member
   int size() const { return static_cast<int>(task_of.size()); }
 };

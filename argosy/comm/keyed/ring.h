@@ -1,5 +1,5 @@
-// Collectives around a ring, as TensorFlow's CPU tasks do them: every member sends to the next one and receives from the
-// one before. Twice round for a sum, once for a gathering. The order of the additions is the ring's.
+// Collectives around a ring, as TensorFlow's CPU tasks do them: every member sends to the next one and receives from
+// the one before. An all-reduce passes the ring twice, an all-gather once. The ring defines the order of the additions.
 #pragma once
 
 #include <functional>
@@ -16,16 +16,17 @@ namespace argosy {
 
 struct RingCall {
   KeyedGroup group;
-  std::string key;           // of this run of the collective: equal on all members, and of no other run
-  std::vector<int> offsets;  // of its rings (ring_order.h); a gathering has one, 0
-  // Of a reduction: the member's values, which become the result. Of a gathering: all parts, the member's own in place.
+  std::string key;           // names this run of the collective: equal on all members, and unique among runs
+  std::vector<int> offsets;  // offsets of its rings (ring_order.h); {0} for an all-gather
+  // All-reduce: the member's values, which the result replaces. All-gather: the result, with the member's part filled
+  // in.
   Tensor values;
   Reduction reduction = Reduction::kSum;
   bool mean = false;  // the result is divided by the number of members
 };
 
-// Joins the collective and returns. `done` is called once, when nobody touches `values` any more; after an error they
-// hold nothing of use, and the exchange was aborted with it.
+// These two join the collective and return. `done` is called once, after the last access to `values`. After an error
+// `values` are undefined, and the exchange was aborted with that error.
 using RingDone = std::function<void(Status)>;
 void start_ring_reduce(const RingCall& call, std::shared_ptr<PieceExchange> exchange, RingDone done);
 void start_ring_gather(const RingCall& call, std::shared_ptr<PieceExchange> exchange, RingDone done);

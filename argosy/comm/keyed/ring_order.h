@@ -1,5 +1,5 @@
-// The rings of TensorFlow's collectives: in which order members pass pieces on, and how an array is cut into pieces. A
-// group may have members that are TensorFlow's own tasks, so every number here is its.
+// The rings of TensorFlow's collectives: the order in which members pass pieces on, and the division of an array into
+// pieces. A group may have members that run TensorFlow itself, so all orders and sizes are TensorFlow's.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,15 @@ struct Ring {
   int place = 0;            // this member's
 };
 
-// A ring for each offset: the members of each task are turned by it, and walked backwards where it is negative.
+// Returns a ring for each offset. The members of each task are rotated by the offset, and reversed if it is negative.
 std::vector<Ring> make_rings(const KeyedGroup& group, const std::vector<int>& offsets);
 
-// The offsets where a node names none. `most` per device: -1 is one ring. TensorFlow adds rings until a piece has at
-// most 4 MiB. INTERNAL where there are no bytes to cut.
+// Returns the offsets for a node that gives none. `most` per device: -1 is one ring. TensorFlow adds rings until a
+// piece has at most 4 MiB. INTERNAL where there are no bytes to cut.
 Result<std::vector<int>> ring_offsets(const KeyedGroup& group, std::int64_t bytes, int most);
 
-// An array in equal pieces; the last ones may be shorter, or empty. Pieces of a sum begin where vectors do.
+// The division of an array into equal pieces; the last ones may be shorter, or empty. aligned_pieces() makes pieces
+// that begin at TensorFlow's alignment, for reductions.
 struct Pieces {
   std::int64_t elements = 0;  // of the whole
   std::int64_t each = 0;      // of a piece

@@ -1,4 +1,4 @@
-// Chooses the backend of a collective: NCCL, our own, or through the host. It is a rule over facts; nothing is tried.
+// Chooses the backend of a collective: NCCL, native or host-staged. The choice is a pure function of the request.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace argosy::cuda {
 
 struct CollectiveRequest {
   int ranks = 1;
-  int physical_gpus = 1;       // on which the ranks are
+  int physical_gpus = 1;       // distinct ones that the ranks are on
   bool only_gpus = true;       // no rank is a CPU
   bool deterministic = false;  // the same bits, however many ranks there are
   Status nccl = {};            // why NCCL cannot be used; OK: it can
@@ -23,11 +23,11 @@ struct CollectiveChoice {
   std::string reason;  // for people: "NCCL cannot have two ranks on one physical GPU"
 };
 
-// The first that holds:
+// The first rule that applies:
 // * a rank is a CPU: host-staged;
 // * one rank, two ranks on one physical GPU, or a deterministic sum: native;
-// * what the setting says;
-// * NCCL, where it is.
+// * the setting is "own", or NCCL cannot be used: native;
+// * else NCCL.
 CollectiveChoice choose_collectives(const CollectiveRequest& request);
 
 }  // namespace argosy::cuda

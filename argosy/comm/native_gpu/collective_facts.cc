@@ -1,4 +1,4 @@
-// Who makes the sums of a group of GPUs, for reports.
+// The backend that a group of GPUs uses for sums, for reports.
 #include "argosy/comm/native_gpu/gpu_group.h"
 #include "argosy/device/cuda/kernels/kernels.h"
 

@@ -12,7 +12,7 @@
 
 namespace argosy::cuda {
 
-// How arrays are combined.
+// The operation of a combining kernel.
 struct CombineHow {
   DType dtype = DType::kInvalid;
   Reduction reduction = Reduction::kSum;
@@ -23,11 +23,11 @@ struct CombineHow {
 
 class RankLaunches {
  public:
-  // `device` is alive whenever anything is launched.
+  // `device` must be alive at every launch.
   RankLaunches(CudaDevice& device, CuStream stream) : device_(&device), stream_(stream) {}
 
-  // Elements [begin, end) of all arrays. Launched when the table is full, when the next is combined in another way, or
-  // at flush(). UNIMPLEMENTED for more arrays than a launch takes.
+  // Adds elements [begin, end) of these arrays to the pending launch. A launch is made when the table is full, when the
+  // next operation differs, or at flush(). UNIMPLEMENTED: more arrays than one launch can take.
   Status combine(const CombineHow& how, std::span<const std::byte* const> in, std::span<std::byte* const> out,
                  std::int64_t begin, std::int64_t end);
   Status flush();
@@ -41,11 +41,11 @@ class RankLaunches {
   std::unique_ptr<CombineTable> table_ = std::make_unique<CombineTable>();
 };
 
-// RankMemory: the rank whose memory a pointer points into, of all tensors of the calls.
+// RankMemory: maps a pointer into a tensor of the calls to the rank that owns the tensor.
 class RankMemory {
  public:
   explicit RankMemory(std::span<const CollectiveCall> calls);
-  // REQUIRES: it is in one of them.
+  // REQUIRES: the pointer is inside one of the tensors.
   int rank_of(const void* pointer) const;
 
  private:

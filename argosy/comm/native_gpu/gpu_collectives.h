@@ -1,5 +1,4 @@
-// GpuCollectives: collectives among one set of GPUs, started for all ranks at once, by one thread, and done in the order
-// of the GPUs' streams.
+// GpuCollectives: collectives among one set of GPUs. One thread enqueues a collective on the streams of all ranks.
 #pragma once
 
 #include <memory>
@@ -12,8 +11,8 @@
 
 namespace argosy::cuda {
 
-// start(): on the ranks' communication streams. Rank r of the calls is on device r. The tensors' memory must stay until
-// the events are reached, also after an error. What start() waits for on the host, describe() says.
+// start() enqueues on the ranks' communication streams. Rank r of the calls is on device r. The tensors' memory must
+// stay until the events are reached, also after an error.
 class GpuCollectives : public GroupBackend {
  public:
   virtual int size() const = 0;
@@ -21,12 +20,13 @@ class GpuCollectives : public GroupBackend {
   virtual std::string describe() const = 0;
 };
 
-// Our own, for any GPUs of one process and any number of ranks on one of them. Where all GPUs reach each other, every
-// rank combines its shard of the elements straight from all memories into all memories. Where some do not, pieces pass
-// through pinned host memory while the pieces before are combined. The bits are those of argosy/comm/combine.h, whatever
-// the GPUs. No kernel waits for another, so nothing can hang but a GPU itself: step_abort is not used.
+// The native backend, for any GPUs of one process, with any number of ranks on each. If all GPUs have peer access,
+// every rank combines its slice of the elements: it reads all ranks' memories and writes to all of them. Else pieces
+// pass through pinned host memory, and these copies overlap with the combining of earlier pieces. The bits are those of
+// argosy/comm/combine.h on any GPUs. No kernel waits for another, so only a GPU itself can hang: step_abort is not
+// used.
 //
-// `devices`, by rank, are alive whenever start() is called.
+// `devices`, by rank, must be alive at every start().
 std::shared_ptr<GpuCollectives> native_collectives(std::vector<CudaDevice*> devices);
 
 }  // namespace argosy::cuda

@@ -1,4 +1,5 @@
-// GpuGroup: the collectives of one set of GPUs, by NCCL or our own. Kept by the first of the devices, from step to step.
+// GpuGroup: the collectives of one set of GPUs, by NCCL or the native backend. The first device owns it from step to
+// step.
 #pragma once
 
 #include <memory>
@@ -13,16 +14,16 @@ namespace argosy::cuda {
 
 class GpuGroup final : public GroupBackend {
  public:
-  // By rank. The devices are alive whenever the group is used.
+  // Returns the group of these devices, by rank; makes it at the first call. They must be alive whenever it is used.
   static std::shared_ptr<GpuGroup> of(const std::vector<CudaDevice*>& devices);
-  // What choose_collectives() says for these devices; null: a rank in the host's memory.
+  // Returns choose_collectives() for these devices, by rank. A null device is a rank in host memory.
   static CollectiveChoice choose(const std::vector<CudaDevice*>& devices, bool deterministic);
   // The same for people: "our own (the order of the sum is fixed)".
   static std::string describe(const std::vector<CudaDevice*>& devices, bool deterministic);
 
   explicit GpuGroup(std::vector<CudaDevice*> devices) : devices_(std::move(devices)) {}
-  // By NCCL only where the calls leave the order of additions open. Where NCCL cannot connect these GPUs our own do it,
-  // from then on. Rank r of the calls is on device r.
+  // Uses NCCL only if the calls leave the order of additions open. If NCCL cannot connect these GPUs, the native
+  // backend takes over from then on. Rank r of the calls is on device r.
   Result<std::vector<Event>> start(std::span<const CollectiveCall> calls,
                                    const std::shared_ptr<StepAbort>& step_abort) override;
 
@@ -34,8 +35,8 @@ class GpuGroup final : public GroupBackend {
   bool without_nccl_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
-// The collectives of any devices, some of which are GPUs: GpuGroup's; where a rank's memory is the host's, all pass
-// through that, and the host waits. Has no state.
+// The backend for devices of which some are GPUs. It uses GpuGroup if all ranks are on GPUs. If a rank's memory is the
+// host's, all data pass through host memory, and the host waits. Stateless.
 GroupBackend& gpu_group_backend();
 
 }  // namespace argosy::cuda

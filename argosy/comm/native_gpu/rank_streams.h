@@ -1,4 +1,4 @@
-// RankStreams: the communication streams of a group's ranks, and the orders among them.
+// RankStreams: the communication streams of a group's ranks, and the events that order them.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace argosy::cuda {
 
 class RankStreams {
  public:
-  // Keeps the cores, not the devices.
+  // Shares ownership of the devices' DeviceCores, but not of the devices.
   explicit RankStreams(std::span<CudaDevice* const> devices);
 
   int size() const { return static_cast<int>(cores_.size()); }
@@ -21,19 +21,19 @@ class RankStreams {
   // REQUIRES: open() was OK.
   CuStream stream(int rank) const { return core(rank).used_communication(); }
 
-  // Contexts and streams of all ranks.
+  // Opens the contexts and streams of all ranks.
   Status open();
   // Makes a rank's context current.
   Status enter(int rank) { return core(rank).open(); }
-  // A rank's stream waits for the event; for one that is none of a GPU's the host does.
+  // Makes a rank's stream wait for the event. If the event is not a GPU's, the host waits for it.
   Status wait_for(const Event& event, int rank);
-  // Every rank's stream waits for all the events.
+  // Makes every rank's stream wait for all of the events.
   Status wait_for(std::span<const Event> events);
-  // Likewise for what the calls' tensors are ready at.
+  // Makes every rank's stream wait for `ready` of all calls.
   Status wait_for(std::span<const CollectiveCall> calls);
-  // `later`'s stream comes after what was started on `earlier`'s.
+  // Makes rank `later`'s stream wait for the work enqueued so far on rank `earlier`'s.
   Status order(int earlier, int later);
-  // Every stream comes after all that was started on any. By rank: that point.
+  // Makes every stream wait for the work enqueued so far on all streams. Returns an event at that point, by rank.
   Result<std::vector<Event>> join();
   Result<Event> mark(int rank);
 
@@ -41,7 +41,7 @@ class RankStreams {
   std::vector<std::shared_ptr<DeviceCore>> cores_;
 };
 
-// A copy on the device's communication stream, after `ready`; done when it returns. Any thread.
+// These two copy on the device's communication stream, after `ready`, and wait for the copy. Any thread.
 Status bring_to_host(CudaDevice& device, void* to, const void* from, std::size_t bytes, const Event& ready);
 Status bring_to_gpu(CudaDevice& device, void* to, const void* from, std::size_t bytes, const Event& ready);
 

@@ -1,5 +1,5 @@
-// StagedCopies: collectives between GPUs that do not reach each other. Pieces pass through pinned host memory, in the order
-// of the streams. The next pieces travel while one is combined.
+// StagedCopies: collectives between GPUs without peer access. Pieces pass through pinned host memory, in stream order.
+// The next pieces are copied while one is combined.
 #pragma once
 
 #include <memory>
@@ -20,22 +20,22 @@ class StagedCopies {
   StagedCopies(const StagedCopies&) = delete;
   StagedCopies& operator=(const StagedCopies&) = delete;
 
-  // One part of a collective, or a message.
+  // Enqueues one part of a collective, or a message.
   Status add(const CollectiveJob& job, const CollectiveJob::Part& part, Reduction reduction, const RankMemory& memory);
 
  private:
-  // Pinned memory for one piece of every input and of the result, and the same on the GPU that combines.
+  // Pinned memory for one piece of every input and of the result, and scratch of that size on the GPU that combines.
   struct Slot {
     std::byte* pinned = nullptr;
     std::size_t bytes = 0;
-    std::vector<Buffer> scratch;  // by rank; empty where that rank has combined nothing yet
-    Event combined;               // the inputs have been read
-    std::vector<Event> readers;   // each: a rank has read the result
+    std::vector<Buffer> scratch;  // by rank; empty: the rank has not combined a piece in this slot
+    Event combined;               // reached once the inputs have been read
+    std::vector<Event> readers;   // each is reached once a rank has read the result
   };
   struct Piece {
     CombineHow how;  // dtype kInvalid: one input is copied
     std::size_t element_bytes = 1;
-    std::vector<std::pair<int, const std::byte*>> in;  // (rank, where)
+    std::vector<std::pair<int, const std::byte*>> in;  // (rank, address)
     std::vector<std::pair<int, std::byte*>> out;
     std::size_t bytes = 0;
   };

@@ -1,9 +1,10 @@
 // NCCL: collectives among GPUs at the speed of their links. Found and opened as the other libraries of NVIDIA's
 // (argosy/device/cuda/driver/library.h).
 //
-// Communicators of a group are made at its first collective, without blocking, within the time-out. A collective is one
-// group call on the communication streams. A thread watches everything that was started, for three faults: a rank is
-// lost, NCCL reports an error, nothing ends within the time-out. Then
+// The communicators of a group are made at its first collective, in NCCL's non-blocking mode, within the time-out. A
+// collective is one NCCL group call on the communication streams. A watchdog thread watches every started collective
+// for three faults: a rank is lost, NCCL reports an error, or the collective does not end within the time-out. After a
+// fault
 // * the communicators are aborted, and the next collective makes new ones;
 // * the step that waits fails, with a message that names the collective and the GPUs (ARG-COMM-004).
 #pragma once
@@ -18,11 +19,11 @@
 
 namespace argosy::cuda {
 
-// A table of calls that fits. Immutable, shared, thread-safe.
+// The function table of a usable NCCL library. Immutable, shared, thread-safe.
 class Nccl {
  public:
-  // UNAVAILABLE: it is not here (ARG-GPU-011), too old (ARG-GPU-012: before 2.14 nothing could be started without
-  // blocking), or lacks a symbol.
+  // UNAVAILABLE: the library is not found (ARG-GPU-011), is older than 2.14, which has no non-blocking mode
+  // (ARG-GPU-012), or lacks a symbol.
   static Result<std::shared_ptr<const Nccl>> open();
   static Result<std::shared_ptr<const Nccl>> over(const NcclCalls& calls, const std::string& path);
 
@@ -35,22 +36,22 @@ class Nccl {
   int version_ = 0;
 };
 
-// What Links::shared("nccl") holds: opened once for all devices of a backend, or why not.
+// The object in Links::shared("nccl"): the library, opened once for all devices of a backend, or the error.
 using NcclAvailable = Result<std::shared_ptr<const Nccl>>;
 
 struct NcclOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
 };
-// $ARGOSY_COLLECTIVE_TIMEOUT, in seconds.
+// The default options, with the time-out of $ARGOSY_COLLECTIVE_TIMEOUT in seconds, if set.
 NcclOptions nccl_options();
 
 class NcclCollectives : public GpuCollectives {
  public:
-  // `devices`, by rank, each on a GPU of its own, alive whenever start() is called.
+  // `devices` are by rank, each on a different physical GPU. They must be alive at every start().
   static std::shared_ptr<NcclCollectives> make(std::shared_ptr<const Nccl> nccl, std::vector<CudaDevice*> devices,
                                                const NcclOptions& options = nccl_options());
 
-  // Whether NCCL can do what is asked: dtypes, equal parts, one shard a rank.
+  // True if NCCL can carry out the calls: it has the dtypes, parts are equal, and each rank has one shard.
   static bool takes(std::span<const CollectiveCall> calls);
 };
 

@@ -1,5 +1,5 @@
-// NCCL as far as we use it: its functions, with our own names for its numbers, so that no vendor header is needed to
-// build. nccl_calls_check.cc holds the numbers to the vendor's header wherever that is.
+// The part of NCCL's API that we use: pointers to its functions, and our own names for its constants. So the build
+// needs no vendor header. Where that header is installed, nccl_calls_check.cc compares the constants with it.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct NcclId {
   char bytes[128];
 };
 
-// The first form of it: what came later keeps its defaults.
+// ncclConfig_t as of NCCL 2.14. Fields that later versions added keep their defaults.
 struct NcclConfig {
   std::size_t size = sizeof(NcclConfig);
   unsigned magic = 0xcafebeef;

@@ -1,4 +1,4 @@
-// One set of NCCL communicators at work. Private to this folder.
+// NcclGroup: NcclCollectives with its communicators, and the watchdog over them. Internal to argosy/comm/nccl.
 #pragma once
 
 #include <list>
@@ -21,31 +21,32 @@ class NcclGroup final : public NcclCollectives {
                                    const std::shared_ptr<StepAbort>& step_abort) override;
 
  private:
-  // Something that was started and is not over.
+  // A collective that was started and has not ended.
   struct Watched {
     std::string what;
     std::vector<Event> ready, ends;
     std::shared_ptr<StepAbort> step_abort;
-    std::int64_t since_nanos = 0;  // when it could begin; 0: not yet
+    std::int64_t since_nanos = 0;  // when all of `ready` were reached; 0: not yet
   };
 
   std::string names() const;
   Status failure(std::string_view what, int result) const ARGOSY_REQUIRES(mutex_);
   Status connect() ARGOSY_REQUIRES(mutex_);
-  // Where GPUs reach each other, NCCL's kernels follow pointers into the buffers of other ranks of the process. Each
-  // pool must first grant that to each GPU.
+  // Grants every GPU with peer access the use of every rank's memory pool. NCCL's kernels access the buffers of other
+  // ranks of the process by pointer.
   Status open_memories();
   Status try_out() ARGOSY_REQUIRES(mutex_);
-  // One group call; `enqueue` says what is in it.
+  // Makes one NCCL group call: ncclGroupStart, the calls that `enqueue` makes, ncclGroupEnd.
   template <typename Enqueue>
   Status together(std::string_view what, const Enqueue& enqueue) ARGOSY_REQUIRES(mutex_);
-  // NCCL has put everything on the streams. Where it cannot, within the time-out, the communicators go.
+  // Waits until NCCL has enqueued everything on the streams. If it does not within the time-out, drops the
+  // communicators.
   Status settle(std::string_view what) ARGOSY_REQUIRES(mutex_);
   void drop_communicators() ARGOSY_REQUIRES(mutex_);
   int enqueue(int rank, std::span<const CollectiveCall> calls) ARGOSY_REQUIRES(mutex_);
-  // Both calls of a message, in place of enqueue().
+  // Enqueues both calls of a message, in place of enqueue().
   int enqueue_message(int rank, const CollectiveCall& send, const CollectiveCall& recv) ARGOSY_REQUIRES(mutex_);
-  // By rank.
+  // Registers a started collective with the watchdog. Returns its end events, by rank.
   Result<std::vector<Event>> watched(std::string what, std::span<const CollectiveCall> calls,
                                      const std::shared_ptr<StepAbort>& step_abort) ARGOSY_REQUIRES(mutex_);
 
@@ -61,7 +62,7 @@ class NcclGroup final : public NcclCollectives {
   Mutex mutex_;
   std::vector<NcclComm> comms_ ARGOSY_GUARDED_BY(mutex_);
   CollectiveJob job_ ARGOSY_GUARDED_BY(mutex_);
-  std::atomic<bool> failing_{false};  // what is being started is in vain
+  std::atomic<bool> failing_{false};  // the watchdog is failing everything: starts in progress must give up
 
   Mutex watch_mutex_;
   CondVar watch_changed_;

@@ -1,11 +1,11 @@
-// DamagedPeers: the middle one of three tasks, whose peers send what orders say. For tests and fuzzers.
+// DamagedPeers: a NetEngine for rank 1 of 3 tasks, whose simulated peers send data of a script. For tests and fuzzers.
 //
-// An order is a byte, for each piece that a peer sends:
-// * 0: what this task sends.
-// * 1: the same with one word changed: a byte for the number of the word, eight for its value.
-// * n: up to n bytes that follow.
+// The script has an order byte for each piece that a peer sends:
+// * 0: the peer sends the data that this task sends.
+// * 1: the same data with one 8-byte word changed. A byte for the word's index and eight bytes for its value follow.
+// * n: the peer sends up to n bytes, which follow in the script.
 //
-// Without orders: 0. A piece of more than 1 MiB is an error.
+// After the end of the script every order is 0. A piece of more than 1 MiB is an error.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class DamagedPeers final : public NetEngine {
   void abort() override {}
 
  private:
-  static constexpr std::size_t kMostBytes = 1 << 20;  // that a peer really sends
+  static constexpr std::size_t kMostBytes = 1 << 20;  // of a piece, at most
 
   std::uint8_t order() {
     if (orders_.empty()) return 0;
@@ -78,7 +78,7 @@ class DamagedPeers final : public NetEngine {
   }
 
   const std::string text_;
-  std::string_view orders_;  // of the text, what is left
+  std::string_view orders_;  // the unread part of `text_`
   const bool all_pairs_;
   int pieces_ = 0;
 };

@@ -1,4 +1,4 @@
-// NetBlobs: bytes of any number from every task to all of them, in one message where they are few. Internal to comm/net.
+// NetBlobs: an all-gather of byte strings of any length; short ones travel in one message. Internal to argosy/comm/net.
 #pragma once
 
 #include <cstring>
@@ -10,7 +10,7 @@
 
 namespace argosy {
 
-// A list of numbers and byte strings as one.
+// Serialises numbers and byte strings into one byte string.
 class BlobWriter {
  public:
   void number(std::int64_t n) { bytes_.append(reinterpret_cast<const char*>(&n), sizeof n); }
@@ -62,14 +62,16 @@ class NetBlobs {
  public:
   // `engine` outlives this.
   explicit NetBlobs(NetEngine& engine) : engine_(engine) {}
-  // By task. Every task calls it. DATA_LOSS ARG-COMM-029: a task says that it has more than 1 GiB.
+  // Returns the byte strings of all tasks, by task. Every task calls it. DATA_LOSS ARG-COMM-029: a task announced more
+  // than 1 GiB.
   Result<std::vector<std::string>> gather(std::string_view own, std::uint32_t tag);
 
  private:
   NetEngine& engine_;
 };
 
-// Each task's bytes lie in `out` one after another; this task's are there already. Every task calls it.
+// An all-gather in place: `out` holds the tasks' parts, one after another, of `bytes[task]` bytes each. This task's
+// part is filled in before the call. Every task calls it.
 Status gather_in_place(NetEngine& engine, std::byte* out, std::span<const std::size_t> bytes, std::uint32_t tag);
 
 }  // namespace argosy

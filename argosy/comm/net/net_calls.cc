@@ -1,4 +1,5 @@
-// What NetGroup does for each kind of call: what must agree, and sums. Moves of values are in net_moves.cc.
+// NetGroup's implementation of each kind of call: the comparison of calls, and reductions. net_moves.cc has the calls
+// that only move values.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -13,7 +14,8 @@ namespace argosy {
 
 namespace {
 
-// What is the same on all tasks: parts of a list may differ in size on one side of a gather or scatter.
+// Returns the properties of a call that must be equal on all tasks, as text. Sizes on one side of a gather or scatter
+// may differ.
 std::string agreed_text(const CollectiveCall& call) {
   const auto dtypes = [](std::span<const Tensor> tensors) {
     std::vector<std::string_view> names;
@@ -43,10 +45,10 @@ bool overlap(const Tensor& a, const Tensor& b) {
   return a.bytes() > 0 && b.bytes() > 0 && x < y + b.bytes() && y < x + a.bytes();
 }
 
-// What a task says is a size: one that those of all tasks can be added to.
+// True if a received number is a valid size: the limit keeps sums over all tasks from overflowing.
 bool is_size(std::int64_t n) { return n >= 0 && n <= std::int64_t{1} << 46; }
 
-// What can be wrong with one task's call, whatever the others ask for.
+// Checks one task's call by itself.
 Status check_own(const CollectiveCall& call, int size) {
   for (const auto list : {call.tensors, call.out}) {
     for (const Tensor& t : list) {

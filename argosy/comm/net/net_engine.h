@@ -1,8 +1,8 @@
 // NetEngine: moves bytes between the tasks of a group. One implementation is a plug-in (comm/gloo).
 //
-// Every call is a rendezvous of all tasks, by its tag: the tasks' n-th calls of one kind and tag are one operation. Calls of
-// other tags may run at the same time, from other threads, in any order. A call returns when its memory is the caller's
-// again. After an error the engine is of no more use: every later call fails.
+// Every call is a rendezvous of all tasks, by its tag: the tasks' n-th calls of one kind and tag are one operation.
+// Calls of other tags may run at the same time, from other threads, in any order. When a call returns, the engine does
+// not use its memory any more. After an error every later call fails.
 #pragma once
 
 #include <chrono>
@@ -23,25 +23,27 @@ class NetEngine {
  public:
   // out[i] = a[i] . b[i]; `out` may be `a` or `b`.
   using Combine = std::function<void(std::byte* out, const std::byte* a, const std::byte* b, std::size_t elements)>;
-  // Bytes for one peer, or from it.
+  // Bytes that are sent to one peer, or received from it.
   struct Piece {
     int peer = 0;
-    std::byte* data = nullptr;  // only read where it is sent
+    std::byte* data = nullptr;  // a sent piece is only read
     std::size_t bytes = 0;
   };
 
   virtual ~NetEngine() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // Every pair of tasks has a connection. Else some have: exchange() serves only those that all_gather() needs.
+  // True if every pair of tasks has a connection. If false, exchange() must not be called.
   virtual bool all_pairs() const = 0;
 
-  // In place, by halving and doubling: 2^k neighbours are combined before 2^(k+1). REQUIRES: size() is a power of two.
+  // In place, by recursive halving and doubling: groups of 2^k neighbours are combined before groups of 2^(k+1).
+  // REQUIRES: size() is a power of two.
   virtual Status all_reduce(std::byte* data, std::size_t elements, std::size_t element_bytes, const Combine& combine,
                             std::uint32_t tag) = 0;
-  // Sends and receives at once. REQUIRES: all_pairs(), and what one task sends is what its peer awaits, size by size.
+  // Sends and receives at once. REQUIRES: all_pairs(), and the sizes that a task sends to a peer are those that the
+  // peer receives from it.
   virtual Status exchange(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag) = 0;
-  // `bytes` are those of each task, which lie one after another in `out`.
+  // `bytes`: the size of each task's part. The parts lie one after another in `out`.
   virtual Status all_gather(const std::byte* in, std::byte* out, std::span<const std::size_t> bytes,
                             std::uint32_t tag) = 0;
   virtual Status broadcast(std::byte* data, std::size_t bytes, int root, std::uint32_t tag) = 0;
@@ -51,19 +53,20 @@ class NetEngine {
   virtual void abort() = 0;
 };
 
-// Where tasks tell each other their addresses. Both functions may be called from any thread until the engine is made.
+// A key-value store through which tasks exchange their addresses. Both functions may be called from any thread until
+// the engine is made.
 struct NetAddressBook {
   std::function<Status(std::string_view key, std::string_view value)> put;
-  // Waits until somebody put it.
+  // Waits until the key is there.
   std::function<Result<std::string>(std::string_view key, std::chrono::milliseconds timeout)> get;
 };
 
 struct NetEngineOptions {
   int rank = 0, size = 1;
   std::string address;  // of the network interface that this task is to use: "10.0.0.7"
-  std::string group;    // prefix of its keys in the book; used once
+  std::string group;    // prefix of its keys in the book; unique to this engine
   NetAddressBook book;
-  std::chrono::milliseconds timeout{300'000};  // of every call, and of the connections
+  std::chrono::milliseconds timeout{300'000};  // of every call, and of connecting
 };
 
 // What a plug-in exports, with C linkage, as `argosy_net_plugin`. `build` is compared before anything is called.
@@ -78,8 +81,9 @@ inline constexpr char kNetPluginSymbol[] = "argosy_net_plugin";
 std::string net_plugin_build();
 
 // Opens libargosy_gloo.so ($ARGOSY_GLOO_PLUGIN, else beside the program, in ../lib of it, or beside this library) and
-// connects. NOT_FOUND (ARG-COMM-020): there is none. UNAVAILABLE (ARG-COMM-021): it cannot be opened, and what to install.
-// FAILED_PRECONDITION (ARG-COMM-022): of another build. UNAVAILABLE, DEADLINE_EXCEEDED (ARG-COMM-023): no connection.
+// connects. NOT_FOUND (ARG-COMM-020): there is none. UNAVAILABLE (ARG-COMM-021): it cannot be opened, and what to
+// install. FAILED_PRECONDITION (ARG-COMM-022): of another build. UNAVAILABLE, DEADLINE_EXCEEDED (ARG-COMM-023): no
+// connection.
 Result<std::unique_ptr<NetEngine>> open_gloo(const NetEngineOptions& options);
 
 }  // namespace argosy

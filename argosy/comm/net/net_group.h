@@ -1,13 +1,13 @@
 // NetGroup: a Communicator whose ranks are tasks of a job, one process each. Tensors are in the host's memory.
 //
 // Two ways in:
-// * As a Communicator: the k-th call of a task meets the k-th of every other. What the tasks ask for is compared first,
-//   which costs one message. Tasks that disagree all get one error, and the group goes on.
-// * start_spanning(): a task's ranks of a larger group take part together, by a tag from the step's graph. What the tasks
-//   ask for was compared when the step was made (strategy/tasks), and is not compared again.
+// * As a Communicator: the k-th call of a task meets the k-th of every other. The tasks first compare their calls,
+//   which costs one message. If the calls differ, all tasks get the same error, and the group stays usable.
+// * start_spanning(): the ranks of a larger group that are on this task take part together. A tag from the step's graph
+//   names the collective. The calls were compared when the step was made (strategy/tasks), and are not compared again.
 //
-// Calls run on threads of their own: no call waits behind another that some task makes later. The first error of the
-// network, or abort(), ends the group: every call that waits, and every later one, returns that cause.
+// Each call runs on its own thread, so tasks may make the calls of different tags in different orders. The first error
+// of the network, or abort(), ends the group: every waiting call, and every later one, returns that cause.
 #pragma once
 
 #include <atomic>
@@ -28,11 +28,11 @@
 
 namespace argosy {
 
-// What a group has moved so far.
+// Traffic of a group so far.
 struct NetUse {
   std::int64_t calls = 0;
-  double seconds = 0;       // in which some call was on its way, waiting for other tasks included
-  std::uint64_t bytes = 0;  // of the values, once each
+  double seconds = 0;       // during which at least one call was in progress, waits for other tasks included
+  std::uint64_t bytes = 0;  // of the calls' values, each counted once
 };
 
 // Thread-safe.
@@ -48,25 +48,26 @@ class NetGroup final : public Communicator {
   void abort(Status cause) override;
   Status cause();
 
-  // What the thread of a collective does around it, where tensors are not in the host's memory. Null: nothing.
+  // Copies around a collective whose tensors are not in host memory; its thread makes them. Null: none.
   struct Staging {
     std::function<Status(std::vector<CollectiveCall>&)> before = nullptr;
     std::function<Status()> after = nullptr;
   };
-  // The calls of this task's ranks of one collective, ascending by rank. They and what they refer to stay until `done`.
-  // Served: all_reduce_shards, reduce_scatter_shards and all_gather; others are UNIMPLEMENTED ARG-COMM-027.
+  // Starts a collective of a spanning group. `calls`: those of this task's ranks, ascending by rank. What they refer to
+  // must stay valid until `done`. UNIMPLEMENTED ARG-COMM-027: a kind other than all_reduce_shards,
+  // reduce_scatter_shards and all_gather.
   void start_spanning(std::vector<CollectiveCall> calls, Staging staging, std::uint32_t tag,
                       std::function<void(Status)> done);
 
-  // Values of any shape from every task to all of them, in new host memory: the tasks' lists, one after another. Dtypes of
-  // plain bytes only. The tag is one of start_spanning()'s.
+  // All-gather of tensors of any shape and plain dtype. The result is the tasks' lists, one after another, in new host
+  // memory. `tag` is from the same set as start_spanning()'s.
   using Values = std::function<void(Result<std::vector<Tensor>>)>;
   void start_gather_values(std::vector<Tensor> own, std::uint32_t tag, Values done);
-  // Texts of every task, by task. As a Communicator's call: compared by `name`.
+  // Returns the strings of all tasks, by task. It counts as a call of the Communicator; the tasks compare `name`.
   Result<std::vector<std::string>> gather_texts(const std::string& own, std::string_view name);
 
   NetUse use();
-  // The name of the oldest call that is on its way for longer than this; "": none.
+  // The name of the oldest call that has been in progress for longer than `time`; "": none.
   std::string waits_longer_than(std::chrono::nanoseconds time);
 
  private:
@@ -75,7 +76,7 @@ class NetGroup final : public Communicator {
   // Counts the call, and makes an error of the engine the group's cause.
   Status counted(std::string_view name, std::uint64_t bytes, const std::function<Status()>& work);
   Status perform(const CollectiveCall& call, std::uint32_t tag);
-  // What every task asks for is one collective; `own` is what is wrong with this task's call.
+  // Checks that all tasks make the same call. `own`: the error of this task's call, or OK.
   Status agree(const CollectiveCall& call, const Status& own, std::uint32_t tag);
   Status serve(std::span<const CollectiveCall> calls, std::uint32_t tag, bool spanning);
   Status all_reduce_ranks(const CollectiveCall& call, std::span<const Tensor> out, std::uint32_t tag);
@@ -86,7 +87,7 @@ class NetGroup final : public Communicator {
   Status exchange_all(const CollectiveCall& call, std::uint32_t tag);
   Status message(const CollectiveCall& call, std::uint32_t tag);
   Result<ReduceLayout> layout_of(const std::vector<int>& own, int total, std::uint32_t tag, bool spanning);
-  // Sizes of every task, by task: as many each as `own`, this task's, and none negative or above 2^46.
+  // Gathers the sizes of all tasks, by task. Each task gives as many as `own`. Checks that each is in [0, 2^46].
   Result<std::vector<std::int64_t>> parts_of(const std::vector<std::int64_t>& own, std::uint32_t tag);
   Result<std::vector<Tensor>> gather_values(std::span<const Tensor> own, std::uint32_t tag);
   void on_thread(std::function<Status()> work, std::function<void(Status)> done);
@@ -107,7 +108,7 @@ class NetGroup final : public Communicator {
   };
   std::map<std::int64_t, OnItsWay> calls_ ARGOSY_GUARDED_BY(mutex_);  // by NetUse::calls when they began
   std::int64_t busy_since_ ARGOSY_GUARDED_BY(mutex_) = 0;
-  BlockingPool threads_;  // the last: its threads use the rest
+  BlockingPool threads_;  // declared last, destroyed first: its threads use the other members
 };
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// What NetGroup does for calls that move values and add nothing.
+// NetGroup's implementation of calls that move values without arithmetic.
 #include <algorithm>
 #include <cstring>
 
@@ -98,7 +98,7 @@ Status NetGroup::exchange_all(const CollectiveCall& call, std::uint32_t tag) {
   return ok_status();
 }
 
-// What it is, whether it is what is awaited, then the value.
+// Both tasks exchange descriptions of the message. If these are equal, the value follows; else both get an error.
 Status NetGroup::message(const CollectiveCall& call, std::uint32_t tag) {
   const bool sends = call.kind == Collective::kSend;
   const Tensor& tensor = call.tensors[0];

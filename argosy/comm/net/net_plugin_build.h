@@ -1,4 +1,5 @@
-// The build that a plug-in and its library must share. Internal to comm/: each side compiles it for itself.
+// The build text that a plug-in and the library compare. Internal to argosy/comm; each side compiles this function
+// itself.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace argosy {
 
-// `version`: ARGOSY_PLUGIN_VERSION as the side that asks was compiled with it.
+// `version`: the ARGOSY_PLUGIN_VERSION that the calling side was compiled with.
 inline std::string net_plugin_build_text(std::string version) { return std::move(version) + " net-1"; }
 
 }  // namespace argosy

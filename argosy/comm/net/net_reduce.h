@@ -1,13 +1,13 @@
-// A reduction over tasks: the arithmetic and the choice of an algorithm, over a NetEngine. Internal to comm/net.
+// Reductions over tasks: the choice of an algorithm, and its arithmetic, over a NetEngine. Internal to argosy/comm/net.
 //
-//   own shards ──► sums of own subtrees ──► one of three ways ──► mean, rounding ──► every local result
+//   own shards ──► sums of own subtrees ──► one of three algorithms ──► mean, rounding ──► every local result
 //
-//   gathered   everyone has everyone's contributions and combines them: few bytes
-//   owners     each task combines its slice of all contributions, then the slices are gathered: up to 16 tasks
-//   halving    the engine's all_reduce: above, where contributions are aligned subtrees on 32, 64, … tasks; else gathered
+//   gathered   all-gather the contributions; every task combines them all. For few bytes.
+//   owners     each task combines its slice of all contributions, then the slices are gathered. For up to 16 tasks.
+//   halving    the engine's all_reduce. For 32, 64, … tasks whose contributions are aligned subtrees.
 //
-// The bits are those of Communicator's contract on every way: the tree over shards, or the chain over ranks. 16-bit values
-// are combined in float32 and rounded once, at the end.
+// All other cases use "gathered". Every algorithm gives the bits of Communicator's contract: the tree over shards, or
+// the chain over ranks. 16-bit values are combined in float32 and rounded once, at the end.
 #pragma once
 
 #include <span>
@@ -23,10 +23,10 @@ namespace argosy {
 
 struct NetReduction {
   std::span<const Shard> shards;                  // of this task, ascending by index
-  std::span<const std::span<const Tensor>> outs;  // of each of its ranks; equal arrays, apart from each other
+  std::span<const std::span<const Tensor>> outs;  // outputs of each of its ranks: equal dtypes and sizes, no overlap
   Reduction reduction = Reduction::kSum;
-  CombineOrder order = CombineOrder::kTree;  // kChain: one shard a task
-  const ReduceLayout* layout = nullptr;      // checked; its entry of this task is subtrees_of() the shards
+  CombineOrder order = CombineOrder::kTree;  // kChain: each task has one shard
+  const ReduceLayout* layout = nullptr;      // checked; this task's entry equals subtrees_of() its shards
 };
 
 // Every task calls it. Tensors are in the host's memory.

@@ -1,4 +1,4 @@
-// NetScratch: memory for values that travel, kept from one collective to the next. Internal to comm/net.
+// NetScratch: a pool of host memory for data in transit, kept between collectives. Internal to argosy/comm/net.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace argosy {
 // Thread-safe.
 class NetScratch {
  public:
-  // A block, given back when it goes.
+  // Owns a block, and returns it to the pool when destroyed.
   class Block {
    public:
     Block() = default;

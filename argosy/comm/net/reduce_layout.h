@@ -1,7 +1,7 @@
-// ReduceLayout: which contributions the tasks bring to a reduction. Internal to comm/net.
+// ReduceLayout: the contributions of each task to a reduction. Internal to argosy/comm/net.
 //
 // A reduction over logical shards is a fixed binary tree over their indices. A task adds its own shards as far as that
-// tree allows: it sends the sums of the largest subtrees that it holds whole.
+// tree allows. It sends the sums of the largest subtrees of which it holds all shards.
 //
 //   shards   0   1   2   3   4   5         tasks of three devices each: 0-2 and 3-5
 //            \  /    \  /    \  /
@@ -23,18 +23,19 @@ struct Subtree {
   bool operator==(const Subtree&) const = default;
 };
 
-// The largest subtrees of these shards, ascending. `shards` is ascending, each once.
+// Returns the largest subtrees that consist of these shards, ascending. REQUIRES: `shards` is strictly ascending.
 std::vector<Subtree> subtrees_of(std::span<const int> shards);
 
 struct ReduceLayout {
   std::vector<std::vector<Subtree>> tasks;  // by task, each ascending
   int total = 0;                            // shards
 
-  // INVALID_ARGUMENT ARG-COMM-001: a shard that two tasks hold, or none.
+  // INVALID_ARGUMENT ARG-COMM-001: two tasks hold the same shard, or no task holds one.
   Status check() const;
-  // Each task has one subtree, all of one size, in the order of the tasks, whose number is a power of two.
+  // True if each task has one subtree, all subtrees have one size and follow the order of the tasks, and the number of
+  // tasks is a power of two.
   bool is_aligned() const;
-  // Some subtree has several shards.
+  // True if some subtree has more than one shard.
   bool has_sums() const;
 };
 

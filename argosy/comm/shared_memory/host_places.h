@@ -1,4 +1,4 @@
-// HostPlaces: where the ranks of a collective in the host's memory are, and what that means for its speed.
+// HostPlaces: the devices of the ranks of a collective in host memory, as far as they determine its speed.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@ namespace argosy {
 struct HostPlaces {
   static HostPlaces of(std::span<const CollectiveCall> calls);
 
-  // Every rank has a communication stream of its own, and sharing the work among them is faster than one thread, or its
-  // links are to slow it down.
+  // True if the ranks' communication streams should share the work. Each rank needs a device of its own. In addition,
+  // the work must be large enough to be faster than on one thread, or the simulated links must pace it.
   bool worth_streams() const;
 
   int cores = 0;                     // of all devices
@@ -20,7 +20,7 @@ struct HostPlaces {
   std::size_t bytes = 0;             // of one rank's values or results, whichever are more
 };
 
-// How many times the bytes of a collective (CollectiveJob::bytes()) pass one rank's link in a ring of `ranks`.
+// Returns how many times the bytes of a collective (CollectiveJob::bytes()) cross one rank's link in a ring of `ranks`.
 double link_crossings(Collective kind, int ranks);
 
 }  // namespace argosy

@@ -1,7 +1,7 @@
-// SharedJob: a collective whose tensors are all in the host's memory. Any threads take blocks of it, in any number.
+// SharedJob: a collective whose tensors are all in host memory. Any number of threads take blocks of it.
 //
-// Every rank has a range of blocks that its thread takes first. Then it takes those of ranks that are late. The result
-// never depends on which thread did what.
+// Every rank has a range of blocks that its thread takes first. Then it takes the blocks that are left in other ranks'
+// ranges. The result does not depend on which thread combines a block.
 #pragma once
 
 #include <atomic>
@@ -14,19 +14,20 @@ namespace argosy {
 
 class SharedJob {
  public:
-  // CollectiveJob::plan(). Alone: no thread works yet. Keeps its memory from one call to the next.
+  // Calls CollectiveJob::plan() and divides the blocks. REQUIRES: no thread works on this job. Reuses its memory.
   Status plan(std::span<const CollectiveCall> calls);
   std::size_t bytes() const { return job_.bytes(); }
-  // Nothing is to do.
+  // True if there are no blocks.
   bool empty() const { return job_.blocks() == 0; }
 
-  // Takes blocks, those of `slot` (an index of the calls) first, until none is left. Threads that the calling one may
-  // use help, where cores are left over. True for exactly one caller: by then every block is done. Thread-safe.
+  // Takes blocks, those of `slot` (an index of the calls) first, until none is left. May use the threads of the calling
+  // thread's budget, if there are spare cores. Returns true to exactly one caller, after every block is done.
+  // Thread-safe.
   bool work(int slot);
   // Does all of it, on this thread.
   void work_alone();
 
-  // Below so many bytes the work is done before a sleeping thread is awake.
+  // Bytes below which the work ends before a sleeping thread could wake up.
   static constexpr std::size_t kWorthWaking = std::size_t{1} << 20;
 
  private:

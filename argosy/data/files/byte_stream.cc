@@ -18,7 +18,7 @@ struct ByteStream::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // More raw bytes; none at the end of the file.
+  // Reads more bytes of the file, and returns how many; 0 at its end.
   Result<std::size_t> read_raw() {
     const auto n = static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(raw.size()), size - at));
     ARGOSY_RETURN_IF_ERROR(file.read_at(at, raw.data(), n));

@@ -1,4 +1,4 @@
-// A file's bytes from its beginning to its end, as they are or inflated on the way. One thread per object.
+// ByteStream: reads a file sequentially, as it is or decompressed. Each object is used by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,20 @@ enum class Compression { kNone, kZlib, kGzip };
 class ByteStream {
  public:
   static constexpr std::size_t kDefaultBuffer = 256 << 10;
-  // `buffer_bytes`: what is read at once; 0 = the default.
+  // `buffer_bytes`: the size of a read; 0: the default.
   static Result<ByteStream> open(const std::string& path, Compression compression, std::size_t buffer_bytes = 0);
   ByteStream(ByteStream&&) noexcept;
   ByteStream& operator=(ByteStream&&) noexcept;
   ~ByteStream();
 
-  // The next line, without its "\n", in `to`; false at the end.
+  // The methods below return DATA_LOSS, with file and offset, if the compressed data are damaged.
+  // Sets `to` to the next line, without its "\n". False at the end.
   Result<bool> line(std::string& to);
-  // Up to `bytes` more in `to`: fewer only at the end.
+  // Sets `to` to the next `bytes` bytes; fewer only at the end.
   Status read(std::size_t bytes, std::string& to);
-  // The same, dropped; says how many there were.
+  // Skips `bytes` bytes and returns how many there were; fewer only at the end.
   Result<std::int64_t> skip(std::int64_t bytes);
-  std::int64_t offset() const;  // of what was given out, inflated
-                                // DATA_LOSS names file and offset where inflating fails.
+  std::int64_t offset() const;  // bytes that were read or skipped, after decompression
 
  private:
   struct Impl;

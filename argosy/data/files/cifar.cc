@@ -16,7 +16,7 @@ bool is_cifar100(const std::string& directory) {
   return has(directory, "train.bin") || (has(directory, "test.bin") && !has(directory, "test_batch.bin"));
 }
 
-// Every data_batch_N.bin there is, or the one file of a split.
+// Returns the files of the split: every data_batch_N.bin, or a single file.
 std::vector<std::string> files_of(const std::string& directory, const std::string& split) {
   if (is_cifar100(directory)) return {join_path(directory, split + ".bin")};
   if (split == "test") return {join_path(directory, "test_batch.bin")};

@@ -52,7 +52,7 @@ Status damaged_gif(int code) {
   return invalid_argument("Invalid GIF data: ", why != nullptr ? why : "it ends too early");
 }
 
-// The pixels of one frame that lie within the canvas; transparent ones stay what they are.
+// Draws the pixels of one frame that lie within the canvas. Transparent pixels leave the canvas as it is.
 Status draw(const GifFileType& gif, int frame, std::uint8_t* canvas) {
   const SavedImage& image = gif.SavedImages[frame];
   const GifImageDesc& at = image.ImageDesc;

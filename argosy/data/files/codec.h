@@ -1,6 +1,6 @@
-// Images as bytes and as tensors, with the choices that TensorFlow's ops offer: uint8 (PNG also uint16)
-// [height, width, channels]. Pure functions. An image that would have more than 2^29 elements is refused before memory
-// is taken for it.
+// Decodes and encodes JPEG, PNG, GIF and BMP images, with the options of TensorFlow's ops. Tensors are
+// [height, width, channels], uint8, for PNG also uint16. Pure functions. An image of more than 2^29 elements is refused
+// before memory is allocated for it.
 #pragma once
 
 #include <array>
@@ -13,16 +13,16 @@
 namespace argosy::data {
 
 enum class ImageFormat { kUnknown, kJpeg, kPng, kGif, kBmp };
-ImageFormat image_format(std::string_view bytes);  // by the first bytes
+ImageFormat image_format(std::string_view bytes);  // detected from the first bytes
 
 struct JpegDecoding {
   int channels = 0;  // 1 or 3; 0: as in the file
-  int ratio = 1;     // 1, 2, 4 or 8: so many times smaller
+  int ratio = 1;     // 1, 2, 4 or 8: the image is made smaller by this factor
   bool fancy_upscaling = true;
   bool accept_truncated = false;  // missing pixels stay grey
   bool fast_dct = false;
 };
-// INVALID_ARGUMENT for anything that is no whole JPEG.
+// INVALID_ARGUMENT: the bytes are not a complete JPEG.
 Result<Tensor> decode_jpeg(std::string_view bytes, const JpegDecoding& options);
 // Height, width and channels, from the header alone.
 Result<std::array<int, 3>> jpeg_shape(std::string_view bytes);
@@ -30,9 +30,9 @@ Result<std::array<int, 3>> jpeg_shape(std::string_view bytes);
 struct JpegEncoding {
   int quality = 95;
   bool progressive = false, optimize_size = false, chroma_downsampling = true;
-  bool per_inch = true;  // densities; else per centimetre
+  bool per_inch = true;  // densities are in pixels per inch; else per centimetre
   int x_density = 300, y_density = 300;
-  std::string xmp = "";  // metadata to go along
+  std::string xmp = "";  // metadata to embed
 };
 // REQUIRES: uint8[height, width, 1 or 3], none of them empty.
 Result<std::string> encode_jpeg(const Tensor& image, const JpegEncoding& options);
@@ -46,10 +46,10 @@ Result<std::string> encode_png(const void* pixels, DType dtype, std::int64_t hei
 // All frames, each drawn over the one before: [frames, height, width, 3].
 Result<Tensor> decode_gif(std::string_view bytes);
 
-// Uncompressed, of 8 (grey), 24 or 32 bits a pixel; `channels`: as many, 3 of 4, or 0 for all.
+// Decodes an uncompressed BMP of 8 (grey), 24 or 32 bits a pixel. `channels`: those of the file, 3 of 4, or 0: all.
 Result<Tensor> decode_bmp(std::string_view bytes, int channels);
 
-// Memory for an image, or frames of one.
+// Allocates the tensor of a decoded image, or of its frames.
 Result<Tensor> decoded_image_memory(DType dtype, std::initializer_list<std::int64_t> sizes);
 
 }  // namespace argosy::data

@@ -15,7 +15,7 @@ struct GzipSource::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // More compressed bytes for zlib; nothing at the end of the file.
+  // Reads more compressed bytes for zlib; none at the end of the file.
   Status refill() {
     const auto n =
         static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(buffer.size()), size - offset));

@@ -1,4 +1,4 @@
-// A file that may be gzipped, read from its beginning. Internal to argosy/data.
+// GzipSource: reads a file sequentially, and decompresses it if it is gzipped. Internal to argosy/data.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ class GzipSource {
   GzipSource(GzipSource&&) noexcept;
   ~GzipSource();
 
-  // Exactly `bytes` more, or DATA_LOSS.
+  // Reads exactly `bytes` bytes. DATA_LOSS: there are fewer, or the compressed data are damaged.
   Status read(void* to, std::size_t bytes);
-  // DATA_LOSS unless everything has been read and the checksum at the end agrees.
+  // DATA_LOSS: something is left to read, or the checksum at the end is wrong.
   Status finish();
-  // No file can hold more than this: its own size, or 1032 times that when deflated (zlib's technical details).
+  // An upper bound of the content: the file's size, 1032 times that if it is gzipped (zlib's technical details).
   std::int64_t most_bytes() const;
 
  private:

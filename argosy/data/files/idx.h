@@ -7,8 +7,8 @@
 
 namespace argosy::data {
 
-// A plain or gzipped IDX file of any of its types (8-bit, 16- and 32-bit integers, float, double), told apart by
-// content. Memory is claimed only as far as the file's size can back it. DATA_LOSS names file and numbers.
+// Reads an IDX file, gzipped or not, of any type (8-, 16- and 32-bit integers, float, double). Memory is allocated only
+// after the file proved to be large enough for the header's sizes. DATA_LOSS names file and numbers.
 Result<Tensor> read_idx(const std::string& path);
 
 }  // namespace argosy::data

@@ -23,7 +23,7 @@ struct ImageFile {
   std::int32_t label;
 };
 
-// The images of a folder and of the folders in it.
+// Returns the image files of a folder and of its sub-folders, and the number of classes.
 Result<std::pair<std::vector<ImageFile>, int>> find_image_files(const std::string& directory) {
   ARGOSY_ASSIGN_OR_RETURN(const auto names, list_directory(directory));
   std::vector<ImageFile> images;

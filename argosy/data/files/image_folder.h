@@ -1,6 +1,7 @@
-// A folder of PNG and JPEG files: images float[size,size,channels] in 0 … 1, resized, and labels int32 by sub-folder
-// (sorted by name; a folder without sub-folders is one class). With train/ and test/ inside, the split chooses.
-// Files are read and decoded when they are fetched; a damaged one is an error that names it.
+// A folder of PNG and JPEG files as a dataset: images float[size,size,channels] in 0 … 1, resized, and labels int32.
+// Each sub-folder is a class, in the order of names; a folder without sub-folders is one class. If there are folders
+// train/ and test/, the split selects one. Files are read and decoded when they are fetched. An error names a damaged
+// file.
 #pragma once
 
 #include "argosy/data/dataset.h"

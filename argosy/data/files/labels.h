@@ -1,4 +1,4 @@
-// Labels as files hold them, as int32 tensors. Internal to argosy/data.
+// Converts labels from the bytes of a file to an int32 tensor. Internal to argosy/data.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace {
 constexpr float kMean = 0.1307f;
 constexpr float kDeviation = 0.3081f;
 
-// The first spelling that is there, or empty: with '-' or '.' before idx, with or without .gz.
+// Returns the path of the file in the first spelling that exists: '-' or '.' before idx, with or without .gz; "": none.
 std::string find_idx(const std::string& directory, std::string_view start, std::string_view end) {
   for (const char separator : {'-', '.'}) {
     for (const std::string_view suffix : {"", ".gz"}) {

@@ -6,7 +6,7 @@
 namespace argosy::data {
 
 bool looks_like_mnist(const std::string& directory);
-// Normalised to mean 0 and deviation 1 over the training images, or 0 … 1 without options.normalize.
+// Images are normalised to mean 0 and standard deviation 1 over the training images; without options.normalize, 0 … 1.
 Result<std::unique_ptr<Dataset>> open_mnist(const std::string& directory, const DatasetOptions& options);
 
 }  // namespace argosy::data

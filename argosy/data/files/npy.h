@@ -8,11 +8,11 @@
 
 namespace argosy::data {
 
-// DATA_LOSS names file and numbers; UNIMPLEMENTED for Fortran order and for types without a dtype of ours.
-// Memory is claimed only after the file proved to be long enough.
+// Reads a file. DATA_LOSS names file and numbers. UNIMPLEMENTED: Fortran order, or a type without a dtype here.
+// Memory is allocated only after the file proved to be long enough.
 Result<Tensor> read_npy(const std::string& path);
 
-// Version 1, readable by every NumPy. REQUIRES: host memory.
+// Writes version 1, which every NumPy reads. REQUIRES: the tensor is in host memory.
 Status write_npy(const std::string& path, const Tensor& tensor);
 
 }  // namespace argosy::data

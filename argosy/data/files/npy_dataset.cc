@@ -18,7 +18,7 @@ bool is_label(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-// One more than the largest value of an integer tensor; 0 for others and for negative values.
+// Returns one more than the largest value of an integer tensor; 0 for other dtypes, and if a value is negative.
 int count_classes(const Tensor& labels) {
   if (labels.shape().rank() != 1 || !is_integer(labels.dtype()) || labels.elements() == 0) return 0;
   std::int64_t most = -1;

@@ -1,6 +1,6 @@
-// A folder of .npy files: one component each, all with the same number of examples on their first axis.
-// `image_train.npy`, `label_train.npy`, `image_test.npy` … give the splits; without such names every file belongs to
-// both.
+// A folder of .npy files as a dataset: one component each, all with the same number of examples on their first axis.
+// `image_train.npy`, `label_train.npy`, `image_test.npy` … belong to the split in their names. Without such names every
+// file belongs to both splits.
 // Components whose name is y, label(s) or target(s) come last.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Big-endian files on little-endian machines. Internal to argosy/data.
+// Swaps the byte order of integers and tensors, for big-endian files on little-endian machines. Internal to
+// argosy/data.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ void swap_run(T* values, std::int64_t n) {
 }
 }  // namespace internal
 
-// In place; complex numbers part by part. REQUIRES: a plain dtype.
+// Swaps the bytes of every element in place; of complex numbers, of each part. REQUIRES: a plain dtype.
 inline void swap_elements(const Tensor& t) {
   const bool parts = is_complex(t.dtype());
   const std::size_t width = element_bytes(t.dtype()) / (parts ? 2 : 1);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kSampleBytes = 2, kHeaderBytes = 44, kFormatBytes = 16, kPcm = 1;
 constexpr float kScale = 32768.0f;
 
-// Reads what is there, little-endian; says where a file ends too early.
+// Reads little-endian numbers and chunks. An error says where the file ends too early.
 class WavReader {
  public:
   explicit WavReader(std::string_view bytes) : bytes_(bytes) {}
@@ -40,7 +40,7 @@ class WavReader {
     if (found == wanted) return ok_status();
     return invalid_argument("Header mismatch: Expected ", wanted, " but found ", found);
   }
-  // May lead behind the end.
+  // The position may be past the end afterwards.
   void skip(std::size_t n) { at_ += n; }
 
  private:
@@ -48,7 +48,7 @@ class WavReader {
   std::size_t at_ = 0;
 };
 
-// What editors put before the format.
+// True for chunks that editors write before the format chunk.
 bool may_stand_before_format(std::string_view chunk) {
   constexpr std::array<std::string_view, 8> kKnown = {"JUNK", "bext", "iXML", "qlty", "mext", "levl", "link", "axml"};
   return std::find(kKnown.begin(), kKnown.end(), chunk) != kKnown.end();

@@ -1,4 +1,4 @@
-// WAV files: sound as integers of 16 bits, the channels of a frame side by side. Pure functions.
+// Reads and writes WAV files of 16-bit integer samples, with interleaved channels. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace argosy::data {
 
-// What a file holds. A view of its bytes.
+// The content of a file. `samples` is a view of the file's bytes, which outlive it.
 struct WavFile {
   std::int64_t frames = 0, channels = 0;
   std::uint32_t sample_rate = 0;  // frames a second
-  std::string_view samples;       // 2 bytes each, the low one first: frames * channels
+  std::string_view samples;       // frames * channels samples of 2 bytes, little-endian
 
   float sample(std::int64_t frame, std::int64_t channel) const;  // -1 … 1
 };
 
-// Takes samples of 16 bits without compression. INVALID_ARGUMENT says what else there is, or what is missing.
+// Reads a file of uncompressed 16-bit samples. INVALID_ARGUMENT: it has another format, or something is missing.
 Result<WavFile> read_wav(std::string_view bytes);
 
-// Bytes of the file of so many samples. INVALID_ARGUMENT where the format cannot say them.
+// Returns the size in bytes of a file with so many samples. INVALID_ARGUMENT: the format cannot hold them.
 Result<std::int64_t> wav_bytes(std::int64_t frames, std::int64_t channels, std::int64_t sample_rate);
-// `samples`, frame by frame: -1 to 1, clipped beyond; NaN becomes 0. REQUIRES: wav_bytes() gives a size.
+// Returns the file. `samples`: frame by frame, clipped to -1 … 1; NaN becomes 0. REQUIRES: wav_bytes() returns a size.
 std::string encode_wav(const float* samples, std::int64_t frames, std::int64_t channels, std::uint32_t sample_rate);
 
 }  // namespace argosy::data

@@ -57,7 +57,7 @@ struct JpegErrors {
   std::longjmp(errors->leave, 1);
 }
 
-// libjpeg leaves by longjmp, so nothing with a destructor may live in here.
+// libjpeg reports errors by longjmp, so this function may have no objects with destructors.
 bool read_jpeg_header(jpeg_decompress_struct* info, JpegErrors* errors, std::string_view bytes, int channels) {
   if (setjmp(errors->leave) != 0) return false;
   jpeg_create_decompress(info);
@@ -103,7 +103,7 @@ Result<Tensor> decode_jpeg(std::string_view bytes, int channels) {
   return image;
 }
 
-// Which source pixels make one target pixel along an axis, with weights that add up to 1.
+// The source pixels of one target pixel along an axis, with weights that add up to 1.
 struct Taps {
   std::int64_t begin;
   std::vector<float> weights;

@@ -17,7 +17,7 @@ namespace argosy::data {
 
 namespace {
 
-// libjpeg leaves by longjmp: between setjmp and here, nothing with a destructor may live.
+// libjpeg reports errors by longjmp. Between setjmp and the handler there may be no objects with destructors.
 struct Errors {
   jpeg_error_mgr manager;
   std::jmp_buf leave;

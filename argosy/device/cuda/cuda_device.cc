@@ -84,7 +84,8 @@ CudaDevice::~CudaDevice() {
   const auto enter = [this] { driver()->cuCtxSetCurrent(state_->core->context()); };
   {
     MutexLock lock(state_->keep_mutex);
-    // Libraries' handles wait for their work when they go: those of a kernel that does not end never do.
+    // A library's handle waits for its work when it is destroyed. For a kernel that never ends it would wait for ever,
+    // so these objects are leaked.
     if (!ended) new auto(std::move(state_->kept));
     for (auto& [key, held] : state_->kept) {
       enter();

@@ -52,8 +52,8 @@ struct DeviceMath {
 
 class CudaDevice final : public Device {
  public:
-  // After a cancellation what was started has so long to end: a queue of kernels may be seconds deep. A kernel that takes
-  // longer hangs, and its device is lost.
+  // After a cancellation enqueued work has so long to end: a queue of kernels may be seconds deep. A kernel that takes
+  // longer counts as hanging, and its device is lost.
   static constexpr std::chrono::milliseconds kGrace{10'000};
 
   struct Options {

@@ -190,7 +190,7 @@ bool DeviceCore::ended(CuStream stream) {
   return true;
 }
 
-// The kernel may still write its memory, so nobody may reuse it: the device is unusable from here on.
+// Declares the device unusable. The kernel that hangs may still write its memory, so nobody may reuse it.
 Status DeviceCore::give_up_on(const Status& cancelled) {
   MutexLock lock(mutex_);
   if (status_.ok()) {

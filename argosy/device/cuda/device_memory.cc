@@ -92,7 +92,8 @@ Result<CuPointer> DeviceMemory::take_from_driver(std::size_t bytes, bool in_orde
   CuPointer pointer = 0;
   CuResult result = cu.cuMemAllocFromPoolAsync(&pointer, bytes, pool_, stream);
   if (result == kCuOutOfMemory && !capturing_) {
-    // Memory freed in the order of the stream may be there once the stream is idle, and kept memory may be in pieces.
+    // Memory that was freed in stream order is available once the stream is idle, and the pool's free memory may be
+    // fragmented.
     cu.cuStreamSynchronize(core_.compute());
     cu.cuMemPoolTrimTo(pool_, 0);
     result = cu.cuMemAllocFromPoolAsync(&pointer, bytes, pool_, stream);

@@ -67,7 +67,7 @@ class DeviceMemory {
   // Starts a capture. Until it ends, no other work may enter the compute stream, nobody may wait for it and nobody may
   // record an event on it. The driver would add such a call to the graph, or discard the capture.
   Status begin_capture();
-  // Ends the capture. What it returns beside the graph is the owner's of the graph, on errors too.
+  // Ends the capture. The owner of the graph must keep EndedCapture, on errors too.
   struct EndedCapture {
     std::vector<Buffer> memory;       // allocated and freed during it: for as long as the graph may be replayed
     std::vector<CuPointer> replayed;  // allocated before it and freed during it: for free_all() after the first replay
@@ -86,7 +86,7 @@ class DeviceMemory {
   Result<CuPointer> take(std::size_t bytes, bool at_once) ARGOSY_REQUIRES(mutex_);
   Result<CuPointer> take_from_driver(std::size_t bytes, bool in_order) ARGOSY_REQUIRES(mutex_);
   void free(CuPointer pointer, std::size_t bytes);
-  void free_counted(CuPointer pointer) ARGOSY_REQUIRES(mutex_);  // which in_use_ no longer has
+  void free_counted(CuPointer pointer) ARGOSY_REQUIRES(mutex_);  // of a pointer that in_use_ does not count any more
   Buffer wrap(CuPointer pointer, std::size_t bytes);
   Status refuse(std::size_t bytes, std::string_view why) const ARGOSY_REQUIRES(mutex_);
   bool captures_here() const ARGOSY_REQUIRES(mutex_) {

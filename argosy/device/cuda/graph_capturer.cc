@@ -10,8 +10,8 @@ class CudaCapturedGraph final : public CapturedGraph {
   CudaCapturedGraph(std::shared_ptr<DeviceCore> core, CuGraphExec exec, DeviceMemory::EndedCapture capture, bool fits)
       : core_(std::move(core)), exec_(exec), capture_(std::move(capture)), fits_(fits) {}
   ~CudaCapturedGraph() override {
-    // The graph may still run: the driver destroys it when it has ended, and its memory is freed in the order of the
-    // stream. So nobody waits here, least of all during another capture.
+    // The graph may still run. The driver destroys it when it has ended, and its memory is freed in stream order. So
+    // nothing waits here, which matters during another capture.
     if (core_->hangs()) return;
     core_->driver()->cuGraphExecDestroy(exec_);
     core_->memory().free_all(capture_.replayed);
@@ -23,7 +23,7 @@ class CudaCapturedGraph final : public CapturedGraph {
     capture_ = std::move(capture);
     fits_ = fits;
   }
-  // What the replay read may be gone when it has ended.
+  // Frees the memory that only this replay reads, in stream order.
   void was_replayed() { core_->memory().free_all(std::exchange(capture_.replayed, {})); }
   const DeviceCore* core() const { return core_.get(); }
 

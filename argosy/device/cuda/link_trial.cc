@@ -10,14 +10,14 @@ namespace argosy::cuda {
 
 namespace {
 
-// Shared with the thread that does the work, which may outlive the call.
+// State shared with the thread that does the trial, which may outlive the call.
 class Trial {
  public:
   Trial(std::shared_ptr<const Driver> driver, std::shared_ptr<Links> links, std::vector<TrialGpu> gpus,
         const TrialOptions& options);
 
   void work();
-  // What is known when all was tried, or nothing more comes; `all` says which.
+  // Waits until all links were tried (sets `*all`), or nothing more comes. Returns the results so far.
   std::vector<LinkFacts> wait(bool* all);
 
  private:
@@ -32,10 +32,10 @@ class Trial {
   LinkFacts from_host(std::size_t gpu);
   LinkFacts to_host(std::size_t gpu);
   LinkFacts between(std::size_t from, std::size_t to);
-  // `copy` starts one copy on the stream; the best of some, in bytes a second.
+  // Times several copies that `copy` starts on the stream; the best one counts, in bytes per second.
   template <typename Copy>
   Status measure(DeviceCore& core, CuStream stream, double* bytes_per_second, const Copy& copy);
-  // What a GPU's memory must hold after it was filled for the k-th time.
+  // The pattern that a GPU's memory is filled with, from a seed; and whether data hold it.
   void pattern(std::byte* to, std::uint32_t seed) const;
   bool holds(const std::byte* data, std::uint32_t seed) const;
   Status fill(Gpu& gpu, std::uint32_t seed);
@@ -131,7 +131,7 @@ LinkFacts Trial::from_host(std::size_t c) {
                            "cuMemcpyHtoDAsync");
   });
   if (status.ok()) {
-    // Back by way of other memory: what was sent may not be what is looked at.
+    // The data go back through other memory: a copy that moved nothing would otherwise look intact.
     std::vector<std::byte> back(options_.bytes);
     status = gpu.core->check(gpu.core->driver()->cuMemcpyDtoHAsync_v2(back.data(), at, options_.bytes, stream),
                              "cuMemcpyDtoHAsync");
@@ -273,7 +273,7 @@ std::vector<LinkFacts> try_links(const std::shared_ptr<const Driver>& driver, co
                                  std::vector<TrialGpu> gpus, const TrialOptions& options) {
   if (gpus.empty()) return {};
   const auto trial = std::make_shared<Trial>(driver, links, std::move(gpus), options);
-  // A thread of its own, so that a driver that never returns keeps nobody.
+  // The trial runs on a thread of its own, so that a driver that never returns does not block the caller.
   std::thread worker([trial] { trial->work(); });
   bool all = false;
   std::vector<LinkFacts> found = trial->wait(&all);

@@ -18,7 +18,7 @@ struct TrialGpu {
 };
 
 struct TrialOptions {
-  std::size_t bytes = std::size_t{32} << 20;                     // of one copy; what is held on each GPU and pinned
+  std::size_t bytes = std::size_t{32} << 20;                     // of one copy; as much is held on each GPU and pinned
   int rounds = 5;                                                // timed copies of each link; the best counts
   std::chrono::nanoseconds deadline = std::chrono::seconds(20);  // of one link
 };

@@ -66,10 +66,10 @@ Status Links::copy(DeviceCore& to, CuPointer target, CuDevice from, CuPointer so
     return to.check(cu.cuMemcpyPeerAsync(target, to.context(), source, other->context(), bytes, to.copies()),
                     "cuMemcpyPeerAsync");
   }
-  // Piece by piece; each is through before the next, so one piece of pinned memory does.
+  // Copies piece by piece. Each piece has arrived before the next begins, so one piece of pinned memory suffices.
   std::byte* const staging = to.pinned().take(std::min(bytes, kHostPiece));
   if (staging == nullptr) return resource_exhausted(to.owner(), ": no pinned memory for a copy by the host");
-  // What the copy comes after is over first: the other GPU's stream knows nothing of it.
+  // Waits for the work before the copy: the other GPU's stream does not know of it.
   Status status = to.check(cu.cuStreamSynchronize(to.copies()), "cuStreamSynchronize");
   for (std::size_t at = 0; at < bytes && status.ok(); at += kHostPiece) {
     const std::size_t n = std::min(kHostPiece, bytes - at);
@@ -98,7 +98,7 @@ Result<Links::Path> Links::try_out(DeviceCore& to, DeviceCore& from) {
   if (can == 0) return Path{false, "the GPUs do not reach each other"};
   if (Status granted = from.memory().grant(to.gpu()); !granted.ok()) return Path{false, granted.message()};
   constexpr std::size_t kBytes = kTrialWords * 4;
-  // The copy streams know nothing of the order of any other, and the other GPU may be capturing a step.
+  // The copy streams are not ordered with other streams, and the other GPU may be capturing a step.
   ARGOSY_ASSIGN_OR_RETURN(const Buffer here, to.memory().allocate(kBytes, true));
   ARGOSY_ASSIGN_OR_RETURN(const Buffer there, from.memory().allocate(kBytes, true));
   const auto source = reinterpret_cast<CuPointer>(there.data()), target = reinterpret_cast<CuPointer>(here.data());

@@ -14,8 +14,8 @@ Result<CuFunction> ModuleCache::find(std::string_view key, const void* image, st
   if (found == modules_.end()) {
     Module module;
     const CuResult loaded = cu.cuModuleLoadData(&module.handle, image);
-    // The last three: an image of a newer toolkit than the driver's, or one that only a compiler which is not installed
-    // would make fit.
+    // The last three errors: the image is of a newer toolkit than the driver's, or needs a compiler (of PTX) that is
+    // not installed.
     if (loaded == kCuNoBinaryForGpu || loaded == kCuUnsupportedPtxVersion || loaded == kCuInvalidImage ||
         loaded == kCuInvalidPtx || loaded == kCuNoPtxCompiler) {
       return failed_precondition("kernels of ", key, " are not for this GPU (", facts_.name, ", compute capability ",

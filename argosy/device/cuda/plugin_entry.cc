@@ -12,7 +12,7 @@ namespace argosy::cuda {
 
 namespace {
 
-// Without NVRTC fused programs run step by step; `argosy doctor` says why it is not there.
+// Without NVRTC fused programs run one op after another; `argosy doctor` says why NVRTC is missing.
 std::shared_ptr<RuntimeCompiler> compiler() {
   auto nvrtc = open_nvrtc();
   return nvrtc.ok() ? cached(*std::move(nvrtc), default_cache_folder()) : nullptr;

@@ -18,7 +18,7 @@ class EmulatedGpuDevice final : public Device {
                  [this](const Buffer& to, const Buffer& from) { return fault_injector_.copy(to, from); }) {
     memory_.fail_allocation(faults.fail_allocation);
   }
-  // Streams finish their queues as they go: nothing may hang or dawdle in them from here on.
+  // The streams finish their queues when they are destroyed: from here on no kernel may hang or be slowed down in them.
   ~EmulatedGpuDevice() override { shutdown_->close(); }
 
   const DeviceSpec& spec() const override { return spec_; }

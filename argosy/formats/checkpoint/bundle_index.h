@@ -21,7 +21,7 @@ struct StoredTensor {
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
   std::uint32_t crc = 0;      // not masked
-  std::vector<Slice> slices;  // of a partitioned variable; its data lies under their keys
+  std::vector<Slice> slices;  // of a partitioned variable; the data is in the entries of their keys
 };
 
 struct BundleIndex {
@@ -31,21 +31,22 @@ struct BundleIndex {
   const StoredTensor* find(std::string_view key) const;
 };
 
-// What it returns is consistent in itself: shards and slices exist, sizes agree with dtype and shape, byte ranges do
-// not overlap, slices tile their tensor. Only the data files can still disagree with it.
-// `piece`: of a checkpoint that is still to be merged; then slices need not tile their tensor.
+// Reads and checks an .index file. The result is consistent: shards and slices exist, sizes agree with dtype and shape,
+// byte ranges do not overlap, slices tile their tensor. Only the data files can still contradict it.
+// `piece`: true for one writer's piece of a checkpoint, before the merge: its slices need not tile their tensor.
 Result<BundleIndex> load_index(const std::string& path, bool piece = false);
 
 // The bytes of an .index file. REQUIRES: tensors by key, ascending.
 Result<std::string> build_index(const BundleIndex& index);
 
-// "tensor 'w'", "a slice of 'w'": for messages.
+// Describes an entry for messages: "tensor 'w'", "a slice of 'w'".
 std::string describe_key(std::string_view key);
 
-// Do two such slices have elements in common?
+// True if two slices of a tensor of shape `whole` have elements in common. REQUIRES: as slice_shape().
 bool overlap(const Slice& a, const Slice& b, const Shape& whole);
 
-// Shape of a slice of a tensor, its lengths filled in. REQUIRES: a slice that load_index accepted.
+// Returns the shape of a slice; a length of -1 becomes the size of the whole dimension. REQUIRES: a slice inside
+// `whole`.
 Shape slice_shape(const Slice& slice, const Shape& whole);
 
 }  // namespace argosy::tf

@@ -1,8 +1,8 @@
 // TensorFlow V2 checkpoints ("tensor bundles"): `<prefix>.index` and `<prefix>.data-SSSSS-of-NNNNN`, byte-compatible
-// with tf.train.Saver in both directions. Every byte of tensor data has a CRC-32C; nothing is handed out unchecked.
+// with tf.train.Saver in both directions. Every byte of tensor data has a CRC-32C, checked before a read returns.
 //
 // Errors: DATA_LOSS names tensor, file and offset; NOT_FOUND names the nearest tensor name; FAILED_PRECONDITION lists
-// every difference between what is wanted and what is there.
+// every difference between the tensors asked for and the stored ones.
 #pragma once
 
 #include <cstdint>
@@ -29,49 +29,51 @@ struct NamedTensor {
 struct NamedPart {
   std::string name;                 // of the whole tensor
   Tensor tensor;                    // the part, or all
-  std::optional<PartOf> part = {};  // where it lies in the whole; unset: it is all
+  std::optional<PartOf> part = {};  // the slice of the whole tensor; unset: all of it
 };
 
 // One tensor as the index describes it.
 struct CheckpointEntry {
   std::string name;               // of the tensor
   DType dtype = DType::kInvalid;  // kInvalid: a type that we do not have, see dtype_number
-  int dtype_number = 0;           // TensorFlow's
+  int dtype_number = 0;           // TensorFlow's number of the type (DataType)
   Shape shape;                    // of the whole tensor
-  std::int64_t bytes = 0;         // in the data files; of all slices together
-  int slices = 0;                 // of a partitioned variable; 0: in one piece
+  std::int64_t bytes = 0;         // in the data files; all slices together
+  int slices = 0;                 // number of slices of a partitioned variable; 0: stored in one piece
 };
 
-// Of CheckpointReader::read().
+// Options of CheckpointReader::read().
 struct ReadOptions {
-  Allocator* allocator = &host_allocator();  // of the tensor that is made
+  Allocator* allocator = &host_allocator();  // allocates the returned tensor
 };
 
 // Keeps its files open, so a checkpoint that is deleted meanwhile can still be read. Thread-safe.
 class CheckpointReader {
  public:
   // Reads and checks the whole index, opens the data files and checks that they are long enough.
-  // Costs memory for the index alone.
-  // `piece`: of a checkpoint that others have more of; then slices may be missing.
+  // Holds only the index in memory.
+  // `piece`: true for one writer's piece of a checkpoint, before the merge: slices may be missing.
   static Result<CheckpointReader> open(const std::string& prefix, bool piece = false);
 
-  CheckpointReader(CheckpointReader&&) noexcept;             // The other one may only be assigned to.
-  CheckpointReader& operator=(CheckpointReader&&) noexcept;  // The other one may only be assigned to.
+  CheckpointReader(CheckpointReader&&) noexcept;             // Afterwards the source may only be assigned to.
+  CheckpointReader& operator=(CheckpointReader&&) noexcept;  // Afterwards the source may only be assigned to.
   ~CheckpointReader();
 
   const std::string& prefix() const;                         // what was opened
   std::span<const CheckpointEntry> entries() const;          // sorted by name
   const CheckpointEntry* find(std::string_view name) const;  // null where there is none
 
-  // NOT_FOUND where there is none; DATA_LOSS where bytes do not match their checksum.
+  // Returns a whole tensor. NOT_FOUND: there is no tensor of that name. DATA_LOSS: its bytes do not match their
+  // checksum.
   Result<Tensor> read(const std::string& name, const ReadOptions& options = {}) const;
-  // All at once, in parallel on the calling thread's team, in the order of the names.
+  // Returns several tensors, in the order of `names`. Reads in parallel with the calling thread's team.
   Result<std::vector<Tensor>> read(std::span<const std::string> names, const ReadOptions& options = {}) const;
-  // A slice of a tensor, however it is partitioned here: only the pieces that have some of it are read.
-  // INVALID_ARGUMENT when the stored tensor has not the shape `part.whole`.
+  // Returns a slice of a tensor, however the stored tensor is partitioned. Reads only the stored slices that overlap
+  // it. INVALID_ARGUMENT: the stored tensor does not have the shape `part.whole`.
   Result<Tensor> read_part(const std::string& name, const PartOf& part, const ReadOptions& options = {}) const;
-  // Into host memory that the caller has: names, dtypes and shapes must fit, else FAILED_PRECONDITION lists all
-  // differences and nothing is touched. After any other error the tensors hold parts of the data.
+  // Reads into the caller's tensors, which are in host memory. Names, dtypes and shapes must agree with the stored
+  // ones. Else FAILED_PRECONDITION lists all differences, and nothing is written. After any other error the tensors may
+  // be partly overwritten.
   Status read_into(std::span<const NamedTensor> to) const;
 
   // Reads everything and compares every checksum, with a bounded buffer.
@@ -84,37 +86,38 @@ class CheckpointReader {
 };
 
 // Called before each file-system operation ("create", "write", "sync", "rename", "sync_directory", "remove") with its
-// path; an error takes the place of the operation. Lets tests break every step; must be thread-safe.
+// path. If it returns an error, the operation fails with it and is not done. For fault tests. Must be thread-safe.
 using IoHook = std::function<Status(std::string_view operation, const std::string& path)>;
 
-// Of writing a checkpoint.
+// Options of write_checkpoint() and write_parts().
 struct WriteOptions {
-  int shards = 1;       // data files, of about equal size
-  bool durable = true;  // survive power loss once written (fdatasync and directory syncs)
-  IoHook io_hook = {};  // called at each operation on files; tests fail one
+  int shards = 1;       // number of data files, of about equal size
+  bool durable = true;  // survives power loss once written (fdatasync and directory syncs)
+  IoHook io_hook = {};  // fault injection, see IoHook
 };
 
-// Writes a checkpoint. At every moment, also after a crash, `prefix` is either the old checkpoint or all of the new
-// one: temporary files are synced first, the index is renamed last. On an error temporary files are removed. Tensors
-// lie in host memory and must not change meanwhile. All dtypes but resources; variants only as StoredVariant.
+// Writes a checkpoint atomically: at every moment, also after a crash, `prefix` is the old or the complete new one.
+// Temporary files are synced first, the index is renamed last. On an error temporary files are removed. Tensors are in
+// host memory and must not change meanwhile. All dtypes but resources; variants only as StoredVariant.
 // RESOURCE_EXHAUSTED (ARG-CKPT-010) before writing if the disk has less than 5 % more room than needed.
 Status write_checkpoint(const std::string& prefix, std::span<const NamedTensor> tensors,
                         const WriteOptions& options = {});
 // The same for slices of tensors. Other writers may hold the other slices; merge_checkpoints() joins the pieces.
 Status write_parts(const std::string& prefix, std::span<const NamedPart> parts, const WriteOptions& options = {});
 
-// Of merging what several wrote.
+// Options of merge_checkpoints().
 struct MergeOptions {
-  bool delete_old_directories = true;  // those the pieces lay in, if they are empty by then
-  bool allow_missing = false;          // pieces that are not there are passed over
-  bool durable = true;                 // safe on the disk when the call returns
+  bool delete_old_directories = true;  // removes the pieces' folders if they are empty after the merge
+  bool allow_missing = false;          // ignores pieces that do not exist
+  bool durable = true;                 // survives power loss once the call has returned
 };
-// The pieces that several writers left become one checkpoint: data files are renamed, not copied. INVALID_ARGUMENT when
-// two pieces have one tensor, or slices of it that do not fit together.
+// Merges the pieces of several writers into one checkpoint. Data files are renamed, not copied. INVALID_ARGUMENT: two
+// pieces have the same tensor or slice, or give a partitioned tensor different dtypes or shapes. Whether its slices
+// tile the tensor is checked when the checkpoint is read.
 Status merge_checkpoints(std::span<const std::string> pieces, const std::string& prefix,
                          const MergeOptions& options = {});
 
-// "<prefix>.index", "<prefix>.data-00000-of-00001".
+// Returns "<prefix>.index".
 std::string index_path(std::string_view prefix);
 std::string data_path(std::string_view prefix, int shard, int shards);  // "<prefix>.data-00000-of-00001"
 

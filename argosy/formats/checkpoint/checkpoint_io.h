@@ -1,4 +1,5 @@
-// File-system operations of a save, each announced to an IoHook first. Internal to argosy/formats.
+// The file-system operations of a save. Each first calls an IoHook, so that tests can make it fail. Internal to
+// argosy/formats.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ class CheckpointIo {
     ARGOSY_RETURN_IF_ERROR(before("create", path));
     return File::create(path);
   }
-  // Syncs, if durable, and closes.
+  // Syncs the file if durable, and closes it.
   Status finish(File& file) const {
     ARGOSY_RETURN_IF_ERROR(before("sync", file.path()));
     if (durable_) ARGOSY_RETURN_IF_ERROR(file.sync());
@@ -37,7 +38,7 @@ class CheckpointIo {
     ARGOSY_RETURN_IF_ERROR(before("remove", path));
     return remove_file(path);
   }
-  // A small file, whole or not at all: temporary name, sync, rename, sync of the directory.
+  // Writes a small file atomically: temporary name, sync, rename, sync of the directory.
   Status replace(const std::string& path, std::string_view bytes) const;
 
  private:
@@ -45,7 +46,7 @@ class CheckpointIo {
   bool durable_;
 };
 
-// "<path>.tmp-<process>-<moment>": recognised by is_temporary, removed by the next saver after a crash.
+// Returns "<path>.tmp-<process>-<moment>". is_temporary() recognises it; after a crash the next Saver removes it.
 std::string temporary_path(const std::string& path);
 bool is_temporary(std::string_view name);
 

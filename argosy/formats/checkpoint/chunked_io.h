@@ -1,4 +1,5 @@
-// Moving many runs of bytes between memory and files with all of the calling thread's team, checksums on the way.
+// Parallel reads and writes of contiguous byte ranges ("runs") of files, in chunks, by the calling thread's team. The
+// CRC-32C of each run is computed on the way.
 // Internal to argosy/formats.
 #pragma once
 
@@ -19,8 +20,8 @@ struct Run {
   char* memory = nullptr;
 };
 
-// Fills the memory of every run and gives the checksum of each. The error is that of the first run that failed;
-// `failed` then tells which.
+// Reads every run into its memory. Returns the CRC-32C of each. On errors returns that of the first run in the list
+// that failed, and sets `*failed` to its index; `failed` may be null.
 Result<std::vector<std::uint32_t>> read_runs(std::span<const Run> runs, std::size_t* failed);
 
 struct OutputRun {
@@ -30,11 +31,11 @@ struct OutputRun {
   const char* memory = nullptr;
 };
 
-// Memory that is about to be filled for the first time: in large pages, where the system has them, the filling costs
-// a third. A hint; small and odd parts stay as they are.
+// Asks the system for huge pages (MADV_HUGEPAGE) for memory that is about to be written for the first time: the writes
+// then take a third of the time. A hint, for the aligned 2 MiB pages inside the range.
 void expect_filling(void* memory, std::size_t bytes);
 
-// Writes every run, starts the system's write-back behind it and gives the checksum of each.
+// Writes every run and returns the CRC-32C of each. Starts the write-back of each chunk, and does not wait for it.
 Result<std::vector<std::uint32_t>> write_runs(std::span<const OutputRun> runs);
 
 }  // namespace argosy::tf

@@ -6,9 +6,8 @@
 
 namespace argosy::tf {
 
-// Both tensors are slices of one larger tensor of shape `whole`: copies what they have in common, and
-// says how many elements that is. Plain elements and
-// strings. REQUIRES: shapes that fit their slices, one dtype.
+// Copies the elements that two slices of a tensor of shape `whole` have in common. `from` and `to` hold the slices.
+// Returns the number of copied elements. REQUIRES: plain or string elements, one dtype, shapes equal to the slices'.
 std::int64_t copy_common(const Tensor& to, const Slice& to_slice, const Tensor& from, const Slice& from_slice,
                          const Shape& whole);
 

@@ -12,22 +12,22 @@
 
 namespace argosy::tf {
 
-// One file, whole or not at all. Below 2 GiB a tensor.
+// Writes one file atomically. A tensor must be below 2 GiB.
 Status write_slice_file(const std::string& path, std::span<const NamedPart> parts);
 
-// Tensors of several files together. Thread-safe.
+// Reads a checkpoint of one or several such files. Thread-safe.
 class SliceReader {
  public:
-  // Reads all of the files. DATA_LOSS names what is damaged, INVALID_ARGUMENT what does not fit together.
+  // Reads the files completely. DATA_LOSS: a file is damaged. INVALID_ARGUMENT: the files contradict each other.
   static Result<SliceReader> open(std::span<const std::string> paths);
 
   SliceReader(SliceReader&&) noexcept;
   ~SliceReader();
 
-  // NOT_FOUND when no file has it.
+  // Returns the shape of a tensor, with a slice of all of it. NOT_FOUND: no file has the tensor.
   Result<PartOf> whole(const std::string& name) const;
   Result<DType> dtype(const std::string& name) const;
-  // INVALID_ARGUMENT when the files do not have all of it.
+  // Returns one slice. INVALID_ARGUMENT: the files do not hold all of it.
   Result<Tensor> read(const std::string& name, const PartOf& part) const;
 
  private:

@@ -1,6 +1,6 @@
-// The sorted string table that a checkpoint's .index is: LevelDB's table format, which TensorFlow took over.
-// Writing is LevelDB's own. Reading is ours, because LevelDB trusts the sizes that it reads, and an index may come
-// from anywhere: here every length is checked against the file before anything is allocated for it.
+// Sorted string tables: the format of a checkpoint's .index, which TensorFlow took over from LevelDB.
+// LevelDB writes them. We read them ourselves, because LevelDB trusts the sizes in a file, and an index may come from
+// anywhere. This reader checks every length against the file before it allocates memory for it.
 // Format: data blocks of prefix-compressed entries, metaindex block, index block, 48-byte footer; each block is
 // followed by one byte of compression type and a masked CRC-32C (leveldb doc/table_format.md).
 #pragma once
@@ -18,7 +18,7 @@ namespace argosy::tf {
 using TableEntry = std::pair<std::string, std::string>;
 
 // Calls `entry` for every key and value, keys strictly ascending, and stops at its first error.
-// DATA_LOSS names the file and the offset of what is damaged; UNIMPLEMENTED when blocks are compressed.
+// DATA_LOSS names the file and the offset of the damage. UNIMPLEMENTED: blocks are compressed.
 Status read_table(const File& file, const std::function<Status(std::string_view key, std::string_view value)>& entry);
 
 // The bytes of a table as TensorFlow writes it (no compression, blocks of 256 KiB). REQUIRES: keys strictly ascending.

@@ -1,5 +1,5 @@
-// A variant as a checkpoint keeps it: bytes, and what they are of. Variants that are to be saved hold one, and those
-// read hold one again.
+// StoredVariant: a variant's value as a checkpoint keeps it: serialised bytes and the name of their type. Variants must
+// hold one to be saved, and hold one when they are read.
 #pragma once
 
 #include <string>
@@ -19,15 +19,15 @@ class StoredVariant final : public VariantValue {
   const std::string type_, bytes_;
 };
 
-// What `element` holds, or null.
+// Returns the StoredVariant in `element`; null: it holds none.
 const StoredVariant* stored_variant(const Variant& element);
 
-// Appends the stored form of a kVariant tensor to `to` (each element: varint length, VariantTensorDataProto, masked
-// checksum so far) and returns its checksum. REQUIRES: StoredVariants alone.
+// Appends the stored form of a kVariant tensor to `to` and returns its checksum. The stored form of each element:
+// varint length, VariantTensorDataProto, masked checksum so far. REQUIRES: every element holds a StoredVariant.
 std::uint32_t encode_variants(const Tensor& variants, std::string& to);
 
-// Checks the form and gives its checksum; fills `variants` unless it is null. DATA_LOSS without file or name: the
-// caller knows those.
+// Checks the stored form and returns its checksum. Writes the elements to `variants` unless it is null. DATA_LOSS names
+// neither file nor tensor: the caller adds them.
 Result<std::uint32_t> decode_variants(std::string_view stored, std::int64_t elements, Variant* variants);
 
 }  // namespace argosy::tf

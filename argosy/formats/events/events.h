@@ -17,15 +17,15 @@ namespace argosy::tf {
 using HyperParameter = std::pair<std::string, std::variant<double, bool, std::string>>;
 
 struct EventWriterOptions {
-  std::string suffix = {};   // of the file name
-  double flush_seconds = 5;  // events older than this have been given to the system
+  std::string suffix = {};   // appended to the file's name
+  double flush_seconds = 5;  // an event written so long after the last flush flushes the buffer; there is no timer
 };
 
-// One event file in a run's folder. Thread-safe. Events of a tag should not go back in step: TensorBoard takes that for
-// a restart.
+// Writes one event file in a run's folder. Thread-safe. The steps of a tag should not decrease: TensorBoard takes that
+// for a restart.
 class EventWriter {
  public:
-  // Makes the folder and a file of its own in it: events.out.tfevents.<seconds>.<host>.<process>.<number><suffix>.
+  // Creates the folder, and a new file in it: events.out.tfevents.<seconds>.<host>.<process>.<number><suffix>.
   static Result<std::unique_ptr<EventWriter>> open(const std::string& directory,
                                                    const EventWriterOptions& options = {});
   // Flushes.
@@ -41,12 +41,13 @@ class EventWriter {
   Status image(std::string_view tag, std::int64_t step, const Tensor& images, int most_images = 3);
   Status histogram(std::string_view tag, std::int64_t step, const Tensor& values);
   Status text(std::string_view tag, std::int64_t step, std::string_view markdown);
-  // Once, at the start of a run. `run` groups equal settings.
+  // Writes a run's hyper-parameters. Call it once, at the start. `run`: the group (TensorBoard's "session group") of
+  // runs with equal hyper-parameters.
   Status hyper_parameters(std::string_view run, const std::vector<HyperParameter>& parameters);
 
   // A Graph of ours: write_graph() of argosy/tf/graph/graph_event.h.
-  // Messages as other programs and ops serialise them. INVALID_ARGUMENT for bytes that are none. An event keeps its own
-  // step and time.
+  // Write a serialised Summary, GraphDef or Event message. INVALID_ARGUMENT: the bytes are no such message; a GraphDef
+  // is not parsed. event() keeps the message's own step and time.
   Status summary(std::int64_t step, std::string_view serialized);
   Status graph_def(std::int64_t step, std::string_view serialized);
   Status event(std::string_view serialized);
@@ -67,7 +68,7 @@ struct EventImage {
 
 struct EventValue {
   std::string tag;
-  std::string plugin;  // "text", "hparams", …; empty for the old forms
+  std::string plugin;  // "text", "hparams", …; empty: a summary without plugin metadata, TensorFlow 1.x's form
   std::variant<std::monostate, float, EventImage, Histogram, Tensor> value;
 };
 
@@ -86,8 +87,8 @@ class EventReader {
   EventReader(EventReader&&) noexcept;
   ~EventReader();
 
-  // The next event; empty at the end. DATA_LOSS names file and offset; a file that is still being written, or whose
-  // writer was killed, may end so.
+  // Returns the next event; nullopt: the end of the file. DATA_LOSS names the file and the offset of a damaged or
+  // incomplete record. A file may end with one if its writer was killed, or still writes.
   Result<std::optional<Event>> next();
 
  private:

@@ -11,17 +11,17 @@ class HistogramProto;
 
 namespace argosy::tf {
 
-// counts[i] values lie in [limits[i-1], limits[i]).
+// counts[i] is the number of values in [limits[i-1], limits[i]).
 struct Histogram {
   double min = 0, max = 0, count = 0, sum = 0, sum_squares = 0;
   std::vector<double> limits, counts;
 };
 
-// Over all elements of a real tensor; runs of empty buckets are one bucket. INVALID_ARGUMENT for NaN and infinities,
-// UNIMPLEMENTED for other dtypes.
+// Returns the histogram of all elements of a tensor of a real dtype. Adjacent empty buckets are merged into one.
+// INVALID_ARGUMENT: NaN or infinity among the elements. UNIMPLEMENTED: another dtype.
 Result<Histogram> make_histogram(const Tensor& values);
 
-// As a summary has it. REQUIRES: `to` is empty.
+// Writes the message that a Summary holds. REQUIRES: `to` is empty.
 void to_proto(const Histogram& h, tensorflow::HistogramProto& to);
 
 }  // namespace argosy::tf

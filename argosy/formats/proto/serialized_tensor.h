@@ -1,4 +1,4 @@
-// Tensors as the bytes of a TensorProto: what SerializeTensor writes and ParseTensor reads. Pure functions.
+// Serialised TensorProtos: the format of the ops SerializeTensor and ParseTensor. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace argosy::tf {
 
 // UNIMPLEMENTED for resources and variants.
 Result<std::string> serialize_tensor(const Tensor& tensor);
-// INVALID_ARGUMENT for bytes that are none; RESOURCE_EXHAUSTED before any allocation above `limit_bytes`.
+// INVALID_ARGUMENT: the bytes are no TensorProto. RESOURCE_EXHAUSTED: the tensor is larger than `limit_bytes`; nothing
+// is allocated then.
 Result<Tensor> parse_tensor(std::string_view bytes, std::int64_t limit_bytes);
 
 }  // namespace argosy::tf

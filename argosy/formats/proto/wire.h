@@ -1,4 +1,4 @@
-// Little-endian numbers and varints in byte strings, as protobuf, TFRecord and LevelDB tables spell them.
+// Reads and writes little-endian integers and varints in byte strings, for protobuf, TFRecord and LevelDB tables.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,7 @@ inline void put_varint(std::string& to, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) to += static_cast<char>(value | 0x80);
   to += static_cast<char>(value);
 }
-// Takes a varint off the front; false when there is none, it is longer than needed or above 64 bits.
+// Removes a varint from the front of `from`. False: there is none, it is not of minimal length, or it exceeds 64 bits.
 inline bool take_varint(std::string_view& from, std::uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 64 && !from.empty(); shift += 7) {

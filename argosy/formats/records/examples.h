@@ -1,4 +1,4 @@
-// tf.train.Example and SequenceExample: what TFRecord files usually hold, as plain values. Pure functions.
+// tf.train.Example and SequenceExample, the usual payloads of TFRecord files, as plain structs. Pure functions.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace argosy::tf {
 
 // One list of values of one kind.
 struct Feature {
-  DType dtype = DType::kInvalid;  // kString, kFloat32 or kInt64; kInvalid: the feature says nothing
+  DType dtype = DType::kInvalid;  // kString, kFloat32 or kInt64; kInvalid: no list is set
   std::vector<std::string> strings;
   std::vector<float> floats;
   std::vector<std::int64_t> ints;
@@ -26,10 +26,10 @@ struct SequenceExample {
   std::map<std::string, std::vector<Feature>, std::less<>> lists;  // a feature per time step
 };
 
-// INVALID_ARGUMENT for bytes that are no such message.
+// INVALID_ARGUMENT: the bytes are no such message.
 Result<Features> parse_example(std::string_view bytes);
 Result<SequenceExample> parse_sequence_example(std::string_view bytes);
-// Deterministic: features in order of their names.
+// Deterministic: features are written in order of their names.
 std::string serialize_example(const Features& features);
 std::string serialize_sequence_example(const SequenceExample& example);
 

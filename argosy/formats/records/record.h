@@ -18,10 +18,10 @@ class RecordWriter {
  public:
   static Result<RecordWriter> create(const std::string& path);
 
-  // Buffered; flush() hands everything to the system. Records not flushed are flushed by the destructor, silently.
+  // Buffers the record; flush() passes the buffer to the system. The destructor flushes, too, and ignores errors.
   Status write(std::string_view payload);
   Status flush();
-  Status sync();  // flush, and on the disk when it returns
+  Status sync();  // flushes, and waits until the data is on the disk
 
   RecordWriter(RecordWriter&&) noexcept = default;
   RecordWriter& operator=(RecordWriter&&) noexcept = default;
@@ -37,14 +37,14 @@ class RecordReader {
  public:
   static Result<RecordReader> open(const std::string& path);
 
-  // The next payload, valid until the next call; empty at the end. DATA_LOSS names file and offset of the record that
-  // is cut short or fails its checksum; after an error the reader stays where it is.
+  // Returns the next payload, valid until the next call; nullopt: the end of the file. DATA_LOSS names the file and the
+  // offset of a record that is incomplete or fails its checksum. After an error the reader stays at that record.
   Result<std::optional<std::string_view>> next();
   std::int64_t offset() const { return offset_; }
 
  private:
   RecordReader(File file, std::int64_t bytes) : file_(std::move(file)), bytes_(bytes) {}
-  // `bytes` bytes at offset_ + skip, from the buffer or the file.
+  // Returns the next `bytes` bytes, at offset_, from the buffer or the file.
   Result<const char*> peek(std::size_t bytes);
 
   File file_;

@@ -25,33 +25,33 @@ struct FunctionRef {
   bool operator==(const FunctionRef&) const = default;
 };
 
-// What an attribute holds.
+// The kinds of values that an attribute may have.
 using AttrVariant =
     std::variant<std::monostate, std::int64_t, float, bool, std::string, DType, PartialShape, Tensor, FunctionRef,
                  std::vector<std::int64_t>, std::vector<float>, std::vector<bool>, std::vector<std::string>,
                  std::vector<DType>, std::vector<PartialShape>, std::vector<Tensor>, std::vector<FunctionRef>>;
 
 template <typename T, typename Variant>
-inline constexpr bool kIsAlternative = false;  // T is one of AttrVariant's.
+inline constexpr bool kIsAlternative = false;  // T is an alternative of the variant
 template <typename T, typename... Types>
 inline constexpr bool kIsAlternative<T, std::variant<Types...>> = (std::is_same_v<T, Types> || ...);
 
-// What an attribute is: std::get, std::get_if and std::visit read it. std::monostate: no value (an AttrDef without a
-// default). Copied, moved and destroyed in attr.cc alone: in line, so many alternatives took a third of the time that
-// every file of ops needed to compile.
+// The value of an attribute; read it with std::get, std::get_if or std::visit. std::monostate: no value (an AttrDef
+// without a default). Its copy, move and destructor are defined in attr.cc. Inline they took a third of the compile
+// time of every file of ops.
 class AttrValue : public AttrVariant {
  public:
   AttrValue() noexcept;
   // NOLINTBEGIN(google-explicit-constructor): call sites write plain values
-  // One of the kinds, as it is.
+  // A value of one of the kinds, without a conversion.
   template <typename T>
   requires kIsAlternative<T, AttrVariant> AttrValue(T value)
   noexcept;
-  // Integers of any width, doubles and string literals land on the kind that TensorFlow has for them.
+  // Integers of any width, doubles and string literals are converted to TensorFlow's kind: int64, float, string.
   template <std::integral T>
   requires(!kIsAlternative<T, AttrVariant>) AttrValue(T value)
   noexcept : AttrValue(static_cast<std::int64_t>(value)) {}
-  AttrValue(double value) noexcept : AttrValue(static_cast<float>(value)) {}  // as float, as attributes have
+  AttrValue(double value) noexcept : AttrValue(static_cast<float>(value)) {}  // converted to float
   AttrValue(const char* value) : AttrValue(std::string(value)) {}             // a string
   // NOLINTEND
   // Copies the value.
@@ -67,25 +67,25 @@ std::string attr_to_string(const AttrValue& value);
 // Tensors compare by dtype, shape and bytes.
 bool attr_equal(const AttrValue& a, const AttrValue& b);
 
-// A sorted small vector of (name, value). What a call site writes: {{"transpose_a", true}, {"padding", "SAME"}}.
-// Copies share it until one of them changes: passes copy nodes many times and change few attributes. Threads may read
-// and copy one AttrMap at a time, and change copies of their own.
+// Attributes by name: a sorted vector of (name, value). A call site writes {{"transpose_a", true}, {"padding",
+// "SAME"}}. Copies share the vector until one of them changes (copy-on-write): passes copy nodes often and change few
+// attributes. Threads may read and copy one AttrMap concurrently, and change their own copies.
 class AttrMap {
  public:
-  // A name and its value.
+  // An attribute.
   struct Entry {
-    std::string name;  // of the attribute
-    AttrValue value;   // of the attribute
+    std::string name;  // unique in the map
+    AttrValue value;   // its value
   };
 
   AttrMap() = default;
-  AttrMap(std::initializer_list<Entry> entries);  // In any order.
+  AttrMap(std::initializer_list<Entry> entries);  // in any order
 
   void set(std::string_view name, AttrValue value);  // adds or replaces
   void erase(std::string_view name);                 // nothing where there is none
   // Null when absent.
   const AttrValue* find(std::string_view name) const;
-  // Null where there is none, or of another type.
+  // Null when absent, or of another kind.
   template <typename T>
   const T* find_as(std::string_view name) const {
     const AttrValue* v = find(name);
@@ -104,7 +104,7 @@ class AttrMap {
     ARGOSY_CHECK(v != nullptr);
     return *v;
   }
-  // REQUIRES: there is one of this type.
+  // These are get<T>() for one kind each.
   std::int64_t get_int(std::string_view name) const { return get<std::int64_t>(name); }
   bool get_bool(std::string_view name) const { return get<bool>(name); }     // REQUIRES: there is one of this type
   float get_float(std::string_view name) const { return get<float>(name); }  // REQUIRES: there is one of this type
@@ -112,7 +112,7 @@ class AttrMap {
   const std::string& get_string(std::string_view name) const { return get<std::string>(name); }
   DType get_type(std::string_view name) const { return get<DType>(name); }  // REQUIRES: there is one of this type
 
-  std::size_t size() const { return entries().size(); }           // entries
+  std::size_t size() const { return entries().size(); }           // number of attributes
   const Entry* begin() const { return entries().data(); }         // sorted by name
   const Entry* end() const { return entries().data() + size(); }  // sorted by name
   bool operator==(const AttrMap& other) const;                    // equal names and values

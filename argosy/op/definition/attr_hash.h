@@ -1,4 +1,4 @@
-// A hash of attributes, to find nodes that are alike.
+// hash_attr(): a hash of attribute values, to find equal nodes.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace argosy {
 
-// Equal for equal values; of tensors only dtype and shape count.
+// Equal values have equal hashes. A tensor's hash depends only on its dtype and shape.
 std::size_t hash_attr(const AttrValue& value);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// AttrPool: attributes that many nodes have in common are kept once. Of the nodes of a large graph most are alike but
-// for their names and inputs: what all of them share stays in the cache when a pass asks each. Not thread-safe.
+// AttrPool: interns attribute maps, so that nodes with equal attributes share one. Most nodes of a large graph differ
+// only in name and inputs. A pass that reads all nodes then finds the shared attributes in the cache. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ struct OpDef;
 
 class AttrPool {
  public:
-  // Equal attributes that share their entries with those of earlier nodes of the op, if there were any. Maps that hold
-  // tensors come back as they are.
+  // Returns equal attributes. They share their entries with an earlier map of the same op that is equal, if there is
+  // one. Returns a map with tensors unchanged.
   AttrMap shared(const OpDef* op, AttrMap attrs);
 
  private:

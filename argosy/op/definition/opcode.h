@@ -2,16 +2,16 @@
 //
 //   Mul(Sub(dy, Sum(Mul(dy, y))), y)  ->  _SoftmaxGrad(y, dy)        argosy/passes/fuse/fuse_softmax_gradient.h
 //
-// Ops that compute the same share an opcode: Add and AddV2, the versions of FusedBatchNorm. An op has one only where a
-// rewrite asks for it; all others are kNone. A new op may take an opcode if it has the inputs, outputs and attributes
-// that are said here, and computes the same of them. Then rewrites may put another op in its place.
+// Ops that compute the same share an opcode: Add and AddV2, the versions of FusedBatchNorm. An op has an opcode only if
+// a rewrite looks for it; all others are kNone. A new op may take an opcode if it has the inputs, outputs and
+// attributes stated here, and computes the same function. Rewrites may then replace it by another op.
 #pragma once
 
 namespace argosy {
 
 enum class Opcode : char {
   kNone,
-  // Elementwise, of one input, or of two that are broadcast.
+  // Elementwise: one input, or two inputs that are broadcast.
   kAdd,
   kSubtract,
   kMultiply,
@@ -19,15 +19,15 @@ enum class Opcode : char {
   kRelu,
   kReluGrad,  // (gradient, features): the gradient where features > 0
   kIdentity,
-  kSnapshot,  // its input, which later updates of a variable leave as it is
-  // Over axes and windows.
+  kSnapshot,  // a copy of its input, which later updates of the variable do not change
+  // Reductions over axes and windows, and ops along an axis.
   kSum,          // (x, axes), attribute "keep_dims"
   kBiasAdd,      // (x, bias), attribute "data_format"
   kSoftmax,      // along the last axis
   kLogSoftmax,   // along the last axis
   kMaxPool,      // (image)
   kMaxPoolGrad,  // (image, pooled, gradient)
-  // As TensorFlow's FusedBatchNorm and FusedBatchNormGrad; then with an activation and an input to add.
+  // TensorFlow's FusedBatchNorm and FusedBatchNormGrad; _FusedBatchNormEx, with a side input and an activation.
   kBatchNorm,
   kBatchNormGrad,
   kFusedBatchNorm,
@@ -36,11 +36,11 @@ enum class Opcode : char {
   kConv2DInputGrad,
   kConv2DFilterGrad,
   kFusedConv2D,  // kConv2D, then a bias and an activation
-  // Of a variable.
+  // Updates of a variable.
   kAssignAdd,       // (reference, value)
   kAssignSubtract,  // (reference, value)
-  // Of the step.
-  kParameter,  // what is fed, or given to a function
+  // Boundaries of a step or function.
+  kParameter,  // a fed value, or a function's argument
 };
 
 }  // namespace argosy

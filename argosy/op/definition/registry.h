@@ -1,5 +1,5 @@
-// OpRegistry: the ops there are. Filled from a list (argosy/ops/ops.cc), then read-only and so thread-safe.
-// No static registrars: a test makes a private registry with toy ops.
+// OpRegistry: the definitions of all ops. argosy/ops/ops.cc fills it from a list; then it is read-only, and so
+// thread-safe. There are no static registrars: a test can make a private registry with toy ops.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,10 @@ class OpRegistry {
  public:
   // REQUIRES: the notation parses and the name is new (a bug of ours otherwise).
   void add(OpSpec spec);
-  // The same of a parsed op, which release() gave.
+  // Adds an already parsed op that another registry released.
   void add(std::unique_ptr<OpDef> op);
-  // All ops, in the order they were added; their registry is empty then. For whoever completes definitions.
+  // Moves all ops out, in the order they were added; the registry is empty afterwards. For code that completes
+  // definitions.
   std::vector<std::unique_ptr<OpDef>> release();
 
   // Null when unknown. The pointer stays valid as long as the registry.

@@ -1,4 +1,4 @@
-// ShapeContext: what a shape function sees of a node, and where it says what it found.
+// ShapeContext: the argument of a shape function: a node's attributes and input shapes, and the output shapes to set.
 #pragma once
 
 #include <span>
@@ -7,13 +7,14 @@
 
 namespace argosy {
 
-// A size that a shape function cannot tell.
+// A size that is not known.
 inline constexpr std::int64_t kUnknownSize = PartialShape::kUnknown;
 
 class ShapeContext {
  public:
-  // Everything is borrowed for the length of a call. `ints[i]`: the known integers of input i, or null. `handles`: what
-  // the inputs that are handles refer to, or null, and room for what the outputs refer to; empty where nobody asks.
+  // All arguments are borrowed for the length of a call. `ints[i]`: the known integers of input i, or null.
+  // `handles[i]`: the dtype and shape behind input i, if it is a handle; null: not known. `output_handles` receives the
+  // same of the outputs. Both are empty if the caller does not need them.
   ShapeContext(const OpDef& op, const AttrMap& attrs, std::span<const DType> input_dtypes,
                std::span<const PartialShape* const> inputs, std::span<const PartialInts* const> ints,
                std::span<PartialShape> outputs, std::span<const HandleFact* const> handles = {},
@@ -31,32 +32,32 @@ class ShapeContext {
   const AttrMap& attrs() const { return attrs_; }                        // of the node
   int num_inputs() const { return static_cast<int>(inputs_.size()); }    // data inputs
   int num_outputs() const { return static_cast<int>(outputs_.size()); }  // of the node
-  const PartialShape& input(int i) const { return *inputs_[i]; }         // what is known of its shape
+  const PartialShape& input(int i) const { return *inputs_[i]; }         // its shape, as far as known
   DType input_dtype(int i) const { return dtypes_[i]; }                  // of input i
-  // The integers input i will hold, element by element; null when nothing is known of them.
+  // The integers that input i will hold, element by element; null when none is known.
   const PartialInts* ints(int i) const { return ints_[i]; }
-  // Input i read as a shape (sizes; negative and unknown ones become unknown); unknown when nothing is known, but of
-  // known rank when input i's length is.
+  // Input i, read as a shape. Negative and unknown elements become unknown sizes. If no element is known, the rank is
+  // still known if the length of input i is.
   PartialShape input_as_shape(int i) const;
-  // The one integer input i holds, if known; the k-th it holds, if known and if there is one.
+  // The single element of input i, if known.
   std::optional<std::int64_t> input_as_int(int i) const;
-  std::optional<std::int64_t> int_at(int i, int k) const;  // element k of input i, where it is an integer known now
+  std::optional<std::int64_t> int_at(int i, int k) const;  // element k of input i, if it exists and is known
 
-  const PartialShape& output(int i) const { return outputs_[i]; }                 // what was set so far
+  const PartialShape& output(int i) const { return outputs_[i]; }                 // as set so far
   void set_output(int i, PartialShape shape) { outputs_[i] = std::move(shape); }  // of output i
   // Of every output.
   void set_all_outputs(const PartialShape& shape) {
     for (PartialShape& o : outputs_) o = shape;
   }
 
-  // What input i, a resource or a variant, refers to; null when that is not known.
+  // The dtype and shape behind input i, a resource or a variant; null: not known.
   const HandleFact* handle(int i) const { return handles_.empty() ? nullptr : handles_[i]; }
-  // What lies behind a resource that output i names.
+  // Sets the dtype and shape behind output i, a resource.
   void set_handle(int i, HandleFact fact) {
     if (!output_handles_.empty()) output_handles_[i] = std::move(fact);
   }
 
-  // Input i must have this rank (or an unknown one, which becomes known in the returned shape).
+  // Returns the shape of input i with this rank. An error if its known rank differs.
   Result<PartialShape> with_rank(int i, int rank) const;
 
  private:
@@ -76,9 +77,10 @@ Status broadcast_inputs(ShapeContext& c);  // output 0: all inputs broadcast tog
 Status merged_inputs(ShapeContext& c);     // output 0: all inputs have one shape
 Status scalar_output(ShapeContext& c);     // every output is a scalar
 Status unknown_output(ShapeContext& c);    // nothing is known
-Status no_output(ShapeContext& c);         // there is none
+Status no_output(ShapeContext& c);         // the op has no outputs
 
-// Known integers that many ops share: those of input 0, element by element (Identity, Reshape, Squeeze).
+// An OpDef::known_ints that many ops share: the known integers of input 0, element by element (Identity, Reshape,
+// Squeeze).
 std::optional<PartialInts> input_ints(const ShapeContext& c, int index);
 
 }  // namespace argosy

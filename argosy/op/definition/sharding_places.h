@@ -1,4 +1,5 @@
-// The tensors of a node and what a sharding text says of their dimensions: the first half of instantiate().
+// ShardingPlaces: a node's tensors, and the factors of their dimensions according to a sharding text. The first half of
+// instantiate(). Internal to argosy/op/definition.
 #pragma once
 
 #include <map>
@@ -10,23 +11,23 @@
 
 namespace argosy {
 
-// A tensor of the node, and the operand of the text that speaks of it.
+// A tensor of the node, and the operand of the text that describes it.
 struct Place {
   const TextOperand* text = nullptr;
   const PartialShape* shape = nullptr;  // null: not known
   int arg = 0;
   bool input = true;
-  bool open = false;                                // an output that is a handle: its dimensions are as the inputs say
+  bool open = false;                                // an output that is a handle: the inputs determine its dimensions
   std::vector<std::vector<std::string>> dims = {};  // factors by name
 };
 
-// Text and context are borrowed.
+// Borrows the text and the context.
 class ShardingPlaces {
  public:
   ShardingPlaces(const ShardingText& text, const ShapeContext& c) : text_(text), c_(c) {}
 
-  // Finds the factors of every dimension, and their sizes. Empty, or the reason why the text does not cover the node. An
-  // error is a bug of the text.
+  // Finds the factors of every dimension, and their sizes. Returns "", or the reason why the text does not cover the
+  // node. An error means a bug in the text.
   Result<std::string> find();
 
   const std::vector<Place>& all() const { return places_; }  // inputs first
@@ -39,7 +40,7 @@ class ShardingPlaces {
  private:
   struct Sizes {
     std::int64_t size = -1;
-    int inputs = 0;        // that hold the factor in a dimension of its own
+    int inputs = 0;        // number of inputs with a dimension that is this factor alone
     bool unknown = false;  // one of them has a size that is not known
   };
 

@@ -1,4 +1,4 @@
-// ShardingRule: how shards and partial values pass through a node, whatever the mesh and the strategy.
+// ShardingRule: how shards and partial values pass through a node. Independent of mesh and strategy.
 //
 // A *factor* is an index of the node, as in einsum notation. MatMul has i, j and k:
 //
@@ -12,8 +12,8 @@
 // * an output without it is partial, by the factor's role. (A role that forbids sharding: see FactorRole.)
 // Values of any size may be sharded. Shards may be unequal or empty.
 //
-// A rule claims no more than what is true for every input. argosy/sharding/rules/rules_test.cc tries each claim of each
-// op by brute force. What a rule does not claim is computed whole, on gathered inputs: slower, never wrong.
+// A rule claims only what is true for every input. argosy/sharding/rules/rules_test.cc tests each claim of each op by
+// brute force. Without a claim, a node is computed whole, on gathered inputs: slower, but never wrong.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,16 @@ namespace argosy {
 // What sharding a node along a factor gives for outputs that lack the factor.
 enum class FactorRole : char {
   kPass,   // there is no such output
-  kEqual,  // such outputs do not depend on it: they are replicated. The tensors of IdentityN that others do not touch
+  kEqual,  // such outputs do not depend on it, so they are replicated: the other tensors of IdentityN
   kSum,    // partial sums: the global value is the sum over the shards
-  // As kSum, once every shard has divided by the global count. A shard's own mean counts by its share of the elements:
-  // size of the shard / size of the factor. So a lowering weights it, or writes Mean as Sum / global count.
+  // Partial sums, if every shard divides by the global count. A shard's own mean must be weighted by size of the shard
+  // / size of the factor. So a lowering adds that weight, or rewrites Mean as Sum / global count.
   kMean,
   kMax,    // the global value is the maximum over the shards, element by element
   kMin,    // the minimum
   kWhole,  // the node must not be sharded along this factor: Softmax along its classes
-  kHalo,   // sharding needs rows of the neighbours: a convolution along its height. Whole, so far.
-  kRows,   // an integer input numbers its elements: the rows of Gather's table. Whole, so far.
+  kHalo,   // sharding needs rows of neighbouring shards: a convolution along its height. Treated as kWhole so far.
+  kRows,   // an integer input indexes its elements: the rows of Gather's table. Treated as kWhole so far.
 };
 
 struct Factor {
@@ -50,20 +50,20 @@ struct Factor {
 // factor and must not be sharded (size 1 and broadcast, or nothing is claimed of it).
 using FactorsOfDim = std::vector<std::int8_t>;
 
-// How a rule sees one input or output.
+// How a rule treats one input or output.
 struct OperandRule {
   enum class Kind : char {
-    kDims,  // by its dimensions; none: a scalar
-    // An input: read whole, so it is replicated. An output: scratch that only the gradient of the same shard reads, so
-    // each device keeps its own.
+    kDims,  // by the factors of its dimensions; no dimensions: a scalar
+    // An input: read whole, so it must be replicated. An output: scratch for the gradient of the same shard, so each
+    // device keeps its own.
     kOpaque,
-    // An input of integers that counts elements of output `of`, as the sizes that Fill gets. Element d is a multiple of
-    // the factors in dims[d]: a device takes what its own shard has of them. Where an element is -1, for what the others
-    // leave open, a device with an empty shard must be told the size instead.
+    // A size operand of output `of`, such as the sizes of Fill. Element d is a multiple of the factors in dims[d]: each
+    // device uses its shard's size instead. An element of -1 means "infer it from the others". A device with an empty
+    // shard needs the size itself in its place.
     kSizes,
     kShapeOnly,  // an input of which only the shape is read: any placement will do
-    kScratch,    // an input: the scratch of a node before it, of the same shard
-    kEqual       // an output: equal on every device, whatever is sharded or partial. The index that Merge gives
+    kScratch,    // an input: a kOpaque output of the forward node, for the same shard
+    kEqual       // an output: equal on every device, whatever is sharded or partial: the index output of Merge
   };
   Kind kind = Kind::kOpaque;
   std::vector<FactorsOfDim> dims = {};  // kDims; kSizes: by element
@@ -74,29 +74,30 @@ struct ShardingRule {
   enum class Kind : char {
     kFactors,  // as the fields below say
     kWhole,    // every device computes it from replicated inputs
-    kOnce,     // has or changes state that exists once: one device runs it once a step, others get its outputs
+    kOnce,     // reads or writes state that exists once: one device runs it in each step, others get its outputs
   };
   Kind kind = Kind::kWhole;
   std::string why = {};  // kWhole: the reason, for the plan: "axis 0 is sorted"
   std::vector<Factor> factors = {};
   std::vector<OperandRule> inputs = {}, outputs = {};
-  // Groups of inputs. The inputs of one group may be partial sums at once; all others are replicated then, and the
-  // outputs are partial sums. A replicated member of the group counts once. Add: {{0, 1}}. Mul: {{0}, {1}}.
+  // Linear groups. The inputs of one group may be partial sums at the same time, if all other inputs are replicated.
+  // The outputs then are partial sums. A replicated member of the group counts once. Add: {{0, 1}}. Mul: {{0}, {1}}.
   std::vector<std::vector<int>> linear = {};
-  // Inputs that may be a partial maximum (minimum) while all others are replicated. The outputs are so then.
+  // Inputs that may be partial maxima (minima) if all others are replicated. The outputs then are partial maxima
+  // (minima).
   std::vector<int> monotone = {};
-  // Inputs of which no element is read: a partial one is as good as a replicated one. OnesLike.
+  // Inputs of which no element is read, so they may be partial: OnesLike.
   std::vector<int> unread = {};
   // Inputs that are written: variables. Such an input keeps its layout, and its new value is never partial.
   std::vector<int> updates = {};
-  // Factors over which a shard may keep statistics of its own, if the user asked for that: batch normalisation.
+  // Factors along which each shard may use its own statistics, if the user asked for that: batch normalisation.
   std::vector<std::int8_t> may_be_local = {};
-  bool draws = false;  // random numbers: a shard is a block of one stream
+  bool draws = false;  // draws random numbers: a shard is a block of one stream
 };
 
 // The rule of a node, from OpDef::sharding, OpDef::sharding_rule or OpDef::elementwise. `c` knows the shapes of inputs
-// and outputs. kWhole, with a reason, where the op says nothing, where shapes are not known, or where its rule does not
-// cover this node. An error is a bug of the rule.
+// and outputs. Returns kWhole, with a reason, if the op has no rule, shapes are not known, or the rule does not cover
+// this node. An error means a bug in the rule.
 Result<ShardingRule> sharding_rule(const ShapeContext& c);
 
 // True if the op says in its definition how it is sharded, be it "whole" or "once".

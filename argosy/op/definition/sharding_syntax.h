@@ -1,4 +1,5 @@
-// The parsed form of OpSpec::sharding: sharding_text.h has the notation.
+// ShardingText: the parsed form of OpSpec::sharding. sharding_text.h has the notation. Internal to
+// argosy/op/definition.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@ struct TextDim {
     kFree      // "1": belongs to no factor
   };
   Kind kind = Kind::kFree;
-  std::vector<std::string> names = {};  // of its factors, outer first; kRest: the letter
+  std::vector<std::string> names = {};  // names of its factors, outer first; kRest: the letter
 };
 
 // One argument of the op.
@@ -41,8 +42,8 @@ struct ShardingText {
   std::string why = {};                                // kWhole, kOnce
   std::vector<TextOperand> inputs = {}, outputs = {};  // by argument
   std::vector<std::pair<TextFactor, FactorRole>> roles = {};
-  std::optional<Linear> linear = {};                          // as the text says; none: as OpDef::linear
-  std::vector<std::vector<int>> groups = {};                  // linear groups by argument, where the text numbers them
+  std::optional<Linear> linear = {};                          // unset: OpDef::linear
+  std::vector<std::vector<int>> groups = {};                  // linear groups of arguments, if the text numbers them
   std::vector<int> monotone = {}, unread = {}, updates = {};  // by argument
   std::vector<TextFactor> local = {};
   std::vector<std::pair<std::string, int>> flips = {};  // attribute, input argument
@@ -54,10 +55,10 @@ struct ShardingText {
 // INVALID_ARGUMENT says what is wrong, and where.
 Result<ShardingText> parse_sharding_text(std::string_view text);
 
-// The rule of ops that say "elementwise" and nothing more: every operand is "i..".
+// The text of ops that are elementwise and have no sharding text: every operand is "i..".
 ShardingText elementwise_sharding(const OpDef& op);
 
-// The rule of one node.
+// Returns the rule of one node: fills in its shapes, attributes and lists.
 Result<ShardingRule> instantiate(const ShardingText& text, const ShapeContext& c);
 
 }  // namespace argosy

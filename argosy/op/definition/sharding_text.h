@@ -6,7 +6,7 @@
 //            | "."            an input: read whole, replicated. An output: scratch of the op's gradient
 //            | "size(" n ")"  an input: the sizes of output n
 //            | "shape"        an input: only its shape is read
-//            | "scratch"      an input: the scratch of a node before it, of the same shard
+//            | "scratch"      an input: a "." output of the forward node, for the same shard
 //            | "="            an output: equal on every device, whatever is sharded or partial
 //            | operand "*"    the operand is a list of tensors, all alike: "values: N * T"
 //   dim     := factor | "(" factor factor … ")" | letter ".." | "1", a dimension that belongs to no factor
@@ -20,20 +20,21 @@
 //            | "updates" inputs
 //            | "draws"
 //            | "local" factor {factor}
-//            | "flip" attr input         the last two dimensions of the input change places where the attribute is true
+//            | "flip" attr input         the last two dimensions of the input are swapped if the attribute is true
 //            | "layout" attr             "NCHW" and its kin: the text says NHWC. Operands that begin with factor n are
 //                                        permuted: their last dimension becomes dimension 1
-//            | "broadcasts"              inputs may have size 1 where others have more: sizes must be known then
+//            | "broadcasts"              inputs may have size 1 where others have more; needs known sizes
 //
 // Clauses number inputs by argument. A list is one argument: all of its tensors.
 //
-// "i.." stands for any number of dimensions, the same wherever it stands in a rule: as many as the operand has beside
-// those that are written. A factor in several operands has one size. Only a rule with "broadcasts" allows less: operands
+// "i.." stands for any number of dimensions, the same number throughout a rule: as many as the operand has beside those
+// that are written. A factor in several operands has one size. Only a rule with "broadcasts" allows less: operands
 // with fewer dimensions have the last ones, and a dimension of size 1 where others are larger belongs to no factor.
 //
-// An input that is a handle has the dimensions of what is behind it: of a variable, of an element of a list.
+// An input that is a handle has the dimensions of the value behind it: a variable, an element of a list.
 //
-// A rule without a "linear" clause takes OpDef::linear. Integers are linear in no quotient; strings in nothing.
+// A rule without a "linear" clause takes OpDef::linear. Two exceptions: a quotient of integers is not linear, and no op
+// on strings is.
 #pragma once
 
 #include <string_view>
@@ -42,10 +43,11 @@
 
 namespace argosy {
 
-// Checks the text against the op's arguments. INVALID_ARGUMENT names the op, the text and the mistake: a bug of ours.
+// Checks the text against the op's arguments. INVALID_ARGUMENT names the op, the text and the mistake. It means a bug
+// in the op's definition.
 Status check_sharding_text(const OpDef& op, std::string_view text);
 
-// The text for one node: lists, "..", attributes and sizes filled in.
+// Returns the rule of one node: parses the text and fills in lists, "..", attributes and sizes.
 Result<ShardingRule> sharding_rule_from_text(std::string_view text, const ShapeContext& c);
 
 }  // namespace argosy

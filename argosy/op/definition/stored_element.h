@@ -1,5 +1,5 @@
-// What an op puts into a container: a stack, an array, a list. Its sharding rule says so: "e.., t, t e.., - -> -; …" puts input 2,
-// of which the dimensions after the first are an element's.
+// stored_element(): the input that an op stores into a container (a stack, an array, a list). Its sharding rule tells:
+// "e.., t, t e.., - -> -; …" stores input 2, whose dimensions after the first are those of an element.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 namespace argosy {
 
 struct StoredElement {
-  int input = 0;    // input 0 is the container's handle, or the list
+  int input = 0;    // the stored input; input 0 is the container's handle, or the list
   int leading = 0;  // dimensions before those of an element
 };
 
-// Nothing: it puts nothing into a container, or its rule does not say what.
+// nullopt: the op stores nothing, or its rule does not tell what.
 std::optional<StoredElement> stored_element(const OpDef& op);
 
 }  // namespace argosy

@@ -8,7 +8,7 @@ namespace argosy {
 
 namespace {
 
-// A deadline is told as one.
+// The error of a cancelled operation. A reason other than CANCELLED, such as a deadline, is returned unchanged.
 Status why_cancelled(const Cancellation& cancellation, const char* what) {
   return guarded([&] {
     Status reason = cancellation.status();
@@ -43,7 +43,7 @@ void BlockedOps::add(std::shared_ptr<void> owner, Cancellation* cancellation, co
   }
 }
 
-// What one is given may be what another waits for.
+// Completing an operation may change the state that another one waits for, hence the loop.
 void BlockedOps::wake() {
   while (true) {
     List list;
@@ -74,7 +74,7 @@ bool BlockedOps::completed(Waiting& waiting) {
   }
 }
 
-// Who is being cancelled is passed over: the callback comes for them.
+// Skips operations that are being cancelled: their cancellation callbacks end them.
 BlockedOps::List BlockedOps::finished() {
   List over;
   for (auto at = waiting_.begin(); at != waiting_.end();) {

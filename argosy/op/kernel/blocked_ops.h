@@ -1,5 +1,5 @@
-// Operations of async kernels that wait for a resource to change: for a gradient, an element, room. Nobody holds a
-// thread; cancellation ends a wait. Thread-safe; the resource guards its state by mutex().
+// BlockedOps: operations of async kernels that wait for a resource to change (for a gradient, an element, room). A wait
+// holds no thread, and cancellation ends it. Thread-safe; the resource guards its state with mutex().
 #pragma once
 
 #include <functional>
@@ -16,21 +16,22 @@ class BlockedOps {
   using TryComplete = std::function<bool(Status& status)>;
   using Done = std::function<void(Status)>;
   enum class Order {
-    kStrict,  // who came first is served first, however long that takes
-    kAny,     // whoever can be served is, those who came first before others
+    kStrict,  // first in, first out: an operation that cannot complete blocks all later ones
+    kAny,     // every operation that can complete does; earlier ones are tried first
   };
 
   explicit BlockedOps(Order order) : order_(order) {}
 
   Mutex& mutex() ARGOSY_THREAD_ATTRIBUTE(lock_returned(mutex_)) { return mutex_; }
 
-  // Ends at once or later by one call of `done`, without the lock. `owner` has these blocked ops in it and lives until
-  // then. Without a cancellation nothing could end a wait: FAILED_PRECONDITION instead of one. `what`: "Dequeue".
+  // Tries the operation now, and again at each wake(), until it is over. Then calls `done` once, without the lock.
+  // `owner`, which contains this object, is kept alive until then. `cancellation` null: an operation that would have to
+  // wait gets FAILED_PRECONDITION, since nothing could end the wait. `what`: "Dequeue".
   void add(std::shared_ptr<void> owner, Cancellation* cancellation, const char* what, TryComplete try_complete,
            Done done) ARGOSY_EXCLUDES(mutex_);
-  // Nobody waits.
+  // True if no operation waits.
   bool idle() const ARGOSY_REQUIRES(mutex_) { return waiting_.empty(); }
-  // The state has changed: whoever can go on does. REQUIRES: the caller holds the owner.
+  // Tries the waiting operations again; call it after each change of state. REQUIRES: the caller keeps the owner alive.
   void wake() ARGOSY_EXCLUDES(mutex_);
 
  private:

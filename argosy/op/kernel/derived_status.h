@@ -1,15 +1,16 @@
-// Derived errors: what a task of a step says when another task's error ended it. Of several errors of one step a derived
-// one is told only where there is no other. The mark is a prefix of the message, as in TensorFlow: so it crosses wires.
+// Derived errors: the error of a task of a step that another task's error ended. If a step has several errors, a
+// derived one is reported only if all are derived. The mark is a prefix of the message, as in TensorFlow, so RPCs carry
+// it.
 #pragma once
 
 #include "argosy/base/status.h"
 
 namespace argosy {
 
-// `cause`, marked. REQUIRES: an error. One that is marked already stays as it is.
+// Returns `cause` with the mark. REQUIRES: an error. A marked one is returned unchanged.
 Status derived_status(const Status& cause);
 bool is_derived(const Status& status);
-// Without the mark: what people read.
+// Returns the status without the mark, for people.
 Status without_derived_mark(const Status& status);
 
 }  // namespace argosy

@@ -1,6 +1,6 @@
-// DeviceInputs: a kernel that wants some of its host inputs on the device. Host inputs are int32 values and those that
-// the op declares host_inputs. A step then copies such an input to the device once, before the part that it captures. Else
-// the kernel would copy it in every run.
+// DeviceInputs: the interface of a kernel that needs some of its host inputs in device memory. Host inputs are int32
+// values and those that the op declares as host_inputs. The step copies such an input to the device outside the capture
+// region. Else the kernel itself would copy it in every run.
 #pragma once
 
 namespace argosy {
@@ -9,7 +9,7 @@ namespace argosy {
 class DeviceInputs {
  public:
   virtual ~DeviceInputs() = default;
-  // Whether the kernel wants this input on the device. Asked for host inputs of plain dtypes only.
+  // True if the kernel needs this input in device memory. Called for host inputs of plain dtypes only.
   virtual bool on_device(int input) const = 0;
 };
 

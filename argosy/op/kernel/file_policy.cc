@@ -24,8 +24,8 @@ Status outside(std::string_view path) {
       .with_hint("use a path below one of them, or start the server with --allow-files DIR");
 }
 
-// Where `path` leads: every link followed, that of a name that is not there too, and every ".." applied to what lies
-// before it. `path` is absolute. Names behind the last one that exists are taken as they are.
+// Resolves an absolute path: follows every link, even to a name that does not exist, and applies every "..". Names
+// behind the last one that exists are kept.
 Result<std::string> resolved(std::string_view path) {
   std::string todo(path), done;
   for (int links = 0; !todo.empty();) {

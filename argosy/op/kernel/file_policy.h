@@ -1,9 +1,9 @@
-// Which files a graph may touch. A program's own graphs may touch whatever its user may; those of a server's clients
-// only what lies in the folders the server allows (DeviceSet::set_files).
+// FilePolicy: the files that a graph may access. A program's own graphs have its user's rights. Graphs of a server's
+// clients may access only the folders that the server allows (DeviceSet::set_files).
 //
 // A kernel calls allowed_file() for every path that comes from a graph. It opens the path that it gets back with the
-// functions of base/system/file.h. Links may change between the two calls: that path is opened without leaving the folder
-// (base/system/confined_path.h). Ops with such kernels say OpDef::opens_files, and tests try each of them.
+// functions of base/system/file.h. Even if links change between the two calls, these functions do not leave the folder
+// (base/system/confined_path.h). Ops with such kernels set OpDef::opens_files, and tests try each of them.
 #pragma once
 
 #include <string>
@@ -19,13 +19,13 @@ class KernelContext;
 // Immutable.
 class FilePolicy {
  public:
-  FilePolicy() = default;  // everything
-  // What lies in these folders or below; none: nothing. NOT_FOUND for a folder that is not there.
+  FilePolicy() = default;  // allows everything
+  // Allows files in these folders and below; no folders: no file. NOT_FOUND: a folder does not exist.
   static Result<FilePolicy> within(const std::vector<std::string>& folders);
 
-  // The path with every link and ".." resolved, also a link to a file that does not exist, as a confined path of its
-  // folder. The file need not exist. Without a policy: the path as it is. A leading "file://" is dropped.
-  // PERMISSION_DENIED when it is not allowed; UNIMPLEMENTED for other schemes ("gs://").
+  // Returns the path as a confined path of its folder, with every link and ".." resolved. The file need not exist, nor
+  // the target of a link. If everything is allowed, returns the path unchanged. Drops a leading "file://".
+  // PERMISSION_DENIED: not allowed. UNIMPLEMENTED: another scheme ("gs://").
   Result<std::string> check(std::string_view path) const;
 
  private:
@@ -33,7 +33,7 @@ class FilePolicy {
   std::vector<std::string> folders_;  // resolved, with a '/' at the end
 };
 
-// By the policy of the step's device set; outside a step everything is allowed.
+// Applies FilePolicy::check() of the step's device set. Outside a step everything is allowed.
 Result<std::string> allowed_file(const KernelContext& c, std::string_view path);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// HostCallbacks: functions of the program that built a graph, which the graph calls by name while it runs (PyFunc). How
-// they are reached is said where the graph runs (DeviceSet::set_host_callbacks); elsewhere there are none.
+// HostCallbacks: functions in the client's process that a running graph calls by name (PyFunc). The device set provides
+// the implementation (DeviceSet::set_host_callbacks); without one, there are none.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ class HostCallbacks {
  public:
   using Done = std::function<void(Result<std::vector<Tensor>>)>;  // receives the results, on any thread
   virtual ~HostCallbacks() = default;
-  // Calls the function `token` with `arguments`, tensors of the host. `done` is called once, from any thread, with the
-  // tensors it gave, its own error, UNAVAILABLE when the program is gone, or what `cancellation` (may be null) was
-  // pulled with. The cancellation and the arguments' memory stay until then.
+  // Calls the function `token` with `arguments`, which are in host memory. `done` is called once, from any thread. It
+  // gets the results, the function's error, UNAVAILABLE if the client is gone, or the reason of `cancellation` (may be
+  // null). The cancellation and the arguments' memory must stay valid until then.
   virtual void call(const std::string& token, std::vector<Tensor> arguments, Cancellation* cancellation, Done done) = 0;
 };
 

@@ -1,9 +1,9 @@
-// LocalRendezvous: the values of one run of a step that leave one task, in this process' memory.
+// LocalRendezvous: a Rendezvous in this process' memory, for the values that leave one task in one run of a step.
 //
 //   send ───►  value waits  ───► receive        whichever comes first
 //              receive waits
 //
-// A value is dropped when it was received. Values and receives that are left go with the object.
+// A value is released once it was received. The destructor releases the values that are left.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace argosy {
 class LocalRendezvous final : public Rendezvous {
  public:
   LocalRendezvous() = default;
-  ~LocalRendezvous() override;  // receives that wait are answered CANCELLED
+  ~LocalRendezvous() override;  // answers waiting receives with CANCELLED
   LocalRendezvous(const LocalRendezvous&) = delete;
   LocalRendezvous& operator=(const LocalRendezvous&) = delete;
 
@@ -28,13 +28,13 @@ class LocalRendezvous final : public Rendezvous {
   void receive(const RendezvousKey& key, Done done) override { (void)receive_numbered(key, std::move(done)); }
   void abort(Status cause) override;
 
-  // As receive(). Returns a number for give_up(); 0: `done` was called.
+  // As receive(). Returns a number for give_up(); 0: `done` was called already.
   std::int64_t receive_numbered(const RendezvousKey& key, Done done);
-  // Nobody waits for that value any more: it stays until somebody does. False: it was given already.
+  // Withdraws a receive; the value then stays for a later one. False: the receive was answered already.
   bool give_up(const RendezvousKey& key, std::int64_t number);
 
-  // Its task has ended its part: nothing more is sent. Whoever waits for what is not there gets INTERNAL "ARG-SEND-003"
-  // instead of waiting for ever; so do later ones.
+  // Called when the task has ended its part, so nothing more is sent. Receives of values that were not sent get
+  // INTERNAL "ARG-SEND-003", the waiting ones and later ones.
   void end_sends();
 
  private:
@@ -48,7 +48,7 @@ class LocalRendezvous final : public Rendezvous {
     std::int64_t number = 0;  // kWanted
   };
   using Items = std::unordered_map<RendezvousKey, Item, Hash>;
-  // Takes out every receive that waits.
+  // Removes every waiting receive, and returns them.
   std::vector<std::pair<RendezvousKey, Done>> take_waiting() ARGOSY_REQUIRES(mutex_);
   void take(Items::iterator at) ARGOSY_REQUIRES(mutex_);
 

@@ -1,9 +1,9 @@
-// Rendezvous: where a value that leaves one task's partition of a step meets the partition that wants it. One lives as
-// long as one run of a step on one task. `_Send` and `_Recv` (argosy/ops/send_recv) are its users on the graph's side;
-// a worker's RecvTensor and the in-memory channels of tests are its users on the other.
+// Rendezvous: passes values from one task's partition of a step to another's. Each run of a step has one on each task.
+// Kernels of `_Send` and `_Recv` (argosy/ops/send_recv) use it from the graph. A worker's RecvTensor, and the in-memory
+// channels of tests, use it from the other side.
 //
 // Rules.
-//   - One value a key. A second send of a key fails: INTERNAL.
+//   - A key has one value. A second send of a key fails: INTERNAL.
 //   - A send never waits. A receive may come first; it is answered when the value comes.
 //   - abort() answers every receive that waits, and every later call, with the first cause.
 #pragma once
@@ -22,10 +22,10 @@ namespace argosy {
 // "<send device>;<incarnation, 16 hex digits>;<receive device>;<edge>;<frame>:<iteration>".
 struct RendezvousKey {
   std::string send_device;             // full name: "/job:ps/replica:0/task:0/device:CPU:0"
-  std::uint64_t send_incarnation = 0;  // of the sending device's process; another one's value is refused
+  std::uint64_t send_incarnation = 0;  // of the sending device's process; a value of another incarnation is refused
   std::string receive_device;          // full name
   std::string edge;                    // unique in the step: "edge_12_weights/read"
-  std::uint64_t frame = 0;             // of the loop; 0: the root
+  std::uint64_t frame = 0;             // the loop's frame; 0: outside of loops
   std::int64_t iteration = 0;          // in that frame
 
   std::string to_string() const;
@@ -44,10 +44,10 @@ class Rendezvous {
   using Done = std::function<void(Result<Received>)>;
 
   virtual ~Rendezvous() = default;
-  // Shares the tensor's memory: nobody writes it afterwards.
+  // Shares the tensor's memory. REQUIRES: nobody writes to it afterwards.
   virtual Status send(const RendezvousKey& key, Tensor value, bool dead) = 0;
   virtual void receive(const RendezvousKey& key, Done done) = 0;
-  // `cause` must be an error. The first one counts.
+  // REQUIRES: `cause` is an error. Later calls have no effect.
   virtual void abort(Status cause) = 0;
 };
 

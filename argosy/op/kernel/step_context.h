@@ -10,7 +10,7 @@ namespace argosy {
 
 class Rendezvous;  // argosy/op/kernel/rendezvous.h
 
-// Where a kernel runs while loops are under way. A value type.
+// The loop frame and iteration that a kernel runs in. A value type.
 struct FrameIteration {
   std::uint64_t frame = 0;     // 0: outside of all loops; else the same number on every task of the step
   std::int64_t iteration = 0;  // in that frame
@@ -22,17 +22,17 @@ class StepContext {
   virtual std::int64_t step_id() const = 0;
   virtual Cancellation& cancellation() = 0;
 
-  // Which files the step may touch (file_policy.h); null: all that the user may.
+  // The files that the step may access (file_policy.h); null: those that the process may.
   virtual const class FilePolicy* files() const { return nullptr; }
 
   // The functions of the program that built the graph (host_callbacks.h); null: there are none.
   virtual class HostCallbacks* host_callbacks() const { return nullptr; }
 
-  // Where values from and to other tasks meet; null: the step runs on one task. Lives as long as the step.
+  // Exchanges values with other tasks; null: the step runs on one task. Lives as long as the step.
   virtual Rendezvous* rendezvous() const { return nullptr; }
   virtual FrameIteration frame_iteration() const { return {}; }
 
-  // A place that lives as long as the step: TensorArrays, stacks.
+  // Resources that live as long as the step: TensorArrays, stacks.
   virtual class ResourceManager& step_resources() = 0;
 };
 

@@ -1,8 +1,8 @@
-// Workspace: device memory that a kernel takes while it runs, beside its outputs, and has given back when its run ends
-// (KernelContext::scratch, or tensors from its allocator). Forecasts of memory count the largest of a device's nodes.
+// Workspace: device memory that a kernel allocates during a run and frees before its end, outputs excluded
+// (KernelContext::scratch, or tensors from its allocator). A memory forecast counts the largest workspace of a device.
 //
-// A kernel that takes any says how much. The test `op_workspaces` holds each kernel of kind "cpu" to what it says, on all
-// op cases and on larger ones. Silence means none.
+// A kernel with a workspace declares its size here; one that declares nothing must have none. The test `op_workspaces`
+// checks each kernel of kind "cpu", on all op cases and on larger ones.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace argosy {
 class Workspace {
  public:
   virtual ~Workspace() = default;
-  // The most bytes that one run holds at once, with the threads of init.device. Nothing: the shapes that are known do not
-  // tell, or the values of inputs decide. `init` is that of the kernel's factory.
+  // The peak bytes of one run, with the threads of init.device. nullopt: they depend on unknown shapes or on the values
+  // of inputs. `init` is that of the kernel's factory.
   virtual std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) = 0;
 };
 
@@ -34,7 +34,8 @@ Result<std::unique_ptr<Kernel>> with_workspace(const KernelInit&) {
   return std::unique_ptr<Kernel>(std::make_unique<WithWorkspace>());
 }
 
-// The same for a kernel that a factory makes. Not for asynchronous kernels, nor for those with another second base class.
+// The same for a kernel that a factory makes. Not for asynchronous kernels, nor for those with another second base
+// class.
 template <KernelFactory factory, WorkspaceFunction bytes>
 Result<std::unique_ptr<Kernel>> with_workspace(const KernelInit& init) {
   class WithWorkspace final : public Kernel, public Workspace {
@@ -51,7 +52,7 @@ Result<std::unique_ptr<Kernel>> with_workspace(const KernelInit& init) {
   return std::unique_ptr<Kernel>(std::make_unique<WithWorkspace>(std::move(kernel)));
 }
 
-// Bytes that many kernels take: `each` for every element, nothing where the shape is not known.
+// `each` bytes for every element of the shape; nullopt: the shape is not fully known.
 inline std::optional<std::uint64_t> bytes_for(const PartialShape& shape, std::size_t each) {
   if (!shape.is_full()) return std::nullopt;
   return static_cast<std::uint64_t>(shape.elements()) * each;
@@ -64,7 +65,7 @@ template <int output, std::size_t each>
 std::optional<std::uint64_t> for_elements_of_output(const KernelInit& init) {
   return bytes_for(init.output_shapes[output], each);
 }
-// The same for every path of indices: the last axis of the input is one path.
+// The same for every index vector of GatherNd and its kin: one for each position before the last axis of the input.
 template <int input, std::size_t each>
 std::optional<std::uint64_t> for_paths_of_input(const KernelInit& init) {
   const PartialShape& shape = init.input_shapes[input];
@@ -73,7 +74,7 @@ std::optional<std::uint64_t> for_paths_of_input(const KernelInit& init) {
   for (int i = 0; i + 1 < shape.rank(); ++i) bytes *= static_cast<std::uint64_t>(shape[i]);
   return bytes;
 }
-// Known when it runs: the values of inputs decide, or ops that it is made of.
+// For kernels whose workspace depends on values of inputs, or on the ops that they consist of.
 inline std::optional<std::uint64_t> known_when_run(const KernelInit&) { return std::nullopt; }
 
 }  // namespace argosy

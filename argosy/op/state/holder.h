@@ -1,6 +1,6 @@
-// Holder: a resource whose contents may be handles, its own among them: a queue of handles, an iterator over a dataset
-// that captured one. Handles share what they name, so such a circle would never end. A ResourceManager ends it: when the
-// resource goes from it, it lets go of what it holds.
+// Holder: a resource that may contain handles, even its own: a queue of handles, an iterator over a dataset that
+// captured one. A handle shares ownership of its resource, so a cycle of them would leak. ResourceManager breaks
+// cycles: when it removes a Holder, it calls let_go().
 #pragma once
 
 #include "argosy/tensor/dtype.h"
@@ -10,14 +10,14 @@ namespace argosy {
 class Holder {
  public:
   virtual ~Holder() = default;
-  // Lets go of all contents that may be handles, or have some within; others may stay. Thread-safe. Throws nothing but
+  // Releases all contents that are or may contain handles; other contents may stay. Thread-safe. Throws only
   // std::bad_alloc.
   virtual void let_go() = 0;
-  // A step waits for its contents: ResourceManager::remove() leaves them to it.
+  // True while a step waits for the contents. ResourceManager::remove() then does not call let_go().
   virtual bool in_use() const { return false; }
 };
 
-// A value of this dtype is a handle, or may have some within.
+// True if a value of this dtype is a handle, or may contain handles.
 inline bool may_be_handle(DType dtype) { return dtype == DType::kResource || dtype == DType::kVariant; }
 
 }  // namespace argosy

@@ -1,6 +1,6 @@
-// Resources that a node makes and keeps: queues, accumulators, tables, readers. Under "shared_name" every node of a
-// device that asks for it finds the same one; without, it is the node's own, in its session alone
-// (unless "use_node_name_sharing" makes the node's name one).
+// NamedResource: the container and name of a resource that a node makes: a queue, accumulator, table or reader. Nodes
+// of a device with equal "shared_name" share one resource. Without that name, the resource belongs to one node of one
+// session. With "use_node_name_sharing" the node's name serves as the shared name.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ class NamedResource {
 
   const std::string& name() const { return name_; }
 
-  // A handle to it, made by `make` when there is none. `manager`: of the device the kernel runs on. INVALID_ARGUMENT
-  // when the name belongs to something else.
+  // Returns the resource; `make` creates it if there is none. `manager`: that of the kernel's device. INVALID_ARGUMENT:
+  // the name belongs to a resource of another type.
   template <typename T>
   Result<std::shared_ptr<T>> find_or_make(ResourceManager& manager, const std::function<std::shared_ptr<T>()>& make) {
     return where(manager).find_or_make<T>(container_, name_, make);
@@ -31,7 +31,7 @@ class NamedResource {
  private:
   ResourceManager& where(ResourceManager& manager) const { return own_ != nullptr ? *own_ : manager; }
   std::string container_, name_;
-  std::shared_ptr<ResourceManager> own_;  // the session's, for what has no shared name
+  std::shared_ptr<ResourceManager> own_;  // the session's manager, if there is no shared name
 };
 
 }  // namespace argosy

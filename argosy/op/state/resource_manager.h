@@ -1,4 +1,4 @@
-// ResourceManager: what outlives steps and sessions, by container and name, on one device. Thread-safe.
+// ResourceManager: the resources of one device, by container and name. They outlive steps and sessions. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,12 @@ class ResourceManager {
  public:
   ResourceManager() = default;
   ~ResourceManager();  // clears its own containers
-  // One container of its own; all others are those of `around`: what one use of a function keeps, in a session.
+  // Has one container of its own, and passes calls for all others on to `around`. For the state of one use of a
+  // function.
   ResourceManager(std::shared_ptr<ResourceManager> around, std::string own_container)
       : around_(std::move(around)), own_container_(std::move(own_container)) {}
 
-  // The resource of this name, made by `make` when there is none. INVALID_ARGUMENT when it is of another type.
+  // Returns the resource of this name; `make` creates it if there is none. INVALID_ARGUMENT: it has another type.
   template <typename T>
   Result<std::shared_ptr<T>> find_or_make(const std::string& container, const std::string& name,
                                           const std::function<std::shared_ptr<T>()>& make) {
@@ -37,7 +38,7 @@ class ResourceManager {
     resources_.emplace(key, made);
     return made;
   }
-  // NOT_FOUND when there is none.
+  // NOT_FOUND: there is none. INVALID_ARGUMENT: it has another type.
   template <typename T>
   Result<std::shared_ptr<T>> find(const std::string& container, const std::string& name) const {
     if (is_of_around(container)) return around_->find<T>(container, name);
@@ -47,17 +48,16 @@ class ResourceManager {
       return not_found("there is no resource \"", name, "\" in container \"", container, "\"");
     return as<T>(found->second, name);
   }
-  // Grows whenever a resource goes: what a cached handle compares, to know that it is still the one by its name.
+  // Increases whenever a resource is removed. A cached handle is still valid if the generation is unchanged.
   std::uint64_t generation() const {
     return generation_.load(std::memory_order_acquire) + (around_ != nullptr ? around_->generation() : 0);
   }
-  // NOT_FOUND where there is none. What goes lets go of handles that it holds (argosy/op/state/holder.h), unless it is in
-  // use.
+  // Removes a resource; a Holder (argosy/op/state/holder.h) that is not in use releases its handles. NOT_FOUND: there
+  // is none.
   Status remove(const std::string& container, const std::string& name);
-  // Empties one container, or all ("") but those of a manager around it. All that goes lets go of handles that it holds.
+  // Empties one container, or all of its own (""). Every Holder that it removes releases its handles.
   void clear(const std::string& container = "");
-  // (name, resource) of everything in a container, or of all (""), sorted. Those of a manager around it are not among
-  // all.
+  // Returns (name, resource) of everything in one container, or in all of its own (""), sorted.
   std::vector<std::pair<std::string, std::shared_ptr<Resource>>> list(const std::string& container = "") const;
 
  private:

@@ -1,5 +1,5 @@
-// Restorable: a resource whose state can be set aside, looked at and put back, so that a step can run a second time
-// from the same state.
+// Restorable: a resource whose state can be saved, compared and restored, so that a step can run again from the same
+// state.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,11 @@ namespace argosy {
 class Restorable {
  public:
   virtual ~Restorable() = default;
-  // What puts the state back to what it is now, as often as it is called. FAILED_PRECONDITION: somebody waits for this
-  // resource, and would miss what is put back. Only while no step uses the resource, then and when it is called.
+  // Saves the state. Returns a function that restores it, and may be called many times. FAILED_PRECONDITION: an
+  // operation waits for this resource, and would not notice the restored state. REQUIRES: no step uses the resource,
+  // now and when the function is called.
   virtual Result<std::function<Status()>> set_aside() const = 0;
-  // What it holds, in an order that depends on that alone.
+  // Returns the contents, in an order that depends only on the contents.
   virtual Result<std::vector<Tensor>> contents() const = 0;
 };
 

@@ -1,6 +1,6 @@
-// State that an op keeps between its runs: one state for all steps of a session, found by the node's name. It does not
-// depend on the shapes, or on the other nodes of a step. In TensorFlow a session keeps the kernels of such ops. Within a
-// body that a kernel calls, as a dataset does, it is the call's own: argosy/runtime/session/function_calls.h.
+// session_op_state(): state that a node keeps between its runs. All steps of a session share it, by the node's name,
+// whatever their shapes and other nodes. (In TensorFlow a session keeps the kernels of such ops.) In a function that a
+// kernel calls, as a dataset does, each call has its own state: argosy/runtime/session/function_calls.h.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace argosy {
 
-// The container of such states. Who sets a session's state aside lists it.
+// The container of such states. Code that saves a session's state lists it.
 inline constexpr const char* kSessionOpState = "session_op_state";
 
-// T is a Resource, and thread-safe. Of the node that the kernel is made for; outside a session the kernel's own.
-// Kernels of a plug-in may share a T with those of the program. Such a T stands outside of unnamed namespaces: within one
-// it is another type in each of them. INVALID_ARGUMENT tells so.
+// Returns the state of the node that the kernel is made for; `make` creates it if there is none. Outside a session
+// every call makes a new one. T is a thread-safe Resource. If kernels of a plug-in and of the program share a T, it
+// must not be in an unnamed namespace. There it would be another type in each of them: INVALID_ARGUMENT.
 template <typename T>
 Result<std::shared_ptr<T>> session_op_state(const KernelInit& init, const std::function<std::shared_ptr<T>()>& make) {
   if (init.session == nullptr) return make();

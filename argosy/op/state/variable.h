@@ -25,24 +25,25 @@ class Variable final : public Resource, public Holder {
   std::string describe() const override;
 
   bool initialized() const;  // has a value
-  // How many updates and assignments were begun.
+  // Number of updates and assignments begun so far.
   std::int64_t writes() const;
   // The current value; FAILED_PRECONDITION naming the variable when there is none.
   Result<Tensor> read(std::string_view name) const;
   // As read(), in the host's memory and nobody else's.
   Result<Tensor> read_to_host(std::string_view name) const;
-  // Copies `value`, of the same memory, in, into the memory already held when it fits and is unshared. On a GPU that is
-  // only enqueued: outside of a step, wait for the device before other devices read the variable. With
-  // `validate_shape`, the value must have the shape of the value it replaces, or, being the first, one compatible with
-  // the variable's.
+  // Copies `value`, which is in the same memory space, into the variable. Reuses the variable's buffer if it fits and
+  // is unshared. On a GPU the copy is only enqueued: outside of a step, wait for the device before other devices read
+  // the variable. With `validate_shape`, `value` must have the shape of the current value; the first value's shape must
+  // be compatible with shape().
   Status assign(const Tensor& value, bool validate_shape);
-  // The value, which the variable then no longer has; not valid() when there was none.
+  // Moves the value out of the variable, which is then uninitialised. Not valid() if there was none.
   Tensor take();
   void let_go() override {
     if (may_be_handle(dtype_)) (void)take();
   }
 
-  // Runs update(Tensor&) -> Status on the value, unshared, under the lock. FAILED_PRECONDITION when there is none.
+  // Runs update(Tensor&) -> Status on the value, under the lock. If other tensors share the value's memory, it is
+  // copied first. FAILED_PRECONDITION: there is no value.
   template <typename Update>
   Status update(std::string_view name, Update&& update) {
     MutexLock lock(mutex_);
@@ -50,10 +51,10 @@ class Variable final : public Resource, public Holder {
     return update(value_);
   }
 
-  // The same over several variables at once (an optimizer's variable and slots): update(span<Tensor* const>) -> Status.
-  // Locks are taken in address order, each once, so a variable may be given twice. REQUIRES: at most kMaxTogether.
+  // The most variables of one update_all().
   static constexpr std::size_t kMaxTogether = 8;
-  // Updates of several, under their locks, taken in one order.
+  // update() of several variables at once (an optimizer's variable and slots): update(span<Tensor* const>) -> Status.
+  // Locks are taken in address order, each once, so a variable may be given twice. REQUIRES: at most kMaxTogether.
   template <typename Update>
   static Status update_all(std::span<Variable* const> variables, std::span<const std::string_view> names,
                            Update&& update) {

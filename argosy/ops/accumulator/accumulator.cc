@@ -22,7 +22,7 @@ Status take_shape(ShapeContext& c) {
 
 // --- definitions -----------------------------------------------------------------------------------------------------
 
-// By resource, "Resource" before the name, or by reference.
+// Adds an op in its form by resource, named "Resource…", or by reference.
 void add(OpRegistry& ops, OpRow row, bool resource) {
   if (!resource) row = with_handles_as(std::move(row), "Ref(string)");
   if (resource) row.name = "Resource" + row.name;

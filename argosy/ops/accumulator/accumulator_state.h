@@ -1,4 +1,4 @@
-// What stands behind an accumulator's handle. Thread-safe. Internal to the accumulator family.
+// The resource that an accumulator's handle refers to. Thread-safe. Internal to the accumulator family.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,16 @@ struct AccumulatorOptions {
   bool sum = false;
 };
 
-// Step, count and those who wait; what is added up is the subclass's.
+// Holds the step, the count of gradients and the pending takes. A subclass holds the sums.
 class Accumulator : public Resource, public Restorable, public std::enable_shared_from_this<Accumulator> {
  public:
   Accumulator(std::string name, AccumulatorOptions options) : name_(std::move(name)), options_(std::move(options)) {}
   const AccumulatorOptions& options() const { return options_; }
-  // INVALID_ARGUMENT saying how an accumulator asked for by this one's name differs from it.
+  // OK if `asked` fits an accumulator of the same name; else INVALID_ARGUMENT with the attribute that differs.
   Status check_same(const AccumulatorOptions& asked) const;
 
-  // Waits for `required` gradients; gives what they come to, in host-readable tensors of their own.
+  // Calls `done` once `required` gradients have arrived; no thread waits. `done` gets the mean or sum of all that have
+  // arrived, in host-readable tensors of its own. The accumulator is then clear, and its step is one higher.
   void take(std::int64_t required, Cancellation* cancellation, std::function<void(Status, std::vector<Tensor>)> done);
   std::int64_t count();
   void set_step(std::int64_t step);
@@ -34,16 +35,17 @@ class Accumulator : public Resource, public Restorable, public std::enable_share
   Result<std::vector<Tensor>> contents() const override;
 
  protected:
-  // Runs `add` under the lock if the gradient is not stale; its error leaves the count as it was.
+  // Runs `add` under the lock, unless the gradient is stale: then drops it and returns OK. `count`: the gradients
+  // before it. An error of `add` leaves the count as it was.
   Status apply(std::int64_t local_step, const std::function<Status(std::int64_t count)>& add);
-  // The mean or sum of all that was added, which is then gone. With the lock held.
+  // Returns the mean or sum of all gradients added, and clears it. Called with the lock held.
   virtual Result<std::vector<Tensor>> result(std::int64_t count) = 0;
-  // Copies of what was added up, and what takes copies of it back. With the lock held.
+  // sums() returns copies of the sums; take_sums() replaces the sums by copies of `sums`. Called with the lock held.
   virtual std::vector<Tensor> sums() const = 0;
   virtual void take_sums(const std::vector<Tensor>& sums) = 0;
 
  private:
-  // FAILED_PRECONDITION: a step waits for gradients.
+  // FAILED_PRECONDITION while a step waits for gradients.
   Status check_idle() const ARGOSY_REQUIRES(blocked_.mutex());
 
   const std::string name_;
@@ -65,12 +67,13 @@ class DenseAccumulator final : public Accumulator {
   Tensor sum_;
 };
 
-// Rows by index. Indices are expected in ascending order, each once; as in TensorFlow, others are merged as they come.
+// Sums of rows, by index. A gradient's indices should be ascending and distinct. As in TensorFlow, this is not checked:
+// the merge of two sorted lists takes them in the order in which they come.
 class SparseAccumulator final : public Accumulator {
  public:
   using Accumulator::Accumulator;
   std::string describe() const override;
-  // `shape`: of what the rows belong to; null: not known.
+  // `shape`: the shape of the dense tensor that the rows belong to; null if unknown.
   Status add(std::int64_t local_step, const Tensor& indices, const Tensor& values, const Tensor* shape);
 
  private:

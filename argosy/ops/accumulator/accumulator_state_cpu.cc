@@ -222,7 +222,7 @@ Status SparseAccumulator::add(std::int64_t local_step, const Tensor& indices, co
   });
 }
 
-// Two ascending lists into one: rows of equal index are added.
+// Merges the gradient into the sums, as two ascending lists: rows of equal index are added.
 Status SparseAccumulator::merge(const Tensor& indices, const Tensor& values) {
   const auto theirs = indices.values<std::int64_t>();
   std::vector<std::int64_t> all, counts;

@@ -18,7 +18,7 @@ using Gradients = std::vector<Value>;
 
 Value add_to(GradContext& g, const char* op, std::vector<Value> inputs) { return g.graph().add(op, std::move(inputs)); }
 AttrMap alpha_of(GradContext& g) { return {{"alpha", g.attrs().get_float("alpha")}}; }
-// `value` where y is below zero, else 0.
+// Returns `value` where y is below zero, else 0.
 Value where_negative(Value y, Value value) {
   return y.graph().add("SelectV2", {less(y, 0), value, y.graph().add("ZerosLike", {y})});
 }

@@ -17,7 +17,7 @@ Value softplus(Value x, std::string_view name = "Softplus");                    
 Value gelu(Value x, bool approximate = false);  // x * P(standard normal <= x); approximate: by tanh
 Value swish(Value x);                           // x * sigmoid(x)
 
-// x + bias, one number a channel: the last axis, or the second one for "NCHW".
+// x + bias, with one bias per channel. Channels are the last axis, or the second one for "NCHW".
 Value bias_add(Value x, Value bias, std::string_view data_format = "NHWC", std::string_view name = "BiasAdd");
 
 }  // namespace argosy

@@ -5,7 +5,7 @@
 
 namespace argosy::activation {
 
-// Self-normalising networks (Klambauer et al. 2017), as TensorFlow rounds them.
+// Constants of SELU (Klambauer et al. 2017), rounded as in TensorFlow.
 inline constexpr double kSeluScale = 1.0507009873554804934193349852946;
 inline constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
 
@@ -40,7 +40,8 @@ struct Softplus {
   }
 };
 
-// Gradients: what flows back, d, and the features x or the output y. As in TensorFlow an infinite d times zero is NaN.
+// Gradients, from the output's gradient d and the features x or the output y. As in TensorFlow, an infinite d times
+// zero is NaN.
 struct ReluGrad {
   template <typename T>
   static T call(T d, T x) {

@@ -1,4 +1,5 @@
-// Tables of this folder's spans, for its own kernels and for fused ones.
+// Tables of this folder's spans: loops over contiguous elements (argosy/ops/elementwise/elementwise_kernels.h). This
+// folder's kernels use them, and fused ones.
 #pragma once
 
 #include "argosy/ops/elementwise/elementwise_kernels.h"
@@ -16,7 +17,7 @@ void leaky(const double* x, double* y, std::int64_t n, double alpha);
 void leaky_grad(const float* d, const float* x, float* dx, std::int64_t n, float alpha);
 void leaky_grad(const double* d, const double* x, double* dx, std::int64_t n, double alpha);
 
-// The gradient ops do not broadcast.
+// INVALID_ARGUMENT unless x and y have the same shape: the gradient ops do not broadcast.
 Status same_shape(const Tensor& x, const Tensor& y);
 
 }  // namespace argosy::activation

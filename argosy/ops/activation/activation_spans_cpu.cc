@@ -1,4 +1,4 @@
-// The activations of float32 and float64, a vector at a time.
+// The activations of float32 and float64 as vector functions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "argosy/ops/activation/activation_spans_cpu.cc"
 #include <hwy/foreach_target.h>  // before highway.h
@@ -17,7 +17,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace argosy::HWY_NAMESPACE;  // NOLINT(google-build-using-namespace): this target's spans
 
-// The same names as the scalar functions, which the loops below use.
+// Vector functions have the names of the scalar functions, which the loops below use.
 template <class F>
 struct Here {
   template <typename... T>

@@ -9,8 +9,8 @@ namespace argosy {
 void define_bias(OpRegistry& ops);
 void add_kernels_cpu_bias(KernelRegistry& kernels);
 
-// sums[c] = sum over rows of x[row * columns + c]. In blocks of rows whose number does not depend on how many threads
-// there are, so that the result does not either. `scratch` comes from the context.
+// sums[c] = the sum over rows of x[row * columns + c]. Rows are added in blocks whose number does not depend on the
+// number of threads, so the result does not either. Scratch memory comes from the kernel's context.
 Status sum_columns(KernelContext& c, std::int64_t rows, std::int64_t columns, const float* x, float* sums);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Where a bias is added: the channels of a tensor, last or (NCHW) second.
+// The channel axis of BiasAdd's tensors: the last one, or the second one for NCHW.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace argosy {
 
-// The channels of a tensor: outer x channels x inner.
+// A tensor seen as [outer, channels, inner].
 struct BiasChannels {
   std::int64_t outer = 1, channels = 1, inner = 1;
 };

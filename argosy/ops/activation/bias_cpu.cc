@@ -53,7 +53,7 @@ class PlainBiasAdd final : public Kernel {
   bool nchw_;
 };
 
-// With the vectorised addition of the elementwise ops: rows of channels, or runs of one channel.
+// BiasAdd by the vectorised addition of the elementwise ops: for rows of channels, or for runs of one channel.
 class FastBiasAdd final : public Kernel {
  public:
   FastBiasAdd(bool nchw, const BinarySpans& add, std::int64_t bytes) : nchw_(nchw), add_(add), bytes_(bytes) {}
@@ -90,7 +90,7 @@ class FastBiasAdd final : public Kernel {
 
  private:
   void add_rows(const BiasChannels& at, const std::byte* x, const std::byte* bias, std::byte* y) const {
-    // Short rows are taken several at a time, against the bias repeated as often.
+    // Several short rows are added at once to a tile of repeated biases.
     constexpr std::int64_t kTile = 4096;
     alignas(64) std::byte tile[kTile];
     const std::int64_t row = at.channels * bytes_;

@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// kVectors of columns stay in registers while the rows pass by.
+// Sums kVectors vectors of columns, which stay in registers over all rows.
 template <int kVectors, typename T>
 HWY_INLINE void columns_block(std::int64_t rows, std::int64_t columns, const T* x, Wide<T>* sums) {
   const WideTag<T> d;
@@ -43,7 +43,7 @@ void wide_rows(std::int64_t rows, std::int64_t columns, const T* x, Wide<T>* sum
   }
 }
 
-// Narrow matrices: sixteen rows count as one, and are folded in the end.
+// For narrow matrices, sixteen rows are taken as one; the result is then folded.
 template <typename T>
 void sum_rows(std::int64_t rows, std::int64_t columns, const T* x, Wide<T>* sums) {
   constexpr std::int64_t kFold = 16, kNarrow = 64;

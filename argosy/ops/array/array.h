@@ -5,16 +5,16 @@
 
 namespace argosy {
 
-// x; a step in which its shape contradicts `shape` fails.
+// Returns x. A step fails if the shape of x is not compatible with `shape`.
 Value ensure_shape(Value x, PartialShape shape);
 // The cross product of vectors of three numbers, along the last axis.
 Value cross(Value a, Value b);
-// How many values fall into each of nbins intervals of equal width over value_range; those outside count at its ends.
+// The number of values in each of nbins intervals of equal width over value_range. Values outside count in the first or
+// the last interval.
 Value histogram_fixed_width(Value values, Value value_range, Value nbins);
-// Per row of sorted numbers [rows, n], for each of `values` [rows, m]: the first place where it could be inserted, and
-// the last.
+// For each of `values` [rows, m], the first position in its row of `sorted` [rows, n] at which it could be inserted.
 Value lower_bound(Value sorted, Value values);
-Value upper_bound(Value sorted, Value values);  // The same with the last place: how many are not greater.
+Value upper_bound(Value sorted, Value values);  // The last such position: the number of elements <= it.
 // The n-th smallest number (or, reversed, largest) along the last axis, counted from 0.
 Value nth_element(Value x, Value n, bool reverse = false);
 

@@ -1,4 +1,4 @@
-// One tensor of several: cross products, sums, rows one below the other.
+// Ops that make one tensor of several: cross products, sums, rows one below the other.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/array/array.h"
@@ -21,7 +21,8 @@ Status cross_shape(ShapeContext& c) {
 
 Status accumulate_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(merged_inputs(c));
-  // What whoever wrote the graph knew; where it contradicts the inputs, they count, as in TensorFlow.
+  // The attribute `shape` is what the author of the graph knew. If it contradicts the inputs, they decide, as in
+  // TensorFlow.
   if (auto both = c.output(0).merge(c.attrs().get<PartialShape>("shape")); both.ok()) c.set_output(0, *std::move(both));
   return ok_status();
 }

@@ -1,4 +1,4 @@
-// The input itself under a promise, copied, or only its shape.
+// Ops that return their input itself, a copy of it, or a tensor of its shape.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/array/array_registration.h"

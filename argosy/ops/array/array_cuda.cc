@@ -6,7 +6,7 @@ namespace argosy {
 
 namespace {
 
-// Zeros in any case: memory of others shows nothing.
+// Always zeros: uninitialized memory could show the data of others.
 Status empty(KernelContext& c) {
   if (c.input(0).shape().rank() != 1) {
     return invalid_argument("Empty: shape must be a vector of int32, not of shape ", c.input(0).shape());

@@ -21,8 +21,8 @@ void add_array_assignments(KernelRegistry& kernels);
 void add_bit_masks(KernelRegistry& kernels);
 void add_isotonic(KernelRegistry& kernels);
 
-// Which element of dst_format each one of src_format is; INVALID_ARGUMENT unless they are permutations of 4 or 5
-// letters.
+// Returns, for each letter of `src`, its position in `dst`. INVALID_ARGUMENT unless they are permutations of the same 4
+// or 5 letters.
 Result<std::vector<int>> format_permutation(std::string_view op, const std::string& src, const std::string& dst);
 
 }  // namespace argosy

@@ -8,7 +8,7 @@ namespace argosy {
 
 namespace {
 
-// begin, end and strides are vectors; what they select is found when they are known, by the kernel.
+// begin, end and strides are vectors. The kernel resolves them when it runs.
 Status assign_shape(ShapeContext& c) {
   for (int i = 1; i < 4; ++i) ARGOSY_RETURN_IF_ERROR(c.with_rank(i, 1).status());
   if (c.num_outputs() > 0) c.set_output(0, c.input(0));

@@ -33,7 +33,7 @@ class SliceAssign final : public Kernel {
   }
 
  private:
-  // The value broadcasts to the slice; axes of size 1 in front of it count nothing.
+  // Assigns the value, which broadcasts to the slice; its leading axes of size 1 are ignored.
   Status assign(KernelContext& c, const Tensor& to) const {
     ARGOSY_ASSIGN_OR_RETURN(const StridedSliceView view, read_strided_view(c, op_, masks_, to.shape().sizes(), 1));
     const Tensor& value = c.input(4);
@@ -54,8 +54,8 @@ class SliceAssign final : public Kernel {
     return ok_status();
   }
 
-  // Of each axis of the view: how far apart its elements are in the value. The output's axes are the view's, without
-  // those an index removes and with new ones of size 1.
+  // Returns the stride in the value of each axis of the view. The output has the axes of the view, without those that
+  // an index removes, and with new ones of size 1.
   Ints value_strides(const StridedSliceView& view, const Ints& slice, const Shape& from) const {
     const std::vector<std::int64_t> own = from.strides();
     const int extra = from.rank() - slice.size();

@@ -5,7 +5,7 @@ namespace argosy {
 
 namespace {
 
-// Truths are packed as they are: the threshold counts for numbers.
+// Bools are packed as they are; numbers are compared with the threshold.
 template <typename T>
 bool above(T x, T threshold) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -5,7 +5,7 @@ namespace argosy {
 
 namespace {
 
-// Neighbours that have one mean in the result.
+// A pool: neighbouring elements that have the same mean in the result.
 struct Pool {
   std::int64_t first = 0;
   double sum = 0, count = 0;

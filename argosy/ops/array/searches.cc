@@ -57,7 +57,7 @@ Status nth_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// To every element equal to the one found, in equal parts.
+// The gradient goes to all elements equal to the result, in equal parts.
 std::vector<Value> nth_gradient(GradContext& g) {
   const auto expand = [&](Value v) { return g.graph().add("ExpandDims", {v, constant(g.graph(), -1)}); };
   const Value found = cast(equal(expand(g.y()), g.x(0)), g.dy().dtype());

@@ -131,7 +131,7 @@ class NthElement final : public Kernel {
         std::vector<T> row(static_cast<std::size_t>(width));
         for (std::int64_t i = begin; i < end; ++i) {
           std::copy_n(x.data<T>() + i * width, width, row.begin());
-          // NaN at the end, for an order there must be.
+          // NaNs come last: sorting needs a strict order.
           const auto less = [](T a, T b) { return a < b || (b != b && a == a); };
           std::nth_element(row.begin(), row.begin() + n, row.end(), less);
           y->data<T>()[i] = row[static_cast<std::size_t>(n)];

@@ -9,7 +9,7 @@ namespace argosy {
 
 namespace {
 
-// Attribute `name`, at least -1, which means: what there is.
+// Reads the attribute `name`: at least -1, which means all that there is.
 Result<std::int64_t> wanted(const ShapeContext& c, const char* name) {
   const std::int64_t n = c.attrs().get_int(name);
   if (n == -1) return kUnknownSize;

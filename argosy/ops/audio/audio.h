@@ -17,7 +17,7 @@ Sound decode_wav(Value contents, std::int64_t channels = -1, std::int64_t frames
 // A WAV file of 16 bits, from float [frames, channels] and a scalar int32.
 Value encode_wav(Value audio, Value sample_rate);
 
-// Refuses windows and strides that AudioSpectrogram cannot have.
+// INVALID_ARGUMENT for a window or a stride that AudioSpectrogram does not accept.
 Status check_spectrogram(std::int64_t window, std::int64_t stride);
 
 }  // namespace argosy

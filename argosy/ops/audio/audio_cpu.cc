@@ -20,7 +20,7 @@ Status decode(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const audio, c.output(0, shape));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const rate, c.output(1, {}));
-  // Silence behind the end. More channels than there are repeat the last one.
+  // Past the end of the sound come zeros. Surplus channels repeat the last one.
   float* to = audio->data<float>();
   Poll poll(4096);
   for (std::int64_t i = 0; i < sizes[0]; ++i) {

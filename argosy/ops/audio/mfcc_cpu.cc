@@ -1,5 +1,5 @@
-// Kernel: magnitudes gathered in overlapping triangles of equal width on the mel scale, their logarithms, and the
-// first coefficients of those's discrete cosine transform.
+// Kernel of Mfcc: magnitudes are summed in overlapping triangles of equal width on the mel scale. The result is the
+// first coefficients of the discrete cosine transform of the sums' logarithms.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,7 +18,7 @@ constexpr std::int64_t kMostBands = std::int64_t{1} << 28;
 
 double mel_of(double hertz) { return 1127.0 * std::log1p(hertz / 700.0); }
 
-// What of a frequency goes to two bands that overlap there: band `below`, and the rest to the one above.
+// How a frequency is shared by two overlapping bands: band `below` gets this part, the band above the rest.
 struct MelShare {
   std::int64_t below = -1;  // -1: what is below the first band is lost
   double part = 0;
@@ -44,7 +44,7 @@ struct MfccPlan {
   }
 };
 
-// A frequency's number; what no int32 holds is behind them all.
+// The index of a frequency; one too large for int32 is past all frequencies.
 std::int64_t number_of(double index) {
   constexpr double kMost = std::numeric_limits<std::int32_t>::max();
   return index < kMost ? static_cast<std::int64_t>(index) : std::numeric_limits<std::int32_t>::max();
@@ -75,7 +75,7 @@ class Mfcc final : public Kernel, public Workspace {
     if (y->elements() == 0) return ok_status();
 
     const std::int64_t lines = x.shape()[0] * x.shape()[1];
-    // The frequency 0 never counts. Limits beyond what there is: TensorFlow computes nothing and gives zeros.
+    // Frequency 0 is never used. For limits beyond the frequencies there are, TensorFlow returns zeros.
     const double step = plan_.hertz_per_step(frequencies, sample_rate);
     const std::int64_t first = number_of(1.5 + plan_.low / step), last = number_of(plan_.high / step);
     if (last >= frequencies) {
@@ -136,7 +136,7 @@ class Mfcc final : public Kernel, public Workspace {
     }
   }
 
-  // Logarithms of what each band holds of one line.
+  // Computes the logarithm of each band's sum, for one window.
   void fill_bands(std::vector<double>& bands, const float* squares, const MelShare* shares, std::int64_t first,
                   std::int64_t last) const {
     constexpr double kLeast = 1e-12;

@@ -1,4 +1,5 @@
-// What stands behind a barrier's handle. Thread-safe; nobody waits on a thread. Internal to the barrier family.
+// The resource that a barrier's handle refers to. Thread-safe; a pending take holds no thread. Internal to the barrier
+// family.
 #pragma once
 
 #include <limits>
@@ -19,16 +20,18 @@ class BarrierState final : public Resource, public Holder {
   BarrierState(std::string name, std::vector<DType> dtypes, std::vector<PartialShape> shapes);
   std::string describe() const override { return str_cat("Barrier \"", name_, "\""); }
   const std::vector<DType>& dtypes() const { return dtypes_; }
-  // INVALID_ARGUMENT saying how a barrier asked for by this one's name differs from it.
+  // OK if a barrier of the same name may have these components; else INVALID_ARGUMENT.
   Status check_same(const std::vector<DType>& dtypes, const std::vector<PartialShape>& shapes) const;
 
-  // One component of the elements of these keys, a row each; rows must keep their memory. INVALID_ARGUMENT where an
-  // element has the component already, CANCELLED for a new key once the barrier is closed; keys before that one are in.
+  // Inserts one component of the elements with these keys, one row per key. Keeps views of `rows`, which must own their
+  // memory.
+  // Errors: INVALID_ARGUMENT if an element has the component already; CANCELLED for a new key once the barrier is
+  // closed. The keys before the failing one stay inserted.
   Status insert(std::int64_t component, const std::vector<std::string>& keys, const Tensor& rows,
                 const QueueState::Caller& caller);
-  // `count` elements as rows (index, key, components). OUT_OF_RANGE when there will not be so many.
+  // Takes `count` elements as rows (index, key, components). OUT_OF_RANGE if the barrier is closed and fewer are left.
   void take(std::int64_t count, bool allow_small_batch, const QueueState::Caller& caller, Done done);
-  // CANCELLED when it is closed, unless this cancels what is pending.
+  // CANCELLED if the barrier is closed already and `cancel_pending` is not set.
   Status close(bool cancel_pending, const QueueState::Caller& caller);
 
   void let_go() override;
@@ -38,7 +41,7 @@ class BarrierState final : public Resource, public Holder {
 
  private:
   struct Element {
-    std::int64_t index;  // that of the call its key first came with
+    std::int64_t index;  // number of the insert() that brought the key first
     std::vector<Tensor> components;
     std::size_t have = 0;
   };
@@ -54,7 +57,7 @@ class BarrierState final : public Resource, public Holder {
   mutable Mutex mutex_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false, cancelled_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::int64_t next_index_ ARGOSY_GUARDED_BY(mutex_) = std::numeric_limits<std::int64_t>::min();
-  std::int64_t on_the_way_ ARGOSY_GUARDED_BY(mutex_) = 0;  // whole, and not in ready_ yet
+  std::int64_t on_the_way_ ARGOSY_GUARDED_BY(mutex_) = 0;  // complete, and not in ready_ yet
   std::map<std::string, Element> incomplete_ ARGOSY_GUARDED_BY(mutex_);
 };
 

@@ -33,7 +33,7 @@ Status broadcast_to_shape(ShapeContext& c) {
 
 std::vector<Value> broadcast_to_gradient(GradContext& g) { return {sum_to_shape_of(g.x(0), g.dy()), Value()}; }
 
-// Both inputs as lists of sizes, if every one is known.
+// Returns the axes of both inputs, if they are known lists of sizes.
 std::optional<internal::BroadcastAxes> known_axes(const ShapeContext& c) {
   std::vector<std::int64_t> shapes[2];
   for (const int i : {0, 1}) {

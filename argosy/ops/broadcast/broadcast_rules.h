@@ -1,4 +1,4 @@
-// What broadcasting says of two shapes given as lists of sizes. Private to this folder.
+// The shape to which two shapes broadcast, and the axes over which gradients are summed. Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct BroadcastAxes {
   std::vector<std::int64_t> x_reduced, y_reduced;
 };
 
-// None when they do not broadcast. As TensorFlow's: equal shapes sum over nothing; otherwise an axis of size 1 in both
-// counts for both.
+// nullopt if the shapes do not broadcast. As in TensorFlow, equal shapes sum over no axis. Otherwise an axis of size 1
+// in both is summed over for both.
 std::optional<BroadcastAxes> broadcast_axes(const std::vector<std::int64_t>& x, const std::vector<std::int64_t>& y);
 
 }  // namespace argosy::internal

@@ -1,11 +1,12 @@
-// What BroadcastTo asks of its inputs, on every kind of device. Internal to argosy/ops.
+// Checks of BroadcastTo's inputs, for every kind of device. Internal to argosy/ops.
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
 
 namespace argosy {
 
-// The shape that input 1, a vector in host memory, asks for. INVALID_ARGUMENT where input 0 does not broadcast to it.
+// Returns the output's shape, read from input 1, a vector in host memory. INVALID_ARGUMENT if input 0 does not
+// broadcast to it.
 inline Result<Shape> check_broadcast_to(const KernelContext& c) {
   const Shape& x = c.input(0).shape();
   if (c.input(1).shape().rank() != 1) {

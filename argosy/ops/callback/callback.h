@@ -1,5 +1,5 @@
-// Functions of the program that built the graph, called while it runs: tf.py_func, tf.py_function, and behind them
-// generators of datasets. How they are reached: argosy/op/kernel/host_callbacks.h.
+// Host callbacks: calls of a step into the client's process. tf.py_func, tf.py_function and, behind them, generators of
+// datasets. The interface to the client is argosy/op/kernel/host_callbacks.h.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace argosy {
 
-// What the function `token` gives for these values, one tensor of each of these dtypes.
+// Returns the results of the client's function `token` for `inputs`: one tensor for each of `dtypes`.
 std::vector<Value> py_func(Graph& graph, std::vector<Value> inputs, const std::string& token,
                            const std::vector<DType>& dtypes);
 

@@ -13,7 +13,7 @@ namespace {
 
 using candidate::Sampler;
 
-// Where the attributes name a file, its contents come with the first step: what may be read is a question of the step.
+// True if the attributes name a file. It is read in the first step, since the step decides which files may be read.
 bool waits_for_file(const OpDef& op, const AttrMap& attrs) {
   return op.name == "FixedUnigramCandidateSampler" && !attrs.get_string("vocab_file").empty();
 }
@@ -53,12 +53,12 @@ Result<std::unique_ptr<Sampler>> make_sampler(const OpDef& op, const AttrMap& at
   return candidate::make_fixed(std::move(fixed));
 }
 
-// What has been learned, and where the draws go on.
+// The state of a sampler: what it has learned, and its position in the random stream.
 struct Draws final : Resource, Restorable {
   Draws(const OpDef& def, const AttrMap& given, std::unique_ptr<Sampler> made)
       : op(def), attrs(given), by(std::move(made)), generator(attrs.get_int("seed"), attrs.get_int("seed2")) {}
   std::string describe() const override { return "candidates"; }
-  // What puts it back is called while somebody holds this.
+  // The caller of the returned function must hold a reference to this object.
   Result<std::function<Status()>> set_aside() const override {
     auto& self = const_cast<Draws&>(*this);
     MutexLock lock(self.mutex);
@@ -134,7 +134,7 @@ class CandidateSampler final : public Kernel {
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const true_expected, c.output(1, trues.shape()));
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const sampled_expected, c.output(2, shape));
     ARGOSY_ASSIGN_OR_RETURN(Sampler* const sampler, draws_->sampler(c));
-    // TensorFlow sets 2048 words aside per class drawn, however many rejections take.
+    // TensorFlow reserves 2048 words for each class drawn, however many rejections there are.
     RandomNumbers numbers(draws_->generator.reserve(static_cast<std::uint64_t>(sampled_) * 2048 / 4));
     sampler->draw(numbers, unique_, sampled->values<std::int64_t>(), sampled_expected->values<float>(),
                   trues.values<std::int64_t>(), true_expected->values<float>());

@@ -34,7 +34,7 @@ class Fixed final : public Sampler {
       (shares[from] < 1.0 ? poor : rich).push_back(from);
     }
     for (std::size_t i = 0; i < n; ++i) buckets_[i].threshold = static_cast<float>(shares[i]);
-    // What is left has a share of 1 but for rounding.
+    // The rest have probability 1, but for rounding.
     for (const auto* rest : {&rich, &poor}) {
       for (const std::size_t i : *rest) buckets_[i] = {1.0f, static_cast<std::int64_t>(i)};
     }

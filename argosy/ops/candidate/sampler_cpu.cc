@@ -21,7 +21,8 @@ void Sampler::draw(RandomNumbers& numbers, bool unique, std::span<std::int64_t> 
       ++tries;
     } while (unique && !seen.insert(value).second);
   }
-  // Drawn at all in so many tries: 1 - (1 - p)^tries; without rejections, how often on average.
+  // The expected count. If `unique`: the probability of being drawn in that many tries, 1 - (1 - p)^tries. Else the
+  // mean count.
   const auto expected = [&](std::int64_t value) {
     const float p = probability(value);
     if (tries == wanted) return p * static_cast<float>(wanted);
@@ -80,7 +81,7 @@ class LogUniform final : public Sampler {
   const double log_range_;
 };
 
-// Counts of every class, from one on, under a tree of their sums.
+// Counts of all classes, from 1 on, under a tree of their sums.
 class Learned final : public Sampler {
  public:
   explicit Learned(std::int64_t range)

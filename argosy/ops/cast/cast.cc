@@ -39,11 +39,11 @@ std::vector<Value> conj_gradient(GradContext& g) { return {g.graph().add("Conj",
 std::vector<Value> complex_gradient(GradContext& g) {
   return sum_to_operands(g.x(0), g.x(1), real(g.dy()), imag(g.dy()));
 }
-// d|z| flows along z / |z|.
+// The gradient of |z| is along z / |z|.
 std::vector<Value> complex_abs_gradient(GradContext& g) {
   return {div_no_nan(complex(g.dy(), zeros_like(g.dy())) * g.x(), complex(g.y(), zeros_like(g.y())))};
 }
-// d arg(z) = Re(-i dz / z), so what flows back is i dy / conj(z).
+// d arg(z) = Re(-i dz / z), so the gradient is i dy / conj(z).
 std::vector<Value> angle_gradient(GradContext& g) { return {complex(zeros_like(g.dy()), g.dy()) / conj(g.x())}; }
 
 Status bitcast_shape(ShapeContext& c) {

@@ -8,7 +8,7 @@ namespace argosy {
 // Each element in another dtype, by C's rules and TensorFlow's where C has none. A value that has the dtype stays as it
 // is.
 Value cast(Value x, DType dtype);
-// The bytes as another dtype; sizes differ by a trailing axis.
+// Reinterprets the bytes of x as another dtype. If element sizes differ, a trailing axis is added or removed.
 Value bitcast(Value x, DType dtype);
 
 Value complex(Value real, Value imag);  // complex numbers of these parts; complex64 of float, complex128 of double

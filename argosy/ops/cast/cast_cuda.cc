@@ -1,4 +1,4 @@
-// Casts on a GPU. int32 values are brought there by the step, and go to the host's memory.
+// Casts on a GPU. The step copies int32 inputs to the GPU; int32 outputs are in host memory.
 #include "argosy/op/kernel/forward_input.h"
 #include "argosy/ops/gpu_kernels.h"
 
@@ -12,7 +12,7 @@ class Cast final : public Kernel, public cuda::TakesOnGpu<0> {
  public:
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const DType from = init.input_dtypes[0], to = init.output_dtypes[0];
-    // Cutting bits off first is rare enough for the host.
+    // Truncate is rare enough to run on the host.
     if (from != to && init.attrs.get_bool("Truncate")) return cuda::make_by_way_of_host(init);
     if (from == DType::kInt32 && to == from) return cuda::make_on_host(init);
     return std::unique_ptr<Kernel>(
@@ -43,7 +43,7 @@ class Cast final : public Kernel, public cuda::TakesOnGpu<0> {
   const bool capturable_;
 };
 
-// The same memory, but where one side lies on the host and the other on the GPU.
+// The result is the same memory, unless one side is in host memory and the other on the GPU.
 Result<std::unique_ptr<Kernel>> make_bitcast(const KernelInit& init) {
   const bool one_memory = cuda::input_on_host(init, 0) == cuda::output_on_host(init, 0);
   return one_memory ? cuda::make_on_host(init) : cuda::make_by_way_of_host(init);

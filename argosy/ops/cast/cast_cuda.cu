@@ -1,4 +1,5 @@
-// Casts: a kernel a source, the target chosen as it runs. What C leaves open is answered as convert.h does.
+// Cast kernels: one for each source dtype, which chooses the target when it runs. Cases that C leaves open are those of
+// convert.h.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {

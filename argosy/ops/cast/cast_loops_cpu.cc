@@ -1,4 +1,4 @@
-// Casts that data and masks take all the time, as loops that the compiler vectorises for each target.
+// The casts that data and masks use most, as loops that the compiler vectorises for each target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "argosy/ops/cast/cast_loops_cpu.cc"
 #include <hwy/foreach_target.h>  // before highway.h
@@ -22,7 +22,7 @@ struct Into {
   }
 };
 
-// A bool read as its byte, without a comparison: that compilers vectorise.
+// Reads a bool as its byte, without a comparison: compilers vectorise that.
 template <class To>
 struct OfBool {
   static HWY_INLINE auto call(std::uint8_t x) { return To::call(static_cast<std::int32_t>((x + 255u) >> 8)); }

@@ -10,7 +10,8 @@ Result<ShardingRule> cast_sharding(const ShapeContext& c) {
     return d == DType::kInt8 || d == DType::kInt16 || d == DType::kInt32 || d == DType::kInt64;
   };
   const bool floats = (is_floating(from) || is_complex(from)) && (is_floating(to) || is_complex(to));
-  // Of integers only what wraps likewise: the sum of two shards may wrap, and no shard's own.
+  // A sum of two shards may wrap around where neither shard does. So a cast of integers is linear only if its result
+  // wraps likewise.
   const bool wraps = is_integer(from) && is_integer(to) && element_bytes(to) <= element_bytes(from);
   const bool grows = is_signed(from) && is_signed(to) && element_bytes(to) >= element_bytes(from);
   const bool rises = (is_floating(from) && is_floating(to)) || grows || (is_signed(from) && is_floating(to));

@@ -4,7 +4,8 @@
 
 namespace argosy {
 
-// Cast: elementwise, and linear where neither rounds to integers nor widens what may have wrapped around.
+// Cast: elementwise. Linear, except from floats to integers or back, and from integers to wider ones, whose sums may
+// have wrapped.
 Result<ShardingRule> cast_sharding(const ShapeContext& c);
 
 }  // namespace argosy

@@ -1,11 +1,11 @@
-// Conversion of neighbouring elements, for kernels that convert on the way.
+// Casts of contiguous elements, for kernels that convert as they read or write.
 #pragma once
 
 #include "argosy/ops/elementwise/elementwise_kernels.h"
 
 namespace argosy {
 
-// Null when there is no such cast. REQUIRES: two dtypes that differ.
+// Returns the cast of contiguous elements from one dtype to another; null if there is none. REQUIRES: from != to.
 UnarySpan find_cast_span(DType from, DType to);
 
 }  // namespace argosy

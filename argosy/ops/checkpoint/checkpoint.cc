@@ -109,7 +109,7 @@ Status remapped_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// What tf.train.warm_start reads.
+// The ops of tf.train.warm_start.
 void define_remaps(OpRegistry& ops) {
   ops.add({.name = "GenerateVocabRemapping",
            .doc = "For each word of a vocabulary file, its line in an older one, or -1; and how many were found.",

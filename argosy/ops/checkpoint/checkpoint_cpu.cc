@@ -31,13 +31,14 @@ Result<std::span<const std::string>> strings(const Tensor& t, std::string_view w
   return std::span<const std::string>(t.values<std::string>());
 }
 
-// Files of a checkpoint have the prefix and more; that, too, must not lead out by a link.
+// Returns the prefix if the files of its checkpoint may be accessed. Their names extend the prefix, and must not lead
+// out by a link either.
 Result<std::string> allowed_prefix(const KernelContext& c, const std::string& prefix) {
   ARGOSY_RETURN_IF_ERROR(allowed_file(c, tf::index_path(prefix)).status());
   return allowed_file(c, prefix);
 }
 
-// The tensors to save, from input `first` on; `slices`: where their places are told, or -1.
+// Returns the tensors to save, from input `first` on. `slices`: the input that describes parts of tensors, or -1.
 Result<std::vector<tf::NamedPart>> parts_to_save(const KernelContext& c, int slices, int first) {
   const std::int64_t count = c.num_inputs() - first;
   ARGOSY_ASSIGN_OR_RETURN(const auto names, strings(c.input(1), "tensor_names", count));

@@ -1,4 +1,4 @@
-// Kernels for warm starts: vocabularies and the weights that go with them, in another order.
+// Kernels for warm starts: they reorder a vocabulary, and the weights that belong to it.
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -19,7 +19,7 @@ Result<std::string> path_of(const Tensor& t, const char* what, const char* words
   return path;
 }
 
-// The lines of a vocabulary, the first `most` of them; all when that is -1.
+// Returns the first `most` lines of a vocabulary; all if `most` is -1.
 Result<std::vector<std::string>> words_of(const KernelContext& c, const std::string& given, std::int64_t most) {
   ARGOSY_ASSIGN_OR_RETURN(const std::string path, allowed_file(c, given));
   std::int64_t bytes = 0;
@@ -82,7 +82,7 @@ Status generate_vocab_remapping(KernelContext& c, const AttrMap& attrs) {
   return ok_status();
 }
 
-// Which old row or column each new one is; -1: none. Every old one once at most.
+// Returns the old row (or column) of each new one; -1: none. No old one may occur twice.
 Result<std::vector<std::int64_t>> mapping(const Tensor& t, std::int64_t old_count, const char* what) {
   std::vector<std::int64_t> from(t.values<std::int64_t>().begin(), t.values<std::int64_t>().end());
   std::unordered_map<std::int64_t, std::size_t> taken;

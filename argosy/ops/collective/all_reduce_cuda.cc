@@ -45,7 +45,7 @@ class GpuCollective final : public AsyncLaunchKernel {
 
 void add_kernels_cuda_all_reduce(KernelRegistry& kernels) {
   using enum DType;
-  // Sums of int32 lie in the host's memory: the CPU's.
+  // int32 values are in host memory, where the CPU's kernel sums them.
   std::vector<DType> numbers = {kFloat32, kFloat64, kFloat16, kBfloat16, kInt8,      kInt16,     kInt64,
                                 kUint8,   kUint16,  kUint32,  kUint64,   kComplex64, kComplex128};
   for (const char* op : {"_AllReduce", "_ReduceScatter"})

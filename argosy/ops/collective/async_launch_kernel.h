@@ -1,5 +1,5 @@
-// AsyncLaunchKernel: a kernel that waits for other devices but not for its own. On an asynchronous device (LaunchQueue) it
-// passes on the event at which its work is done.
+// AsyncLaunchKernel: an asynchronous kernel that waits for other devices but not for its own. On an asynchronous device
+// (LaunchQueue) it returns the event at which its work is done.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,13 @@ namespace argosy {
 
 class AsyncLaunchKernel : public AsyncKernel {
  public:
-  // Called once, from any thread. Readers of outputs, and writers over inputs, wait for the event.
+  // Called once, from any thread. After the event outputs may be read, and inputs overwritten.
   using Started = std::function<void(Result<Event>)>;
   virtual void start(KernelContext& c, Started started) = 0;
-  // For callers without events: waits for the event on the host, on the thread that brings it.
+  // Calls start(), for callers that take no event. The thread that delivers the event waits for it on the host, then
+  // calls `done`.
   void run_async(KernelContext& c, Done done) final;
-  // Which backend does the work among these devices, by rank, and why: a line for the step's notes.
+  // Returns one line for the step's notes: the backend for these devices (by rank), and why.
   virtual std::string describe(std::span<Device* const> group) const = 0;
 };
 

@@ -45,7 +45,7 @@ Status scale_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Every shard brings tensors of the same shapes, in the same order.
+// Every shard contributes tensors of the same shapes, in the same order.
 Status all_reduce_shape(ShapeContext& c) {
   const std::int64_t outputs = c.attrs().get_int("M"), inputs = c.attrs().get_int("N");
   const std::int64_t rank = c.attrs().get_int("rank"), size = c.attrs().get_int("size");
@@ -73,7 +73,7 @@ Status all_reduce_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// y = x * factor  =>  dx = dy * factor. The factor is a fact about the batch, not a function of variables.
+// y = x * factor => dx = dy * factor. The factor depends on the batch alone, not on variables.
 std::vector<Value> scale_gradient(GradContext& g) { return {scale_nonempty(g.dy(), g.x(1)), Value()}; }
 
 }  // namespace

@@ -58,8 +58,8 @@ class ShardWeight final : public ShardKernel {
   }
 
  private:
-  // count / batch, so rounded that the gradient of a mean over the shard, factor / count, has the same bits in every
-  // shard of one, two, four or eight devices.
+  // Returns count / batch, rounded so that the gradient of a mean over the shard, factor / count, has the same bits in
+  // every shard of one, two, four or eight devices.
   template <typename T>
   static T factor(double count, double batch) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -68,7 +68,8 @@ class ShardWeight final : public ShardKernel {
     return T(count / batch);
   }
 
-  // The number nearest to 1 / batch that a quotient by any of those shards' sizes can be.
+  // Returns the number nearest to 1 / batch that every such shard can have as a quotient x / size. If there is none
+  // close by, 1 / batch.
   template <typename T>
   static T example_weight(double batch) {
     T above = T(1) / T(batch), below = above;
@@ -88,7 +89,7 @@ class ShardWeight final : public ShardKernel {
     return T(1) / T(batch);
   }
 
-  // x with x / size == weight, to the bit; 0 when there is none.
+  // Returns x with x / size == weight, to the bit; 0 if there is none.
   template <typename T>
   static T numerator(T weight, double size) {
     const T nearest = weight * T(size);

@@ -1,5 +1,5 @@
-// Shards of a batch on a GPU: rows are forwarded as they lie; factors are counted in the host's memory, and meet what
-// they scale here.
+// Shards of a batch on a GPU: rows are forwarded in place. Factors are computed in host memory, and multiply their
+// tensors here.
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/layout/strided/gpu_copy_engine.h"
 

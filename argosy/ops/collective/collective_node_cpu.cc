@@ -13,7 +13,7 @@ namespace argosy {
 
 namespace {
 
-// What the op's own attributes and inputs say of the group's size, where no step has told it; 0: nothing.
+// The group's size in the op's own attributes and inputs, for a node whose group no pass has resolved; 0: unknown.
 std::int64_t asked_size(const KernelInit& init) {
   for (const char* name : {"num_devices", "group_size"}) {
     if (const auto* size = init.attrs.find_as<std::int64_t>(name)) return *size;
@@ -38,13 +38,13 @@ class GroupOfStep final : public Resource {
 Result<std::shared_ptr<GroupOfStep>> group_of_step(KernelContext& c, const std::string& name, int size) {
   ARGOSY_ASSIGN_OR_RETURN(const auto timers, GroupTimers::of(c.resources()));
   StepContext& step = *c.step();
-  // Without a time-out of their own ranks wait as long as the step lasts.
+  // Without a time-out of their own, ranks wait as long as the step lasts.
   const InprocOptions options{.timeout = {}, .cancellation = &step.cancellation(), .timers = &timers->timers};
   return step.step_resources().find_or_make<GroupOfStep>(
       "_collective", name, [&] { return std::make_shared<GroupOfStep>(size, options, timers); });
 }
 
-// Divides a sum, or another reduction, as a mean is divided.
+// Divides the result of a reduction by `by`, as a mean does.
 Status divide(const Tensor& result, int by) {
   ARGOSY_ASSIGN_OR_RETURN(const CombineFn mean, find_combine(result.dtype(), Reduction::kMean, CombineOrder::kChain));
   std::byte* const here = static_cast<std::byte*>(result.raw());
@@ -78,7 +78,7 @@ CollectiveNode::CollectiveNode(const KernelInit& init)
            .name = group_,
            .same_shapes = true,
            .any_order = true};
-  // More than the clock can count is for ever.
+  // A time-out beyond the clock's range is infinite.
   if (const float seconds = init.attrs.get_or<float>("timeout_seconds", 0); seconds > 0 && seconds < 1e9F) {
     call_.timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
   }
@@ -127,7 +127,7 @@ CollectiveNode::CollectiveNode(const KernelInit& init)
 }
 
 Status CollectiveNode::check_ranks() const {
-  // A group takes memory for every rank and shard it says it has, whether they come or not.
+  // Limits the group: it allocates memory for every rank and shard of its attributes.
   constexpr int kMostRanks = 1 << 16;
   for (const int ranks : {size_, call_.total}) {
     if (ranks >= 1 && ranks <= kMostRanks) continue;
@@ -154,7 +154,7 @@ void CollectiveNode::start(KernelContext& c, GroupBackend* backend, Communicator
   call.member = c.node();
   if (Status prepared = (this->*prepare_)(c, *tensors); !prepared.ok()) return done(std::move(prepared));
   if (backend != nullptr) {
-    // After the outputs have their memory, which comes in stream order.
+    // Recorded after outputs are allocated: their memory is free only in stream order.
     Result<Event> ready = c.device()->launch_queue()->record();
     if (!ready.ok()) return done(ready.status());
     call.ready = *std::move(ready);
@@ -201,7 +201,7 @@ Status CollectiveNode::take_shards(KernelContext& c, int inputs, Tensors& tensor
 }
 
 Status CollectiveNode::reduce(KernelContext& c, Tensors& tensors) const {
-  // The other inputs of TensorFlow's ops say which group it is.
+  // In TensorFlow's ops, the inputs after the first identify the group.
   const int inputs = op_ == "_AllReduce" ? c.num_inputs() : 1;
   ARGOSY_RETURN_IF_ERROR(take_shards(c, inputs, tensors));
   for (int i = 0; i < inputs / static_cast<int>(shards_.size()); ++i) {

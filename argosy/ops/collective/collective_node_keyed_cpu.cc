@@ -1,4 +1,4 @@
-// A collective by keys whose members are in other tasks' steps.
+// start() of a collective by keys whose members are in other tasks' steps (collective_node.h).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace argosy {
 
 namespace {
 
-// One run of a node, until `done`.
+// One run of a node; it lives until `done`.
 struct KeyedRun : std::enable_shared_from_this<KeyedRun> {
   std::shared_ptr<KeyedTasks> tasks;
   KeyedMember member;

@@ -1,4 +1,4 @@
-// Nodes of collectives between values and their shards: what they bring, and where the results go.
+// CollectiveNode for collectives between values and their shards: inputs and outputs of a run.
 #include "argosy/ops/collective/collective_node.h"
 #include "argosy/ops/collective/shard_batch.h"
 
@@ -75,7 +75,7 @@ Status CollectiveNode::all_to_all(KernelContext& c, Tensors& tensors) const {
   return ok_status();
 }
 
-// In place: the results are the variables' own memory, which nobody else holds from here on.
+// In place: the results are the memory of the variables. Nothing else may hold it from here on.
 Status CollectiveNode::all_gather_variables(KernelContext& c, Tensors& tensors) const {
   for (int i = 0; i < c.num_inputs(); ++i) {
     ARGOSY_ASSIGN_OR_RETURN(Variable* const variable, c.variable(i));

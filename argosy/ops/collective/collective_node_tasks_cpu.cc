@@ -1,4 +1,4 @@
-// A collective whose group has ranks on other tasks.
+// start() of a collective whose group has ranks on other tasks (collective_node.h).
 #include "argosy/comm/net/spanning_group.h"
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/op/state/resource_manager.h"

@@ -6,7 +6,7 @@
 
 namespace argosy::cuda {
 
-// Of a mean of whole numbers: cut towards zero.
+// Divides; a mean of integers is rounded towards zero.
 ARGOSY_DEVICE f32 divided(f32 value, f64 by) { return value / static_cast<f32>(by); }
 ARGOSY_DEVICE f64 divided(f64 value, f64 by) { return value / by; }
 template <typename T>
@@ -38,7 +38,7 @@ ARGOSY_DEVICE void combine(const CombineTable& table) {
   for (i64 i = part.begin + first_index(); i < part.end; i += index_step()) {
     A value;
     if (table.tree && part.inputs > 3) {
-      // A binary counter: input k carries into level 0, and on as long as levels are taken.
+      // A binary counter: input k enters level 0, and is carried up while levels are occupied.
       A levels[CombineTable::kLevels];
       for (int k = 0; k < part.inputs; ++k) {
         value = load(static_cast<const T*>(in[k]), i);

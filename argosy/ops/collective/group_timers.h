@@ -9,7 +9,7 @@
 
 namespace argosy {
 
-// A reset of containers may drop it while steps run: their groups hold it.
+// Steps' groups hold a reference, since a reset of containers may drop it from its container while steps run.
 class GroupTimers final : public Resource {
  public:
   std::string describe() const override { return "timers of collectives"; }

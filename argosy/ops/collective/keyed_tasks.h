@@ -1,5 +1,5 @@
-// KeyedTasks: how members of a group that are in other tasks' steps are found: a resource of a task's devices.
-// Collectives by keys (CollectiveReduce and its like) whose members are not all in one step of one task meet through it.
+// KeyedTasks: finds the members of a collective by keys (CollectiveReduce and its like) that are in steps of other
+// tasks. A resource of a task's devices.
 //
 //   kernel ── meet: group key, size, device ──► the group's leader ──► members, ranks, who sends
 //          ── pieces ──► argosy/comm/keyed
@@ -19,7 +19,7 @@
 
 namespace argosy {
 
-// What a member tells. The numbers of `kind` are TensorFlow's CollectiveType.
+// What one member says of itself and its collective. The numbers of `kind` are TensorFlow's CollectiveType.
 struct KeyedMember {
   enum Kind : int { kReduction = 0, kBroadcast = 1, kGather = 2 };
   std::int64_t step_id = 0;
@@ -28,12 +28,12 @@ struct KeyedMember {
   DType dtype = DType::kInvalid;
   Shape shape;                    // of its values
   std::int64_t bytes = 0;         // of a reduction's values
-  std::vector<int> ring_offsets;  // of a reduction, as its node says; empty: by `most_rings`
+  std::vector<int> ring_offsets;  // of a reduction, from its node; empty: by `most_rings`
   int most_rings = -1;            // ring_order.h
   std::int32_t size = 0, group = 0, instance = 0;
-  const DeviceSpec* device = nullptr;  // where it is; lives as long as the step
-  bool source = false;                 // of a broadcast: it has the values
-  bool in_loop = false;                // its key has the frame of a loop
+  const DeviceSpec* device = nullptr;  // its device; lives as long as the step
+  bool source = false;                 // of a broadcast: this member sends
+  bool in_loop = false;                // in a loop: its key has the frame
 };
 
 // Thread-safe. argosy/tf/worker/collective implements it.
@@ -47,15 +47,16 @@ class KeyedTasks : public Resource {
   };
   using Met = std::function<void(Result<Membership>)>;
 
-  // Waits for all members without a thread. `met` is called once, from any thread, perhaps before this returns.
+  // Calls `met` once all members have arrived; no thread waits. `met` is called once, from any thread, perhaps before
+  // this returns.
   virtual void meet(const KeyedMember& member, Met met) = 0;
-  // Ends what collectives of this step wait for, and what is still to come of it, here and at the other members.
+  // Fails the collectives of this step with `cause`, pending ones and later ones, here and at the other members.
   virtual void abort(std::int64_t step_id, const Status& cause) = 0;
 
   std::string describe() const override { return "the way to collectives of other tasks"; }
 };
 
-// Makes it known to the kernels of one device.
+// Registers `tasks` with the resources of one device, where kernels find it.
 inline Status set_keyed_tasks(ResourceManager& resources, const std::shared_ptr<KeyedTasks>& tasks) {
   return resources.find_or_make<KeyedTasks>("_collective", "keyed_tasks", [&] { return tasks; }).status();
 }

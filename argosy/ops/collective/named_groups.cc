@@ -1,6 +1,6 @@
 // TensorFlow's own collectives, whose members find each other by name (NcclAllReduce) or by keys (CollectiveReduce and
-// its like): what graphs of its distribution strategies have. The pass resolve_collective_groups numbers the members; then they meet
-// as those of _AllReduce do.
+// its like). Graphs of its distribution strategies have them. The pass resolve_collective_groups gives each member a
+// group and a rank; they then run as _AllReduce does.
 #include "argosy/ops/collective/named_groups.h"
 #include "argosy/base/narrow.h"
 
@@ -45,7 +45,7 @@ std::vector<Value> nccl_reduce_gradient(GradContext& g) {
   return std::vector<Value>(static_cast<std::size_t>(g.attrs().get_int("num_devices")), g.dy());
 }
 
-// What its readers' gradients are, added up, has been added up when it comes here.
+// The gradients of all consumers are already summed here.
 std::vector<Value> nccl_broadcast_gradient(GradContext& g) { return {g.dy()}; }
 
 Status nccl_broadcast_shape(ShapeContext& c) {
@@ -56,8 +56,8 @@ Status nccl_broadcast_shape(ShapeContext& c) {
 
 // --- keys ------------------------------------------------------------------------------------------------------------
 
-// group_size, group_key and instance_key: attributes of an op's first version, inputs (the first of which is number
-// `first`) of its second.
+// Where group_size, group_key and instance_key are: attributes in the op's first version; inputs, from number `first`
+// on, in its second.
 struct Keys {
   std::int64_t size = 0, group = 0, instance = 0;
 };
@@ -160,7 +160,8 @@ Status receive_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Which row of group_assignment has device_index: as many as it has columns, numbered from base_key.
+// Finds the row of group_assignment that has device_index. The group has as many members as the row; groups are
+// numbered from base_key.
 Status assign_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.with_rank(0, 2).status());
   ARGOSY_RETURN_IF_ERROR(c.with_rank(1, 0).status());

@@ -1,4 +1,4 @@
-// What of TensorFlow's collectives meets nobody.
+// TensorFlow's collective ops that wait for no other member.
 #include "argosy/base/threads/parallel.h"
 #include "argosy/comm/combine.h"
 #include "argosy/op/kernel/kernel.h"

@@ -2,9 +2,9 @@
 //
 // A batch is split by halving into kReductionChunks chunks (shard_batch.h). A device has one, two, four or all of them.
 // An op that sums over the batch sums each chunk. It adds the chunks' sums as a binary tree over their indices, and the
-// all-reduce over devices continues the same tree. The strategy that shards the batch marks these ops by attributes.
-// A kernel that does not know the attributes, or for which they cost too much, sums in its own order: results then differ
-// in their last bit.
+// all-reduce over devices continues the same tree. The strategy that shards the batch marks these ops by attributes. A
+// kernel that does not read the attributes, or for which chunks cost too much, sums in its own order. Results then
+// differ in their last bits.
 #pragma once
 
 #include <array>
@@ -16,40 +16,42 @@ namespace argosy {
 
 inline constexpr int kReductionChunks = 8;  // a power of two
 
-// On a node: how many chunks of the batch it sees, a power of two, and adds up over.
+// On a node that sums over the batch: the number of chunks in the batch that it sees, a power of two.
 inline constexpr const char* kReduceChunksAttr = "_reduce_chunks";
-// The same where its result has a row, an image, for each example.
+// The same on a node whose result has one row, or image, for each example.
 inline constexpr const char* kRowChunksAttr = "_row_chunks";
 
-// On a node that sums, where its device computes several shards in turns: how many (ops/collective/turns.h).
+// On such a node, if its device computes several shards in turns: the number of turns (argosy/ops/collective/turns.h).
 inline constexpr const char* kReduceTurnsAttr = "_reduce_turns";
 
-// Smaller batches are not split: the chunks would be so small that adding up their sums cost more than what is summed.
+// Smaller batches are not split: adding up the sums of such small chunks would cost more than the sums themselves.
 inline constexpr std::int64_t kMinChunkedExamples = 24;
 
 struct ReductionChunks {
-  int count = 0;  // 0: nothing is asked
+  int count = 0;  // 0: no chunks
   bool sum = false;
   int turns = 1;  // of the device; each has `count` chunks
 
   static ReductionChunks of(const AttrMap& attrs);
-  // Are sums over so many examples, all that are seen here, to be added up chunk by chunk?
+  // True if a sum over `examples`, all those that this device sees, must be added up chunk by chunk.
   bool sums(std::int64_t examples) const { return sum && global(examples) >= kMinChunkedExamples && count > 0; }
   bool rows() const { return !sum && count > 0; }
-  // Chunks that the device sums in a step. With its threads they tell what is worth while, turns or not.
+  // The chunks that the device sums in a step, over all turns. Kernels compare it with the number of threads to decide
+  // if chunks pay; so the decision does not depend on turns.
   int of_device() const { return count * turns; }
-  // Of the global batch, from the examples seen here; exact where devices have equally many.
+  // Returns the size of the global batch, from the examples seen here. Exact if devices have equally many.
   std::int64_t global(std::int64_t examples) const {
     return count > 0 ? examples * kReductionChunks / count : examples;
   }
 };
 
-// Chunk i of `examples`, split into `chunks`, is [ends[i - 1], ends[i]), from 0. REQUIRES: chunks in 0 … kReductionChunks.
+// Returns the ends of the chunks: chunk i of `examples` is [ends[i - 1], ends[i]), the first one from 0. REQUIRES:
+// chunks in 0 … kReductionChunks.
 using ChunkEnds = std::array<std::int64_t, kReductionChunks>;
 ChunkEnds chunk_ends(std::int64_t examples, int chunks);
 
-// The chunks' sums, one list of `elements` after the other, added up as a tree into the first one. REQUIRES: a power of
-// two of chunks.
+// Adds `chunks` sums of `elements` numbers each, one after the other in memory, as a binary tree. The result is in the
+// first one. REQUIRES: `chunks` is a power of two.
 template <typename T>
 void add_chunks_as_tree(T* sums, int chunks, std::int64_t elements) {
   for (int step = 1; step < chunks; step *= 2) {

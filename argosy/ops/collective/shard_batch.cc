@@ -10,8 +10,8 @@ namespace {
 
 using Rows = std::pair<std::int64_t, std::int64_t>;
 
-// The rows of shard `index`, where shards [0, n) have `rows` together. Weights that are all 0 leave shards empty but the
-// last one.
+// Returns the rows of shard `index`, if shards [0, n) have `rows` together. If all weights are 0, all shards but the
+// last one are empty.
 Rows rows_of_shard(Rows rows, std::span<const std::int64_t> weights, std::size_t index) {
   if (weights.size() == 1) return rows;
   // The largest power of two below n: sums over shards are added in this tree.

@@ -25,7 +25,7 @@ Status check_group(const ShapeContext& c) {
   return shard_batch(0, weights, rank).status();
 }
 
-// Of `rows`, how many the shard has; unknown of unknown.
+// Returns how many of `rows` the shard has; unknown if `rows` is unknown.
 Result<std::int64_t> rows_of(const ShapeContext& c, std::int64_t rows, std::int64_t shard) {
   if (rows < 0) return kUnknownSize;
   ARGOSY_ASSIGN_OR_RETURN(const auto mine, shard_batch(rows, c.attrs().get<Int64s>("weights"), shard));
@@ -63,7 +63,7 @@ Status reduce_scatter_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// `sizes`, the last input, has one for each value.
+// Returns the global size of value number `value`, from `sizes`, the last input.
 Result<std::int64_t> global_size(const ShapeContext& c, int value) {
   const std::int64_t values = c.attrs().get_int("N");
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape shape, c.with_rank(static_cast<int>(values), 1));
@@ -164,7 +164,7 @@ Result<int> rank_with(Value v, int axis, std::string_view name) {
   return shape.rank();
 }
 
-// Every value with the axis in front. Empty: the graph has the error.
+// Returns every value with the axis in front; empty if the graph has an error.
 std::vector<Value> in_front(const std::vector<Value>& values, int axis, std::string_view name) {
   if (axis == 0) return values;
   std::vector<Value> turned;
@@ -175,7 +175,7 @@ std::vector<Value> in_front(const std::vector<Value>& values, int axis, std::str
   }
   return turned;
 }
-// `like`: the values of which these were made.
+// Moves the first axis back. `like`: the values before in_front().
 std::vector<Value> back(std::vector<Value> values, const std::vector<Value>& like, int axis) {
   for (std::size_t i = 0; i < values.size() && axis != 0; ++i) {
     values[i] = transpose(values[i], from_front(like[i].shape().rank(), axis));

@@ -1,5 +1,5 @@
-// The group of the tasks that this process trains with: a resource of its devices. Kernels of collectives whose ranks are
-// on several tasks find it there.
+// The NetGroup of the tasks of this process's job: a resource of its devices. Kernels of collectives with ranks on
+// several tasks find it there.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class TaskNet final : public Resource {
   const std::shared_ptr<NetGroup> group_;
 };
 
-// Makes the group known to the kernels of one device.
+// Registers the group with the resources of one device, where kernels find it.
 inline Status set_task_net(ResourceManager& resources, const std::shared_ptr<NetGroup>& group) {
   return resources
       .find_or_make<TaskNet>(kTaskNetContainer, kTaskNetName, [&] { return std::make_shared<TaskNet>(group); })

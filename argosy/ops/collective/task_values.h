@@ -1,4 +1,4 @@
-// Values that a task computes and others need, such as the loss of each device's rows.
+// _TaskValues: an all-gather of unsharded tensors over tasks, such as the loss of each device's shard.
 //
 //   task 0:  a ──► _TaskValues ──► a b c        one node on each task, one group
 //   task 1:  b c ► _TaskValues ──► a b c
@@ -13,13 +13,14 @@
 namespace argosy {
 
 struct TaskValuesSpec {
-  std::string group;                   // equal on all tasks, of no other node
+  std::string group;                   // equal on all tasks; no other node has it
   std::vector<DType> dtypes;           // of all values, task after task
   std::vector<PartialShape> shapes;    // likewise, as far as they are known
   std::vector<std::int64_t> net = {};  // kNetAttr; empty: there is one task
 };
 
-// `own` are this task's; the spec's lists hold those of all tasks. Returns the node, one output a value.
+// Adds the node and returns it; it has one output for each value of all tasks. `own`: this task's values; the spec's
+// lists describe the values of all tasks.
 Result<NodeId> add_task_values(Graph& graph, const std::vector<Endpoint>& own, const TaskValuesSpec& spec,
                                std::string_view name);
 

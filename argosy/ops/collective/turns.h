@@ -3,10 +3,10 @@
 //   turn 0: forward, backward ─► gradient ─┐
 //   turn 1: forward, backward ─► gradient ─┴► sum ─► update
 //
-// The strategy marks nodes, and the compiler orders them: a device begins a turn when it has done all earlier ones
-// (argosy/runtime/compile/order/schedule.h). The marks are wishes. An order that dependencies forbid is not taken, so marks
-// never close a cycle. A node without one belongs to the latest turn of what it reads.
-// Passes keep the turns apart: what one turn computes is neither merged nor fused with what another one does.
+// The strategy marks nodes with turns, and the compiler orders them: a device begins a turn when it has done all
+// earlier ones (argosy/runtime/compile/order/schedule.h). Marks are hints: an order that dependencies forbid is not
+// taken, so marks never close a cycle. A node without a mark belongs to the latest turn of its inputs. Passes keep
+// turns apart: nodes of different turns are neither merged nor fused.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace argosy {
 
 // On a node: the turn of its device that it belongs to, from 0.
 inline constexpr const char* kTurnAttr = "_turn";
-// On a node that adds what a turn gives to what earlier turns gave: that turn. It runs as soon as it can, since one of
-// its two inputs may go then.
+// On a node that adds a turn's result to the sum of earlier turns: that turn. It runs as early as possible, because it
+// frees one of its two inputs.
 inline constexpr const char* kTurnSumAttr = "_turn_sum";
 
 struct Turn {
@@ -34,7 +34,7 @@ struct Turn {
   friend bool operator==(const Turn&, const Turn&) = default;
 
  private:
-  // A graph from outside may say anything.
+  // Clamps the attribute to 0 … 2^31 - 1: a graph from outside may hold any number.
   static std::int32_t clamped(std::int64_t turn) {
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(turn, 0, INT32_MAX));
   }

@@ -25,7 +25,7 @@ std::optional<PartialInts> const_ints(const ShapeContext& c, int) {
   const Tensor& value = c.attrs().get<Tensor>("value");
   if (value.dtype() != DType::kInt32 && value.dtype() != DType::kInt64) return std::nullopt;
   if (value.elements() > 1024) return std::nullopt;
-  // Paddings are matrices: row after row.
+  // A matrix (paddings) gives its numbers row by row.
   const auto numbers = to_int64s(value.shape().rank() > 1 ? value.reshaped({value.elements()}) : value, "Const");
   if (!numbers.ok()) return std::nullopt;
   return PartialInts(numbers->begin(), numbers->end());
@@ -36,7 +36,7 @@ Status attr_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// A parameter that is a handle says what it refers to in attributes of its own.
+// If a parameter is a handle, its attributes describe the value that it refers to.
 Status arg_shape(ShapeContext& c) {
   const auto* dtype = c.attrs().find_as<DType>("_handle_dtype");
   const auto* shape = c.attrs().find_as<PartialShape>("_handle_shape");

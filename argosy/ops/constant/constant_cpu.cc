@@ -47,7 +47,7 @@ class Missing final : public Kernel {
   const Status error_;
 };
 
-// The error of the node whose place it took, as that node would tell it.
+// Fails with the error that the replaced node would return.
 class ShapeError final : public Kernel {
  public:
   ShapeError(Status error, std::string op) : error_(std::move(error)), op_(std::move(op)) {}
@@ -76,7 +76,7 @@ Status identity(KernelContext& c) {
   return ok_status();
 }
 
-// Its definition does not say that it forwards, which would be of output 0 alone.
+// Forwards all inputs. Its definition does not declare that, since a declaration covers output 0 only.
 Status identity_n(KernelContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) ARGOSY_RETURN_IF_ERROR(forward_input(c, i, c.input(i)));
   return ok_status();

@@ -1,4 +1,4 @@
-// Constants and what only hands tensors on, on a GPU.
+// Constants, and ops that forward tensors, on a GPU.
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel/forward_input.h"
 #include "argosy/ops/broadcast/broadcast_to.h"
@@ -10,7 +10,7 @@ namespace {
 
 using cuda::kGpuTypes;
 
-// The value goes to the GPU at the first run and stays.
+// Copies its value to the GPU in the first run, and keeps it there.
 class Const final : public Kernel {
  public:
   explicit Const(Tensor value) : value_(std::move(value)) {}
@@ -38,7 +38,7 @@ class Const final : public Kernel {
   Tensor there_ ARGOSY_GUARDED_BY(mutex_);
 };
 
-// Every element the same number, given in the host's memory.
+// Sets every element to a number that is known on the host.
 Status fill_with(KernelContext& c, int output, const Shape& shape, double number) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(output, shape));
   cuda::GpuCopyEngine copy_engine(c);

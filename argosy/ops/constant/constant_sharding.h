@@ -4,7 +4,7 @@
 
 namespace argosy {
 
-// IdentityN: every tensor along its own dimensions, which the others do not touch.
+// The sharding rule of IdentityN: each tensor is sharded along its own dimensions, independently of the others.
 Result<ShardingRule> identity_n_sharding(const ShapeContext& c);
 
 }  // namespace argosy

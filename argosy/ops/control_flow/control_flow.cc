@@ -17,7 +17,8 @@ Status switch_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// What all inputs have in common. An input that is yet to come (a loop's NextIteration) may have any shape.
+// The output's shape is what all inputs have in common. An input that is not connected yet (a loop's NextIteration) may
+// have any shape.
 Status merge_shape(ShapeContext& c) {
   c.set_output(1, PartialShape::scalar());
   if (c.num_inputs() == 0 || c.num_inputs() < c.attrs().get_int("N")) return ok_status();
@@ -41,10 +42,11 @@ Status loop_cond_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Whichever branch ran sent a gradient back. One that sent none contributes zeros, which are dead unless it ran.
+// The gradient is that of the branch that ran. A branch without a gradient gives zeros, which are dead unless it ran.
 std::vector<Value> switch_gradient(GradContext& g) { return {merge({g.dy(0), g.dy(1)}), Value()}; }
 
-// dy goes back the way the value came. Conditionals merge two inputs; more (Case) are peeled off one by one.
+// dy goes back to the input that the value came from. Conditionals merge two inputs; more (Case) are taken off one by
+// one.
 std::vector<Value> merge_gradient(GradContext& g) {
   Graph& graph = g.graph();
   std::vector<Value> dxs;

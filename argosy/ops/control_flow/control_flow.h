@@ -1,5 +1,5 @@
-// Dataflow control flow: the primitives that executors run. Dead values, frames and iterations are the executor's
-// (OpDef::flow); cond() and while_loop() in functional.h are what users write.
+// Dataflow control flow: Switch, Merge and the like, which executors run. The executor handles dead values, frames and
+// iterations (OpDef::flow). Users write cond() and while_loop() of functional.h.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,9 @@
 
 namespace argosy {
 
-// (output_false, output_true): `data` comes out where `pred` says; the other output is dead.
+// Returns (output_false, output_true). `data` comes out where `pred` says; the other output is dead.
 std::pair<Value, Value> switch_value(Value data, Value pred, std::string_view name = "Switch");
-// The one input that is not dead; output 1 says which (int32).
+// Returns the one input that is not dead. Output 1 is its index (int32).
 Value merge(const std::vector<Value>& inputs, std::string_view name = "Merge");
 
 }  // namespace argosy

@@ -39,7 +39,7 @@ Status loop_cond(KernelContext& c) {
 
 Status nothing(KernelContext&) { return ok_status(); }
 
-// Neither zero nor empty text; a tensor that is no scalar: has it elements?
+// True for a scalar that is neither zero nor an empty string; for other tensors, if they have elements.
 Status to_bool(KernelContext& c) {
   const Tensor& x = c.input(0);
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));

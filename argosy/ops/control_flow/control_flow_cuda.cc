@@ -1,4 +1,4 @@
-// Control flow hands tensors on, wherever they live; what it looks at lies in the host's memory.
+// Control flow on a GPU: it forwards tensors, wherever they are; predicates and indices are in host memory.
 #include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {

@@ -1,5 +1,6 @@
-// The gradient of a function body. Forward values that the backward pass needs are computed a second time, which costs
-// time but no memory; those that would come out differently (random numbers, reads of variables) are handed over.
+// The gradient of a function body. Forward values that the backward pass needs are computed again, which costs time but
+// no memory. Those that would differ the second time (random numbers, reads of variables) are returned by the forward
+// pass.
 #include <algorithm>
 
 #include "argosy/ops/constant/constant.h"
@@ -18,7 +19,7 @@ bool may_carry_gradient(DType d) {
   return is_floating(d) || is_complex(d) || d == DType::kResource || d == DType::kVariant;
 }
 
-// Would it give something else, or do something, a second time?
+// True if a second run could give another value, or has an effect.
 bool unrepeatable(const Graph& graph, const Node& n) {
   if (n.op->name == "_Arg") return false;
   if (has_effect(n)) return true;
@@ -40,7 +41,8 @@ Result<Value> add_parameter(Graph& body, DType dtype, const PartialShape& shape,
   return arg;
 }
 
-// Outputs of unrepeatable forward nodes that the roots need, found by walking back to them and no further.
+// Returns the outputs of unrepeatable forward nodes that the roots need. The search goes back to such nodes and no
+// further.
 std::vector<Endpoint> to_save(const Graph& body, int forward_size, const std::vector<Endpoint>& roots) {
   std::vector<Endpoint> saved;
   std::vector<char> seen(static_cast<std::size_t>(body.size()), 0);
@@ -130,7 +132,7 @@ Result<FunctionGradient> differentiate(Graph& graph, const Function& function, c
   for (std::size_t i = 0; i < function.returns.size(); ++i) {
     if (!request.active[i]) continue;
     const Value y = body.value(function.returns[i]);
-    // What flows into a variable's handle has the variable's dtype and shape.
+    // The gradient of a variable's handle has the variable's dtype and shape.
     const HandleFact* fact = body.handle(function.returns[i]);
     const bool variable = y.dtype() == DType::kResource;
     if (variable && fact == nullptr) return internal_error("function ", function.name, ": a handle to what?");

@@ -19,8 +19,8 @@ Traced trace(Graph& graph, const std::string& name, const std::function<std::vec
   return {body.finish(returns), body.captures(), body.control_captures()};
 }
 
-// Functions that are given the same arguments: each gets parameters for what any of them captured, in one order. The
-// first `declared` parameters are theirs already.
+// Gives functions that are called with the same arguments the same captures: each gets a parameter for every value that
+// any of them captured, in one order. The first `declared` parameters are not captures.
 std::vector<Value> share_captures(std::vector<Traced>& functions, std::size_t declared) {
   std::vector<Value> all;
   for (const Traced& t : functions) {
@@ -72,7 +72,7 @@ PartialShape common_shape(const PartialShape& a, const PartialShape& b) {
   return PartialShape(std::move(sizes));
 }
 
-// What the branches have in common; an error where they give unlike values.
+// Merges the returns of all branches; an error if they return unlike values.
 Status merge_returns(const std::vector<Traced>& branches, std::vector<DType>& dtypes,
                      std::vector<PartialShape>& shapes) {
   for (std::size_t b = 0; b < branches.size(); ++b) {
@@ -128,7 +128,7 @@ std::vector<Value> branching(Value selector, const std::vector<std::pair<std::st
   return node.valid() ? outputs_of(node, dtypes.size()) : std::vector<Value>(dtypes.size());
 }
 
-// Does `inner` say at least as much as `outer`?
+// True if `inner` is at least as specific as `outer`.
 bool within(const PartialShape& inner, const PartialShape& outer) {
   if (!outer.has_rank()) return true;
   if (!inner.has_rank() || inner.rank() != outer.rank()) return false;

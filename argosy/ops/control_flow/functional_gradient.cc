@@ -9,7 +9,7 @@ namespace argosy {
 
 namespace {
 
-// Something of this dtype, in place of a value that another branch hands over: nobody will look at it.
+// Adds a value of this dtype in place of one that another branch returns; nothing reads it.
 Endpoint stand_in(Graph& body, DType dtype) {
   if (dtype == DType::kVariant) {
     const Value any = constant(body, std::int32_t{-1});
@@ -31,7 +31,7 @@ class Calling {
     for (std::size_t i = first_; i < node_.inputs.size(); ++i) xs_.push_back(graph_.value(node_.inputs[i]));
   }
 
-  // The names of the functions to call from now on; they give, after what they gave, what the backward pass needs.
+  // Returns the names of the functions to call instead; they also return what the backward pass needs.
   Result<std::vector<std::string>> differentiate_all() {
     GradientRequest request{.source = g_.source()};
     for (int i = 0; i < g_.num_outputs(); ++i) {
@@ -53,7 +53,7 @@ class Calling {
                        [&](const FunctionGradient& d) { return d.dxs[x].node.index >= 0; });
   }
 
-  // The gradients that are wanted, in order, as choice b gives them.
+  // Returns the gradients that are needed, in order, from choice b.
   std::vector<Value> backward(std::size_t b) const {
     const FunctionGradient& d = gradients_[b];
     std::vector<NodeId> parameters = d.args;

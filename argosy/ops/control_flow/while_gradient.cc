@@ -17,7 +17,7 @@ namespace argosy {
 
 namespace {
 
-// Needed by the backward pass: which parameters of the body.
+// Returns which parameters of the body the backward pass needs.
 std::vector<bool> needed_args(const FunctionGradient& d) {
   std::vector<char> seen(static_cast<std::size_t>(d.body.size()), 0);
   std::vector<NodeId> stack;
@@ -51,11 +51,11 @@ Value element_shape(Graph& graph, const PartialShape& shape) {
 // iteration saves.
 class ForwardLoop {
  public:
-  // All outlive it.
+  // All arguments must outlive this object.
   ForwardLoop(GradContext& g, const Node& node, const Function& body, const Function& cond)
       : g_(g), graph_(g.graph()), node_(node), body_(body), cond_(cond) {}
 
-  // Changes the loop. `invariant`: does an iteration leave its value i as it is?
+  // Adds the counter and the lists to the loop. invariant(i): true if an iteration leaves value i unchanged.
   Status save(FunctionGradient& d, const std::function<bool(std::size_t)>& invariant) {
     const std::vector<bool> needed = needed_args(d);
     for (std::size_t i = 0; i < needed.size(); ++i) {
@@ -120,12 +120,12 @@ class ForwardLoop {
 
   // Parameters of the body that are saved; their lists come first, those of FunctionGradient::saved follow.
   const std::vector<std::size_t>& args() const { return args_; }
-  // By list: what its elements are.
+  // The shape of the elements of each list.
   const std::vector<PartialShape>& shapes() const { return shapes_; }
   const std::vector<DType>& dtypes() const { return dtypes_; }
 
  private:
-  // Into the graph as it is, whatever waits for what around here: the loop must not wait for what comes after it.
+  // Adds a node without the control dependencies in force: the loop must not wait for nodes after it.
   Result<Value> add_beside(std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs, std::string_view name) {
     ARGOSY_ASSIGN_OR_RETURN(const OpDef* const def, graph_.ops().lookup(op));
     std::vector<DType> dtypes;
@@ -174,7 +174,7 @@ class LoopGradient {
  private:
   bool invariant(std::size_t i) const { return body_->returns[i] == Endpoint{body_->args[i], 0}; }
 
-  // Values whose gradients are asked for, and those that an iteration makes of them.
+  // The values whose gradients are needed, and those that an iteration computes from them.
   std::vector<bool> wanted() const {
     std::vector<bool> wanted;
     for (std::size_t i = 0; i < xs_.size(); ++i) {
@@ -287,7 +287,7 @@ class LoopGradient {
     return next;
   }
 
-  // A gradient has its value's shape, whether its ops could tell or not.
+  // Sets the shape of a gradient to its value's, even if its ops could not infer it.
   Value with_shape(Value dx, const PartialShape& shape) {
     const Value here = graph_.local(dx);
     if (!here.valid()) return dx;

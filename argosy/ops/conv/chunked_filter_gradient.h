@@ -1,5 +1,5 @@
-// The filter's gradient as sums of chunks of the batch, by oneDNN (argosy/ops/collective/reduction_chunks.h). Internal to
-// conv_cpu.cc.
+// The filter's gradient by oneDNN, as a deterministic sum of the gradients of chunks of the batch
+// (argosy/ops/collective/reduction_chunks.h). Internal to conv_cpu.cc.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace argosy {
 
-// What oneDNN is asked for.
+// The description of the convolution for oneDNN.
 inline onednn::ConvSpec conv_spec_of(const HostConv& o, const ConvGeometry& g, DType dtype) {
   onednn::ConvSpec s{.kind = o.kind, .dtype = dtype};
   s.activation = static_cast<onednn::Activation>(o.fused.activation);
@@ -21,7 +21,8 @@ inline onednn::ConvSpec conv_spec_of(const HostConv& o, const ConvGeometry& g, D
   s.nchw = o.attrs.nchw;
   s.bias = o.fused.bias;
   s.blocked_images = o.attrs.nchw;
-  // Into a few channels the packed kernels run at a tenth of their speed (28x28x1 from 32: 14.7 ms against 8.1 ms).
+  // With few input channels oneDNN's packed kernels run at a tenth of their speed (28x28x1 from 32: 14.7 ms against 8.1
+  // ms).
   s.plain_filter =
       o.kind == onednn::ConvKind::kBackwardInput && g.groups == 1 && g.in_c < 16 && g.out_c > 1 && !o.attrs.nchw;
   s.batch = g.batch;
@@ -36,28 +37,29 @@ inline onednn::ConvSpec conv_spec_of(const HostConv& o, const ConvGeometry& g, D
   return s;
 }
 
-// Pieces of every chunk of a batch whose sums are oneDNN's: work for so many times as many threads, where a filter is
-// small. A power of two.
+// A chunk is summed in this many pieces, each by one thread, so that small filters keep more threads busy. A power of
+// two.
 inline constexpr int kPieces = 4;
 inline int pieces_of(const ConvGeometry& g) { return g.filter_elements() <= (1 << 13) ? kPieces : 1; }
 
-// One layer's.
+// The filter's gradient of one convolution.
 class ChunkedFilterGradient {
  public:
   using Programs = onednn::ProgramCache<onednn::ConvSpec>;
-  // Both outlive it.
+  // Both must outlive this object.
   ChunkedFilterGradient(const HostConv& options, Programs& programs) : options_(options), programs_(programs) {}
 
-  // Sums of chunks are held beside each other: they may not weigh much more than the images. oneDNN's sums depend on
-  // the number of threads that share one, so every piece of a chunk is one thread's. A device that takes turns decides as
-  // if it had one: its threads may outnumber the pieces of a turn.
+  // True if this way is worth while: the sums of all pieces, which are in memory at once, are not larger than the
+  // images, and there is a piece for each thread. (The bits of oneDNN's sums depend on the number of threads, so one
+  // thread sums a piece.) With turns, the pieces of all turns count, so that the decision is that of a device with one
+  // turn.
   static bool pays(const HostConv& options, const ConvGeometry& global) {
     const std::int64_t each = pieces_of(global);
     return kReductionChunks * each * global.filter_elements() <= global.in_elements() + global.out_elements() &&
            thread_budget() <= options.batch.of_device() * each;
   }
 
-  // The filter's gradient of every piece, then their sum.
+  // Computes the filter's gradient of every piece, and adds them as a tree.
   Status run(KernelContext& c, const HostConvCall& call) {
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, cut(call.g));
     const std::size_t each = scratch_of_thread(pieces);
@@ -90,7 +92,7 @@ class ChunkedFilterGradient {
     std::copy_n(sums, filter, call.result->data<float>());
     return ok_status();
   }
-  // UNIMPLEMENTED where run() is.
+  // Bytes of scratch memory. UNIMPLEMENTED if run() is.
   Result<std::uint64_t> scratch_bytes(const ConvGeometry& g) {
     ARGOSY_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, cut(g));
     return scratch_of_thread(pieces) * static_cast<std::uint64_t>(thread_budget()) +
@@ -98,7 +100,7 @@ class ChunkedFilterGradient {
   }
 
  private:
-  // The filter's gradient of some images, by one thread.
+  // Some images of a chunk, whose filter gradient one thread computes.
   struct Piece {
     onednn::Program* program = nullptr;  // null: there are no images
     std::shared_ptr<onednn::Program> own;

@@ -101,7 +101,7 @@ Status conv_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Behind the images comes `size`, where they are resized; then paddings and filter.
+// Inputs after the images: `size` if they are resized, then paddings and filter.
 Status padded_shape(ShapeContext& c) {
   const bool resized = c.num_inputs() == 4;
   const int at = resized ? 2 : 1;

@@ -1,4 +1,4 @@
-// Kernels: one op after the other, as the plain ops compute them.
+// Kernels that run plain ops one after another.
 #include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/conv/composed.h"

@@ -108,7 +108,7 @@ Cost conv_cost(const ShapeContext& c) {
   return cost;
 }
 
-// The sister ops of a family, and the attributes they share.
+// The related ops of a family, and the attributes they share.
 struct Family {
   std::string forward, backprop_input, backprop_filter;
 };

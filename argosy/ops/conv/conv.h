@@ -10,10 +10,10 @@
 
 namespace argosy {
 
-// Of convolutions of images.
+// Options of 2-D convolutions.
 struct Conv2DOptions {
   std::array<std::int64_t, 2> strides = {1, 1};      // height, width
-  std::string padding = "SAME";                      // or "VALID", or "EXPLICIT" with
+  std::string padding = "SAME";                      // or "VALID", or "EXPLICIT" by the next field
   std::vector<std::int64_t> explicit_paddings = {};  // before and after of each of the four axes
   std::array<std::int64_t, 2> dilations = {1, 1};    // height, width
   std::string data_format = "NHWC";                  // or "NCHW"
@@ -22,13 +22,12 @@ struct Conv2DOptions {
 // Convolution of images [batch, height, width, channels] with filters [height, width, in, out].
 Value conv2d(Value x, Value filter, const Conv2DOptions& options = {}, std::string_view name = "Conv2D");
 
-// The gradient of conv2d as a layer of its own ("deconvolution"): grows images by the strides. The filter is
-// [height, width, out, in]. Without `output_shape` (four sizes), height and width are multiplied by the strides, as
-// SAME padding gives back.
+// The gradient of conv2d as a layer ("deconvolution"): images grow by the strides. The filter is [height, width, out,
+// in]. `output_shape`: four sizes; if empty, height and width are multiplied by the strides, as for SAME padding.
 Value conv2d_transpose(Value x, Value filter, const Conv2DOptions& options = {},
                        const std::vector<std::int64_t>& output_shape = {}, std::string_view name = "conv2d_transpose");
 
-// Every channel by itself: filter [height, width, in, multiplier], out = in * multiplier.
+// A convolution of each channel by itself: filter [height, width, in, multiplier], out = in * multiplier.
 Value depthwise_conv2d(Value x, Value filter, const Conv2DOptions& options = {}, std::string_view name = "depthwise");
 
 }  // namespace argosy

@@ -29,7 +29,7 @@ constexpr std::int64_t kFewPatches = 128;
 // 32x32x64 1.7 ms against 1.9 ms).
 constexpr std::int64_t kPatchesPerChannel = 8;
 
-// Nothing to sum (or nothing to fill): zeros, before any bias.
+// True if there is nothing to sum, or no output: the result is zeros, before any bias.
 bool is_empty(const ConvGeometry& g) {
   return g.in_elements() == 0 || g.out_elements() == 0 || g.filter_elements() == 0;
 }
@@ -192,7 +192,7 @@ class FastConv final : public Kernel, public Workspace {
                  : winograd_scratch_bytes(g, thread_budget());
   }
 
-  // Whether one product of all patches is the fastest way.
+  // True if one product of all patches is the fastest way.
   bool few_patches(const Patches& patches, bool winograd) const {
     const std::int64_t rows = patches.rows();
     if (rows <= kFewPatches) return true;

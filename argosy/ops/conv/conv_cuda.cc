@@ -1,4 +1,4 @@
-// Convolutions on a GPU: by cuDNN where it is, else by kernels of our own.
+// Convolutions on a GPU: by cuDNN if it is there, else by our own kernels.
 #include "argosy/ops/conv/gpu/gpu_conv.h"
 #include "argosy/ops/conv/gpu/windows_cuda.h"
 #include "argosy/ops/layout/strided/gpu_copy_engine.h"

@@ -1,4 +1,4 @@
-// The sizes of one convolution, from shapes that come from outside: checked once, for every kernel.
+// The sizes of one convolution, from shapes that are not trusted: checked here once, for every kernel.
 #pragma once
 
 #include "argosy/op/definition/op_def.h"
@@ -12,8 +12,8 @@ struct ConvAttrs : WindowAttrs {
 };
 Result<ConvAttrs> read_conv(std::string_view op, const AttrMap& attrs);
 
-// Images as [batch, h, w, c] whatever their format; a depthwise filter [h, w, in, multiplier] counts as
-// [h, w, 1, in * multiplier] with in groups: the same memory.
+// Sizes are those of [batch, h, w, c], whatever the data format. A depthwise filter [h, w, in, multiplier] is taken as
+// [h, w, 1, in * multiplier] with `in` groups: its layout in memory is the same.
 struct ConvGeometry {
   std::int64_t batch = 0, in_c = 0, out_c = 0, groups = 1;
   WindowAxis h, w;
@@ -27,9 +27,9 @@ struct ConvGeometry {
 
 // INVALID_ARGUMENT unless `input` and `filter` have rank 4 and channels that fit.
 Result<ConvGeometry> conv_geometry(const ConvAttrs& attrs, const Shape& input, const Shape& filter);
-// Also: the output's gradient has the shape that the forward convolution gives.
+// INVALID_ARGUMENT unless the output's gradient has the shape of the forward convolution's output.
 Status check_out_backprop(const ConvAttrs& attrs, const ConvGeometry& g, const Shape& out_backprop);
-// The sizes input of Conv2DBackpropInput: four numbers, or height and width alone.
+// Reads the input_sizes of Conv2DBackpropInput: four numbers, or height and width alone.
 Result<Shape> conv_input_sizes(const ConvAttrs& attrs, const Tensor& sizes, const Shape& filter,
                                const Shape& out_backprop);
 Shape conv_output_shape(const ConvAttrs& attrs, const ConvGeometry& g);

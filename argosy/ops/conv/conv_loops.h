@@ -1,5 +1,5 @@
-// The three products of a convolution as plain loops: what the fast kernels are held against, and what runs where they
-// decline.
+// The forward convolution and its two gradients as plain loops. Tests compare the fast kernels with them, and they run
+// where the fast ones decline.
 #pragma once
 
 #include "argosy/base/threads/parallel.h"
@@ -8,7 +8,7 @@
 
 namespace argosy {
 
-// Distances between neighbours along each axis of an image.
+// The stride of each axis of an image, in elements.
 struct ImageStrides {
   std::int64_t n, h, w, c;
 };
@@ -27,7 +27,7 @@ struct ConvLoops {
   std::int64_t filter_at(std::int64_t y, std::int64_t x, std::int64_t i, std::int64_t o) const {
     return ((y * g.w.window + x) * g.in_c_per_group() + i) * g.out_c + o;
   }
-  // The input row under row `y` of the window at output row `o`; negative or too large: padding.
+  // Returns the input row that row `y` of the window reads at output row `o`; negative or too large: padding.
   static std::int64_t under(const WindowAxis& a, std::int64_t o, std::int64_t y) {
     return o * a.stride + y * a.dilation - a.pad_before;
   }
@@ -61,7 +61,7 @@ struct ConvLoops {
     });
   }
 
-  // Gathers: each input element sums over the windows it lies under.
+  // Each input element gathers the sum over the windows that cover it.
   template <typename T>
   void backward_input(const T* dy, const T* filter, T* result) const {
     using Sum = typename internal::Accumulator<T>::type;
@@ -123,7 +123,7 @@ struct ConvLoops {
   }
 
  private:
-  // The output row whose window has its row `y` over input row `i`; -1: none.
+  // Returns the output row whose window has its row `y` at input row `i`; -1 if there is none.
   static std::int64_t over(const WindowAxis& a, std::int64_t i, std::int64_t y) {
     const std::int64_t from = i + a.pad_before - y * a.dilation;
     if (from < 0 || from % a.stride != 0) return -1;

@@ -12,13 +12,14 @@ std::int64_t channels(const ShapeContext& c, const PartialShape& images) {
   return images.rank() < 3 ? -1 : images[channels_first(c) ? 1 : images.rank() - 1];
 }
 
-// With groups, the filter has a part of the channels, which its numbers count from 0: none of them may be sharded.
+// True if there are groups. A filter then has a part of the channels, numbered from 0 in each group, so channels may
+// not be sharded.
 bool has_groups(const PartialShape& filter, std::int64_t channels) {
   return filter.rank() < 3 || channels < 0 || filter[filter.rank() - 2] != channels;
 }
 
-// The operand of `input`, sizes of images of this rank. Sizes that leave the batch out speak of nothing that is sharded.
-// Empty: how many sizes there are is not known.
+// Returns the text of operand `input`, the sizes of images of this rank. Sizes without the batch hold nothing that is
+// sharded. Empty: the number of sizes is unknown.
 std::string sizes(const ShapeContext& c, int input, int rank) {
   const PartialShape& given = c.input(input);
   if (given.rank() != 1 || given[0] < 0) return "";

@@ -1,4 +1,5 @@
-// How convolutions of any number of dimensions are sharded: along images, and along channels where there are no groups.
+// Sharding rules of convolutions with any number of dimensions: along the batch, and along channels unless there are
+// groups.
 #pragma once
 
 #include "argosy/op/definition/sharding_rule.h"

@@ -1,4 +1,4 @@
-// One call of a convolution's kernel in host memory: what its node says, and its operands, checked.
+// HostConv: a convolution on the host, from its node's attributes. HostConvCall: the checked operands of one run.
 #pragma once
 
 #include <optional>
@@ -21,16 +21,16 @@ struct HostConv {
   static Result<HostConv> read(const KernelInit& init);
 };
 
-// Sizes, operands in the order of ConvSpec's arguments, the result, which is allocated.
+// The sizes, the operands in the order of ConvSpec's arguments, and the result, which is allocated.
 struct HostConvCall {
   ConvGeometry g;
-  const void* first = nullptr;   // image, or the output's gradient when that is what is multiplied by a filter
+  const void* first = nullptr;   // image, or the output's gradient for the gradient of the image
   const void* second = nullptr;  // filter, or the output's gradient
   const void* bias = nullptr;
   Tensor* result = nullptr;
 
   static Result<HostConvCall> prepare(KernelContext& c, const HostConv& o);
-  // Its geometry from static shapes; nothing where they are not all known, or do not fit.
+  // The geometry from static shapes; nullopt if they are not all known, or do not fit.
   static std::optional<ConvGeometry> geometry(const KernelInit& init, const HostConv& o);
 };
 

@@ -7,7 +7,7 @@ namespace argosy {
 
 namespace {
 
-// Of one spatial axis.
+// One spatial axis.
 struct Axis {
   std::int64_t in = 1, filter = 1, out = 1, stride = 1, dilation = 1, before = 0;
 };

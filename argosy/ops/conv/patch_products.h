@@ -1,4 +1,5 @@
-// A convolution as matrix products of patches and filter, so many images at a time as fit a bound on their bytes.
+// A convolution as matrix products of patches and filter. A product takes as many images as fit a bound on the patches'
+// bytes.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +10,11 @@
 
 namespace argosy {
 
-// Patches held at once where every convolution is a product (float64). The other bound is that of a filter's gradient
-// which a product adds up chunk by chunk of the batch: all chunks' sums are made there block by block.
+// Bounds on the bytes of the patches of one product. kPatchBytes: if every convolution is such a product (float64).
+// kChunkPatchBytes: for a filter's gradient that one product sums chunk by chunk of the batch.
 inline constexpr std::int64_t kPatchBytes = 8 << 20, kChunkPatchBytes = 32 << 20;
 
-// How the convolution is cut in products. Internal to conv_cpu.cc; all that it refers to outlives it.
+// How the convolution is split into products. Internal to conv_cpu.cc; what it refers to must outlive it.
 struct PatchProducts {
   const HostConv& o;
   const ConvGeometry& g;
@@ -22,7 +23,7 @@ struct PatchProducts {
   bool trivial() const { return Patches{g}.trivial(); }
   std::int64_t columns() const { return Patches{g}.columns(); }
   std::int64_t per_image() const { return g.h.out * g.w.out; }
-  // Images at a time: of the global batch, and of what is here.
+  // of_all(): images of one product, out of the global batch. at_once(): out of the images on this device.
   std::int64_t of_all() const {
     const std::int64_t all = o.batch.global(g.batch);
     if (trivial()) return all;
@@ -32,12 +33,12 @@ struct PatchProducts {
   std::size_t patch_bytes() const {
     return trivial() ? 0 : static_cast<std::size_t>(at_once() * per_image() * columns() * element_bytes);
   }
-  // A filter's gradient is added up over images.
+  // Bytes of a second filter: the products of a filter's gradient are added up over the images.
   std::size_t sum_bytes() const {
     const bool adds = o.kind == onednn::ConvKind::kBackwardFilter && at_once() < g.batch;
     return adds ? static_cast<std::size_t>(g.filter_elements() * element_bytes) : 0;
   }
-  // The product of so many images.
+  // The matrix product for so many images.
   Gemm product(std::int64_t images) const {
     const std::int64_t rows = images * per_image();
     if (o.kind == onednn::ConvKind::kBackwardFilter)

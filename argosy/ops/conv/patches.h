@@ -1,5 +1,5 @@
-// A convolution as one matrix product: every window of NHWC images becomes a row ("patch"), and the filter is, as it
-// lies in memory, the other matrix. Best where filters outweigh images: then nothing is packed but the few patches.
+// A convolution as one matrix product (im2col). Every window of NHWC images becomes a row ("patch"); the filter, in its
+// layout in memory, is the other matrix. Best if filters are larger than images: then only the few patches are packed.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Patches {
 
   std::int64_t rows() const { return g.batch * g.h.out * g.w.out; }
   std::int64_t columns() const { return g.h.window * g.w.window * g.in_c; }
-  // The images are the patches already.
+  // True if the images already are the patches.
   bool trivial() const {
     return g.h.window == 1 && g.w.window == 1 && g.h.stride == 1 && g.w.stride == 1 && g.h.pad_before == 0 &&
            g.w.pad_before == 0 && g.h.out == g.h.in && g.w.out == g.w.in;
@@ -29,7 +29,7 @@ struct Patches {
                  });
   }
 
-  // The reverse: sums the patches into the images they came from. Images are spread over the team.
+  // The reverse (col2im): adds the patches into the images. Images are spread over the team of threads.
   template <typename T>
   void scatter_add(const T* patches, T* image) const {
     const std::int64_t per_image = g.h.out * g.w.out;
@@ -45,7 +45,8 @@ struct Patches {
  private:
   std::int64_t image_size() const { return g.h.in * g.w.in * g.in_c; }
 
-  // fn(y, offset in the image of the first cell in x0, x0, x1): the cells of window row y that lie inside.
+  // Calls inside(cell in the patch, cell in the images) for each cell of the window of patch `row`, as offsets in
+  // elements. The second one is -1 where the cell is padding.
   template <typename Inside>
   void walk(std::int64_t row, const Inside& inside) const {
     const std::int64_t ox = row % g.w.out, oy = row / g.w.out % g.h.out, n = row / g.w.out / g.h.out;

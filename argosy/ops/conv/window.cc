@@ -18,7 +18,7 @@ Result<std::array<std::int64_t, 2>> spatial_pair(std::string_view op, std::strin
   if (four.size() != 4) return invalid_argument(op, ": ", attr, " must have 4 entries, not ", four.size());
   const std::array<std::int64_t, 2> pair = {four[nchw ? 2 : 1], four[nchw ? 3 : 2]};
   if (four[0] != 1 || four[nchw ? 1 : 3] != 1) {
-    // TensorFlow's code, which it is not of one mind about.
+    // The code that TensorFlow returns, which differs between its ops.
     const bool invalid = op == "Conv2DBackpropFilter" || op == "QuantizedConv2D" ||
                          (op.starts_with("DepthwiseConv2dNative") && attr == "strides");
     return Status(invalid ? Code::kInvalidArgument : Code::kUnimplemented,

@@ -34,17 +34,19 @@ struct WindowAttrs {
   std::vector<std::int64_t> image(std::int64_t batch, std::int64_t h, std::int64_t w, std::int64_t channels) const;
 };
 
-// `strides` may come as an input instead (MaxPoolV2); then it is given here. INVALID_ARGUMENT for anything but four
-// entries that are 1 in batch and channel (pooling checks that itself) and positive in height and width.
+// read_window() reads and checks the attributes. spatial_pair() checks the four entries of one attribute, or of an
+// input in its place (MaxPoolV2), and returns height and width.
+// INVALID_ARGUMENT unless there are four entries, and those of height and width are positive. If those of batch and
+// channel are not 1, INVALID_ARGUMENT or UNIMPLEMENTED, whichever TensorFlow returns for the op.
 Result<WindowAttrs> read_window(std::string_view op, const AttrMap& attrs);
 Result<std::array<std::int64_t, 2>> spatial_pair(std::string_view op, std::string_view attr,
                                                  std::span<const std::int64_t> four, bool nchw);
 
-// Fills in out and the padding of an axis. INVALID_ARGUMENT when the window reaches beyond the padded image so far that
-// the output would be negative.
+// Returns an axis with `out` and its padding. INVALID_ARGUMENT if the window is so much larger than the padded image
+// that the output size would be negative.
 Result<WindowAxis> slide(std::string_view op, const WindowAttrs& attrs, int axis, std::int64_t in, std::int64_t window);
 
-// Only the output's size, where `in` and `window` may be unknown.
+// Returns only the output size; `in` and `window` may be unknown.
 Result<std::int64_t> slide_size(std::string_view op, const WindowAttrs& attrs, int axis, std::int64_t in,
                                 std::int64_t window);
 

@@ -1,4 +1,4 @@
-// Where windows lie on an axis. Private to this folder.
+// The positions of windows along one axis. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace argosy {
 
-// Along one axis of `size` elements: `count` windows, the first starting at -before, `stride` apart, of `window`
-// elements `rate` apart.
+// Windows along an axis of `size` elements: `count` windows, `stride` apart, the first at -before. Each has `window`
+// elements, `rate` apart.
 struct Windows {
   std::int64_t size = 0, window = 1, stride = 1, rate = 1;
   std::int64_t count = 0, before = 0;

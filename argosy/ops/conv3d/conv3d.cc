@@ -70,7 +70,7 @@ Status like_shape(ShapeContext& c) {
   c.set_output(0, std::move(shape));
   return ok_status();
 }
-// … or its sizes are the integers of input `kSizes`.
+// The same, or its sizes are the integers of input `kSizes`.
 template <int kSizes>
 Status sized_shape(ShapeContext& c) {
   ARGOSY_RETURN_IF_ERROR(windows3d::read_attributes(c.op().name, c.attrs()).status());
@@ -124,7 +124,7 @@ std::vector<Value> conv_filter_gradient(GradContext& g) {
 std::vector<Value> max_pool_gradient(GradContext& g) {
   return {g.graph().add("MaxPool3DGrad", {g.x(), g.y(), g.dy()}, pool_attrs(g))};
 }
-// What was given to the winner is picked; winners do not move with x.
+// The gradient takes the elements at the maxima. The positions of the maxima do not depend on x.
 std::vector<Value> max_pool_grad_gradient(GradContext& g) {
   return {Value(), Value(), g.graph().add("MaxPool3DGradGrad", {g.x(0), g.x(1), g.dy()}, pool_attrs(g))};
 }

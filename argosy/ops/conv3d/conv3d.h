@@ -7,13 +7,13 @@
 
 namespace argosy {
 
-// Of convolutions of volumes; five numbers each, in the order of NDHWC.
+// Options of 3-D convolutions; five numbers each, in the order of NDHWC.
 struct Conv3dOptions {
   std::vector<std::int64_t> strides = {1, 1, 1, 1, 1};    // 1 for batch and channels
   std::string padding = "SAME";                           // or "VALID"
   std::vector<std::int64_t> dilations = {1, 1, 1, 1, 1};  // 1 for batch and channels
 };
-// filter: [depth, height, width, in channels, out channels].
+// Convolution of volumes. `filter`: [depth, height, width, in channels, out channels].
 Value conv3d(Value x, Value filter, const Conv3dOptions& options = {});
 // The largest value of every window of [batch, depth, height, width, channels].
 Value max_pool3d(Value x, const std::vector<std::int64_t>& ksize, const std::vector<std::int64_t>& strides,

@@ -48,7 +48,7 @@ class Dilation final : public windows3d::Windowed {
   }
 
  private:
-  // The first of the cells with the greatest sum; at least one lies inside. As in TensorFlow, NaN is no sum to find.
+  // The first cell with the greatest sum; at least one lies inside. As in TensorFlow, NaN is never the greatest.
   struct Best {
     std::int64_t cell = 0, filter_cell = 0;
   };

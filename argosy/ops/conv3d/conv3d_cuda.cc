@@ -1,5 +1,5 @@
-// Convolution and pooling of volumes on a GPU. Convolutions are products over unrolled windows, as many at a time as
-// kUnrolledBytes hold.
+// Convolution and pooling of volumes on a GPU. Convolutions are matrix products over unrolled windows, in parts of at
+// most kUnrolledBytes.
 #include "argosy/ops/conv3d/conv3d_cuda.h"
 
 #include "argosy/ops/conv3d/conv3d_geometry.h"
@@ -22,7 +22,7 @@ constexpr const char* kModule = "conv3d";
 constexpr std::int64_t kUnrolledBytes = std::int64_t{256} << 20;
 
 Sizes sizes_of(const Shape& shape) { return {shape.sizes().begin(), shape.sizes().end()}; }
-// The shape with channels last, and as the op has it.
+// Returns the shape with channels last of an op's volume.
 Result<Shape> last(const Attributes& a, const Shape& shape) {
   return a.channels_first && shape.rank() == 5 ? Shape::make(windows3d::channels_last(sizes_of(shape))) : shape;
 }
@@ -46,12 +46,12 @@ Volumes volumes_of(const Attributes& a, const Geometry& g) {
           strides_of(a, d.count, h.count, w.count, g.channels)};
 }
 
-// With channels last; a copy where the op has them second.
+// A volume with channels last; a copy if the op has them second.
 struct Dense {
   const void* data = nullptr;
   Buffer memory;
 };
-// NCDHW and NDHWC are matrices [channels, cells] and [cells, channels] turned over.
+// The copy between NCDHW and NDHWC: a transpose of matrices [channels, cells] and [cells, channels].
 Region turn(std::int64_t batch, std::int64_t cells, std::int64_t channels, bool to_last) {
   Region region;
   region.add(batch, cells * channels, cells * channels);
@@ -118,7 +118,7 @@ class Conv3D final : public Kernel {
   }
 
  private:
-  // Rows of unrolled windows that are in memory at a time.
+  // The number of rows of unrolled windows in memory at once.
   struct Parts {
     std::int64_t rows, width, at_once;
     Buffer memory;

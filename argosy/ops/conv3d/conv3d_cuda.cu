@@ -1,16 +1,16 @@
-// Windows over volumes: unrolled for convolutions by products of matrices, and pooled. A thread an element; what flows
-// back is gathered from the windows that an element lies under, in their order.
+// Kernels of windows over volumes: unrolling for convolutions by matrix products, and pooling. One thread per element.
+// Gradients are gathered from the windows that cover an element, in their order.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/conv3d/conv3d_cuda.h"
 
 namespace argosy::cuda {
 
-// The window cell at `at` along an axis; -1: outside.
+// Returns the element under a window's cell along an axis; -1: outside.
 ARGOSY_DEVICE i64 under(const VolumeAxis& a, i64 window, i64 cell) {
   const i64 at = window * a.stride + cell * a.rate - a.before;
   return at < a.size ? at : -1;
 }
-// The window whose cell `cell` is element `at`; -1: none.
+// Returns the window whose cell `cell` is over element `at`; -1: none.
 ARGOSY_DEVICE i64 over(const VolumeAxis& a, i64 at, i64 cell) {
   const i64 from = at + a.before - cell * a.rate;
   if (from < 0 || from % a.stride != 0) return -1;
@@ -18,7 +18,7 @@ ARGOSY_DEVICE i64 over(const VolumeAxis& a, i64 at, i64 cell) {
   return window < a.count ? window : -1;
 }
 
-// Three numbers out of one, in row-major order.
+// Splits a row-major index into three.
 struct Three {
   i64 d, h, w;
 };
@@ -41,7 +41,7 @@ ARGOSY_DEVICE void unroll(const Volumes& v, i64 first, i64 rows, const B* x, B* 
   }
 }
 
-// What was unrolled, added up where it came from; `more`: to what earlier rows left there.
+// Adds unrolled windows to the elements they came from. `more`: adds to the results of earlier rows.
 template <typename T>
 ARGOSY_DEVICE void roll(const Volumes& v, i64 first, i64 rows, const T* from, T* x, bool more) {
   const i64 cells = v.d.window * v.h.window * v.w.window, windows = v.d.count * v.h.count * v.w.count;
@@ -121,7 +121,7 @@ ARGOSY_DEVICE void pool(const Volumes& v, const T* x, T* y, Compute<T> lowest) {
   }
 }
 
-// The first element under window `o` that is as great as its result.
+// Returns the first element under window `o` that equals its maximum.
 template <typename T>
 ARGOSY_DEVICE i64 greatest(const Volumes& v, const T* x, Compute<T> result, i64 n, const Three& o, i64 channel) {
   const Box box = box_under(v, o);

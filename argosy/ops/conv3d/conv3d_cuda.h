@@ -1,4 +1,4 @@
-// Windows over volumes as kernels and the host see them. Read by nvcc and the host's compiler.
+// Windows over volumes, as parameters of kernels. Read by nvcc and the host's compiler.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
@@ -9,11 +9,11 @@ namespace argosy::cuda {
 struct VolumeAxis {
   i64 size, window, stride, rate, count, before;
 };
-// How far apart neighbours are, in elements.
+// The stride of each axis, in elements.
 struct VolumeStrides {
   i64 n, d, h, w, c;
 };
-// Volumes, and what comes of their windows, in either layout.
+// An op's input volumes and its output, in either layout.
 struct Volumes {
   i64 batch, channels;
   VolumeAxis d, h, w;

@@ -1,4 +1,4 @@
-// What attributes and shapes say of the windows of an op of this folder. Private to it.
+// The geometry of windows over volumes, from an op's attributes and shapes. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace argosy::windows3d {
 
-// Three axes between batch and channels; images are one plane deep.
+// Windows along three axes, between batch and channels. Images are volumes of depth 1.
 struct Geometry {
   std::int64_t batch = 0, channels = 0;
   std::array<Windows, 3> axes;
@@ -21,22 +21,22 @@ struct Geometry {
 };
 
 struct Attributes {
-  std::vector<std::int64_t> window;  // of pools, with batch and channels; empty where a filter says it
+  std::vector<std::int64_t> window;  // of pools, with batch and channels; empty if a filter has it
   std::vector<std::int64_t> strides, rates;
   bool same = false;
-  bool channels_first = false;  // of the op; what is said above and below is in the order with channels last
+  bool channels_first = false;  // the op's layout; all other fields are in the order with channels last
   int spatial = 3;
 };
-// INVALID_ARGUMENT for windows over batch or channels.
+// Reads and checks an op's attributes. INVALID_ARGUMENT for windows over batch or channels.
 Result<Attributes> read_attributes(std::string_view op, const AttrMap& attrs);
 
-// Windows over sizes [batch, …, channels]; `filter`: sizes of a window's axes, where there is a filter. Unknown sizes
-// (below 0) leave counts below 0.
+// Returns the windows over an input of `sizes`, [batch, …, channels]. `filter`: the sizes of the filter's spatial axes,
+// if there is a filter. Unknown sizes (below 0) give counts below 0.
 Result<Geometry> place_windows(std::string_view op, const Attributes& a, const std::vector<std::int64_t>& sizes,
                                const std::vector<std::int64_t>& filter);
 std::vector<std::int64_t> output_sizes(const Geometry& g, const Attributes& a, std::int64_t channels);
 
-// Sizes (or anything else there is one of per axis) of NCDHW in the order NDHWC, and back.
+// Reorders one value per axis from NCDHW to NDHWC; channels_second() does the reverse.
 template <typename T>
 std::vector<T> channels_last(std::vector<T> v) {
   std::rotate(v.begin() + 1, v.begin() + 2, v.end());

@@ -1,4 +1,4 @@
-// Volumes with channels last, whatever layout an op has them in: what kernels compute with. Private to this folder.
+// Converts the volumes of an op to channels last, the layout that kernels compute in. Private to this folder.
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
@@ -6,10 +6,10 @@
 
 namespace argosy::windows3d {
 
-// A volume's shape with channels last, from the op's.
+// Returns the shape with channels last of an op's volume.
 Shape last_of(const Shape& shape, bool channels_first);
 
-// Volumes of one kernel's call. Those of NCDHW are copied, into memory that lasts as long as the call's scratch.
+// The volumes of one run of a kernel. Volumes in NCDHW are copied, into scratch memory of the run.
 class Layouts {
  public:
   Layouts(KernelContext& c, bool channels_first) : c_(c), first_(channels_first) {}
@@ -17,7 +17,7 @@ class Layouts {
   Shape last(const Shape& shape) const { return last_of(shape, first_); }
   Result<Shape> own(const Shape& last) const;
   Result<Tensor> read(const Tensor& volume);
-  // Output 0, to be written with channels last; finish() puts it in order.
+  // Returns the tensor to write output 0 into, with channels last; finish() copies it to the op's layout.
   Result<Tensor> write(const Shape& last);
   void finish();
 

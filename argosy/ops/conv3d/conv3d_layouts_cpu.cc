@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kRank = 5;
 
-// Volumes with channels last out of others with channels first, or the other way round.
+// Converts between volumes with channels first and channels last.
 void transpose(const Tensor& to, const Tensor& from, bool to_last) {
   const Shape& last = to_last ? to.shape() : from.shape();
   const std::int64_t channels = last[4], cells = last[1] * last[2] * last[3];

@@ -82,7 +82,7 @@ class Conv3D final : public Kernel, public Workspace {
                                  {(*filter)[0], (*filter)[1], (*filter)[2]});
     if (!g.ok()) return 0;
     const std::int64_t y = g->batch * g->windows() * (*filter)[4];
-    // Volumes with channels first are copied: both that the op reads and writes.
+    // Volumes with channels first are copied: inputs and outputs.
     std::int64_t held = attributes_.channels_first ? (x.elements() + y) * bytes : 0;
     if ((to_filter ? filter->elements() : to_input ? x.elements() : y) == 0 || y == 0 || g->channels == 0) {
       return static_cast<std::uint64_t>(held);
@@ -144,7 +144,7 @@ class Conv3D final : public Kernel, public Workspace {
     return ok_status();
   }
 
-  // Rows [first, first + n) of windows, each a row of window cells times channels.
+  // Unrolls windows [first, first + n): each is a row of window cells times channels.
   template <typename T>
   static void unroll(const Geometry& g, const T* x, std::int64_t first, std::int64_t n, T* to) {
     const std::int64_t width = g.window_cells() * g.channels;
@@ -155,7 +155,7 @@ class Conv3D final : public Kernel, public Workspace {
       });
     }
   }
-  // What was unrolled, added up where it came from.
+  // Adds unrolled windows to the elements they came from.
   template <typename T>
   static void roll(const Geometry& g, const T* from, std::int64_t first, std::int64_t n, T* x) {
     const std::int64_t width = g.window_cells() * g.channels;

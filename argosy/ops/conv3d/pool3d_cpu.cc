@@ -71,7 +71,7 @@ class Pool final : public Windowed, public Workspace {
     });
   }
 
-  // found(element of the output, element of the input): the first of each window that is as great as its result.
+  // Calls found(output element, input element) for the first element of each window that equals its maximum.
   template <typename T, typename Found>
   static void find_greatest(const Geometry& g, const T* x, const T* y, const Found& found) {
     for (std::int64_t i = 0; i < g.batch * g.windows(); ++i) {

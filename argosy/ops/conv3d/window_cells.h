@@ -1,16 +1,17 @@
-// The cells of one window. Private to this folder's kernels.
+// Iterates over the cells of one window. Private to this folder's kernels.
 #pragma once
 
 #include "argosy/ops/conv3d/conv3d_geometry.h"
 
 namespace argosy::windows3d {
 
-// fn(cell of the input's volume, cell of the window) for the cells of window `i` (in row-major order) that lie inside.
+// Calls fn(input cell, window cell) for each cell of window `i` (in row-major order) that lies inside the input. Both
+// are indices: in the input's volume, and in the window.
 template <typename Fn>
 void for_window(const Geometry& g, std::int64_t i, Fn&& fn) {
   const auto& [d, h, w] = g.axes;
   const std::int64_t at[3] = {i / w.count / h.count, i / w.count % h.count, i % w.count};
-  // Only cells inside are walked: a window may be far larger than its volume.
+  // Visits only the cells inside: a window may be far larger than its volume.
   std::int64_t first[3], last[3];
   for (std::size_t k = 0; k < 3; ++k) {
     const Windows& axis = g.axes[k];

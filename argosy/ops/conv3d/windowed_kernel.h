@@ -1,4 +1,4 @@
-// What the kernels that slide a window over volumes or images share. Private to this folder.
+// The base of kernels that slide a window over volumes or images. Private to this folder.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class Windowed : public Kernel {
   }
 
  protected:
-  // Windows over an input of this shape, and the output's shape; both with channels last.
+  // Returns the windows over an input of shape `x`, and sets `y` to the output's shape. Both shapes have channels last.
   Result<Geometry> geometry(const Shape& x, const Sizes& filter, Shape& y) const {
     if (x.rank() != attributes_.spatial + 2) {
       return invalid_argument(op_, ": the input must have ", attributes_.spatial + 2, " axes, not shape ", x);

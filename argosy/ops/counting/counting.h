@@ -12,8 +12,8 @@ struct SparseCounts {
   Value indices, values, shape;  // [n, rank] int64, [n], [rank] int64
 };
 
-// Of each row of a vector or matrix of int32 or int64, the values that occur and how often. `maxlength` >= 0: values
-// from there on are left out; `minlength`: at least so many columns.
+// The distinct values in each row of a vector or matrix of int32 or int64, and their counts. `maxlength` >= 0: values
+// from there on are ignored. `minlength`: the least number of columns.
 SparseCounts count_values(Value values, std::int64_t minlength = -1, std::int64_t maxlength = -1);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Kernels: counts of values by row. A row of the result is found for every value first, whatever form the values have.
+// Kernels of counts by row. They first find the row of the result for each value, whatever form the values have.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 
 using Counted = TypeList<std::int32_t, std::int64_t, float, double>;
 
-// Values with the row that each belongs to.
+// Values, and the row of each one.
 struct Rows {
   std::int64_t count = 0;            // of rows
   bool matrix = true;                // else the result has no axis of rows
@@ -25,7 +25,8 @@ struct Rows {
   }
 };
 
-// Indices [n, rank] whose first column is the row. The sentences are TensorFlow's, which has two sets of them.
+// Checks a sparse tensor whose indices [n, rank] have the row in their first column. Messages are TensorFlow's, which
+// has two sets of them.
 Status check_parts(const Tensor& indices, const Tensor& values, const Tensor& sizes, bool counts) {
   if (indices.shape().rank() != 2)
     return invalid_argument("Input indices must be a 2-dimensional tensor. Got: ", indices.shape());
@@ -86,7 +87,7 @@ Result<Rows> ragged_rows(const Tensor& splits, const Tensor& values, bool counts
     return invalid_argument("Splits must end with the number of values, got ", s.back(), " instead of ",
                             values.elements());
   }
-  // Before any row is counted: no split is past the values, then.
+  // Splits are checked before any row is counted, so that none is past the values.
   if (const auto lower = std::is_sorted_until(s.begin(), s.end()); lower != s.end()) {
     return invalid_argument("Splits must not descend: ", *lower, " after ", *(lower - 1));
   }
@@ -156,7 +157,7 @@ struct Count {
   T weight;
 };
 
-// One entry a row and value, both ascending; what is equal was added in the order of the values.
+// Writes one entry for each row and distinct value, both ascending. Equal values are added in their order.
 template <typename T>
 std::vector<Count<T>> added_up(std::vector<Count<T>> all, bool binary) {
   std::stable_sort(all.begin(), all.end(), [](const Count<T>& a, const Count<T>& b) {

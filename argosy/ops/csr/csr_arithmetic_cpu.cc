@@ -56,7 +56,7 @@ Status add(KernelContext& c) {
   return csr::give_matrix(c, 0, std::move(y));
 }
 
-// By one number, or by one for each batch.
+// Multiplies by one number, or by one for each batch.
 Status multiply(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const MatrixPtr a, csr::input_matrix(c, 0));
   const Tensor& b = c.input(1);
@@ -111,7 +111,7 @@ Status softmax(KernelContext& c, const AttrMap& attrs) {
   return csr::give_matrix(c, 0, std::move(y));
 }
 
-// The values that `from` has at the places of `m`, 0 where it has none. `from`'s places may have any order.
+// Returns the values of `from` at the places of `m`; 0 where it has none. The places of `from` may be in any order.
 template <typename T>
 std::vector<T> values_at(const Matrix& from, std::int64_t batch, std::int64_t row,
                          std::span<const std::int32_t> columns) {

@@ -17,7 +17,7 @@ using csr::Matrix;
 using csr::Place;
 using csr::Sizes;
 
-// Rows of indices [n, rank] as places, in their order.
+// Converts rows of indices [n, rank] to places, in their order.
 std::vector<Place> places_of(const Tensor& indices) {
   const std::int64_t n = indices.shape()[0], rank = indices.shape()[1];
   std::vector<Place> places(static_cast<std::size_t>(n));
@@ -29,7 +29,7 @@ std::vector<Place> places_of(const Tensor& indices) {
   return places;
 }
 
-// A matrix with value order[i] of `from` at places[order[i]].
+// Outputs a matrix with value order[i] of `from` at places[order[i]].
 Status give_values(KernelContext& c, DType dtype, const Sizes& sizes, const std::vector<Place>& places,
                    const std::vector<std::int64_t>& order, const Tensor& from, const std::vector<std::int64_t>& at) {
   std::vector<Place> ordered;
@@ -44,7 +44,7 @@ Status give_values(KernelContext& c, DType dtype, const Sizes& sizes, const std:
   return csr::give_matrix(c, 0, std::move(m));
 }
 
-// By batch and row; equal ones keep their order.
+// Returns the order of places by batch and row. Equal ones keep their order.
 std::vector<std::int64_t> order_of(const std::vector<Place>& places) {
   std::vector<std::int64_t> order(places.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);

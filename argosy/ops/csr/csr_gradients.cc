@@ -43,7 +43,7 @@ std::vector<Value> to_sparse_gradient(GradContext& g) {
   return {g.graph().add("SparseTensorToCSRSparseMatrix", {g.y(0), g.dy(1), g.y(2)})};
 }
 
-// With C = op(A) op(B) and what flows into it, G: op(A) gets G op(B)^H, op(B) gets op(A)^H G.
+// For C = op(A) op(B) and its gradient G: the gradient of op(A) is G op(B)^H, that of op(B) is op(A)^H G.
 std::vector<Value> matmul_gradient(GradContext& g) {
   Graph& graph = g.graph();
   const DType dtype = g.x(1).dtype();

@@ -1,5 +1,5 @@
-// Gradients of the CSR ops. Those of values that a matrix does not hold are not computed: what flows into a matrix has
-// the matrix's own places.
+// Gradients of the CSR ops. The gradient of a matrix has the same non-zero places as the matrix; other elements get
+// none.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
-// CSR matrices as elements of variant tensors, and what kernels do with them. Internal to this family.
+// Matrix: a CSR matrix, or a batch, as an element of a variant tensor, and functions on it for kernels. Internal to
+// this family.
 #pragma once
 
 #include <memory>
@@ -18,19 +19,20 @@ struct Sizes {
   Shape shape() const { return batched ? Shape({batches, rows, columns}) : Shape({rows, columns}); }
   bool operator==(const Sizes&) const = default;
 };
-// Of a shape of rank 2 or 3. INVALID_ARGUMENT where a size does not fit an int32.
+// The sizes of a matrix, or batch, of this shape of rank 2 or 3. INVALID_ARGUMENT if a size does not fit an int32.
 Result<Sizes> sizes_of(const Shape& shape);
 
-// Where a value is. Ordered by batch and row; within a row, places have any order.
+// The position of a stored value. Ordered by batch and row; within a row, in any order.
 struct Place {
   std::int32_t batch = 0, row = 0, column = 0;
   bool before(const Place& other) const { return batch != other.batch ? batch < other.batch : row < other.row; }
 };
 
-// Immutable once it is in a tensor. All parts are in memory that the host can read.
+// Immutable once it is in a tensor. All its memory is readable by the host.
 class Matrix final : public VariantValue {
  public:
-  // With room for as many values as there are places, not written yet. REQUIRES: places are ordered and within sizes.
+  // Makes a matrix with room for one value per place; the values are not set. REQUIRES: places are ordered and within
+  // `sizes`.
   static Result<std::shared_ptr<Matrix>> make(Allocator& memory, DType dtype, const Sizes& sizes,
                                               std::span<const Place> places);
 
@@ -42,12 +44,13 @@ class Matrix final : public VariantValue {
   const Sizes& sizes() const { return sizes_; }
   const Tensor& values() const { return values_; }
   std::int64_t count() const { return values_.elements(); }
-  // The values of a batch's row are numbers begin() to end() of all; the columns that they are in.
+  // The values of a row are those numbered begin() to end(), among all values; column() gives the column of a value.
   std::int64_t begin(std::int64_t batch, std::int64_t row) const { return first_of(batch) + pointer(batch, row); }
   std::int64_t end(std::int64_t batch, std::int64_t row) const { return first_of(batch) + pointer(batch, row + 1); }
   std::int64_t first_of(std::int64_t batch) const { return batches_.data<std::int32_t>()[batch]; }
   std::int32_t column(std::int64_t i) const { return columns_.data<std::int32_t>()[i]; }
-  // int32[rows + 1] of one batch, counted from its own first value; int32 columns of all.
+  // row_pointers(): int32[rows + 1] of one batch, counted from the first value of the batch. columns(): the int32
+  // columns of all values.
   std::span<const std::int32_t> row_pointers(std::int64_t batch) const {
     return rows_.values<std::int32_t>().subspan(static_cast<std::size_t>(batch * (sizes_.rows + 1)),
                                                 static_cast<std::size_t>(sizes_.rows + 1));
@@ -67,15 +70,15 @@ class Matrix final : public VariantValue {
 
 using MatrixPtr = std::shared_ptr<const Matrix>;
 
-// The matrix of input i. INVALID_ARGUMENT when there is none.
+// Returns the matrix of input i. INVALID_ARGUMENT if the input holds none.
 Result<MatrixPtr> input_matrix(const KernelContext& c, int i);
-// Output i is this matrix.
+// Sets output i to this matrix.
 Status give_matrix(KernelContext& c, int i, MatrixPtr matrix);
-// The memory for matrices that this kernel makes.
+// Returns the allocator for matrices that this kernel makes.
 Allocator& matrix_memory(const KernelContext& c);
 
 Result<MatrixPtr> transposed(const Matrix& m, bool conjugate, Allocator& memory);
-// alpha * a + beta * b, for scalars of their dtype. REQUIRES: equal dtypes and sizes.
+// Returns alpha * a + beta * b; alpha and beta are scalars of their dtype. REQUIRES: equal dtypes and sizes.
 Result<MatrixPtr> sum(const Matrix& a, const Matrix& b, const Tensor& alpha, const Tensor& beta, Allocator& memory);
 
 template <typename T>

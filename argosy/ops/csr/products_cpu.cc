@@ -33,7 +33,7 @@ Status wrong_inner(const Shape& a, const Shape& b) {
   return invalid_argument("Inner product dimensions of A and B do not agree.  Shapes are: ", a, " vs. ", b);
 }
 
-// A batch of dense matrices, of which one may look at the transposed or conjugated ones.
+// A batch of dense matrices, perhaps seen as transposed or conjugated.
 template <typename T>
 struct Dense {
   const T* data;
@@ -114,8 +114,8 @@ Status matmul(KernelContext& c, const AttrMap& attrs) {
   });
 }
 
-// What flows into the matrix of a product with a dense one, at its own places. With G, what flows into op(A) op(B):
-// op(A) gets G op(B)^H.
+// The gradient of the sparse matrix of a product with a dense one, at the matrix's places. For a gradient G of op(A)
+// op(B), that of op(A) is G op(B)^H.
 Status matmul_gradient(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(const MatrixPtr a, csr::input_matrix(c, 0));
   ARGOSY_ASSIGN_OR_RETURN(const Flags f, flags_of(attrs));
@@ -151,7 +151,8 @@ Status matmul_gradient(KernelContext& c, const AttrMap& attrs) {
   return csr::give_matrix(c, 0, std::move(y));
 }
 
-// Row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978): rows of b, scaled, are added up by column.
+// Computes each row as a sum of scaled rows of b, by column (Gustavson, "Two fast algorithms for sparse matrices",
+// 1978).
 Status sparse_matmul(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_ASSIGN_OR_RETURN(MatrixPtr a, csr::input_matrix(c, 0));
   ARGOSY_ASSIGN_OR_RETURN(MatrixPtr b, csr::input_matrix(c, 1));

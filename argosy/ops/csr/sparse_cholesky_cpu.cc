@@ -1,5 +1,5 @@
-// Kernels: an order of rows that fills a Cholesky factor little, and that factor. Both by Eigen, which counts in 64
-// bits here: a factor may hold far more values than its matrix.
+// Kernels: an order of rows that gives a sparse Cholesky factor little fill-in, and that factor. Both by Eigen, with
+// indices of 64 bits: a factor may have far more values than its matrix.
 #include <Eigen/SparseCholesky>
 #include <algorithm>
 
@@ -28,7 +28,7 @@ Status check_square(const Matrix& m) {
   return invalid_argument("sparse matrix must be square; got: ", m.sizes().rows, " != ", m.sizes().columns);
 }
 
-// One matrix of a batch. Its rows are stored as columns here: it is transposed.
+// One matrix of a batch, transposed: Eigen stores columns, this matrix has rows.
 template <typename T>
 Columns<T> transposed_batch(const Matrix& m, std::int64_t batch, const T* values) {
   const Index n = m.sizes().rows, first = m.first_of(batch), count = m.first_of(batch + 1) - first;
@@ -70,7 +70,7 @@ Status order_rows(KernelContext& c) {
   const Shape shape = m->sizes().shape();
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, shape.removed(shape.rank() - 1)));
   HeldItems held(HostUse::kBuffers, 4 * sizeof(Index), "the order of a sparse matrix");
-  // The places count, not the values.
+  // Only the places matter, not the values.
   const std::vector<float> ones(static_cast<std::size_t>(m->count()), 1.0f);
   for (std::int64_t b = 0; b < (n == 0 ? 0 : m->sizes().batches); ++b) {
     check_interrupted();
@@ -84,8 +84,8 @@ Status order_rows(KernelContext& c) {
   return ok_status();
 }
 
-// How many values the factor of a matrix has, of which the upper triangle is given: a walk up the elimination tree from
-// each. The budget is asked on the way: a factor may be full where its matrix is nearly empty.
+// Returns the number of values in the factor of a matrix, given by its upper triangle, by a walk up the elimination
+// tree from each value. It checks the budget meanwhile: a factor may be dense even if its matrix is nearly empty.
 template <typename T>
 Status hold_factor(const Columns<T>& upper, Index before, HeldItems& held) {
   const auto n = static_cast<std::size_t>(upper.cols());
@@ -108,7 +108,8 @@ Status hold_factor(const Columns<T>& upper, Index before, HeldItems& held) {
   return ok_status();
 }
 
-// One batch's factor: its upper triangle by columns, which is the lower one by rows. `before`: values of other batches.
+// The factor of one batch: its upper triangle by columns, which is the lower one by rows. `before`: the number of
+// values in other batches.
 template <typename T>
 Status factorize(const Matrix& m, std::int64_t batch, const T* values, const std::int32_t* permutation, Index before,
                  HeldItems& held, Columns<T>& factor) {
@@ -140,7 +141,7 @@ Status cholesky(KernelContext& c, const AttrMap& attrs) {
   ARGOSY_RETURN_IF_ERROR(check_permutation(c.input(1), *m));
   const csr::Sizes& sizes = m->sizes();
   return dispatch<csr::ValueTypes>(m->dtype(), c.node(), [&]<typename T>() -> Status {
-    // Eigen's factor, its transposed one, and what is made of them.
+    // Counts Eigen's factor, its transpose, and the result.
     HeldItems held(HostUse::kBuffers, 3 * (sizeof(T) + sizeof(Index)) + sizeof(Place), "a sparse Cholesky factor");
     std::vector<Place> places;
     std::vector<T> all;

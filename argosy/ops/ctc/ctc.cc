@@ -43,7 +43,7 @@ Status decoder_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// The forward pass has it already: output 1, per unit of each example's loss.
+// The forward op has computed it as output 1: the gradient of each example's loss.
 std::vector<Value> loss_gradient(GradContext& g) {
   Graph& graph = g.graph();
   const auto expand = [&](Value x, int axis) { return graph.add("ExpandDims", {x, constant(graph, axis)}); };

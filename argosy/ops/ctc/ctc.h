@@ -7,18 +7,18 @@
 
 namespace argosy {
 
-// Of the connectionist temporal classification loss.
+// Options of the CTC loss.
 struct CtcOptions {
-  bool preprocess_collapse_repeated = false;       // labels that repeat become one first
-  bool ctc_merge_repeated = true;                  // frames that repeat a label without a blank between are one
+  bool preprocess_collapse_repeated = false;       // merge repeated labels first
+  bool ctc_merge_repeated = true;                  // merge frames that repeat a label without a blank between
   bool ignore_longer_outputs_than_inputs = false;  // cost 0 for a sequence shorter than its labels, not an error
 };
-// inputs: logits [time, batch, classes], the last class being the blank; labels: rows of a sparse matrix. The loss per
-// example.
+// The loss per example. `inputs`: logits [time, batch, classes], the last class being the blank. Labels: the rows of a
+// sparse matrix.
 Value ctc_loss(Value inputs, Value labels_indices, Value labels_values, Value sequence_length,
                const CtcOptions& options = {});
 
-// What a decoder found, best first.
+// The labellings that a decoder found, best first.
 struct CtcDecoded {
   std::vector<Value> indices, values, shapes;  // sparse matrices [batch, length], best first
   Value log_probability;                       // [batch, top_paths]
@@ -29,12 +29,11 @@ CtcDecoded ctc_greedy_decoder(Value inputs, Value sequence_length, bool merge_re
 CtcDecoded ctc_beam_search_decoder(Value inputs, Value sequence_length, int beam_width, int top_paths = 1,
                                    bool merge_repeated = true);
 
-// Levenshtein's distance of the sequences in two sparse tensors, whose last axis runs along a sequence; with
-// `normalize` divided by the truth's length. Sequences come in order of their indices.
+// Sequences as a sparse tensor: its last axis runs along a sequence, and elements come in the order of their indices.
 struct SparseSequences {
   Value indices, values, shape;  // a sparse tensor: [n, rank] int64, [n], [rank] int64
 };
-// Levenshtein's distance of each sequence, over the length of the truth with `normalize`.
+// The Levenshtein distance of each hypothesis from its truth. With `normalize`, divided by the length of the truth.
 Value edit_distance(const SparseSequences& hypothesis, const SparseSequences& truth, bool normalize = true);
 
 }  // namespace argosy

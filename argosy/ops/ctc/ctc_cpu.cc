@@ -123,7 +123,7 @@ class Greedy final : public Kernel {
   const std::int64_t blank_;
 };
 
-// Prefixes of label sequences, the likeliest `width` of them kept after every frame: Hannun et al., "First-pass large
+// Beam search: keeps the `width` likeliest prefixes of labels after every frame. Hannun et al., "First-pass large
 // vocabulary continuous speech recognition using bi-directional recurrent DNNs" (2014), without a language model.
 class BeamSearch final : public Kernel {
  public:
@@ -148,7 +148,7 @@ class BeamSearch final : public Kernel {
       for (std::size_t p = 0; p < static_cast<std::size_t>(paths_); ++p) {
         scores.push_back(best[p].total());
         std::vector<std::int64_t> labels = best[p].labels;
-        // Repeats that stand side by side become one, as the attribute says; blanks between them are gone by now.
+        // Merges adjacent repeats, if the attribute asks for it. The blanks between them are gone already.
         if (merge_) labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
         rows[p][static_cast<std::size_t>(b)] = std::move(labels);
       }
@@ -189,7 +189,7 @@ class BeamSearch final : public Kernel {
           same.label = log_sum(same.label, beam.label + logs[static_cast<std::size_t>(beam.labels.back())]);
         }
         for (std::int64_t k = 0; k < blank; ++k) {
-          // After the same label only what ended in a blank starts a new one.
+          // A repeat of the last label starts a new one only after a blank.
           const bool repeats = !beam.labels.empty() && beam.labels.back() == k;
           const double from = repeats ? beam.blank : beam.total();
           if (from == kLogZero) continue;

@@ -34,7 +34,7 @@ struct Side {
 
   std::int64_t count() const { return values.elements(); }
   std::size_t axes() const { return shape.size(); }
-  // Which sequence entry i is of.
+  // The indices of the sequence that entry i belongs to.
   std::span<const std::int64_t> key(std::int64_t i) const {
     return {indices.data<std::int64_t>() + i * static_cast<std::int64_t>(axes()), axes() - 1};
   }
@@ -46,7 +46,7 @@ struct Side {
   }
 };
 
-// Levenshtein's, with one row of the table.
+// Returns the Levenshtein distance, with one row of the table in memory.
 template <typename T>
 std::int64_t distance(std::span<const T> a, std::span<const T> b) {
   std::vector<std::int64_t> row(b.size() + 1);
@@ -90,7 +90,7 @@ class EditDistance final : public Kernel {
   }
 
  private:
-  // Both sides' sequences are in order: side by side, one may lack what the other has.
+  // Walks through the sequences of both sides together, in order; a sequence may be missing on one side.
   template <typename T>
   Status fill(const Side& guess, const Side& truth, const Tensor& y) const {
     std::int64_t g = 0, t = 0;

@@ -22,16 +22,16 @@ struct Frames {
   std::vector<std::int64_t> lengths;
 };
 struct FrameRules {
-  Code code;             // of the error that a length out of range is
-  bool decoder = false;  // takes lengths below 0 for 0, but no empty inputs
+  Code code;             // of the error for a length out of range
+  bool decoder = false;  // for decoders: a length below 0 is 0; empty inputs are errors
 };
 Result<Frames> read_frames(std::string_view op, const Tensor& inputs, const Tensor& lengths, const FrameRules& rules);
-// The logits of one frame.
+// Reads the logits of one frame.
 Status read_frame(const Tensor& inputs, const Frames& f, std::int64_t t, std::int64_t b, std::vector<double>& logits);
-// … turned into logarithms of probabilities.
+// Replaces logits by the logarithms of their probabilities.
 void log_softmax(std::vector<double>& logits);
 
-// Label sequences per example as a sparse matrix: outputs first, first + step and first + 2 step.
+// Writes label sequences, one per example, as a sparse matrix: outputs first, first + step and first + 2 step.
 Status write_sparse(KernelContext& c, int first, int step, const std::vector<std::vector<std::int64_t>>& rows);
 
 void add_ctc_loss(KernelRegistry& kernels);

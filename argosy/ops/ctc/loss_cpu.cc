@@ -66,7 +66,7 @@ class CtcLoss final : public Kernel {
     return labels;
   }
 
-  // Labels end where classes begin that are none; repeated ones are collapsed if so wished; time must suffice.
+  // Cuts labels at the first one that is no class, merges repeats if asked to, and checks that there are enough frames.
   Status prepare(Labels& labels, std::size_t b, const Frames& f) const {
     if (labels.kept.empty()) return invalid_argument("CTCLoss: Labels length is zero in batch ", b);
     std::vector<std::int64_t> kept;
@@ -132,7 +132,7 @@ class CtcLoss final : public Kernel {
         at(alpha, t, u) = sum == kLogZero ? kLogZero : sum + emission(t, u);
       }
     }
-    // What follows frame t, without its own emission.
+    // beta: the probability of all frames after t, without the emission of t.
     at(beta, frames - 1, states - 1) = 0;
     if (states > 1) at(beta, frames - 1, states - 2) = 0;
     for (std::size_t t = frames - 1; t-- > 0;) {
@@ -151,7 +151,7 @@ class CtcLoss final : public Kernel {
     double total = at(alpha, frames - 1, states - 1);
     if (states > 1) total = log_sum(total, at(alpha, frames - 1, states - 2));
     result = static_cast<T>(-total);
-    // Probabilities less how often each class is visited; without any alignment, the probabilities.
+    // The gradient: probabilities minus the expected visits of each class. If no alignment exists, the probabilities.
     for (std::size_t t = 0; t < frames; ++t) {
       check_interrupted();
       std::vector<double> visits(static_cast<std::size_t>(f.classes), 0);

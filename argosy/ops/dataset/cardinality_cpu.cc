@@ -1,4 +1,4 @@
-// What is known of a dataset without iterating, and datasets passed on as texts.
+// Ops that ask about a dataset without iterating, and that serialize datasets.
 #include <algorithm>
 #include <atomic>
 #include <unordered_map>
@@ -19,9 +19,9 @@ Status compute_batch_size(KernelContext& c) {
   return ok_status();
 }
 
-// A dataset is a value of this process, which no text could hold. What strategies want of the text is another device's
-// copy of the dataset in the same step: it names what the step keeps. Others look for an op in it, as Keras does for a
-// shuffle: it is a GraphDef of the ops, without their attributes.
+// Serializes a dataset. A dataset is a value of this process, which no text can hold. Distribution strategies use the
+// text to copy the dataset to another device in the same step, so it names the dataset that the step keeps. Others
+// search it for an op, as Keras does for a shuffle, so it is a GraphDef of the ops, without their attributes.
 std::string graph_def_of(const DatasetPtr& dataset, const std::string& name) {
   std::vector<DatasetPtr> all = {dataset};
   std::unordered_map<const DatasetValue*, std::size_t> places = {{dataset.get(), 0}};
@@ -89,7 +89,7 @@ Status pass_on(KernelContext& c) {
   return ok_status();
 }
 
-// Those through which TensorFlow looks for the batch.
+// True for ops that TensorFlow looks through when it searches for the batch op.
 bool keeps_batches(std::string_view op) {
   static constexpr std::string_view kOps[] = {"AssertCardinalityDataset",
                                               "CacheDataset",

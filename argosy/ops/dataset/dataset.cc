@@ -13,7 +13,7 @@ namespace datasets {
 
 namespace {
 
-// Arguments that are no scalars.
+// True for arguments that need not be scalars.
 bool takes_any_shape(const ArgDef& arg) {
   static constexpr const char* kNames[] = {"components",
                                            "record_defaults",
@@ -84,7 +84,7 @@ std::vector<std::string> parts_of(std::string_view text) {
 
 namespace {
 
-// Those that TensorFlow puts on GPUs, too: what hands elements to a device.
+// True for ops that TensorFlow also places on GPUs: they pass elements to a device.
 bool on_gpus(std::string_view op) { return op == "GeneratorDataset" || op == "PrefetchDataset"; }
 
 void define(OpRegistry& ops, const std::vector<datasets::Signature>& signatures) {

@@ -1,4 +1,4 @@
-// Kernels that make datasets: their arguments by name, their functions prepared when the step is compiled.
+// Base of the kernels that make datasets. It finds arguments by name, and prepares functions when the step is compiled.
 // Internal to the family.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace argosy::datasets {
 
-// Where the tensors of each argument are, by the argument's name.
+// The inputs that belong to each argument of an op, by the argument's name.
 class ArgumentMap {
  public:
   static Result<ArgumentMap> make(const KernelInit& init);
@@ -25,7 +25,7 @@ class ArgumentMap {
   std::map<std::string, std::pair<int, int>> ranges_;  // (first, count)
 };
 
-// What a kernel keeps of its node.
+// The kernel's copy of its node.
 struct DatasetNode {
   std::string op, name;
   AttrMap attrs;
@@ -34,7 +34,7 @@ struct DatasetNode {
   static Result<DatasetNode> make(const KernelInit& init);
 };
 
-// One run of such a kernel. Names are those of the op's arguments and attributes.
+// The arguments of one run. Names are those of the op's arguments and attributes.
 class DatasetArgs {
  public:
   DatasetArgs(const DatasetNode& node, KernelContext& c) : node_(node), c_(c) {}
@@ -48,13 +48,13 @@ class DatasetArgs {
   std::vector<Tensor> tensors(const std::string& name) const;  // owned
   Result<DatasetPtr> dataset(const std::string& name = "input_dataset") const;
   Result<std::vector<DatasetPtr>> dataset_list(const std::string& name) const;
-  // Scalars: INVALID_ARGUMENT, in TensorFlow's words, for anything else.
+  // The value of a scalar argument. INVALID_ARGUMENT, in TensorFlow's words, if it is not a scalar.
   Result<std::int64_t> integer(const std::string& name) const;
   Result<bool> boolean(const std::string& name) const;
   Result<std::string> text(const std::string& name) const;
-  // A vector, or a scalar as one.
+  // The strings of a vector; of a scalar, one.
   Result<std::vector<std::string>> texts(const std::string& name) const;
-  // The same of paths, which the step must be allowed to touch (argosy/op/kernel/file_policy.h).
+  // The same for paths, all of which the step must be allowed to access (argosy/op/kernel/file_policy.h).
   Result<std::vector<std::string>> files(const std::string& name) const;
   Captured function(const std::string& attr, const std::string& captured = "other_arguments") const;
   template <typename T>
@@ -71,10 +71,11 @@ class DatasetArgs {
   KernelContext& c_;
 };
 
-// INVALID_ARGUMENT unless a function's results are the components of the dataset it makes.
+// INVALID_ARGUMENT unless the function returns the components of the dataset's elements.
 Status check_returns(const Captured& f, const std::vector<DType>& types);
 
-// A new dataset with its nesting; one that others hold was not made here, and has its own.
+// Sets the nesting depth of a new dataset, and returns it. A dataset that others hold too is not new, and keeps its
+// own.
 DatasetPtr nested(DatasetPtr dataset, int nesting);
 
 template <Result<DatasetPtr> (*kMake)(const DatasetArgs&)>
@@ -86,7 +87,7 @@ class DatasetKernel final : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<DatasetKernel>(std::move(node)));
   }
   Status run(KernelContext& c) override {
-    int nesting = 1;  // of a dataset that keeps all that the kernel was given
+    int nesting = 1;  // of a dataset that keeps all inputs of the kernel
     for (int i = 0; i < c.num_inputs(); ++i) nesting = std::max(nesting, nesting_around(c.input(i)));
     ARGOSY_RETURN_IF_ERROR(check_nesting(nesting));
     ARGOSY_ASSIGN_OR_RETURN(DatasetPtr dataset, kMake(DatasetArgs(node_, c)));
@@ -104,7 +105,7 @@ void add_dataset(KernelRegistry& kernels, std::initializer_list<const char*> ops
   for (const char* op : ops) kernels.add(op, "cpu", DatasetKernel<kMake>::make);
 }
 
-// What each file of the family adds.
+// Registration functions of the family's files.
 void add_sources(KernelRegistry& kernels);
 void add_files(KernelRegistry& kernels);
 void add_maps(KernelRegistry& kernels);

@@ -1,5 +1,5 @@
-// What a dataset is while steps run: an immutable recipe, passed as a variant, and the iterators that follow it.
-// Internal to the families dataset and iterator.
+// A dataset at run time: DatasetValue, an immutable description in a variant, and DatasetIterator, one pass over its
+// elements. Internal to the families dataset and iterator.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,8 @@ using Element = std::vector<Tensor>;
 inline constexpr std::int64_t kInfinite = -1;
 inline constexpr std::int64_t kUnknownCardinality = -2;
 
-// Of a dataset of `n` elements, which comes `count` times. Too many for an integer: unknown.
+// The cardinality of `count` passes over a dataset of `n` elements. kUnknownCardinality if it does not fit an integer.
+// REQUIRES: count >= 0, or n is 0.
 inline std::int64_t repeated_cardinality(std::int64_t n, std::int64_t count) {
   if (n == 0 || count == 0) return 0;
   std::int64_t product = 0;
@@ -30,11 +31,11 @@ inline std::int64_t repeated_cardinality(std::int64_t n, std::int64_t count) {
 class SeedLog;
 struct AutoShard;  // elements/auto_shard.h
 
-// The functions of one pipeline: what their ops keep begins with it, so that each pass over a dataset draws the same
-// random numbers, as in TensorFlow. Thread-safe.
+// The functions of one pipeline. It has instances of its own, so that state kept by ops of a function starts afresh.
+// Each pass over a dataset then draws the same random numbers, as in TensorFlow. Thread-safe.
 class FunctionInstances {
  public:
-  // That of this pipeline. Made when it is asked for.
+  // Returns this pipeline's instance of the function; makes it on first use.
   Result<std::shared_ptr<FunctionCall>> of(const std::shared_ptr<FunctionCall>& call);
   void clear();
 
@@ -43,25 +44,25 @@ class FunctionInstances {
   std::map<std::shared_ptr<FunctionCall>, std::shared_ptr<FunctionCall>> made_ ARGOSY_GUARDED_BY(mutex_);
 };
 
-// What iterators run with. Borrowed by all iterators of one pipeline, which end before it.
+// The environment of iterators. Borrowed by all iterators of a pipeline, which must end before it.
 struct IteratorContext {
   BlockingPool* threads;
-  Cancellation* cancellation;  // pulled when the pipeline is to end: nobody waits any longer
+  Cancellation* cancellation;  // cancelled to end the pipeline: all waits then return
   Allocator* memory;
-  SeedLog* seeds = nullptr;                // notes what is drawn at random (seeds.h); may be null
-  bool repeats_shuffles = false;           // shuffles are repeated as TensorFlow 1.15 does it (wrappers_cpu.cc)
-  FunctionInstances* functions = nullptr;  // null: what functions keep is everybody's
-  std::shared_ptr<const AutoShard> shard = nullptr;  // of which a pipeline gives one; null: all of it
-  bool without_shuffles = false;                     // shuffles give their input as it comes
+  SeedLog* seeds = nullptr;                // records the seeds that were drawn (seeds.h); may be null
+  bool repeats_shuffles = false;           // repeat shuffles as TensorFlow 1.15 does (wrappers_cpu.cc)
+  FunctionInstances* functions = nullptr;  // null: functions share their state
+  std::shared_ptr<const AutoShard> shard = nullptr;  // the worker's shard; null: all
+  bool without_shuffles = false;                     // shuffles keep their input's order
 };
 
-// An error once nobody waits for the pipeline any longer. What gives elements without an end, or very many, asks before
-// each: loops that pass over elements (skip, filter) then end too.
+// An error once the pipeline has been cancelled. An iterator that makes very many elements, or endlessly many, asks
+// before each one. So loops over them (skip, filter) end, too.
 inline Status not_ended(const Cancellation* cancellation) {
   return cancellation != nullptr && cancellation->cancelled() ? cancellation->status() : ok_status();
 }
 
-// State of one pass over a dataset. One caller at a time, from any thread.
+// The state of one pass over a dataset. One caller at a time, from any thread.
 class DatasetIterator {
  public:
   DatasetIterator() = default;
@@ -69,9 +70,10 @@ class DatasetIterator {
   DatasetIterator(const DatasetIterator&) = delete;
   DatasetIterator& operator=(const DatasetIterator&) = delete;
 
-  // The next element; false at the end, and from then on. After an error the next call goes on behind it.
+  // Gets the next element. Returns false at the end and ever after. After an error the next call continues behind the
+  // failed element.
   virtual Result<bool> next(Element& out) = 0;
-  // next() would neither wait nor compute: worth calling on a thread that others wait for.
+  // True if next() would neither block nor compute, so that any thread may call it.
   virtual bool ready() { return false; }
 };
 using IteratorPtr = std::unique_ptr<DatasetIterator>;
@@ -86,21 +88,21 @@ class DatasetValue : public VariantValue, public std::enable_shared_from_this<Da
   const std::vector<PartialShape>& shapes() const { return shapes_; }
 
   virtual Result<IteratorPtr> iterate(const IteratorContext& context) const = 0;
-  // INVALID_ARGUMENT where its elements would not have the types() that the op's attributes say: asked before it is
-  // given out, so that whoever reads a dataset may rely on its types().
+  // INVALID_ARGUMENT if elements would not have the dtypes of types(), which the op's attributes claim. It is called
+  // before the dataset is an output, so readers of a dataset may rely on types().
   virtual Status check_types() const { return ok_status(); }
-  // How many elements an iterator gives, if that is known without iterating.
+  // The number of elements; kInfinite or kUnknownCardinality. Does not iterate.
   virtual std::int64_t cardinality() const { return kUnknownCardinality; }
-  // Of how many rows its elements are, the last one perhaps apart; -1 where TensorFlow does not see it either: it looks
-  // for a batch before what leaves elements as they are.
+  // The number of rows of an element, except perhaps the last one; -1 if unknown. As TensorFlow does, it looks for a
+  // batch op below ops that pass elements on unchanged.
   virtual std::int64_t batch_size() const { return -1; }
-  // The datasets whose elements it takes, as far as it says so.
+  // The input datasets, as far as the class reports them.
   virtual std::vector<std::shared_ptr<const DatasetValue>> inputs() const { return {}; }
-  // Do its elements become datasets that read files?
+  // True if its elements become datasets that read files.
   virtual bool opens_readers() const { return false; }
 
  protected:
-  // What an iterator keeps of its dataset. REQUIRES: made by make_shared.
+  // A shared pointer to this dataset, for its iterators. REQUIRES: the dataset was made by make_shared.
   template <typename T>
   std::shared_ptr<const T> self() const {
     return std::static_pointer_cast<const T>(shared_from_this());
@@ -113,19 +115,20 @@ class DatasetValue : public VariantValue, public std::enable_shared_from_this<Da
 };
 using DatasetPtr = std::shared_ptr<const DatasetValue>;
 
-// INVALID_ARGUMENT, in TensorFlow's words, unless they are the same.
+// INVALID_ARGUMENT, in TensorFlow's words, unless both lists are the same.
 Status same_types(const std::vector<DType>& expected, const std::vector<DType>& types);
-// The dataset in a variant scalar. INVALID_ARGUMENT when it holds something else.
+// dataset_in(): the dataset in a variant scalar; INVALID_ARGUMENT if it holds something else. dataset_handle(): the
+// reverse.
 Result<DatasetPtr> dataset_in(const Tensor& handle);
 Tensor dataset_handle(DatasetPtr dataset);
 
-// A function of the graph with the values it captured.
+// A function of the graph, with the values of its captures.
 class Captured {
  public:
   Captured() = default;
   Captured(std::shared_ptr<FunctionCall> call, std::vector<Tensor> arguments)
       : call_(std::move(call)), arguments_(std::move(arguments)) {}
-  // Its own errors name the node of the body.
+  // Calls the function. An error of the body names the failing node.
   Result<Element> operator()(Element arguments, const IteratorContext& context) const;
   const std::vector<DType>& returns() const { return call_->returns(); }
   bool any_op(const std::function<bool(const OpDef&)>& fits) const { return call_->any_op(fits); }
@@ -135,33 +138,34 @@ class Captured {
   std::vector<Tensor> arguments_;
 };
 
-// A function's returned values as one dataset, a predicate, a key. INVALID_ARGUMENT when they are something else.
+// Converts a function's returned values to a dataset, a predicate, or an integer. INVALID_ARGUMENT if they are
+// something else.
 Result<DatasetPtr> dataset_of(const Element& returned);
 Result<bool> bool_of(const Element& returned);
 Result<std::int64_t> int_of(const Element& returned, const char* what);
 
-// An iterator whose threads run ahead of its caller. A derived class calls stop() in its destructor.
+// An iterator with threads that run ahead of its caller. A derived class must call stop() in its destructor.
 class ThreadedIterator : public DatasetIterator {
  protected:
   explicit ThreadedIterator(const IteratorContext& parent);
   ~ThreadedIterator() override;
 
-  // What the iterators below run with: ends with this one, or with the pipeline.
+  // The environment of its input iterators. It is cancelled with this iterator, or with the pipeline.
   const IteratorContext& inner() const { return inner_; }
-  // A thread of its own runs task(), which ends soon after stopping_ is set.
+  // Runs task() on a new thread. task() must end soon after stopping_ is set.
   Status start(std::function<void()> task) ARGOSY_REQUIRES(mutex_);
-  // Returns when no thread of this iterator runs any more.
+  // Stops the threads, and returns when none runs any more.
   void stop() ARGOSY_EXCLUDES(mutex_);
-  // Why next() gives no more: something was thrown on a thread, or the pipeline ends.
+  // The reason why next() has no more elements: an exception on a thread, or the end of the pipeline.
   Status stopped() const ARGOSY_REQUIRES(mutex_) {
     return broken_.ok() ? parent_.cancellation->status() : Status(broken_);
   }
-  // Something was thrown on a thread, stopping_ is set. Called there, without the lock.
+  // Called on the thread on which an exception was thrown, after stopping_ is set, without the lock.
   virtual void broke() {}
 
   Mutex mutex_;
-  CondVar changed_;  // what the caller waits for, and threads
-  CondVar room_;     // what threads alone wait for
+  CondVar changed_;  // the caller waits on it, and threads
+  CondVar room_;     // only threads wait on it
   bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;
 
  private:

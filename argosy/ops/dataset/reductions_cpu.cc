@@ -1,4 +1,4 @@
-// Ops that run through a dataset at once, on the calling thread.
+// Ops that iterate over a whole dataset, on the calling thread.
 #include "argosy/op/kernel/step_context.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
 #include "argosy/ops/layout/strided/strided_copy.h"
@@ -9,7 +9,7 @@ namespace argosy::datasets {
 
 namespace {
 
-// A pipeline that lives as long as a kernel's run, and ends early when its step does.
+// A pipeline for one run of a kernel; it is cancelled with its step.
 class Pass {
  public:
   explicit Pass(KernelContext& c) : context_(context_of(c)) {
@@ -96,7 +96,7 @@ Status single_element(KernelContext& c) {
   return ok_status();
 }
 
-// A component of many elements, scalars of one dtype, as a vector.
+// Joins a component of all elements, scalars of one dtype, to a vector.
 Result<Tensor> as_vector(const std::vector<Element>& elements, std::size_t component, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(
       Tensor all, Tensor::allocate(dtype, Shape({static_cast<std::int64_t>(elements.size())}), host_allocator()));
@@ -105,7 +105,7 @@ Result<Tensor> as_vector(const std::vector<Element>& elements, std::size_t compo
   return all;
 }
 
-// Elements of a key and a value each.
+// Initializes a table from elements of a key and a value each.
 Status initialize_table(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const auto table, c.resource<Table>(0));
   ARGOSY_ASSIGN_OR_RETURN(const DatasetPtr dataset, dataset_in(c.input(1)));

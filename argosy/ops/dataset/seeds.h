@@ -1,4 +1,4 @@
-// Seeds of datasets that draw at random: the numbers are TensorFlow's for TensorFlow's seeds. Internal to the family.
+// Seeds of datasets with random numbers. With equal seeds, the numbers are TensorFlow's. Internal to the family.
 #pragma once
 
 #include "argosy/ops/dataset/dataset_kernel.h"
@@ -14,14 +14,14 @@ inline Philox philox_of(const Seeds& s) {
   return Philox(static_cast<std::uint64_t>(s.seed), static_cast<std::uint64_t>(s.seed2));
 }
 
-// What an iterator was given by a generator with these first seeds, which had given `before` others.
+// One draw of a generator with the seeds `first`: it returned `given`, after `before` earlier draws.
 struct SeedDraw {
   Seeds first, given;
   std::int64_t before = 0;
 };
 
-// Gives every iterator its seeds: the same ones, or, `anew`, the next two words of the stream of the first.
-// Thread-safe.
+// Gives each iterator its seeds. They are always the same, or with `anew` the next two words of the stream of the first
+// seeds. Thread-safe.
 class SeedGenerator final : public Resource {
  public:
   SeedGenerator(const Seeds& seeds, bool anew) : anew_(anew), first_(seeds), seeds_(seeds), words_(philox_of(seeds)) {}
@@ -34,7 +34,7 @@ class SeedGenerator final : public Resource {
     const auto seed = static_cast<std::int64_t>(words_());
     return {seeds_, {seed, static_cast<std::int64_t>(words_())}, given_++};
   }
-  // From now on as after this draw.
+  // Sets the generator to its state after this draw.
   void go_on_after(const SeedDraw& draw) {
     MutexLock lock(mutex_);
     seeds_ = draw.first;
@@ -54,12 +54,12 @@ class SeedGenerator final : public Resource {
   std::int64_t given_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 
-// What the iterators of one pipeline were given, in order, so that another pipeline can be given the same. Thread-safe.
+// Records the seeds of one pipeline's iterators, in order, so that another pipeline can replay them. Thread-safe.
 class SeedLog {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 18;
   SeedLog() = default;
-  // The first draws are these.
+  // Replays `draws` first.
   explicit SeedLog(std::vector<SeedDraw> draws) : draws_(std::move(draws)) {}
 
   Seeds next(SeedGenerator& from) {
@@ -78,7 +78,7 @@ class SeedLog {
     }
     return draw.given;
   }
-  // FAILED_PRECONDITION once there were more than kMost.
+  // Returns the draws so far. FAILED_PRECONDITION if there were more than kMost.
   Result<std::vector<SeedDraw>> draws() const {
     MutexLock lock(mutex_);
     if (full_) return failed_precondition("a pipeline that shuffled more than ", kMost, " times cannot be saved");
@@ -92,12 +92,12 @@ class SeedLog {
   bool full_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
-// For an iterator that draws at random.
+// Draws the seeds of a new iterator, by the pipeline's log if it has one.
 inline Seeds next_seeds(SeedGenerator& from, const IteratorContext& context) {
   return context.seeds != nullptr ? context.seeds->next(from) : from.next().given;
 }
 
-// The arguments seed and seed2; both 0: left to chance.
+// Reads the arguments seed and seed2. If both are 0, draws seeds from the system's random source.
 inline Result<Seeds> seeds_of(const DatasetArgs& a) {
   Seeds seeds;
   ARGOSY_ASSIGN_OR_RETURN(seeds.seed, a.integer("seed"));

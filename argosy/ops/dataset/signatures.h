@@ -1,11 +1,12 @@
-// The ops that make datasets, as data. Internal to the family.
+// Signatures of the ops that make datasets, as tables. Internal to the family.
 #pragma once
 
 #include <vector>
 
 namespace argosy::datasets {
 
-// Arguments and attributes are separated by "; "; "$types", "$shapes" and "$metadata" are those that most ops have.
+// An op. Arguments and attributes are separated by "; ". "$types", "$shapes" and "$metadata" stand for attributes that
+// most of the ops have.
 struct Signature {
   const char* name;
   const char* doc;

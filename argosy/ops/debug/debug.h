@@ -1,4 +1,4 @@
-// Looking at values while a graph runs, and stopping it when they are wrong.
+// Ops that print values while a graph runs, or stop it if they are wrong.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace argosy {
 
-// Ends the step with INVALID_ARGUMENT "assertion failed: …" and the first `summarize` values of each of `data` when
-// condition (bool[]) is false. Gives a control value: what depends on it runs only if it holds.
+// Ends the step with INVALID_ARGUMENT "assertion failed: …" and the first `summarize` values of each of `data` if
+// condition (bool[]) is false. Returns a control value: nodes that depend on it run only if the condition holds.
 Value assert_true(Value condition, const std::vector<Value>& data, int summarize = 3, std::string_view name = "Assert");
 
-// Of print().
+// Options of print().
 struct PrintOptions {
   std::string message = "";  // before the values
-  int first_n = -1;          // only the first times; -1: always
-  int summarize = 3;         // so many elements of each value
+  int first_n = -1;          // only this many times; -1: always
+  int summarize = 3;         // how many elements of each value
 };
-// x; when it is computed, a line on stderr with the first values of each of `data`.
+// Returns x. When it is computed, prints a line on stderr with the first values of each of `data`.
 Value print(Value x, const std::vector<Value>& data, const PrintOptions& options = {}, std::string_view name = "Print");
 
-// A scalar string on "stderr", "stdout", "log(info)", "log(warning)" or "log(error)". Gives a control value.
+// Prints a scalar string on "stderr", "stdout", "log(info)", "log(warning)" or "log(error)". Returns a control value.
 Value print_text(Value text, std::string_view output_stream = "stderr", std::string_view name = "PrintV2");
 
 // Seconds since 1970 (float64), when it is run.

@@ -1,4 +1,4 @@
-// Tensors as people read them in a message. Internal to the debug family.
+// Formats tensors for messages. Internal to the debug family.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace argosy {
 
-// "[1 2][3 4]": the first `limit` values in TensorFlow's form ("…" as "..." where there are more); all when negative.
+// Returns the first `limit` values in TensorFlow's form, "[1 2][3 4]", with "..." if there are more. A negative limit:
+// all values.
 std::string first_values(const Tensor& t, std::int64_t limit);
 
 }  // namespace argosy

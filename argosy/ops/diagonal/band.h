@@ -1,4 +1,4 @@
-// Where diagonals lie in a matrix, and among each other. Private to this folder.
+// Band: the positions of a band of diagonals in a matrix, and in a tensor of diagonals. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Band {
   std::int64_t longest() const {
     return std::min(rows + std::min<std::int64_t>(upper, 0), columns - std::max<std::int64_t>(lower, 0));
   }
-  // Of diagonal d: how long it is, where it starts in a row of diagonals, and its first element in the matrix.
+  // Diagonal d: its length, its offset in its row of the tensor of diagonals, and its first element in the matrix.
   struct Place {
     std::int64_t length, offset, start;
   };
@@ -28,7 +28,7 @@ struct Band {
   }
 };
 
-// "RIGHT_LEFT": superdiagonals at the right, subdiagonals at the left. Empty: both at the left.
+// Sets the alignment: "RIGHT_LEFT" puts superdiagonals at the right, subdiagonals at the left. Empty: both at the left.
 inline void set_alignment(Band& band, std::string_view align) {
   band.left_above = align.empty() || align.starts_with("LEFT");
   band.left_below = align.empty() || align.ends_with("LEFT");
@@ -38,7 +38,7 @@ inline Status check_band(std::string_view op, std::int64_t lower, std::int64_t u
   if (lower <= upper) return ok_status();
   return invalid_argument(op, ": lower diagonal ", lower, " must not be above the upper one, ", upper);
 }
-// A matrix of rows x columns has the diagonals.
+// INVALID_ARGUMENT unless a matrix of rows x columns has the diagonals.
 inline Status check_inside(std::string_view op, const Band& band) {
   for (const std::int64_t d : {band.lower, band.upper}) {
     if (d == 0 || (-band.rows < d && d < band.columns)) continue;
@@ -47,7 +47,8 @@ inline Status check_inside(std::string_view op, const Band& band) {
   return ok_status();
 }
 
-// The size of matrices made of diagonals `longest` long; -1: as small as can be.
+// Sets unknown (-1) rows and columns to the least that diagonals of length `longest` need. INVALID_ARGUMENT if given
+// sizes do not fit them.
 inline Status fit_matrix(std::string_view op, std::int64_t longest, Band& band) {
   const std::int64_t rows = longest - std::min<std::int64_t>(band.upper, 0);
   const std::int64_t columns = longest + std::max<std::int64_t>(band.lower, 0);

@@ -13,7 +13,7 @@ namespace {
 
 using diagonal_parts::Band;
 
-// Input i, the diagonals' numbers: one, or the lower and the upper. False when they are not known.
+// Reads input i, one or two numbers of diagonals, into `band`. Returns false if they are not known.
 Result<bool> read_band(const ShapeContext& c, int i, Band& band) {
   const PartialShape& shape = c.input(i);
   if (shape.has_rank() &&
@@ -30,7 +30,7 @@ Result<bool> read_band(const ShapeContext& c, int i, Band& band) {
 
 Status expect_scalar(const ShapeContext& c, int i) { return c.with_rank(i, 0).status(); }
 
-// The diagonals of matrices of known band: their shape, as far as it can be told.
+// Returns the shape of the tensor of diagonals, for a known band, as far as it can be inferred.
 Result<PartialShape> diagonals_shape(const ShapeContext& c, const PartialShape& matrix, Band band) {
   std::vector<std::int64_t> sizes(matrix.sizes().begin(), matrix.sizes().end() - 2);
   band.rows = matrix[matrix.rank() - 2];

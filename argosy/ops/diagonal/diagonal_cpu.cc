@@ -35,7 +35,7 @@ class Diagonal final : public Kernel {
     if (t.shape().rank() == 0) return ok_status();
     return invalid_argument(op_, ": ", what, " must be a scalar, not of shape ", t.shape());
   }
-  // The band in matrices of input 0's shape, checked; and the shape of its diagonals.
+  // Sets and checks the band in matrices of the shape of input 0. Returns the shape of its diagonals.
   Result<Shape> band_of(const Tensor& x, Band& band) const {
     const Shape& shape = x.shape();
     if (shape.rank() < 2) return invalid_argument(op_, ": the input must have rank 2 or more, not shape ", shape);
@@ -99,7 +99,7 @@ class Diagonal final : public Kernel {
     return ok_status();
   }
 
-  // Between matrices and rows of diagonals: diagonal by diagonal, of all matrices at once.
+  // Copies between matrices and rows of diagonals: each diagonal for all matrices at once.
   static void copy(const Tensor& matrices, const Tensor& diagonals, std::int64_t batch, const Band& band,
                    bool into_matrices) {
     const std::int64_t longest = band.longest(), matrix = band.rows * band.columns, row = band.count() * longest;

@@ -1,6 +1,6 @@
-// Binomial samples. With a mean below 10 by waiting times: geometric ones are added up until they pass the number of
-// trials (Devroye, "Non-uniform random variate generation", 1986, X.4.3). Else by transformed rejection: Hörmann, "The
-// generation of binomial random variates" (1993), algorithm BTRS.
+// Binomial samples. With a mean below 10 by waiting times: geometric samples are added until they exceed the number of
+// trials (Devroye, "Non-uniform random variate generation", 1986, X.4.3). Otherwise by transformed rejection: Hörmann,
+// "The generation of binomial random variates" (1993), algorithm BTRS.
 #include <cmath>
 #include <limits>
 
@@ -26,7 +26,7 @@ double by_waiting(double count, double prob, Philox stream) {
   }
 }
 
-// What Stirling's formula for log(k!) leaves out.
+// The error of Stirling's formula for log(k!).
 double stirling_tail(double k) {
   constexpr double kExact[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
                                0.0166446911898211,  0.0138761288230707, 0.0118967099458917, 0.0104112652619720,

@@ -6,7 +6,8 @@ namespace argosy {
 
 namespace {
 
-// The parameters' common shape, and the result's, which ends with it. The sentences are TensorFlow's.
+// Returns the result's shape, which must end with `batch`, the shape that the parameters broadcast to. Messages are
+// TensorFlow's.
 Result<Shape> result_shape(const Tensor& sizes, const Shape& batch) {
   if (sizes.shape().rank() != 1) return invalid_argument("Input shape should be a vector, got shape: ", sizes.shape());
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(sizes));
@@ -50,7 +51,7 @@ Status binomial(KernelContext& c) {
   return distribution::draw_binomial(c, c.input(2), c.input(3), *y, batch, from);
 }
 
-// A generator moves on as far as if every sample took so many tries: TensorFlow's number.
+// A generator moves on as if every sample took this many tries: TensorFlow's number.
 constexpr std::uint64_t kTries = 100;
 
 class BinomialOfGenerator final : public Kernel {

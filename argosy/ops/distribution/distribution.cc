@@ -88,7 +88,7 @@ Status shuffle_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Of a sample by its alpha, the cumulative probability held fixed; summed over the samples of each.
+// The derivative of a sample by its alpha, at a fixed cumulative probability; summed over the samples of each alpha.
 std::vector<Value> gamma_gradient(GradContext& g) {
   const Value alpha = g.x(1);
   const Value slopes = g.graph().add("RandomGammaGrad", {alpha, g.y()});

@@ -15,7 +15,7 @@ namespace {
 
 using Draw = Status (*)(const Tensor& parameter, const Tensor& y, const Philox& from);
 
-// `shape`, then the parameter's axes; streams of a generator that the kernel keeps.
+// The result's shape is `shape` and then the parameter's. The kernel keeps the generator.
 template <Draw kDraw>
 class PerParameter final : public Kernel {
  public:
@@ -36,7 +36,7 @@ class PerParameter final : public Kernel {
   const std::shared_ptr<SharedPhilox> generator_;
 };
 
-// `shape` is the whole result's, and ends with the parameter's.
+// The result's shape is `shape`, which ends with the parameter's.
 Status stateless(KernelContext& c, const Tensor& parameter, const Philox& from, Draw draw) {
   ARGOSY_ASSIGN_OR_RETURN(const Shape shape, random_shape(c.input(0)));
   const Shape& back = parameter.shape();

@@ -66,7 +66,7 @@ double gamma_sample(double alpha, Philox stream) {
     if (v <= 0) continue;
     v = v * v * v;
     const double u = uniform(stream);
-    // The first test spares the logarithms nine times of ten.
+    // The first test avoids the logarithms in nine of ten cases.
     if (u < 1 - 0.0331 * (x * x) * (x * x) || std::log(u) < 0.5 * x * x + d * (1 - v + std::log(v))) {
       return small ? d * v * std::pow(uniform(stream), 1 / alpha) : d * v;
     }
@@ -114,8 +114,8 @@ double poisson_sample(double rate, Philox stream, double most, double infinity) 
   return poisson_large(rate, stream, most);
 }
 
-// fn(parameter, stream) for every element; output i belongs to parameter i / samples in the order of streams, and lies
-// at the parameter's column of the sample's row.
+// Calls fn(parameter, stream) for every element. Output i, in the order of streams, belongs to parameter i / samples,
+// and is in the parameter's column of the sample's row.
 template <typename P, typename T, typename Fn>
 void draw_all(const Tensor& parameter, const Tensor& y, const Philox& from, Fn&& fn) {
   const std::int64_t parameters = parameter.elements();

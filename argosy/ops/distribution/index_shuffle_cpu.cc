@@ -1,7 +1,7 @@
-// RandomIndexShuffle: where one index goes in a permutation that nobody writes down. A block cipher over 2^b numbers is
-// applied until it gives one that is in range (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002). The
-// cipher is Simon (Beaulieu et al., "The SIMON and SPECK families of lightweight block ciphers", 2013) with as many
-// bits, rounds and key words as TensorFlow gives it.
+// RandomIndexShuffle: the position of one index in a random permutation, which is never stored. A block cipher over 2^b
+// numbers is applied until its result is in range (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002).
+// The cipher is Simon (Beaulieu et al., "The SIMON and SPECK families of lightweight block ciphers", 2013), with the
+// bits, rounds and key words of TensorFlow's op.
 #include <array>
 #include <bit>
 #include <cmath>

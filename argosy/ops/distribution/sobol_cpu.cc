@@ -38,7 +38,7 @@ std::uint32_t power_of_x(std::uint32_t exponent, std::uint32_t modulus, int degr
   }
   return result;
 }
-// Is x's order 2^degree - 1, no less?
+// True if the order of x is exactly 2^degree - 1.
 bool is_primitive(std::uint32_t p, int degree) {
   const std::uint32_t order = (1u << degree) - 1;
   if (power_of_x(order, p, degree) != 1) return false;

@@ -1,4 +1,4 @@
-// Generators that live in int64 variables: two numbers of counter, one of key.
+// Generators kept in int64 variables: two numbers of counter, one of key.
 #include <algorithm>
 
 #include "argosy/op/kernel/kernel.h"

@@ -1,5 +1,5 @@
-// Normal numbers between bounds. Robert, "Simulation of truncated normal variables" (1995): rejection from the normal
-// distribution where the bounds leave much of it, else from a uniform or a shifted exponential one.
+// Truncated normal samples. Robert, "Simulation of truncated normal variables" (1995): rejection from the normal
+// distribution if the bounds keep much of it, else from a uniform or a shifted exponential one.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -37,7 +37,7 @@ struct TruncatedNormal {
   double mean, deviation, low, high;  // low and high in deviations from the mean
 };
 
-// Numbers for to[0], to[step] … to[(n - 1) step]. False when a thousand in a row were refused.
+// Writes samples to to[0], to[step] … to[(n - 1) step]. Returns false after a thousand rejections in a row.
 template <typename T>
 bool draw_row(const TruncatedNormal<T>& row, Blocks<T>& blocks, T* to, std::int64_t n, std::int64_t step = 1) {
   using W = std::conditional_t<sizeof(T) == 8, double, float>;

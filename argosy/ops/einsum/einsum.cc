@@ -18,7 +18,7 @@ namespace {
 
 using einsum_parts::kEllipsis;
 
-// How long each label is, as far as the inputs say.
+// Returns the size of each label, as far as the inputs determine it.
 Result<std::map<int, std::int64_t>> label_sizes(const ShapeContext& c, const einsum_parts::Labels& labels) {
   std::map<int, std::int64_t> sizes;
   for (int i = 0; i < c.num_inputs(); ++i) {
@@ -58,7 +58,7 @@ Status einsum_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Two operations for every combination of all letters.
+// Two operations for each combination of values of all letters.
 Cost einsum_cost(const ShapeContext& c) {
   Cost cost = elementwise_cost(c);
   const auto equation = einsum_parts::parse(c.attrs().get_string("equation"), c.num_inputs());
@@ -82,8 +82,8 @@ std::string written(const std::string& subscripts) {
 
 bool contains(const std::string& s, char letter) { return s.find(letter) != std::string::npos; }
 
-// What flows into x, whose subscripts are `mine`: the product of dy and the other operand, over the letters they have;
-// x's letters that neither has are axes x was summed over, along which it is the same.
+// Returns the gradient of x, whose subscripts are `mine`: the product of dy and the other operand, over the letters
+// that they have. Letters of x that neither has are axes that x was summed over; the gradient is constant along them.
 Value flow(GradContext& g, Value x, std::string mine, const std::string& output, const Value* other,
            const std::string& others) {
   Graph& graph = g.graph();
@@ -125,7 +125,7 @@ std::vector<Value> einsum_gradient(GradContext& g) {
   for (std::size_t i = 0; i < dxs.size(); ++i) {
     const std::string& mine = equation->inputs[i];
     for (const char letter : mine) {
-      // Such a diagonal is summed, and has no elements beside it: TensorFlow refuses it as well.
+      // A diagonal that is summed has no gradient beside it; TensorFlow refuses this case as well.
       if (std::count(mine.begin(), mine.end(), letter) > 1 && !contains(equation->output, letter) &&
           (dxs.size() == 1 || !contains(equation->inputs[1 - i], letter))) {
         g.graph().fail(unimplemented("Einsum: no gradient of '", g.attrs().get_string("equation"),

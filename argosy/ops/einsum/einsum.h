@@ -8,8 +8,8 @@
 
 namespace argosy {
 
-// einsum("bij,bjk->bik", {x, y}): one letter an axis; a letter missing from the output is summed over; "..." stands for
-// axes that broadcast. One or two inputs; the output is always written out.
+// einsum("bij,bjk->bik", {x, y}): each letter names an axis; letters that the output lacks are summed over; "..."
+// stands for axes that broadcast. One or two inputs. The equation must have an output.
 Value einsum(std::string_view equation, const std::vector<Value>& inputs);
 
 }  // namespace argosy

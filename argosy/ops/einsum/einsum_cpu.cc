@@ -34,14 +34,14 @@ void walk(const Axes& axes, Fn&& fn) {
   }
 }
 
-// Elements in memory of their own, or the input's where they lie right already.
+// The elements of matrices: a copy, or the input's memory if they are in order there.
 template <typename T>
 struct Matrices {
   const T* data = nullptr;
   Buffer memory;
 };
 
-// The operand in the order of `outer`, each element summed over `inner`.
+// Copies the operand in the order of `outer`, each element summed over `inner`.
 template <typename T>
 Result<Matrices<T>> arrange(KernelContext& c, const T* from, const Axes& outer, const Axes& inner) {
   if (inner.empty() && row_major(outer)) return Matrices<T>{from, {}};

@@ -1,4 +1,5 @@
-// Einsum on a GPU: the plan's moves by a copy engine, its sums by folds, its products in batches.
+// Einsum on a GPU: a copy engine moves elements, folds compute sums, and batched matrix products the rest
+// (einsum_plan.h).
 #include "argosy/ops/einsum/einsum_plan.h"
 #include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/matmul/gpu_gemm.h"
@@ -11,13 +12,13 @@ namespace {
 using einsum_parts::Axes;
 using einsum_parts::Plan;
 
-// Elements in memory of their own, or the input's where they lie right already.
+// The elements of matrices: a copy, or the input's memory if they are in order there.
 struct Matrices {
   const void* data = nullptr;
   Buffer memory;
 };
 
-// From an operand walked along the axes to where they are row-major, or the other way round.
+// The copy from an operand with these axes to a row-major tensor (`gather`), or the reverse.
 Region region_of(const Axes& axes, bool gather) {
   Region region;
   std::int64_t dense = product(axes);
@@ -49,7 +50,7 @@ Result<Matrices> arrange(KernelContext& c, const Tensor& from, const Axes& outer
   return Matrices{sums.data(), std::move(sums)};
 }
 
-// How far apart the matrices of a batch are, where that is one number.
+// Returns the distance between the matrices of a batch; nullopt if it is not constant.
 std::optional<std::int64_t> step_of(const std::vector<std::int64_t>& begins) {
   const std::int64_t step = begins.size() < 2 ? 0 : begins[1] - begins[0];
   for (std::size_t i = 1; i < begins.size(); ++i) {

@@ -21,7 +21,8 @@ Axes joined(Axes a, const Axes& b, const Axes& c) {
   return a;
 }
 
-// One operand: an axis per label, diagonals by adding strides up; broadcast axes of size 1 stand still.
+// Returns one axis per label of an operand. The strides of a diagonal are added up; a broadcast axis of size 1 has
+// stride 0.
 Result<Axes> axes_of(const Shape& shape, const Labelled& labels, int input, std::map<int, std::int64_t>& sizes) {
   Axes axes;
   const std::vector<std::int64_t> strides = shape.strides();
@@ -45,7 +46,7 @@ Result<Axes> axes_of(const Shape& shape, const Labelled& labels, int input, std:
   return axes;
 }
 
-// Where the matrices of an operand with these batch axes begin, for every pair; axes of size 1 go with all.
+// Returns the start of the operand's matrix for each pair; batch axes of size 1 are repeated.
 std::vector<std::int64_t> begins(const Axes& batch, std::int64_t matrix, const std::map<int, std::int64_t>& sizes) {
   std::vector<std::int64_t> places = {0};
   std::vector<std::int64_t> strides(batch.size());
@@ -99,7 +100,7 @@ Result<Plan> plan(std::string_view text, std::span<const Shape* const> operands)
   for (const int label : output) output_sizes.push_back(sizes.at(label));
   ARGOSY_ASSIGN_OR_RETURN(plan.output, Shape::make(output_sizes));
 
-  // Batch and free axes in the output's order, so that it needs no putting in order where that can be.
+  // Batch and free axes come in the output's order, so that the product needs no reordering if possible.
   const bool two = count == 2;
   Axes batch[2], free[2], shared[2];
   Labelled seen;
@@ -128,7 +129,7 @@ Result<Plan> plan(std::string_view text, std::span<const Shape* const> operands)
   }
   plan.order[0] = joined(batch[0], free[0], shared[0]);
   if (two) {
-    // The second operand either way round, whichever it lies in already.
+    // Takes the second operand as it is or transposed, whichever its memory already is.
     const Axes turned = joined(batch[1], free[1], shared[1]);
     plan.transposed = plan.own[1].empty() && row_major(turned);
     plan.order[1] = plan.transposed ? turned : joined(batch[1], shared[1], free[1]);

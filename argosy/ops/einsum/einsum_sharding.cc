@@ -15,7 +15,7 @@ Result<ShardingRule> einsum_sharding(const ShapeContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const einsum_parts::Labels labels, einsum_parts::label_axes(equation, ranks));
   ShardingRule rule{.kind = ShardingRule::Kind::kFactors};
   std::vector<int> seen;
-  // Sizes first: an axis of an ellipsis may have size 1 where the other operand's is larger.
+  // Checks sizes first: an axis of an ellipsis may have size 1 where the other operand's is larger.
   const auto index = [&](int label) {
     const auto at = std::find(seen.begin(), seen.end(), label);
     if (at != seen.end()) return static_cast<std::size_t>(at - seen.begin());

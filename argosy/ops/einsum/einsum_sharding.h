@@ -4,7 +4,7 @@
 
 namespace argosy {
 
-// An equation is a sharding rule already: letters that the output lacks are summed.
+// The sharding rule of Einsum is its equation: each letter is a factor, and letters that the output lacks are summed.
 Result<ShardingRule> einsum_sharding(const ShapeContext& c);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// The equation of an Einsum, "ij,jk->ik", taken apart: which letter names which axis, and how long it is.
+// The parsed equation of an Einsum, such as "ij,jk->ik": the letters of each axis.
 #pragma once
 
 #include <span>
@@ -20,14 +20,14 @@ struct Equation {
 // whose letters all occur in them.
 Result<Equation> parse(std::string_view equation, int inputs);
 
-// The same once ranks are known: a label names an axis. Letters are labels by their code. An axis of an ellipsis is 256
-// + its distance from the ellipsis' end, so axes that broadcast against each other have one label.
+// An equation as labels of axes, once ranks are known. The label of a letter is its code. The label of an axis of an
+// ellipsis is 256 + its distance from the ellipsis' end, so axes that broadcast together have the same label.
 inline constexpr int kFirstBroadcast = 256;
 struct Labels {
   std::vector<std::vector<int>> inputs;
   std::vector<int> output;
 };
-// INVALID_ARGUMENT where a rank does not fit its subscript, or an output without ellipsis would lose axes.
+// INVALID_ARGUMENT if a rank does not fit its subscript, or an output without ellipsis would drop axes.
 Result<Labels> label_axes(const Equation& equation, std::span<const int> ranks);
 
 }  // namespace argosy::einsum_parts

@@ -14,7 +14,7 @@ using Gradients = std::vector<Value>;
 
 // 1 where x is not 0, else 0.
 Value not_zero(Value x) { return cast(not_equal(x, 0), x.dtype()); }
-// Of an op with inputs x and y: what flows back into each, summed to its shape.
+// Sums the gradients of inputs x and y of an op to their shapes.
 Gradients back(GradContext& g, Value dx, Value dy) { return sum_to_operands(g.x(0), g.x(1), dx, dy); }
 
 Gradients add_gradient(GradContext& g) { return back(g, g.dy(), g.dy()); }
@@ -45,7 +45,7 @@ Gradients minimum_gradient(GradContext& g) {
 Gradients pow_gradient(GradContext& g) {
   const Value x = conj(g.x(0));
   const Value y = conj(g.x(1));
-  // log(x) where it is real; elsewhere no real exponent's change has a meaning.
+  // log(x) where it is real. Elsewhere a real exponent has no derivative.
   const Value has_log = is_complex(x.dtype()) ? not_equal(x, 0) : greater(x, 0);
   const Value log_x = where(has_log, log(where(has_log, x, 1)), 0);
   return back(g, g.dy() * y * pow(x, y - 1), g.dy() * conj(g.y()) * log_x);
@@ -83,7 +83,7 @@ Gradients next_after_gradient(GradContext& g) { return back(g, g.dy(), Value());
 
 using Integers = std::optional<std::int64_t>;
 
-// Vectors and scalars of sizes and axes, one by one.
+// Computes known integers (sizes, axes) of vectors and scalars, one by one.
 template <Integers (*function)(std::int64_t, std::int64_t)>
 std::optional<PartialInts> known(const ShapeContext& c, int) {
   const PartialInts* const x = c.ints(0);

@@ -35,7 +35,7 @@ namespace {
 
 Value one(std::string_view op, Value x) { return x.valid() ? x.graph().add(op, {x}) : Value(); }
 
-// The number as a constant of `beside`'s dtype.
+// Returns the number as a constant of the dtype of `beside`.
 Value as_value(const Operand& operand, Value beside) {
   if (!operand.is_number()) return operand.value();
   if (is_integer(beside.dtype()) && operand.number() != std::trunc(operand.number())) {
@@ -48,7 +48,7 @@ Value as_value(const Operand& operand, Value beside) {
   return constant_like(beside, operand.number());
 }
 
-// Two numbers have no graph to live in: an invalid value, as after any error.
+// Two numbers belong to no graph: returns an invalid value, as after any error.
 Value two(std::string_view op, const Operand& x, const Operand& y) {
   const Value beside = x.is_number() ? y.value() : x.value();
   if (!beside.valid()) return {};

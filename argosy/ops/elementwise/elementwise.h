@@ -1,8 +1,8 @@
 // Functions that work element by element, with NumPy's broadcasting. Names, defaults and corner cases are those of
 // tf.math.
 //
-// Every binary function takes a number in place of one of its values: maximum(x, 0.0), 2 * x. The number gets the other
-// value's dtype; one that does not fit it (2.5 beside integers) is an error of the graph.
+// Every binary function takes a number in place of one of its values: maximum(x, 0.0), 2 * x. The number gets the dtype
+// of the other value. A number that this dtype cannot hold (2.5 beside integers) is an error of the graph.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace argosy {
 
-// A value, or a number that becomes a constant beside one.
+// A value, or a number that becomes a constant of the other operand's dtype.
 class Operand {
  public:
   // A value of a graph.
@@ -107,9 +107,9 @@ Value logical_and(Value x, Value y);        // of bools
 Value logical_or(Value x, Value y);         // of bools
 Value logical_xor(Value x, Value y);        // of bools
 
-// The sum of all, which have one shape.
+// The sum of all values, which must have the same shape.
 Value add_n(const std::vector<Value>& values);
-// x; a step in which any of it is infinite or not a number fails with this message.
+// Returns x. A step fails with this message if an element of x is infinite or NaN.
 Value check_numerics(Value x, std::string_view message);
 
 inline Value operator-(Value x) { return neg(x); }                       // neg()
@@ -121,10 +121,10 @@ inline Value operator/(Operand x, Operand y) { return divide(x, y); }    // divi
 // --- for gradients of ops that broadcast
 // -------------------------------------------------------------------------------
 
-// dx summed over the axes along which x was repeated beside y, in x's shape; likewise dy. Folded at build time as far
-// as the shapes are known. An invalid gradient stays invalid.
+// Sums dx over the axes along which x was repeated to match y, to the shape of x; and dy likewise, to that of y. Known
+// shapes are used when the graph is built, others when it runs. An invalid gradient stays invalid.
 std::vector<Value> sum_to_operands(Value x, Value y, Value dx, Value dy);
-// `dx`, of the shape of something x was broadcast to, summed back to x's shape.
+// Sums `dx`, whose shape x broadcasts to, to the shape of x.
 Value sum_to_shape_of(Value x, Value dx);
 
 }  // namespace argosy

@@ -8,7 +8,7 @@ namespace elementwise {
 
 namespace {
 
-// Ops that compute what another's function does.
+// Ops that compute the same function as another op.
 constexpr std::pair<std::string_view, std::string_view> kSame[] = {
     {"AddV2", "Add"},  {"RealDiv", "Div"}, {"Mod", "TruncateMod"}, {"Inv", "Reciprocal"}, {"InvGrad", "ReciprocalGrad"},
     {"Round", "Rint"},

@@ -41,7 +41,7 @@ constexpr Module kUnary[] = {
     {"unary_simple", kUnarySimple}, {"unary_functions", kUnaryFunctions}, {"predicates", kUnaryPredicates}};
 constexpr Module kBinary[] = {
     {"arithmetic", kArithmetic}, {"binary_functions", kBinaryFunctions}, {"predicates", kBinaryPredicates}};
-// Apart from the others, since these have no place in fused programs.
+// Kept apart, because fused programs have no complex functions.
 constexpr Module kOfComplex[] = {{"complex_numbers", kComplexUnary}},
                  kOfTwoComplex[] = {{"complex_numbers", kComplexBinary}};
 
@@ -109,9 +109,10 @@ class Binary final : public Kernel, public cuda::TakesOnGpu<0, 1> {
   Binary(const KernelInit& init, const char* module, std::string kernel)
       : module_(module),
         kernel_(std::move(kernel)),
-        // Of Equal and NotEqual: shapes that do not broadcast are an answer, not an error.
+        // For Equal and NotEqual with incompatible_shape_error = false: the result for shapes that do not broadcast.
+        // -1: they are an error.
         unlike_is_(init.attrs.get_or("incompatible_shape_error", true) ? -1 : init.op.name == "NotEqual"),
-        // As its definition says: gradients of unary functions do not broadcast.
+        // Gradients of unary functions do not broadcast.
         one_shape_(init.op.shape == merged_inputs),
         capturable_(cuda::reads_constants_only(init, {0, 1})) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
@@ -148,7 +149,7 @@ class Binary final : public Kernel, public cuda::TakesOnGpu<0, 1> {
   const bool capturable_;
 };
 
-// Ops by the functions they compute: Add and AddV2 by Add.
+// Returns the ops that compute a function: Add and AddV2 for Add.
 std::vector<std::string> ops_of(std::string_view function) {
   std::vector<std::string> ops;
   for (const auto& op : builtin_ops().all()) {

@@ -16,7 +16,7 @@ constexpr std::int64_t kMostGathered = 16;  // bytes of an element; larger ones 
 
 bool is_half(DType d) { return d == DType::kBfloat16 || d == DType::kFloat16; }
 
-// The row of an op and dtype; a 16-bit float may take float32's, which `as_float` then says.
+// Finds the row of an op and dtype. `as_float`: the row is that of float32, for a 16-bit float.
 template <typename Row>
 const Row* find_row(std::string_view op, DType dtype, std::span<const Row> rows, bool* as_float) {
   const Row* wide = nullptr;
@@ -128,7 +128,7 @@ class BinaryKernel final : public Kernel {
         broadcasts_(broadcasts),
         incompatible_is_error_(incompatible_is_error) {}
 
-  // Both static shapes are known: the output's shape and the way through it are found once.
+  // If both static shapes are known, finds the output's shape and the broadcast plan once.
   void prepare(const Shape& x, const Shape& y) {
     auto shape = broadcast(x, y);
     if (!shape.ok()) return;
@@ -207,7 +207,7 @@ class BinaryKernel final : public Kernel {
     }
   }
 
-  // Short rows: what repeats is laid out first, so that the arithmetic runs over whole blocks.
+  // For short rows: copies repeated operands to blocks first, so that the arithmetic runs over full blocks.
   void blocks(const BroadcastPlan& plan, const std::byte* x, const std::byte* y, std::byte* z, std::int64_t begin,
               std::int64_t end) const {
     alignas(64) std::byte xs[kBlock * kMostGathered];

@@ -11,7 +11,7 @@ void define_comparison(OpRegistry& ops);
 void define_sums_and_checks(OpRegistry& ops);
 void define_fused(OpRegistry& ops);
 
-// Type sets, as TensorFlow has them.
+// Attributes of TensorFlow's sets of types.
 inline constexpr char kFloats[] = "T: {bfloat16, half, float, double}";
 inline constexpr char kFloatsAndComplex[] = "T: {bfloat16, half, float, double, complex64, complex128}";
 inline constexpr char kSigned[] = "T: {bfloat16, half, float, double, int8, int16, int32, int64}";

@@ -1,4 +1,4 @@
-// Gradients of broadcasting: what an operand repeated, its gradient sums.
+// Gradients of broadcasting: they are summed over the axes along which an operand was repeated.
 #include <algorithm>
 
 #include "argosy/ops/constant/constant.h"
@@ -8,7 +8,8 @@ namespace argosy {
 
 namespace {
 
-// The axes of the output along which `x` was repeated beside `y`; none when their shapes leave it open.
+// Returns the axes of the output along which `x` was repeated to match `y`; nullopt if their shapes do not determine
+// them.
 std::optional<std::vector<std::int32_t>> repeated_axes(const PartialShape& x, const PartialShape& y) {
   if (!x.has_rank() || !y.has_rank()) return std::nullopt;
   const int rank = std::max(x.rank(), y.rank());

@@ -1,4 +1,4 @@
-// Elementwise ops that no table holds: AddN, CheckNumerics, ApproximateEqual.
+// Elementwise ops that are in no table: AddN, CheckNumerics, ApproximateEqual.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/elementwise/elementwise.h"
@@ -18,7 +18,7 @@ std::vector<Value> check_numerics_gradient(GradContext& g) {
   return {g.graph().add("CheckNumerics", {g.dy()}, {{"message", message}})};
 }
 
-// What TensorFlow says names the first input and the one that differs.
+// TensorFlow's message names the first input and the one that differs.
 Status add_n_shape(ShapeContext& c) {
   for (int i = 1; i < c.num_inputs(); ++i) {
     if (c.input(0).compatible(c.input(i))) continue;

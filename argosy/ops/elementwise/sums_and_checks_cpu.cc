@@ -13,7 +13,7 @@ namespace {
 
 bool is_half(DType d) { return d == DType::kBfloat16 || d == DType::kFloat16; }
 
-// Lists and other values that know how to be added.
+// Adds variants: lists and other values that define addition.
 Status add_variants(KernelContext& c) {
   const Shape& shape = c.input(0).shape();
   for (int i = 0; i < c.num_inputs(); ++i) {
@@ -45,7 +45,7 @@ class AddVariants final : public Kernel {
   }
 };
 
-// Adds block after block, so that the running sum stays in the core's cache while every input passes by.
+// Adds block after block, so that the running sum stays in the core's cache while all inputs are added.
 class AddN final : public Kernel {
  public:
   static constexpr std::int64_t kBlock = 2048;
@@ -119,7 +119,7 @@ class CheckNumerics final : public Kernel {
   Status run(KernelContext& c) override {
     const Tensor& x = c.input(0);
     ARGOSY_RETURN_IF_ERROR(dispatch<FloatTypes>(x.dtype(), "CheckNumerics", [&]<typename T>() {
-      // Finite numbers times zero sum to zero; anything else leaves a NaN. One pass, no branch.
+      // Zero times a finite number adds zero; anything else makes the sum NaN. One pass, no branch.
       scalar::compute_t<T> trace = 0;
       for (const T v : x.values<T>()) trace += static_cast<scalar::compute_t<T>>(v) * 0;
       return trace == 0 ? ok_status() : refuse<T>(x);

@@ -64,7 +64,7 @@ class Leaky final : public Kernel {
   const std::string kernel_;
 };
 
-// The host waits for the answer. What exactly was found, and where, the CPU's kernel tells.
+// The host waits for the result. If it is bad, the CPU's kernel finds what and where, for the error.
 class CheckNumerics final : public Kernel {
  public:
   explicit CheckNumerics(std::unique_ptr<Kernel> by_host) : by_host_(std::move(by_host)) {}

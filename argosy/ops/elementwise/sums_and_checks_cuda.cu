@@ -1,4 +1,4 @@
-// Elementwise kernels that are no rows of a table.
+// Elementwise kernels that are in no table.
 #include "argosy/ops/elementwise/gpu/loops_cuda.h"
 
 namespace argosy::cuda {
@@ -69,7 +69,7 @@ ARGOSY_ADD_N(i64)
 ARGOSY_ADD_N(u32)
 ARGOSY_ADD_N(c64)
 ARGOSY_ADD_N(c128)
-// Does a number of x lie beyond all, or is none? For each block.
+// Tells, for each block, whether an element of x is infinite or NaN.
 template <typename T>
 ARGOSY_DEVICE void find_infinite(i64 n, const T* x, i32* found) {
   ARGOSY_SHARED i32 scratch[32];

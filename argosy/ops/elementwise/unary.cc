@@ -15,7 +15,7 @@ namespace {
 
 using Gradients = std::vector<Value>;
 
-// Derivatives of complex functions flow back conjugated.
+// Gradients of complex functions use the conjugated derivative.
 Gradients neg_gradient(GradContext& g) { return {-g.dy()}; }
 Gradients abs_gradient(GradContext& g) { return {g.dy() * sign(g.x())}; }
 Gradients zero_gradient(GradContext& g) { return {zeros_like(g.x())}; }
@@ -43,7 +43,7 @@ Gradients digamma_gradient(GradContext& g) {
 }
 Gradients softsign_gradient(GradContext& g) { return {g.graph().add("SoftsignGrad", {g.dy(), g.x()})}; }
 
-// Through the op that takes (y, dy).
+// The gradient by the op that takes (y, dy).
 template <const char* op>
 Gradients from_output(GradContext& g) {
   return {g.graph().add(op, {g.y(), g.dy()})};
@@ -59,7 +59,7 @@ constexpr char kRsqrtGrad[] = "RsqrtGrad";
 constexpr char kReciprocalGrad[] = "ReciprocalGrad";
 constexpr char kInvGrad[] = "InvGrad";
 
-// Gradients of gradients: inputs y and dy, z = op(y, dy), and what flows back into z.
+// Second derivatives: inputs y and dy, z = op(y, dy), and the gradient of z.
 Gradients tanh_grad_gradient(GradContext& g) {
   return {g.dy() * -2.0 * conj(g.x(1) * g.x(0)), g.graph().add("TanhGrad", {conj(g.x(0)), g.dy()})};
 }
@@ -91,7 +91,7 @@ std::optional<PartialInts> neg_ints(const ShapeContext& c, int) {
   PartialInts negated = *x;
   const bool narrow = c.input_dtype(0) == DType::kInt32;
   for (auto& n : negated) {
-    // The least integer is its own negative.
+    // The negative of the lowest integer is itself.
     if (n && *n != (narrow ? std::int64_t{INT32_MIN} : INT64_MIN)) n = -*n;
   }
   return negated;

@@ -103,7 +103,7 @@ Value padded(GradContext& g, Value x, Value sizes, int axes) {
   return graph.add("Pad", {x, paddings});
 }
 
-// The transform's adjoint: the unscaled inverse of what flows back, zeros in place of the numbers left out.
+// The transform's adjoint: the unscaled inverse transform of the gradient, with zeros for the numbers left out.
 std::vector<Value> real_forward_gradient(GradContext& g) {
   const int axes = axes_of(g.node().op->name);
   const Value length = g.x(1);
@@ -112,7 +112,7 @@ std::vector<Value> real_forward_gradient(GradContext& g) {
   return {padded(g, dx, last_sizes(g, g.x(0), axes), axes), Value()};
 }
 
-// The transform of what flows back; numbers that stand for their conjugates too count twice.
+// The transform of the gradient. Numbers that also stand for their conjugates count twice.
 std::vector<Value> real_inverse_gradient(GradContext& g) {
   Graph& graph = g.graph();
   const int axes = axes_of(g.node().op->name);

@@ -12,10 +12,11 @@ namespace {
 
 using fft_parts::Line;
 constexpr std::int64_t kGrain = 4096;  // numbers a thread
-// Eigen counts in int, and an awkward length is padded to up to four times as much.
+// The limit of a length: Eigen's indices are int, and a length with large prime factors is padded to up to four times
+// as much.
 constexpr std::int64_t kLongest = std::int64_t{1} << 28;
 
-// Lines along one axis: `inner` apart, starting anywhere in [0, inner) of each of `outer` blocks.
+// Lines along one axis: elements are `inner` apart, and lines start anywhere in [0, inner) of each of `outer` blocks.
 struct Lines {
   std::int64_t outer, n, inner;
 };
@@ -44,7 +45,7 @@ void along_axis(const std::complex<T>* from, std::complex<T>* to, const Lines& l
   });
 }
 
-// The first sizes[i] elements along each axis of x, one after the other.
+// Copies the first sizes[i] elements along each axis of x, contiguously.
 template <typename E>
 void crop(const Tensor& x, const Shape& sizes, E* to) {
   const std::vector<std::int64_t> strides = x.shape().strides();
@@ -87,7 +88,7 @@ class Fft final : public Kernel, public Workspace {
     return dtype == DType::kComplex128 ? run_with<double>(c) : run_with<float>(c);
   }
 
-  // Real transforms hold what they read of the input. Without a constant fft_length that is not known.
+  // Real transforms copy the part of the input that they read. Its size is unknown without a constant fft_length.
   std::optional<std::uint64_t> workspace_bytes(const KernelInit& init) override {
     if (!real_) return 0;
     const auto in = init.input_shapes[0].full();
@@ -125,7 +126,7 @@ class Fft final : public Kernel, public Workspace {
     return ok_status();
   }
 
-  // What is read of the input, and the output's shape.
+  // The sizes of the input that are read, and the output's shape.
   struct Sizes {
     Shape read, output;
   };

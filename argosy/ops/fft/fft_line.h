@@ -1,4 +1,4 @@
-// One line of a Fourier transform. Private to this folder.
+// Line: the Fourier transform of one line of elements. Private to this folder.
 #pragma once
 
 #include <complex>
@@ -7,15 +7,16 @@
 
 namespace argosy::fft_parts {
 
-// Transforms lines of one length; keeps its tables and buffers between calls. Belongs to one thread.
+// Transforms lines of one length; keeps its tables and buffers between calls. For one thread.
 template <typename T>
 class Line {
  public:
   explicit Line(std::int64_t n);
   ~Line();
-  // The sum of x[j] exp(∓2 π i j k / n), minus forwards; the inverse divides by n. `to` may be `from`.
+  // to[k] = the sum of x[j] exp(∓2 π i j k / n), with minus for the forward transform; the inverse divides by n. `to`
+  // may be `from`.
   void transform(const std::complex<T>* from, std::complex<T>* to, bool inverse);
-  // The first n / 2 + 1 numbers of a real line's transform, and back.
+  // halve(): the first n / 2 + 1 numbers of a real line's transform. restore(): its inverse.
   void halve(const T* from, std::complex<T>* to);
   void restore(const std::complex<T>* from, T* to);
 

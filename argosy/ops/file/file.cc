@@ -29,7 +29,7 @@ Status matching_shape(ShapeContext& c) {
 
 }  // namespace
 
-// What a file holds may change, and what may be read is a question of the step: none of these is folded.
+// No op here is folded: the content of files may change, and the step decides which may be read.
 static void add_file_ops(OpRegistry& ops) {
   ops.add({.name = "ReadFile",
            .doc = "The bytes of a file.",

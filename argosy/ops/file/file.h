@@ -1,4 +1,5 @@
-// Whole files, and names of files. Which may be touched is asked of the step's device set (argosy/op/kernel/file_policy.h).
+// Ops that read and write whole files, and match file names. The step's device set decides which files they may access
+// (argosy/op/kernel/file_policy.h).
 #pragma once
 
 #include "argosy/graph/graph.h"

@@ -8,9 +8,9 @@
 
 namespace argosy {
 
-// Paths that match, sorted: * and ? and [a-z] within a name, \ before a character that means itself. Only files that
-// the step may touch (argosy/op/kernel/file_policy.h); PERMISSION_DENIED when the folder where the pattern begins is not
-// allowed.
+// Returns the paths that match, sorted. Patterns have *, ? and [a-z] within a name; \ quotes a character. Only files
+// that the step may access (argosy/op/kernel/file_policy.h); PERMISSION_DENIED if it may not access the folder where
+// the pattern begins.
 Result<std::vector<std::string>> matching_files(const KernelContext& c, const std::string& pattern);
 
 }  // namespace argosy

@@ -14,7 +14,7 @@ namespace argosy {
 
 namespace {
 
-// glob()'s walk through folders: no folder has further entries once the step is over.
+// Runs glob(). After the step is cancelled, every folder looks empty to it.
 int walk(const std::string& pattern, glob_t& found) {
   found.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
   found.gl_readdir = [](void* folder) { return interrupted() ? nullptr : ::readdir(static_cast<DIR*>(folder)); };
@@ -36,7 +36,7 @@ class Found {
 }  // namespace
 
 Result<std::vector<std::string>> matching_files(const KernelContext& c, const std::string& pattern) {
-  // The folder before the first special character must be allowed; of what is below it, each file.
+  // The step must be allowed to access the folder before the first special character, and each file found below it.
   const std::size_t special = pattern.find_first_of("*?[\\");
   const std::string fixed = special == std::string::npos ? pattern : parent_directory(pattern.substr(0, special) + "x");
   ARGOSY_RETURN_IF_ERROR(allowed_file(c, fixed).status());

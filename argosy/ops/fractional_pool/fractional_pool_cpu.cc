@@ -15,18 +15,18 @@ using Places = std::vector<std::int64_t>;
 struct Span {
   std::int64_t begin, end;
 };
-// An axis of the input, and where the windows on it begin.
+// An axis of the input, and the boundaries of its windows.
 struct Axis {
   Places places;
   std::int64_t size = 0;
-  // Window i: up to where the next one begins, or one further.
+  // Returns window i: it ends at the next one's start, or one element later if `overlapping`.
   Span window(std::int64_t i, bool overlapping) const {
     const auto at = static_cast<std::size_t>(i);
     return {places[at], std::min(places[at + 1] + (overlapping ? 1 : 0), size)};
   }
 };
 
-// fn(row, column) for every place of the window of output (i, j).
+// Calls fn(row, column) for every pixel of the window of output (i, j).
 template <typename Fn>
 void for_window(const Axis& rows, const Axis& columns, std::int64_t i, std::int64_t j, bool overlapping, Fn&& fn) {
   const Span r = rows.window(i, overlapping), s = columns.window(j, overlapping);
@@ -100,7 +100,7 @@ class Pool final : public Kernel {
     return ok_status();
   }
 
-  // Line `line` of the output's, all images' counted.
+  // Computes row `line` of the output, counted over all images.
   template <typename T>
   void pool_line(const Tensor& x, Tensor& y, std::int64_t line, const Axis& rows, const Axis& columns) const {
     const std::int64_t height = x.shape()[1], width = x.shape()[2], channels = x.shape()[3];
@@ -182,7 +182,7 @@ class PoolGradient final : public Kernel {
     return Shape::make(std::span(sizes, 4));
   }
 
-  // Where the windows of an axis begin, held within the input.
+  // Reads the boundaries of the windows of an axis, clamped to the input.
   Result<Axis> axis(const KernelContext& c, int i, std::int64_t windows, std::int64_t size) const {
     const Tensor& t = c.input(i);
     if (t.shape().rank() != 1)

@@ -6,7 +6,7 @@ namespace argosy {
 
 namespace {
 
-// Steps and parents are [time, batch, beam]. What comes after a beam's first end is the end, too.
+// Steps and parents are [time, batch, beam]. After a beam's first end token, all tokens are the end token.
 Status gather_tree(KernelContext& c) {
   const Tensor &steps = c.input(0), &parents = c.input(1), &lengths = c.input(2);
   const Shape& shape = steps.shape();

@@ -59,7 +59,7 @@ Value sum_all(Value x) {
   return graph.add("Sum", {x, axes});
 }
 
-// Values get dy where they went; the default, dy everywhere else.
+// The gradient of values is dy at their places; that of the default, the sum of dy elsewhere.
 std::vector<Value> sparse_to_dense_gradient(GradContext& g) {
   Graph& graph = g.graph();
   Value indices = g.x(0);

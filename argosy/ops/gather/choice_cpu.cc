@@ -124,7 +124,7 @@ class SparseToDense final : public Kernel {
   }
 
  private:
-  // Places are row-major offsets, so "sorted and without repeats" means "growing".
+  // Places are row-major offsets, so sorted indices without repeats have increasing places.
   template <typename I>
   Status place(const Tensor& indices, std::int64_t n, std::int64_t depth, const Shape& shape, const Tensor& values,
                const Tensor& y) const {

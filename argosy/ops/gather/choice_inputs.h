@@ -1,4 +1,4 @@
-// What OneHot and SparseToDense ask of their inputs, on every kind of device. Internal to argosy/ops.
+// Checks of the inputs of OneHot and SparseToDense, for every kind of device. Internal to argosy/ops.
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
@@ -13,7 +13,7 @@ struct OneHotSizes {
   Shape output;
 };
 
-// From input 1, the depth in host memory, and the shapes of the others. INVALID_ARGUMENT where they do not fit.
+// Reads the depth, input 1, in host memory, and checks shapes. INVALID_ARGUMENT if they do not fit.
 inline Result<OneHotSizes> check_one_hot(const KernelContext& c, std::int64_t given_axis) {
   const Shape& indices = c.input(0).shape();
   for (int i = 1; i < 4; ++i) {
@@ -35,15 +35,15 @@ inline Result<OneHotSizes> check_one_hot(const KernelContext& c, std::int64_t gi
   return sizes;
 }
 
-// SparseToDense: `count` values, each at a place of `depth` numbers.
+// SparseToDense: `count` values, each at a place of `depth` indices.
 struct DensePlaces {
   std::int64_t count = 0, depth = 0;
   Ints sizes;  // of the output
   Shape output;
 };
 
-// From input 1, the output's shape in host memory, and the shapes of the others. INVALID_ARGUMENT where they do not
-// fit. The indices themselves are not looked at.
+// Reads the output's shape, input 1, in host memory, and checks shapes. INVALID_ARGUMENT if they do not fit. Does not
+// read the indices.
 inline Result<DensePlaces> check_sparse_to_dense(const KernelContext& c) {
   const Shape &indices = c.input(0).shape(), &values = c.input(2).shape();
   if (indices.rank() > 2) {

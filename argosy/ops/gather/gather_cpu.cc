@@ -42,7 +42,7 @@ using GatherIndices = TypeList<std::int32_t, std::int64_t, std::int16_t>;
 
 using Geometry = GatherGeometry;
 
-// Where an index points outside [0, rows): its place, or -1.
+// Returns the position of the first index outside [0, rows), or -1.
 template <typename I>
 std::int64_t first_bad(const I* indices, std::int64_t n, std::int64_t rows) {
   for (std::int64_t i = 0; i < n; ++i) {

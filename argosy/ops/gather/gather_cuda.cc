@@ -1,5 +1,5 @@
-// Gathers, their gradients, sums by segment and one-hot rows on a GPU. Indices are read there and not checked: rows
-// that are not there read as zeros.
+// Gathers, their gradients, segment sums and one-hot rows on a GPU. Kernels read the indices and do not check them:
+// rows out of bounds read as zeros.
 #include "argosy/ops/gather/choice_inputs.h"
 #include "argosy/ops/gather/gather_registration.h"
 #include "argosy/ops/layout/strided/gpu_copy_engine.h"
@@ -60,7 +60,7 @@ class Gather final : public Kernel, public cuda::TakesOnGpu<1> {
   const bool capturable_;
 };
 
-// dx = dy added where `indices` say, over rows that are zero before.
+// Adds dy to the rows of dx at `indices`; dx is zero before.
 Status add_rows(KernelContext& c, const GatherSizes& g, const Tensor& dy, int indices, Tensor& dx) {
   const std::string suffix = str_cat(cuda::type_suffix(dx.dtype()), "_", cuda::type_suffix(c.input(indices).dtype()));
   const bool half = element_bytes(dx.dtype()) == 2;
@@ -102,7 +102,7 @@ class GatherGrad final : public Kernel, public cuda::TakesOnGpu<1> {
   const bool capturable_;
 };
 
-// Rows of data, summed by segment; negative segments are left out.
+// Sums rows of data by segment; ignores negative segments.
 Status segment_sum(KernelContext& c) {
   const Tensor &data = c.input(0), &ids = c.input(1);
   constexpr std::string_view kOp = "UnsortedSegmentSum";
@@ -195,7 +195,8 @@ void add_kernels_cuda_gather(KernelRegistry& kernels) {
   kernels.add("OneHot", "cuda", OneHot::make, {{"T", cuda::kGpuTypes}, {"TI", indices}});
   std::vector<DType> numbers = cuda::kFloatingTypes;
   numbers.push_back(kInt64);
-  // How many different elements there are is the shape of their outputs: by the host, which waits for that in any case.
+  // Unique runs on the host: its outputs' shapes are the number of distinct elements, for which the host would wait in
+  // any case.
   for (const char* op : {"Unique", "UniqueWithCounts"}) {
     kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", cuda::kGpuTypes}});
     kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}, {"out_idx", {kInt64}}});

@@ -8,7 +8,7 @@ struct GatherSizes {
   i64 batch, outer, rows, slice, count;
 };
 
-// A row that is not there gives zeros: a GPU cannot stop for it.
+// A row out of bounds gives zeros: a GPU kernel cannot fail.
 template <typename T, typename I>
 ARGOSY_DEVICE void gather(const GatherSizes& g, const T* params, const I* indices, T* to) {
   for (i64 e = first_index(); e < g.batch * g.outer * g.count * g.slice; e += index_step()) {
@@ -18,7 +18,7 @@ ARGOSY_DEVICE void gather(const GatherSizes& g, const T* params, const I* indice
   }
 }
 
-// dx, all zeros before, gets every dy where it came from: whichever comes first.
+// Adds each element of dy to dx, which is zero before, in any order.
 template <typename T, typename I>
 ARGOSY_DEVICE void add_back(const GatherSizes& g, const T* dy, const I* indices, T* dx) {
   for (i64 e = first_index(); e < g.batch * g.outer * g.count * g.slice; e += index_step()) {
@@ -27,7 +27,7 @@ ARGOSY_DEVICE void add_back(const GatherSizes& g, const T* dy, const I* indices,
     if (row >= 0 && row < g.rows) atomicAdd(dx + (block * g.rows + row) * g.slice + s, dy[e]);
   }
 }
-// The same in the order of the indices: a thread an element of dx, which asks every index.
+// The same in the order of the indices: one thread per element of dx, which reads all indices.
 template <typename T, typename I>
 ARGOSY_DEVICE void add_back_in_order(const GatherSizes& g, const T* dy, const I* indices, T* dx) {
   for (i64 e = first_index(); e < g.batch * g.outer * g.rows * g.slice; e += index_step()) {
@@ -49,7 +49,7 @@ ARGOSY_DEVICE void one_hot(i64 n, i64 depth, i64 inner, const I* indices, const 
   }
 }
 
-// Running sums (or products) along the middle of x[outer][count][inner]: a thread a line.
+// Prefix sums (or products) along the middle axis of x[outer][count][inner]: one thread per line.
 template <bool kProduct, typename T>
 ARGOSY_DEVICE void running(i64 outer, i64 count, i64 inner, const T* x, T* y, bool exclusive, bool reverse) {
   for (i64 e = first_index(); e < outer * inner; e += index_step()) {

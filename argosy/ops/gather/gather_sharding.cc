@@ -32,7 +32,7 @@ int rank_of_first(const ShapeContext& c) {
   return behind != nullptr ? behind->shape.rank() : c.input_dtype(0) == DType::kResource ? -1 : c.input(0).rank();
 }
 
-// How many leading dimensions of a table of rank `rank` the rows of `indices` name; none: not known.
+// Returns how many leading dimensions of a table of rank `rank` an index vector covers; nullopt if unknown.
 std::optional<int> named_dims(const PartialShape& indices, int rank) {
   if (indices.rank() < 1) return std::nullopt;
   const std::int64_t depth = indices[indices.rank() - 1];

@@ -10,7 +10,7 @@ namespace argosy::cuda {
 namespace {
 
 constexpr const char* kModule = "slots";
-// Up to here every slot asks every other, in one launch.
+// Up to this many slots, each slot reads all others, in one launch.
 constexpr std::int64_t kFewSlots = 256;
 
 Status outside(std::string_view op, const std::int32_t* path, std::int64_t i, const Ints& sizes) {
@@ -37,7 +37,7 @@ void link(std::vector<GpuSlot>& slots) {
   }
 }
 
-// The same on the GPU, of slots that are there. The same links every time.
+// Links slots that are on the GPU. The links are the same every time.
 Status link_on_gpu(KernelContext& c, std::int64_t count, void* slots) {
   const LaunchShape shape = grid_for(count);
   if (count <= kFewSlots) return launch(c, {kModule, "slots_link"}, shape, count, slots);

@@ -8,7 +8,7 @@ namespace argosy {
 
 namespace {
 
-// `shape` without the leading axes that `prefix` has; an error when they differ.
+// Returns `shape` without its leading axes, which must equal `prefix`.
 Result<PartialShape> behind(std::string_view op, const PartialShape& shape, const PartialShape& prefix) {
   if (!shape.has_rank() || !prefix.has_rank()) return PartialShape::unknown();
   bool fits = prefix.rank() <= shape.rank();
@@ -64,7 +64,7 @@ std::optional<PartialInts> stitch_ints(const ShapeContext& c, int) {
   return y;
 }
 
-// Numbers 0, 1, … in the shape of partitions, partitioned alike, say where each piece's rows came from.
+// Partitions the numbers 0, 1, … in the same way, to find where the rows of each output came from.
 std::vector<Value> partition_gradient(GradContext& g) {
   Graph& graph = g.graph();
   const Value partitions = g.x(1);

@@ -1,4 +1,4 @@
-// What DynamicPartition and DynamicStitch ask of their inputs, on every kind of device. Private to this folder.
+// Checks of the inputs of DynamicPartition and DynamicStitch, for every kind of device. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ inline bool starts_with(const Shape& shape, const Shape& prefix) {
          std::equal(prefix.sizes().begin(), prefix.sizes().end(), shape.sizes().begin());
 }
 
-// INVALID_ARGUMENT unless data's shape starts with that of the partitions, which are in host memory, and each of these
-// names an output.
+// INVALID_ARGUMENT unless the shape of data starts with that of the partitions, which are in host memory, and each
+// partition is the number of an output.
 inline Status check_partitions(const KernelContext& c) {
   const Tensor &data = c.input(0), &partitions = c.input(1);
   if (!starts_with(data.shape(), partitions.shape())) {
@@ -30,8 +30,8 @@ inline Status check_partitions(const KernelContext& c) {
   return ok_status();
 }
 
-// The shape of DynamicStitch's output: [largest index + 1, row…]. Inputs [0, n) are indices in host memory, inputs
-// [n, 2n) their data. INVALID_ARGUMENT where these do not fit.
+// Returns the shape of DynamicStitch's output: [largest index + 1, row…]. Inputs [0, n) are indices in host memory,
+// inputs [n, 2n) their data. INVALID_ARGUMENT if these do not fit.
 inline Result<Shape> check_stitch(const KernelContext& c) {
   const int n = c.num_inputs() / 2;
   std::int64_t rows = 0;

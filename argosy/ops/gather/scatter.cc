@@ -1,4 +1,5 @@
-// GatherNd and what scatters by the same kind of indices: their last axis is a path into the leading axes of a tensor.
+// GatherNd, and ops that scatter by indices of the same form: their last axis is a path into the leading axes of a
+// tensor.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/constant/constant.h"
@@ -85,7 +86,7 @@ Value at_indices(GradContext& g) {
   if (indices.dtype() == DType::kUint16) indices = g.graph().add("Cast", {indices}, {{"DstT", DType::kInt32}});
   return g.graph().add("GatherNd", {g.dy(), indices}, policy(g));
 }
-// What was replaced no longer counts.
+// The gradient of replaced elements is zero.
 std::vector<Value> scatter_update_gradient(GradContext& g) {
   const Value dx = g.graph().add("TensorScatterUpdate", {g.dy(), g.x(1), zeros_like(g.x(2))}, policy(g));
   return {dx, Value(), at_indices(g)};
@@ -95,7 +96,7 @@ std::vector<Value> scatter_sub_gradient(GradContext& g) {
   return {g.dy(), Value(), g.graph().add("Neg", {at_indices(g)})};
 }
 
-// The values that the result took, from the tensor or from the updates; all that are equal to it take the whole.
+// The gradient goes to the elements of the tensor or of the updates that equal the result; each of them gets all of it.
 std::vector<Value> scatter_extreme_gradient(GradContext& g) {
   const auto where_equal = [&](Value a, Value b, Value d) {
     return g.graph().add("SelectV2", {g.graph().add("Equal", {a, b}), d, zeros_like(d)});

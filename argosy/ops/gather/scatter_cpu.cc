@@ -36,8 +36,8 @@ Result<Paths> paths_into(std::string_view op, const Shape& tensor, const Shape& 
   return p;
 }
 
-// The slice that each path leads to, -1 where it leads outside; which the policy must allow. One pass over the indices
-// here, so that what moves the slices is compiled for the dtypes of the slices alone.
+// The slice of each path; -1 if the path is out of bounds, which the policy must allow. It is one pass over the
+// indices, so the code that moves slices is compiled for their dtypes alone.
 class Places {
  public:
   static Result<Places> find(KernelContext& c, std::string_view op, const Paths& p, const Tensor& indices,
@@ -78,7 +78,7 @@ class Places {
   std::span<std::int64_t> slices_;
 };
 
-// Base of the kernels with a policy for paths that lead outside.
+// Base of kernels with a policy for paths out of bounds.
 class WithPolicy : public Kernel {
  public:
   explicit WithPolicy(const AttrMap& attrs) : policy_(attrs.get_string("bad_indices_policy")) {}
@@ -151,7 +151,7 @@ struct Extreme {
   }
 };
 
-// `to` has the updates applied in the order of the indices: of equal ones the last is the last.
+// Applies the updates to `to` in the order of the indices: the last one of equal indices wins.
 template <typename T, typename Apply>
 void scatter(std::span<const std::int64_t> at, std::int64_t slice, const T* updates, T* to, Apply apply) {
   for (const std::int64_t place : at) {

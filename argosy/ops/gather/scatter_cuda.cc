@@ -15,7 +15,7 @@ namespace {
 using cuda::GpuSlots;
 using cuda::SlotPaths;
 
-// Where indices lead in a tensor, and the shape of what is there: indices[:-1] + tensor[depth:].
+// The slices that indices select in a tensor, and the shape of all of them: indices[:-1] + tensor[depth:].
 struct Into {
   SlotPaths paths;
   Ints sizes;
@@ -116,7 +116,7 @@ class Scatter final : public ByPaths {
   std::string_view how_ = "Add";
 };
 
-// Which rows go where is known on the host: partitions are int32.
+// The host knows where each row goes: partitions are int32.
 Status dynamic_partition(KernelContext& c) {
   const Tensor &data = c.input(0), &partitions = c.input(1);
   const int n = c.num_outputs();

@@ -1,10 +1,10 @@
-// Slices found by paths of indices; gathered, or updated in the order of the indices.
+// Kernels for slices found by paths of indices: gathers, and updates in the order of the indices.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/gather/slots_cuda.h"
 
 namespace argosy::cuda {
 
-// A path that leads outside names no slice: a GPU cannot stop for it.
+// A path out of bounds names no slice: a GPU kernel cannot fail.
 ARGOSY_KERNEL(slots_follow, i64 count, PathTable table, const i64* indices, GpuSlot* slots) {
   for (i64 i = first_index(); i < count; i += index_step()) {
     i64 start = 0;
@@ -16,7 +16,7 @@ ARGOSY_KERNEL(slots_follow, i64 count, PathTable table, const i64* indices, GpuS
   }
 }
 
-// For few slots: a thread a slot, which asks the others.
+// Links few slots: one thread per slot, which reads all others.
 ARGOSY_KERNEL(slots_link, i64 count, GpuSlot* slots) {
   for (i64 i = first_index(); i < count; i += index_step()) {
     const i64 start = slots[i].start;
@@ -28,10 +28,10 @@ ARGOSY_KERNEL(slots_link, i64 count, GpuSlot* slots) {
   }
 }
 
-// For many: slots in the order of their starts, those of one slice in their own order, are neighbours. One pass of a
-// sort by merging: runs of `run` slots become runs of twice as many. A thread finds its slot's place among the slots of
-// the run beside its own; all keys (start, number) are different, so the order depends on nothing else. Without `from`
-// the slots are in their own order.
+// Links many slots: a merge sort orders them by start, then by number, so that the slots of a slice become neighbours.
+// Each launch is one pass: runs of `run` slots become runs of twice as many. A thread finds the place of its slot among
+// those of the neighbouring run. All keys (start, number) differ, so the order is unique. Without `from`, the slots are
+// in their own order.
 ARGOSY_KERNEL(slots_merge, i64 count, i64 run, const GpuSlot* slots, const i32* from, i32* to) {
   for (i64 p = first_index(); p < count; p += index_step()) {
     const i64 mine = from == nullptr ? p : from[p];
@@ -56,7 +56,7 @@ ARGOSY_KERNEL(slots_merge, i64 count, i64 run, const GpuSlot* slots, const i32* 
   }
 }
 
-// Neighbours in that order say what slots_link says.
+// Sets the links of slots_link from neighbours in that order.
 ARGOSY_KERNEL(slots_link_sorted, i64 count, GpuSlot* slots, const i32* order) {
   for (i64 p = first_index(); p < count; p += index_step()) {
     const i32 mine = order[p];
@@ -75,7 +75,7 @@ ARGOSY_DEVICE void gather_slices(i64 count, i64 slice, const GpuSlot* slots, con
   }
 }
 
-// The thread of the first slot of a slice takes all of them.
+// The thread of a slice's first slot applies all its updates, in order.
 template <typename T>
 ARGOSY_DEVICE void assign_slices(i64 count, i64 slice, const GpuSlot* slots, const T* from, int one_value, T* to) {
   for (i64 e = first_index(); e < count * slice; e += index_step()) {
@@ -149,7 +149,7 @@ ARGOSY_DEVICE void update_slices(i64 count, i64 slice, const GpuSlot* slots, con
   }
 }
 
-// Whichever comes first.
+// Applies updates in any order, by atomic additions.
 template <typename T>
 ARGOSY_DEVICE void add_at_once(i64 count, i64 slice, const GpuSlot* slots, const T* from, int one_value, T sign,
                                T* to) {

@@ -28,7 +28,7 @@ Status top_k_v2_shape(ShapeContext& c) {
   return top_shape(c, c.input_as_int(1));
 }
 
-// The values were gathered along the last axis, row by row; so goes their gradient back.
+// The gradient is scattered back to the elements that were chosen along the last axis.
 std::vector<Value> top_k_gradient(GradContext& g) {
   Graph& graph = g.graph();
   const Value shape = graph.add("Shape", {g.x(0)});

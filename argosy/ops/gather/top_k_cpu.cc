@@ -37,7 +37,7 @@ struct Better {
   }
 };
 
-// Long rows are sorted piece by piece: a step that is over waits for no more than one.
+// Sorts long rows piece by piece, so that a cancelled step waits for one piece at most.
 constexpr std::int64_t kPiece = 1 << 18;
 
 template <typename I, typename Before>

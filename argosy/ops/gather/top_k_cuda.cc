@@ -1,4 +1,4 @@
-// The largest of each row on a GPU. Places of int32 go to the host, which waits for them.
+// TopK on a GPU. Indices of int32 are copied to the host, which waits for them.
 #include <algorithm>
 #include <limits>
 

@@ -15,7 +15,7 @@ ARGOSY_DEVICE bool before(A x, i64 at, A y, i64 y_at) {
   return at < y_at;
 }
 
-// For few of many: k times the first of those that come after the one found last. A block a row.
+// For small k: k times the first element after the one found last. One block per row.
 template <typename T, typename P>
 ARGOSY_DEVICE void select_top(i64 rows, i64 n, i64 k, const T* x, T* values, P* places) {
   using A = Compute<T>;
@@ -55,7 +55,7 @@ ARGOSY_DEVICE void select_top(i64 rows, i64 n, i64 k, const T* x, T* values, P* 
   }
 }
 
-// Where the k first of each row go: to the outputs, or, in the middle of a sort, their places to `order`, a row of n.
+// The destination of the first k of each row: the outputs, or, within a sort, their indices in `order`, a row of n.
 template <typename T, typename P>
 struct Sorted {
   i64 n, k;
@@ -73,8 +73,8 @@ struct Sorted {
   }
 };
 
-// A sort by merging, of the first k alone. It begins with runs of kTile elements, each sorted by a block: an element's
-// rank is how many of its tile come before it. REQUIRES: blocks of kTile threads; n fits i32.
+// A merge sort of the first k alone. It begins with runs of kTile elements, each sorted by a block: the rank of an
+// element is the number of elements of its tile before it. REQUIRES: blocks of kTile threads; n fits i32.
 template <typename T, typename P>
 ARGOSY_DEVICE void sort_tiles(i64 rows, const T* x, const Sorted<T, P>& to) {
   using A = Compute<T>;
@@ -94,8 +94,8 @@ ARGOSY_DEVICE void sort_tiles(i64 rows, const T* x, const Sorted<T, P>& to) {
   }
 }
 
-// One pass: runs of `run` elements become runs of twice as many. An element's rank among both is its rank in its own
-// and how many of the other come before it; no two elements are equal, for their places are not.
+// One pass: runs of `run` elements become runs of twice as many. An element's rank in the merged run is its rank in its
+// own plus the number of the other run's elements before it. No two elements are equal, since their indices differ.
 template <typename T, typename P>
 ARGOSY_DEVICE void merge_runs(i64 rows, i64 run, const T* x, const i32* from, const Sorted<T, P>& to) {
   const i64 n = to.n, runs = (n + run - 1) / run, kept = run < to.k ? run : to.k;

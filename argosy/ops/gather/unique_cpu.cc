@@ -16,7 +16,7 @@ using Comparable = TypeList<float, double, bfloat16, float16, std::int32_t, std:
 template <typename T>
 inline constexpr bool kIs16BitFloat = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
-// Equality by value: 0 is -0, NaN is nothing, not even itself.
+// Equality by value: 0 equals -0; NaN equals nothing, not even itself.
 template <typename T>
 bool equal(const T& a, const T& b) {
   if constexpr (kIs16BitFloat<T>) {

@@ -1,4 +1,4 @@
-// Where on a GPU. How many places there are is the shape of its output: the host waits for that number.
+// Where on a GPU. The number of non-zero elements is in the output's shape, so the host waits for it.
 #include <array>
 
 #include "argosy/ops/gpu_kernels.h"

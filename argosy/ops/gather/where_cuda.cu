@@ -1,5 +1,5 @@
-// Where: coordinates of the elements that are not zero, in row-major order. Blocks count the ones of a part each, one
-// block adds up, and blocks write theirs behind those of the parts before.
+// Where: coordinates of the elements that are not zero, in row-major order. Each block counts those of one part. One
+// block computes the prefix sum of the counts. Then each block writes the coordinates of its part.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
@@ -36,7 +36,7 @@ ARGOSY_DEVICE void where_count(i64 n, i64 parts, const T* x, i64* counts) {
   }
 }
 
-// counts[k] = the sum of those before it; counts[parts] = that of all. One block, of kWhereThreads threads.
+// Exclusive prefix sum, in place; counts[parts] is the total. One block, of kWhereThreads threads.
 ARGOSY_KERNEL(where_add_up, i64 parts, i64* counts) {
   ARGOSY_SHARED i64 sums[kWhereThreads];
   const int me = threadIdx.x;

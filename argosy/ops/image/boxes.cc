@@ -1,4 +1,4 @@
-// Definitions: boxes, drawn, chosen and made up.
+// Definitions of ops on boxes: drawing, suppression, sampling.
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/image/image_registration.h"
 

@@ -51,7 +51,7 @@ struct Asked {
   data::JpegDecoding jpeg = {};
 };
 
-// 8 bits as what was asked for.
+// Converts 8-bit pixels to the requested dtype.
 Result<Tensor> as_dtype(const Tensor& pixels, DType dtype) {
   if (pixels.dtype() == dtype) return pixels;
   ARGOSY_ASSIGN_OR_RETURN(Tensor y, Tensor::allocate(dtype, pixels.shape(), host_allocator()));

@@ -95,7 +95,7 @@ Status adjust_saturation(KernelContext& c) {
   });
 }
 
-// Around the mean of each channel of each image; what `limit` makes of it.
+// AdjustContrast: scales the distance from the mean of each channel of each image; `limit` clamps the result.
 template <typename To, typename T, typename Limit>
 void contrast(const Tensor& x, const Tensor& y, float scale, Limit&& limit) {
   const std::int64_t channels = x.shape().back();

@@ -1,4 +1,4 @@
-// Kernels: boxes of images, resized, and what flows back.
+// Kernels of CropAndResize and its gradients.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ namespace {
 using ImageTypes = TypeList<float, double, float16, std::uint8_t, std::uint16_t, std::int8_t, std::int16_t,
                             std::int32_t, std::int64_t>;
 
-// Where crop row (or column) i of `count` lies in an image of `size`, between y1 and y2.
+// The position in an image of `size` of crop row (or column) i of `count`, between y1 and y2.
 struct Axis {
   Axis(float low, float high, std::int64_t image, std::int64_t crop)
       : first(low), last(high), size(static_cast<float>(image - 1)), count(crop) {}
@@ -160,7 +160,7 @@ Status crop_grad_boxes(KernelContext& c) {
             slope_y += static_cast<double>(from[ch]) * ((1 - along) * (bl - tl) + along * (br - tr));
             slope_x += static_cast<double>(from[ch]) * ((1 - down) * (tr - tl) + down * (br - bl));
           }
-          // How far the place moves with either end of the box.
+          // The derivative of the position by either end of the box.
           const auto share = [](const Axis& axis, std::int64_t k, double& first, double& last, double slope) {
             const double part = axis.count > 1 ? static_cast<double>(k) / static_cast<double>(axis.count - 1) : 0.5;
             first += slope * axis.size * (1 - part);

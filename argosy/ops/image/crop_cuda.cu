@@ -1,5 +1,5 @@
-// Boxes of images, resized, and what flows back: the rules of crop_cpu.cc. What flows back into images is gathered
-// by each pixel, over the boxes, and into boxes by a block for each: sums have an order.
+// CropAndResize and its gradients, by the rules of crop_cpu.cc. For the gradient of images each pixel gathers over the
+// boxes; that of a box is computed by one block. So sums are deterministic.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
@@ -15,7 +15,7 @@ struct CropAxis {
   f32 first, last, size;
   i64 count;
 
-  // Rounded as on the CPU: whether it is inside must not hang on a last bit.
+  // Rounded as on the CPU: whether a pixel is inside must not depend on the last bit.
   ARGOSY_DEVICE f32 place(i64 i) const {
 #if defined(__CUDACC__)
     if (count > 1) {
@@ -67,7 +67,7 @@ ARGOSY_DEVICE void crop(i64 n, const T* x, const f32* boxes, const i32* index, f
   }
 }
 
-// The crop's rows [first, last) among which are all that touch image row k.
+// Sets a range [first, last) that contains all rows of the crop that use image row k.
 ARGOSY_DEVICE void near(const CropAxis& axis, i64 k, i64* first, i64* last) {
   *first = 0;
   *last = axis.count;
@@ -80,7 +80,7 @@ ARGOSY_DEVICE void near(const CropAxis& axis, i64 k, i64* first, i64* last) {
   if (low > 0.0f) *first = low < static_cast<f32>(axis.count) ? static_cast<i64>(low) : axis.count;
   if (high < static_cast<f32>(axis.count)) *last = high > 0.0f ? static_cast<i64>(high) : 0;
 }
-// How much of a crop's pixel at `place` image row k is.
+// Returns the weight of image row k in a crop's pixel at `place`.
 ARGOSY_DEVICE f32 share(f32 place, i64 k, int nearest) {
   const f32 at = static_cast<f32>(k);
   if (nearest) return ::round(place) == at ? 1.0f : 0.0f;
@@ -134,7 +134,7 @@ ARGOSY_DEVICE void crop_back_boxes(const f32* dy, const T* x, const f32* boxes, 
       const f32 bl = pixel(x, g, image, bottom, left, channel), br = pixel(x, g, image, bottom, right, channel);
       const f32 slope_y = back * ((1.0f - along) * (bl - tl) + along * (br - tr)) * rows.size;
       const f32 slope_x = back * ((1.0f - down) * (tr - tl) + down * (br - bl)) * columns.size;
-      // How far the place moves with either end of the box.
+      // The derivative of the position by either end of the box.
       const f32 far_y = rows.count > 1 ? static_cast<f32>(a) / static_cast<f32>(rows.count - 1) : 0.5f;
       const f32 far_x = columns.count > 1 ? static_cast<f32>(b) / static_cast<f32>(columns.count - 1) : 0.5f;
       d[0] += slope_y * (1.0f - far_y);

@@ -1,4 +1,4 @@
-// What CropAndResize and its gradients ask of their inputs, on every kind of device. Private to this folder.
+// Checks of the inputs of CropAndResize and its gradients, for every kind of device. Private to this folder.
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
@@ -6,8 +6,8 @@
 
 namespace argosy::image {
 
-// INVALID_ARGUMENT unless boxes are [n, 4] and index [n]; OUT_OF_RANGE unless every index, in host memory, is that of
-// one of `images`. The numbers of the boxes may be in a GPU's memory: they are not looked at.
+// INVALID_ARGUMENT unless boxes are [n, 4] and index [n]. OUT_OF_RANGE unless every index, in host memory, is below
+// `images`. Does not read the boxes, which may be in a GPU's memory.
 inline Status check_boxes(const Shape& boxes, const Tensor& index, std::int64_t images) {
   if (boxes.rank() != 2 || boxes[1] != 4) return invalid_argument("boxes are [n, 4], not of shape ", boxes);
   if (index.shape() != Shape{boxes[0]}) {
@@ -19,7 +19,7 @@ inline Status check_boxes(const Shape& boxes, const Tensor& index, std::int64_t 
   return ok_status();
 }
 
-// Of CropAndResize(image, boxes, box_index, crop_size): the output's shape [n, height, width, channels].
+// Checks CropAndResize(image, boxes, box_index, crop_size); returns the output's shape [n, height, width, channels].
 inline Result<Shape> check_crop(const KernelContext& c) {
   const Tensor& x = c.input(0);
   ARGOSY_RETURN_IF_ERROR(check_images(x, "CropAndResize"));
@@ -28,7 +28,7 @@ inline Result<Shape> check_crop(const KernelContext& c) {
   return Shape::make(std::vector<std::int64_t>{c.input(1).shape()[0], size[0], size[1], x.shape()[3]});
 }
 
-// Of CropAndResizeGradImage(grads, boxes, box_index, image_size): the shape of the images.
+// Checks CropAndResizeGradImage(grads, boxes, box_index, image_size); returns the shape of the images.
 inline Result<Shape> check_crop_grad_image(const KernelContext& c) {
   const Tensor& dy = c.input(0);
   ARGOSY_RETURN_IF_ERROR(check_images(dy, "CropAndResizeGradImage", false));
@@ -45,7 +45,7 @@ inline Result<Shape> check_crop_grad_image(const KernelContext& c) {
   return invalid_argument("CropAndResizeGradImage: ", dy.shape()[0], " crops of ", boxes, " boxes");
 }
 
-// Of CropAndResizeGradBoxes(grads, image, boxes, box_index).
+// Checks CropAndResizeGradBoxes(grads, image, boxes, box_index).
 inline Status check_crop_grad_boxes(const KernelContext& c) {
   const Shape &dy = c.input(0).shape(), &x = c.input(1).shape(), &boxes = c.input(2).shape();
   ARGOSY_RETURN_IF_ERROR(check_images(c.input(0), "CropAndResizeGradBoxes", false));

@@ -1,7 +1,7 @@
-// Colours as red, green and blue, or as hue, saturation and value (A. R. Smith, "Color gamut transform pairs", 1978),
-// all in [0, 1]. Compiled for the CPU and, by nvcc, for GPUs. Private to this folder.
+// Conversions between RGB and HSV, all in [0, 1] (A. R. Smith, "Color gamut transform pairs", 1978). Compiled for the
+// CPU and, by nvcc, for GPUs. Private to this folder.
 //
-// Math: max3, min3, abs, and unit, which clamps to [0, 1], of the device. They differ on NaN.
+// Math: the device's max3, min3, abs, and unit, which clamps to [0, 1]. CPU and GPU differ on NaN.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"

@@ -1,4 +1,4 @@
-// Images on a GPU: sizes, boxes, colours.
+// Ops on images on a GPU: resizing, crops, colours.
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/image/crop_inputs.h"
 #include "argosy/ops/image/image_checks.h"

@@ -1,4 +1,4 @@
-// Windows that slide over images or volumes, as ExtractImagePatches takes them. Internal to the image family.
+// Windows that slide over images or volumes, for ExtractImagePatches and the like. Internal to the image family.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace argosy::image {
 
-// Per axis of pixels: 2 or 3 of them.
+// Sizes, strides and rates for each of 2 or 3 axes of pixels.
 struct Windows {
-  // From ksizes, strides, rates (if the op has them) and padding.
+  // Reads ksizes, strides, rates (if the op has them) and padding.
   static Result<Windows> make(const AttrMap& attrs, int axes);
-  // How many windows start along an axis of this size.
+  // Returns the number of windows along an axis of this size.
   Result<std::int64_t> count(std::size_t axis, std::int64_t size) const;
-  // Padding before the first pixel.
+  // Returns the padding before the first pixel.
   std::int64_t before(std::size_t axis, std::int64_t size) const;
 
   std::vector<std::int64_t> sizes, strides, rates;

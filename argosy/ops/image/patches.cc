@@ -77,7 +77,7 @@ Status windows_shape(ShapeContext& c, int axes) {
 Status patches_shape(ShapeContext& c) { return windows_shape(c, 2); }
 Status volume_patches_shape(ShapeContext& c) { return windows_shape(c, 3); }
 
-// Numbers the pixels from 1, takes windows of the numbers, and sums what flows back by number: 0 is the padding.
+// Numbers the pixels from 1, takes windows of the numbers, and sums dy by number; 0 is the padding.
 Value windows_gradient(GradContext& g, int axes) {
   Graph& graph = g.graph();
   const Value x_shape = shape(g.x(0)), dy = g.dy();
@@ -146,7 +146,8 @@ Status projective_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// As TensorFlow's: what flows back, seen through the inverse transform. The inverse by cofactors, divided by its last.
+// As in TensorFlow: the gradient, transformed by the inverse. The inverse is made of cofactors, divided by the last
+// one.
 std::vector<Value> projective_gradient(GradContext& g) {
   const Value t = g.x(1);
   const auto column = [&](std::int64_t k) { return slice(t, {0, k}, {-1, 1}); };
@@ -166,7 +167,7 @@ std::vector<Value> projective_gradient(GradContext& g) {
   return dx;
 }
 
-// Devices would draw other noise, each for itself.
+// Not sharded: each device would draw other noise.
 Result<ShardingRule> glimpse_sharding(const ShapeContext& c) {
   if (c.attrs().get_string("noise") != "zero") {
     return ShardingRule{.kind = ShardingRule::Kind::kOnce, .why = "it draws noise"};

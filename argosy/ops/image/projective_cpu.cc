@@ -1,5 +1,5 @@
-// Kernels: images seen through a projective transform of eight numbers, from a target pixel (x, y) to a source pixel
-// ((t0 x + t1 y + t2) / k, (t3 x + t4 y + t5) / k), k = t6 x + t7 y + 1.
+// Kernels of ImageProjectiveTransform: eight numbers map a target pixel (x, y) to a source pixel ((t0 x + t1 y + t2) /
+// k, (t3 x + t4 y + t5) / k), k = t6 x + t7 y + 1.
 #include <cmath>
 
 #include "argosy/base/threads/parallel.h"
@@ -13,7 +13,7 @@ namespace {
 
 enum class Beyond { kReflect, kWrap, kConstant, kNearest };
 
-// A place beyond an axis of `size`, brought back.
+// Maps a position beyond an axis of this length back into it, by the fill mode.
 float bring_back(Beyond how, float at, std::int64_t length) {
   const auto size = static_cast<float>(length);
   if (how == Beyond::kConstant) return at;

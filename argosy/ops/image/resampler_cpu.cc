@@ -36,11 +36,11 @@ Result<PointSizes> sizes_of(const KernelContext& c) {
   return s;
 }
 
-// What is computed in.
+// The type to compute in.
 template <typename T>
 using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// The four pixels around a point: where they are in an image, -1 outside, and what each counts.
+// The four pixels around a point: their offsets in an image (-1 outside), and their weights.
 template <typename S>
 struct NearPixels {
   std::int64_t at[4];  // above left, above right, below left, below right
@@ -48,7 +48,7 @@ struct NearPixels {
   S weight(int k) const { return (k & 1 ? right : 1 - right) * (k & 2 ? below : 1 - below); }
 };
 
-// False where no pixel is near: NaN, too.
+// Returns false if no pixel is near the point, or it is NaN.
 template <typename S>
 bool find_pixels(const PointSizes& s, S x, S y, NearPixels<S>& c) {
   const bool any = x > -1 && y > -1 && x < static_cast<S>(s.width) && y < static_cast<S>(s.height);
@@ -102,7 +102,7 @@ Status resample(KernelContext& c) {
   });
 }
 
-// Points of one image add to the same pixels: images are what threads share out.
+// Threads share out images, since the points of one image add to the same pixels.
 Status resample_gradient(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const PointSizes s, sizes_of(c));
   const Shape &warp_shape = c.input(1).shape(), &dy_shape = c.input(2).shape();

@@ -1,5 +1,5 @@
-// Kernels: images of another size. Every kind is separable: a pixel is the weighted sum of a few rows and columns.
-// Sources of the rules (which pixel, which weight): TensorFlow's documentation of its image ops, and its answers.
+// Kernels of the resizing ops. Every kind is separable: a pixel is a weighted sum of a few rows and columns. Sources of
+// the rules (which pixels, which weights): TensorFlow's documentation of its image ops, and its results.
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +24,7 @@ struct Rule {
     return corners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
                              : static_cast<float>(from) / static_cast<float>(to);
   }
-  // Where target pixel i lies in the source.
+  // Returns the position of target pixel i in the source.
   float place(std::int64_t i, float scale) const {
     const auto at = static_cast<float>(i);
     return centers ? (at + 0.5f) * scale - 0.5f : at * scale;
@@ -154,7 +154,7 @@ Status resize(KernelContext& c, const AttrMap& attrs) {
   });
 }
 
-// Weights as on the way there; sums in double, one image at a time.
+// The gradient: the weights of the forward pass; sums in double, one image at a time.
 template <Planner planner, int taps>
 Status resize_grad(KernelContext& c, const AttrMap& attrs) {
   const Rule rule(attrs);

@@ -1,15 +1,15 @@
-// Images of another size: the rules of resize_cpu.cc. A thread a pixel and channel, of what comes out; what flows
-// back is gathered by who receives it, so that its sums have an order.
+// Resizing and its gradients, by the rules of resize_cpu.cc. One thread computes a pixel and channel of the result. For
+// gradients, each source pixel gathers its sum, so that sums are deterministic.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {
 
-// One axis of both images, and where pixels of the new one lie in the old one.
+// One axis of both images: positions of pixels of the new image in the old one.
 struct ResizeAxis {
   i64 from, to;
   f32 scale;
 
-  // As on the CPU, to the last bit: which pixel is nearest must not hang on how a sum was rounded.
+  // The same bits as on the CPU: which pixel is nearest must not depend on rounding.
   ARGOSY_DEVICE f32 place(i64 i, int centers) const {
     const f32 at = static_cast<f32>(i);
     if (!centers) return at * scale;
@@ -27,7 +27,7 @@ struct ResizeAxis {
     const f32 place = (static_cast<f32>(i) + (centers ? 0.5f : 0.0f)) * scale;
     return held(corners ? ::round(place) : ::floor(place));
   }
-  // The new pixels [first, last) among which are all that lie less than 1 beside old pixel k, or nearest to it.
+  // Sets a range [first, last) that contains all new pixels less than 1 away from old pixel k, or nearest to it.
   ARGOSY_DEVICE void near(i64 k, i64* first, i64* last) const {
     *first = 0;
     *last = to;
@@ -44,7 +44,7 @@ struct Resize {
   int corners, centers;
 };
 
-// The two old pixels beside a new one; `part`: how far it lies towards the second.
+// The two old pixels next to a new one; `part`: the weight of the second.
 struct Beside {
   i64 low, high;
   f32 part;
@@ -53,7 +53,7 @@ ARGOSY_DEVICE Beside beside(const ResizeAxis& axis, i64 i, int centers) {
   const f32 place = axis.place(i, centers), below = ::floor(place);
   return {axis.held(below), axis.held(::ceil(place)), place - below};
 }
-// How much of new pixel i old pixel k is.
+// Returns the weight of old pixel k in new pixel i.
 ARGOSY_DEVICE f32 share(const ResizeAxis& axis, i64 i, i64 k, int centers) {
   const Beside b = beside(axis, i, centers);
   return (b.low == k ? 1.0f - b.part : 0.0f) + (b.high == k ? b.part : 0.0f);

@@ -30,9 +30,9 @@ Box shared(const Box& a, const Box& b) {
 class Random {
  public:
   explicit Random(const Philox& from) : words_(from) {}
-  // [0, 1)
+  // Uniform in [0, 1).
   float part() { return std::bit_cast<float>((words_() & 0x7fffffu) | (127u << 23)) - 1.0f; }
-  // [0, n), without the bias of a plain remainder.
+  // Uniform in [0, n), by rejection sampling.
   int below(int count) {
     const auto n = static_cast<std::uint32_t>(count);
     if ((n & (n - 1)) == 0) return static_cast<int>(words_() & (n - 1));

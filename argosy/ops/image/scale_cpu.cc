@@ -1,4 +1,4 @@
-// Kernels: images scaled and moved, each pixel a sum of those under a kernel.
+// Kernels of ScaleAndTranslate: each pixel is a sum of source pixels, weighted by a kernel.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -46,7 +46,7 @@ constexpr Filter kFilters[] = {{"lanczos1", 1, lanczos<1>},
                                {"keyscubic", 2, keys_cubic},
                                {"mitchellcubic", 2, mitchell_cubic}};
 
-// The source pixels from `begin` on that make one target pixel.
+// The source pixels of one target pixel, from `begin` on.
 struct Span {
   std::int64_t begin = 0;
   std::vector<float> weights = {};
@@ -80,7 +80,7 @@ std::vector<Span> make_spans(const Filter& filter, bool antialias, std::int64_t 
   return spans;
 }
 
-// Attributes and inputs of both kernels, checked. The tensors outlive it.
+// The checked attributes and inputs of both kernels. The tensors must outlive it.
 struct Scaling {
   const Filter& filter;
   bool antialias;

@@ -1,4 +1,4 @@
-// Kernels: the best boxes that overlap little. Soft suppression: Bodla et al., "Soft-NMS" (2017).
+// Kernels of NonMaxSuppression: the best boxes that overlap little. Soft suppression: Bodla et al., "Soft-NMS" (2017).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,7 +12,7 @@ namespace argosy::image {
 
 namespace {
 
-// Of two boxes of opposite corners: the area they share, over the area of both.
+// The intersection over union of two boxes, each given by opposite corners.
 float overlap(const float* a, const float* b) {
   struct Box {
     explicit Box(const float* c)

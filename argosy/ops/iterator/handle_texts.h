@@ -1,4 +1,4 @@
-// Texts that name iterators, of every kind: what they hold and how they are found again. Internal to the family.
+// Strings that name iterators of every kind: ops that convert a handle to a string and back. Internal to the family.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace argosy::datasets {
 
-inline constexpr char kSeparator = '\n';  // in no name
+inline constexpr char kSeparator = '\n';  // no name contains it
 
 inline std::vector<DType> types_of(const KernelInit& init) {
   return init.attrs.get<std::vector<DType>>("output_types");
@@ -18,7 +18,7 @@ inline std::vector<PartialShape> shapes_of(const KernelInit& init) {
   return init.attrs.get<std::vector<PartialShape>>("output_shapes");
 }
 
-// The container and the name that an op's attributes and its node say.
+// The container and the name of a node's resource, from its attributes; the name is the node's if they have none.
 inline std::pair<std::string, std::string> place_of(const KernelInit& init) {
   const std::string& container = init.attrs.get_string("container");
   const std::string& shared = init.attrs.get_string("shared_name");
@@ -31,7 +31,7 @@ Status to_string_handle(KernelContext& c) {
   ARGOSY_RETURN_IF_ERROR(state->exists());
   ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
   std::string container = handle->container(), name = handle->name();
-  if (container.empty()) {  // from now on it can be found
+  if (container.empty()) {  // register it, so that the string finds it
     container = "localhost";
     name = str_cat("AnonymousIterator/", reinterpret_cast<std::uintptr_t>(state.get()));
     ARGOSY_RETURN_IF_ERROR(c.resources().template find_or_make<State>(container, name, [&] { return state; }).status());

@@ -1,4 +1,4 @@
-// Iterators: where a graph takes the elements of a dataset (argosy/ops/dataset/dataset.h), one by one, in every run.
+// Iterators: they take the elements of a dataset (argosy/ops/dataset/dataset.h) into a graph, one in each run.
 //
 //   const InputPipeline batches = batch_dataset(range_dataset(graph, 0, 100, 1), 10);
 //   const IteratorValue iterator = initializable_iterator(batches);
@@ -14,17 +14,17 @@
 
 namespace argosy {
 
-// An iterator and the op that starts it.
+// An iterator, its initializer and its elements.
 struct IteratorValue {
   Value handle;             // a resource
-  Value initializer;        // starts over, from the first element; not valid() where the first run does that
-  std::vector<Value> next;  // the components of the next element: one node, which takes one element a run
+  Value initializer;        // starts at the first element; not valid() if the first run does that
+  std::vector<Value> next;  // the components of the next element: one node, which takes one element per run
 };
 
-// An iterator that `initializer` starts, as often as it is run.
+// An iterator that `initializer` starts, each time that it runs.
 IteratorValue initializable_iterator(const InputPipeline& elements, std::string_view name = "");
-// `make` builds the dataset inside a function of its own, which the first run calls. It may not take values from around
-// it.
+// An iterator that the first run starts. It calls a function that `make` builds the dataset in. That function may not
+// capture values from around it.
 IteratorValue one_shot_iterator(Graph& graph, const std::function<InputPipeline(Graph&)>& make,
                                 std::string_view name = "");
 

@@ -1,4 +1,4 @@
-// What the files of the family share. Internal to it.
+// Functions that the family's files share. Internal to it.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 
 namespace argosy::datasets {
 
-// A variant that holds an element, or none.
+// Makes a variant that holds an element, or none.
 Tensor optional_handle(std::optional<Element> value);
 
-// The components of an element as the node's outputs.
+// Sets the node's outputs to the components of an element.
 Status give_element(KernelContext& c, Element element);
-// The iterator of the first handle goes, whatever its kind.
+// Deletes the iterator of input 0's handle, whatever its kind.
 Status delete_iterator(KernelContext& c);
 
 void add_optionals(KernelRegistry& kernels);

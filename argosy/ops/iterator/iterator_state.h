@@ -1,7 +1,8 @@
-// What an iterator handle refers to. Internal to the family.
+// IteratorState: the resource that an iterator's handle refers to. Pipeline: one pass over its dataset. Internal to the
+// family.
 //
-// The pipeline runs on a thread of its own, or, where an element lies ready, on the thread that asks for it. A step
-// that gives up waiting takes nothing along: the element it would have got goes to whoever asks next.
+// A pipeline computes elements on a thread of its own. If an element is ready, the thread that asks for it takes it. A
+// step that is cancelled while it waits consumes nothing: its element goes to the next request.
 #pragma once
 
 #include <atomic>
@@ -16,15 +17,15 @@
 
 namespace argosy::datasets {
 
-// How far a pass has come: what takes another pass over the same dataset there.
+// The position of a pass, from which another pass over the same dataset can continue.
 struct IteratorPosition {
-  std::int64_t given = 0;       // elements, errors and ends that somebody got
-  std::vector<SeedDraw> draws;  // of its shuffles
+  std::int64_t given = 0;       // elements, errors and ends that were delivered
+  std::vector<SeedDraw> draws;  // seeds of its shuffles
 };
 
-// Who asked a pipeline for an element, and has not got one.
+// A pending request for an element.
 struct ElementWaiter {
-  void answer(Result<Element> result);  // by the one who set `answered`
+  void answer(Result<Element> result);  // called by the thread that set `answered`
 
   std::function<void(Result<Element>)> got;
   Cancellation* cancellation = nullptr;
@@ -32,12 +33,12 @@ struct ElementWaiter {
   std::atomic<bool> answered{false};
 };
 
-// One pass over a dataset, from initialization to the end or the next initialization. Thread-safe.
+// One pass over a dataset, from initialization to its end or the next initialization. Thread-safe.
 class Pipeline : public std::enable_shared_from_this<Pipeline> {
  public:
   using Got = std::function<void(Result<Element>)>;
 
-  // The pass starts at `from`: what lies before it is computed again, and dropped, when the first element is asked for.
+  // The pass starts at `from`: the first request computes the elements before it again, and drops them.
   explicit Pipeline(Allocator& memory, IteratorPosition from = {})
       : seeds_(std::move(from.draws)),
         context_{.threads = &threads_,
@@ -48,16 +49,17 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
         to_drop_(from.given) {}
   ~Pipeline();
   Status open(DatasetPtr dataset);
-  // Calls `got` once, on this or another thread: with an element; OUT_OF_RANGE "End of sequence"; CANCELLED when
-  // `cancellation` (may be null) is pulled meanwhile; or the pipeline's own error.
+  // Calls `got` once, on this or another thread, with one of: an element; OUT_OF_RANGE "End of sequence"; CANCELLED if
+  // `cancellation` (may be null) is cancelled first; an error of the pipeline.
   void next(Cancellation* cancellation, Got got);
   Result<IteratorPosition> position();
-  bool busy();  // somebody waits for an element, or computes one
-  // Whoever waits is told CANCELLED; ends all threads, except that of its own it is called from, which ends by itself.
+  bool busy();  // an element is waited for, or computed
+  // Ends pending requests with CANCELLED, and all threads. If called on a thread of the pipeline, that thread ends by
+  // itself.
   void close();
 
  private:
-  Result<Element> produce();  // by the one who set working_; what is thrown below is its error
+  Result<Element> produce();  // called by the thread that set working_; turns exceptions into errors
   Result<Element> produce_unguarded();
   void serve();
   Status wake_server() ARGOSY_REQUIRES(mutex_);
@@ -68,7 +70,7 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   SeedLog seeds_;
   FunctionInstances functions_;
   const IteratorContext context_;
-  DatasetPtr dataset_;  // of the one who set working_, as is:
+  DatasetPtr dataset_;  // used by the thread that set working_; so are the next two
   IteratorPtr iterator_;
   std::int64_t to_drop_;
 
@@ -91,20 +93,21 @@ class IteratorState final : public Resource, public Holder {
   const std::vector<DType>& types() const { return types_; }
   const std::vector<PartialShape>& shapes() const { return shapes_; }
 
-  // Every call below answers NOT_FOUND once it has let go: it was deleted.
+  // NOT_FOUND after let_go(), when the iterator has been deleted; so do all calls below.
   Status exists() const;
-  // From the beginning of this dataset, whose elements must be what the iterator was declared to give.
+  // Starts a pass over this dataset. Its elements must fit those that the iterator was declared with.
   Status initialize(DatasetPtr dataset);
-  // The same with the dataset that `make` gives, unless it was initialized before. An error of the first time stays, but
-  // not that of a step that ended early (memory, time, cancellation).
+  // The same with the dataset that `make` returns, unless it was initialized before. An error of the first call is
+  // kept, unless its step ended early (memory, time, cancellation).
   Status initialize_once(const std::function<Result<DatasetPtr>()>& make);
-  // Where it is and of what; and to there, in a pass of its own over its dataset. FAILED_PRECONDITION before
-  // initialization. The state of another dataset is INVALID_ARGUMENT.
+  // save(): the position, and the dataset's op and dtypes. restore(): starts a pass at a saved position. Both:
+  // FAILED_PRECONDITION before initialization. restore(): INVALID_ARGUMENT for the state of a dataset of another op or
+  // other dtypes.
   Result<std::string> save();
   Status restore(std::string_view saved);
-  // FAILED_PRECONDITION before initialization; else as Pipeline::next.
+  // As Pipeline::next(); FAILED_PRECONDITION before initialization.
   void next(Cancellation* cancellation, Pipeline::Got got);
-  // Its pass ends, and none begins any more: datasets capture handles.
+  // Ends the pass, and allows no other: datasets may capture handles, this one too.
   void let_go() override;
   bool in_use() const override;
 
@@ -122,10 +125,10 @@ class IteratorState final : public Resource, public Holder {
   bool gone_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
-// NOT_FOUND: what a deleted iterator answers.
+// The error of a deleted iterator: NOT_FOUND.
 Status iterator_is_gone();
 
-// INVALID_ARGUMENT, in TensorFlow's words, unless elements of the one kind may be given out as the other.
+// INVALID_ARGUMENT, in TensorFlow's words, unless elements of `types` and `shapes` fit the expected ones.
 Status check_elements(const std::vector<DType>& expected, const std::vector<PartialShape>& expected_shapes,
                       const std::vector<DType>& types, const std::vector<PartialShape>& shapes);
 

@@ -1,9 +1,10 @@
-// What a handle of a MultiDeviceIterator refers to: one pass over a dataset, dealt out to shards in turn.
+// MultiDeviceState: the resource that a MultiDeviceIterator's handle refers to. One pass over a dataset, whose elements
+// go to shards in turn.
 //
 //   elements 0 1 2 3 4 …  ──►  shard 0: 0 2 4 …      shard 1: 1 3 5 …
 //
-// Whoever asks is served when the shard's turn has come. As soon as somebody has asked, elements are taken ahead, up to
-// so many for each shard; a shard that nobody asks holds up the others once its places are taken.
+// A request is answered when it is its shard's turn. From the first request on, elements are buffered, up to a number
+// of places for each shard. A shard without requests blocks the others once its places are full.
 #pragma once
 
 #include <deque>
@@ -22,11 +23,11 @@ class ShardedPass : public std::enable_shared_from_this<ShardedPass> {
   ShardedPass(std::size_t shards, std::size_t places, Allocator& memory)
       : places_(places), pipeline_(std::make_shared<Pipeline>(memory)), kept_(shards) {}
   Status open(DatasetPtr dataset) { return pipeline_->open(std::move(dataset)); }
-  // As Pipeline::next, for one shard. REQUIRES: there is that shard.
+  // As Pipeline::next(), for one shard. REQUIRES: the shard exists.
   void next(std::size_t shard, Cancellation* cancellation, Pipeline::Got got);
-  // Whoever waits is told CANCELLED.
+  // Ends pending requests with CANCELLED.
   void close();
-  // Somebody waits for an element.
+  // True while a request is pending.
   bool busy();
 
  private:
@@ -38,7 +39,7 @@ class ShardedPass : public std::enable_shared_from_this<ShardedPass> {
   BlockedOps blocked_{BlockedOps::Order::kAny};
   // Guarded by blocked_.mutex():
   std::vector<std::deque<Result<Element>>> kept_;  // by shard
-  std::size_t turn_ = 0;                           // the shard whose the next element is
+  std::size_t turn_ = 0;                           // the shard that gets the next element
   bool asking_ = false, ended_ = false, closed_ = false;
 };
 
@@ -53,9 +54,10 @@ class MultiDeviceState final : public Resource, public Holder {
   std::size_t shards() const { return shards_; }
 
   Status exists() const;  // As IteratorState.
-  // From the beginning of this dataset; gives the number of this pass, which next() wants to be told.
+  // Starts a pass over this dataset. Returns the pass's number, which next() takes.
   Result<std::int64_t> initialize(DatasetPtr dataset, std::int64_t places);
-  // The shard's next element; INVALID_ARGUMENT for a shard or a pass that is not; else as Pipeline::next.
+  // As Pipeline::next(), for one shard. INVALID_ARGUMENT if the shard does not exist, or the pass is not the current
+  // one.
   void next(std::int64_t shard, std::int64_t pass, Cancellation* cancellation, Pipeline::Got got);
   void let_go() override;  // As IteratorState.
   bool in_use() const override;

@@ -1,6 +1,6 @@
-// The handle that a node of a named iterator gives. As in TensorFlow, a session's node makes what its name lacks once:
-// then it is who has the name, or nobody. A deleted iterator stays gone for it, until another node or session makes one.
-// Internal to the family.
+// IteratorHandle: the handle that a node of a named iterator returns. As in TensorFlow, a node makes an iterator that
+// its name lacks only once per session. A deleted iterator stays deleted for the node, until another node or session
+// makes one of that name. Internal to the family.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,8 @@
 
 namespace argosy::datasets {
 
-// Where a session's node has made its iterator. Its steps have kernels of their own, and share this. Thread-safe.
+// The resource manager in which a session's node has made its iterator. The node's kernels in all steps share this.
+// Thread-safe.
 class MadeIn final : public Resource {
  public:
   std::string describe() const override { return "where an iterator was made"; }
@@ -31,10 +32,10 @@ class MadeIn final : public Resource {
 
  private:
   mutable Mutex mutex_;
-  const ResourceManager* manager_ ARGOSY_GUARDED_BY(mutex_) = nullptr;  // compared only: it may be gone
+  const ResourceManager* manager_ ARGOSY_GUARDED_BY(mutex_) = nullptr;  // only compared: it may no longer exist
 };
 
-// Of a node whose attributes say "container" and "shared_name". Thread-safe.
+// Makes the handle of a node with the attributes "container" and "shared_name". Thread-safe.
 class IteratorHandle {
  public:
   explicit IteratorHandle(const KernelInit& init) : made_(std::make_shared<MadeIn>()) {
@@ -46,11 +47,12 @@ class IteratorHandle {
   }
   const std::string& name() const { return name_; }
 
-  // The handle. `make` makes an iterator; `check` may refuse the one that is found.
+  // Returns the handle. `make` makes an iterator; `check` may refuse one that exists. If the node's iterator was
+  // deleted, the handle is that of a deleted one.
   template <typename State>
   Result<Tensor> get(KernelContext& c, const std::function<std::shared_ptr<State>()>& make,
                      const std::function<Status(State&)>& check) {
-    Tensor before;  // goes without the lock: with it the iterator may end, which waits for a thread
+    Tensor before;  // released after the lock: its iterator may end with it, which waits for a thread
     MutexLock lock(mutex_);
     ResourceManager& manager = c.resources();
     const std::uint64_t generation = manager.generation();
@@ -76,7 +78,7 @@ class IteratorHandle {
   std::string container_, name_;
   std::shared_ptr<MadeIn> made_;
   Mutex mutex_;
-  Tensor handle_ ARGOSY_GUARDED_BY(mutex_);  // valid as long as nothing has gone from there since
+  Tensor handle_ ARGOSY_GUARDED_BY(mutex_);  // valid while the manager has deleted nothing since
   const ResourceManager* manager_ ARGOSY_GUARDED_BY(mutex_) = nullptr;
   std::uint64_t generation_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };

@@ -1,6 +1,7 @@
-// Ops whose CPU kernels read host inputs only, and touch others through the functions of strided_copy.h alone. Kernels
-// of kind "layout" run them with the copy engine of their context (KernelContext::Fields::copy_engine) in scope. The
-// scope is the program's, whichever plug-in the engine comes from: a plug-in's own copy of it would be another one.
+// Ops whose CPU kernels read only host inputs, and access other memory only through the functions of strided_copy.h.
+// Kernels of kind "layout" run them on other devices, with the copy engine of their context
+// (KernelContext::Fields::copy_engine) in scope. The scope belongs to the program, whichever plug-in the engine is
+// from: a plug-in's copy of strided_copy.cc would have a scope of its own.
 #pragma once
 
 namespace argosy {

@@ -1,4 +1,4 @@
-// How ops that move elements are sharded: along the dimensions that they leave alone.
+// Sharding rules of ops that move elements: along the dimensions that they leave unchanged.
 #pragma once
 
 #include "argosy/op/definition/sharding_rule.h"

@@ -1,4 +1,4 @@
-// The axis of a Split, in TensorFlow's words where there is none. Private to this folder.
+// Checks the axis of a Split, with TensorFlow's message. Private to this folder.
 #pragma once
 
 #include "argosy/base/status.h"

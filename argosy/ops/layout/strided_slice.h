@@ -1,5 +1,5 @@
-// What begin, end, strides and the five masks of StridedSlice mean for an input of given sizes: shared by its shape
-// function and its kernels. Rules: TensorFlow's and NumPy's.
+// Resolves begin, end, strides and the five masks of StridedSlice for an input of given sizes, by the rules of
+// TensorFlow and NumPy. The shape function and the kernels share it.
 #pragma once
 
 #include <limits>

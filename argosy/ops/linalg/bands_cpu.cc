@@ -1,5 +1,5 @@
-// Tridiagonal matrices: products, and solutions by elimination (with rows exchanged, where asked for, a second
-// superdiagonal fills in).
+// Kernels of tridiagonal matrices: products, and solving by elimination. With partial pivoting, if the op asks for it,
+// a second superdiagonal fills in.
 #include <cmath>
 #include <limits>
 
@@ -98,8 +98,8 @@ T safe_pivot(T pivot, double step, const Precision& precision, Eigen::Matrix<T, 
   return pivot;
 }
 
-// As eliminate_pivoting(), of a matrix that may be singular (LAPACK's xLAGTF, xLAGTS). Rows are exchanged by their scaled
-// pivots. Pivots near 0 are moved by a rounding of the largest element.
+// As eliminate_pivoting(), of a matrix that may be singular (LAPACK's xLAGTF, xLAGTS). Rows are exchanged by their
+// scaled pivots. Pivots near 0 are moved by a rounding of the largest element.
 template <typename T>
 void eliminate_perturbing(const Tridiagonal<T>& a, std::int64_t n, const Precision& precision, Map<T> x) {
   struct UpperRow {

@@ -1,4 +1,4 @@
-// Functions of whole matrices.
+// Kernels of matrix functions: square root and logarithm.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -50,9 +50,9 @@ Status square_root(const MatrixOp& op, MatrixCall& c) {
   });
 }
 
-// The principal logarithm by inverse scaling and squaring (Higham, Functions of Matrices, 2008, section 11.5). Roots of the
-// Schur form are taken until it is near 1. Then comes a Pade approximant: eight points of Gauss and Legendre. Nothing for a
-// singular matrix, or where a root overflows. Eigen's own takes roots for ever there.
+// The principal logarithm by inverse scaling and squaring (Higham, Functions of Matrices, 2008, section 11.5). Roots of
+// the Schur form are taken until it is near 1. Then comes a Pade approximant: eight points of Gauss and Legendre.
+// Nothing for a singular matrix, or where a root overflows. Eigen's own takes roots for ever there.
 std::optional<Matrix<C>> log_of(const Matrix<C>& a) {
   constexpr double kNear = 0.25;
   constexpr int kMostRoots = 1100;  // each halves an exponent, or what stands above a diagonal of ones

@@ -1,6 +1,6 @@
-// Householder's reflections, one column at a time: what the decompositions of this folder that Eigen would instantiate
-// at great length (several times over, for each scalar type) are made of. Private to this folder, to be included by
-// kernels alone.
+// Householder reflections, one column at a time. The SVD and the least-squares kernel are built on them: Eigen's own
+// decompositions would be instantiated several times for each scalar type, and compile slowly. Private to the kernels
+// of this folder.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,14 +10,14 @@
 
 namespace argosy::linalg {
 
-// Columns one after the other, as reflections want them; Matrix (matrices.h) has rows.
+// A column-major matrix, which suits reflections; Matrix (matrices.h) is row-major.
 template <typename T>
 using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 template <typename T>
 using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
-// H = I - tau w wᴴ with w[0] = 1, made from a vector x of one element or more such that Hᴴ x is a real multiple of the
-// first axis. Golub and Van Loan, "Matrix Computations" (4th ed.), section 5.1.
+// The reflection H = I - tau w wᴴ, with w[0] = 1, of a vector x of at least one element. It is chosen so that Hᴴ x is a
+// real multiple of the first unit vector e₁. Golub and Van Loan, "Matrix Computations" (4th ed.), section 5.1.
 template <typename T>
 class Householder {
  public:
@@ -37,11 +37,11 @@ class Householder {
     w_.tail(w_.size() - 1) /= first - T(length_);
   }
 
-  Real length() const { return length_; }  // of x, with a sign: Hᴴ x = length e₁
-  // H x, or Hᴴ x, for the columns of x from `first` on; H acts on their last rows.
+  Real length() const { return length_; }  // the norm of x with a sign: Hᴴ x = length e₁
+  // Replaces the columns of x from `first` on by H x, or Hᴴ x. H acts on their last rows.
   void apply(Columns<T>& x, Eigen::Index first = 0) const { apply(tau_, x, first); }
   void apply_adjoint(Columns<T>& x, Eigen::Index first = 0) const { apply(Eigen::numext::conj(tau_), x, first); }
-  // x H, on the last columns and the rows of x from `first` on.
+  // Replaces the last columns of x by x H, in the rows from `first` on.
   void apply_right(Columns<T>& x, Eigen::Index first) const {
     if (tau_ == T(0)) return;
     const Eigen::Index rows = x.rows() - first, column = x.cols() - w_.size();

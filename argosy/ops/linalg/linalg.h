@@ -1,5 +1,5 @@
-// Linear algebra on stacks of matrices: the last two axes are a matrix, those in front count matrices. float32, float64
-// and complex; TensorFlow's names and corner cases.
+// Linear algebra on batches of matrices: the last two axes are a matrix, the leading axes are batch axes. float32,
+// float64 and complex; TensorFlow's names and corner cases.
 #pragma once
 
 #include "argosy/graph/graph.h"
@@ -7,30 +7,30 @@
 namespace argosy {
 
 Value cholesky(Value a);  // lower triangular l with l lᴴ = a; reads a's lower triangle
-// q r = a with orthonormal q and upper triangular r; `full_matrices`: q square.
+// The QR factors of a matrix.
 struct QrFactors {
   Value q, r;  // q: orthonormal columns; r: upper triangle
 };
 QrFactors qr(Value a, bool full_matrices = false);  // a = q r. full_matrices: q is square.
-// a = u diag(s) vᴴ, s falling.
+// The singular value decomposition a = u diag(s) vᴴ.
 struct SvdFactors {
-  Value s, u, v;  // s: singular values, falling; columns of u and v. Without compute_uv: s alone
+  Value s, u, v;  // s: singular values, descending; u and v: singular vectors as columns. Without compute_uv: s alone
 };
 // Singular values and vectors. full_matrices: u and v are square.
 SvdFactors svd(Value a, bool full_matrices = false, bool compute_uv = true);
-// Eigenvalues, rising, and vectors (columns of v) of a self-adjoint matrix; reads its lower triangle.
+// Eigenvalues and eigenvectors. Those of self_adjoint_eig() are ascending; it reads the lower triangle alone.
 struct EigenFactors {
-  Value e, v;  // eigenvalues, and vectors as columns of v; without compute_v: e alone
+  Value e, v;  // e: eigenvalues; v: eigenvectors as columns. Without compute_v: e alone
 };
-EigenFactors self_adjoint_eig(Value a, bool compute_v = true);  // Of a symmetric or Hermitian matrix.
-EigenFactors eig(Value a, bool compute_v = true);               // of any square matrix: complex
+EigenFactors self_adjoint_eig(Value a, bool compute_v = true);  // of a symmetric or Hermitian matrix
+EigenFactors eig(Value a, bool compute_v = true);               // of any square matrix; the results are complex
 
-Value matrix_inverse(Value a, bool adjoint = false);           // adjoint: of its conjugate transpose
+Value matrix_inverse(Value a, bool adjoint = false);           // adjoint: the inverse of aᴴ
 Value matrix_determinant(Value a);                             // of square matrices
 Value matrix_solve(Value a, Value rhs, bool adjoint = false);  // x where a x = rhs; adjoint: aᴴ x = rhs
-// The same of a triangle; what lies outside is not read.
+// The same for a triangular a; elements outside the triangle are not read.
 Value matrix_triangular_solve(Value a, Value rhs, bool lower = true, bool adjoint = false);
-// min ‖a x - rhs‖² + l2_regularizer ‖x‖².
+// The x that minimizes ‖a x - rhs‖² + l2_regularizer ‖x‖².
 Value matrix_solve_ls(Value a, Value rhs, double l2_regularizer = 0, bool fast = true);
 
 }  // namespace argosy

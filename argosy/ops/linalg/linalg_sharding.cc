@@ -1,4 +1,4 @@
-// How the ops of the family are sharded.
+// Sharding rules of the family.
 #include "argosy/op/definition/registry.h"
 #include "argosy/ops/sharding_parts.h"
 

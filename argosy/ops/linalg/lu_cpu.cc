@@ -1,4 +1,4 @@
-// What a matrix' LU factors, with rows exchanged for the largest pivots, give: solutions, inverses, determinants.
+// Kernels by LU decomposition with partial pivoting: solutions, inverses, determinants.
 #include <Eigen/LU>
 
 #include "argosy/ops/linalg/matrices.h"

@@ -1,4 +1,5 @@
-// Stacks of matrices between our tensors and Eigen. Private to this folder, to be included by kernels alone.
+// Batches of matrices as Eigen sees them: views of tensors, conversions, loops over matrices. Private to the kernels of
+// this folder.
 #pragma once
 
 #include <Eigen/Core>
@@ -18,24 +19,24 @@ template <typename T>
 using ConstMap = Eigen::Map<const Matrix<T>>;
 template <typename T>
 using Map = Eigen::Map<Matrix<T>>;
-// Factors are computed in double precision whatever the dtype: narrower ones are converted in and out, which costs less
-// than the factors, and keeps Eigen's decompositions from being compiled four times over.
+// The scalar types that kernels compute in. Narrower dtypes are converted to these and back: that costs less than a
+// decomposition, and Eigen's decompositions need not be compiled for four more types.
 using Types = TypeList<double, std::complex<double>>;
 
-// One call of a kernel, its tensors as float64 or complex128.
+// One run of a kernel: its inputs and outputs as float64 or complex128. Integer tensors stay as they are.
 class MatrixCall {
  public:
   static Result<MatrixCall> start(KernelContext& c);
-  // Workspace of a call: what is converted, in and out.
+  // The workspace of a call: its converted inputs and outputs. nullopt: a shape is unknown.
   static std::optional<std::uint64_t> bytes(const KernelInit& init);
   const Tensor& input(int i) const { return inputs_[static_cast<std::size_t>(i)]; }
   DType dtype() const { return inputs_[0].dtype(); }
-  // What the node has, before conversion.
+  // The node's own dtypes, before conversion.
   DType input_dtype(int i) const { return c_.input(i).dtype(); }
   DType output_dtype(int i) const;
-  // Output i, ready to be written: as wide as the inputs, or integers as they are.
+  // Output i, to be written: float64 or complex128 (finish() converts it), or an integer output itself.
   Result<Tensor> output(int i, const Shape& shape);
-  // Converts what needs to be. Call it last.
+  // Converts the outputs to the node's dtypes. Call it last.
   Status finish();
 
  private:
@@ -45,7 +46,7 @@ class MatrixCall {
   std::vector<std::pair<Tensor, Tensor>> narrow_;  // computed, output
 };
 
-// How a tensor is a stack of matrices.
+// A tensor's shape as a batch of matrices: the leading axes, and how many matrices of which size.
 struct Stack {
   std::vector<std::int64_t> batch;
   std::int64_t count = 1, rows = 0, columns = 0;
@@ -54,11 +55,11 @@ struct Stack {
 };
 Result<Stack> stack_of(std::string_view op, const Tensor& t);
 Result<Stack> square_stack_of(std::string_view op, const Tensor& t);
-// INVALID_ARGUMENT unless both have the same axes in front.
+// INVALID_ARGUMENT unless both have the same batch axes.
 Status same_batch(std::string_view op, const Stack& a, const Stack& b);
 
-// fn(i) -> Status for every matrix of a stack, over the cores; the first error is returned. `work`: operations a
-// matrix.
+// Calls fn(i) -> Status for every matrix of a batch, in parallel, and returns the first error. `work`: arithmetic
+// operations for one matrix.
 template <typename Fn>
 Status for_each(std::int64_t count, double work, Fn&& fn) {
   Mutex mutex;
@@ -83,7 +84,7 @@ Status for_each(std::int64_t count, double work, Fn&& fn) {
 }
 inline double cube(std::int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
 
-// A kernel made of a function of the op's attributes and a call.
+// A kernel made of a function: MatrixKernel calls it with the op's name and attributes, and the call.
 struct MatrixOp {
   std::string name;
   AttrMap attrs;

@@ -1,4 +1,4 @@
-// Triangular systems; stacks broadcast against each other.
+// Kernel: solves triangular systems; batch axes broadcast.
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/linalg/matrices.h"
 

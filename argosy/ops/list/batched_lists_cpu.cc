@@ -1,4 +1,4 @@
-// Kernels: ops on tensors of lists, place by place.
+// Kernels: ops on tensors of lists, element by element.
 #include "argosy/base/memory/held_items.h"
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/ops/attr_kernel.h"

@@ -1,12 +1,12 @@
-// Lists of tensors as values: what loops collect in, element by element. A list is never changed: an op gives a new one
-// (sharing the elements, and in place where nobody else holds the old one).
+// Tensor lists as immutable values: loops collect their results in them, element by element. An op returns a new list,
+// which shares the elements. Where nothing else holds the old list, the update is in place.
 #pragma once
 
 #include "argosy/graph/graph.h"
 
 namespace argosy {
 
-// Shapes of elements, and numbers of them, may be unknown: PartialShape::unknown(), [?,3].
+// The shape of the elements may be unknown, wholly or partly: PartialShape::unknown(), [?,3].
 Value tensor_list(Graph& graph, DType element_dtype, const PartialShape& element_shape);  // empty
 // `length` elements that read as zeros until they are set.
 Value tensor_list_reserve(Value length, DType element_dtype, const PartialShape& element_shape);

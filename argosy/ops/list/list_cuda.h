@@ -1,5 +1,5 @@
-// Kernels of lists, arrays and stacks on GPUs: the CPU's, which ask their context where elements lie
-// (element_memory.h). Internal to those families.
+// Kernels of tensor lists, tensor arrays and stacks on GPUs: the CPU's kernels, run with the GPU's context, which tells
+// them in which memory elements are (element_memory.h). Internal to those families.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace argosy::cuda {
 
-// The CPU's kernel for the node, with the GPU's context. What it does to lists is done anew in every run.
+// Makes the CPU's kernel for the node, to be run with the GPU's context. It is not capturable: its effects on lists
+// happen on the host, and would not be part of a CUDA graph.
 Result<std::unique_ptr<Kernel>> make_with_elements(const KernelInit& init);
 
 }  // namespace argosy::cuda

@@ -1,5 +1,5 @@
-// Gradients of the list ops, by op: what flows into a list is a list of what flows into its elements. Internal to the
-// list family.
+// Gradients of the list ops, one function per op. The gradient of a list is a list of its elements' gradients. Internal
+// to the list family.
 #pragma once
 
 #include <vector>

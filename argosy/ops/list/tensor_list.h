@@ -1,4 +1,5 @@
-// The value behind a TensorList handle. Internal to the list family, and to who sends lists to other tasks.
+// TensorList: the variant value that list ops pass along edges. Internal to the list family, and to the code that sends
+// lists to other tasks.
 #pragma once
 
 #include <memory>
@@ -29,14 +30,18 @@ class TensorList final : public VariantValue {
   const PartialShape& element_shape() const { return element_shape_; }
   std::int64_t size() const { return size_; }
   std::int64_t most_elements() const { return max_; }  // -1: as many as kMaxElements
-  // Element i, or an invalid one where none was set yet. REQUIRES: 0 <= i < size().
+  // Element i; an invalid one where it was not set yet. REQUIRES: 0 <= i < size().
   Element at(std::int64_t i) const;
 
-  // Does pushed() add to the memory that is there? Else it copies all elements: another list has grown from this one.
+  // True if pushed() appends in place. Otherwise it copies all elements, since another list has grown from this one.
   bool grows_in_place() const;
 
-  // New lists, in amortised constant time where `this` is the latest of its kind (push), or nobody else holds it
-  // (`mine`; it must not be used again). Elements must keep their memory alive. REQUIRES: what fits the list.
+  // Each returns a new list, and copies the entries except:
+  // * pushed() where grows_in_place(): amortised constant time;
+  // * popped(): always; with `mine` it also releases the element;
+  // * with() where `mine`, and no other list shares the store.
+  // `mine`: nothing else holds this list, which must not be used again. Elements must keep their memory alive.
+  // REQUIRES: an element that fits the list.
   std::shared_ptr<TensorList> pushed(Element element) const;
   std::shared_ptr<TensorList> popped(bool mine) const;
   std::shared_ptr<TensorList> with(std::int64_t i, Element element, bool mine) const;
@@ -47,8 +52,8 @@ class TensorList final : public VariantValue {
   Status check_room() const;
 
  private:
-  // Elements of a list and of all lists it grew from: a list sees the first size_ of them. Only the latest list may
-  // grow the store, which no other can see.
+  // The elements of a list and of all lists it grew from: each list sees the first size_ of them. Only the list that
+  // sees all of them may append, since the others cannot see the new element.
   struct Store {
     Mutex mutex;
     std::vector<Element> items ARGOSY_GUARDED_BY(mutex);
@@ -62,15 +67,16 @@ class TensorList final : public VariantValue {
   std::int64_t size_ = 0;
 };
 
-// Input i as a list of this dtype.
+// Input i, a variant scalar, as a list. INVALID_ARGUMENT: it is no list.
 Result<std::shared_ptr<const TensorList>> list_input(const KernelContext& c, int i);
-// An integer scalar, a vector of integers: shape functions ask for these ranks too.
+// The value of an integer scalar; the values of a vector of integers. INVALID_ARGUMENT for any other rank; shape
+// functions check the ranks, too. `what` names the input in the error.
 Result<std::int64_t> scalar_input(const Tensor& t, std::string_view what);
 Result<std::vector<std::int64_t>> vector_input(const Tensor& t, std::string_view what);
-// Nobody will look at that list again after this kernel.
+// True if nothing uses the list of input i after this kernel: it may be updated in place.
 bool last_reader(const KernelContext& c, int i, const std::shared_ptr<const TensorList>& list);
 void set_list(KernelContext& c, std::shared_ptr<const TensorList> list);
-// The tensor itself if it outlives the step's memory, else a copy on the device.
+// As kept_element(), without the memory it is in.
 Result<Tensor> kept(const KernelContext& c, const Tensor& t);
 
 }  // namespace argosy

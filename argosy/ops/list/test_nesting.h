@@ -1,4 +1,4 @@
-// What tests of values in values share.
+// A check that tests share: how deep variant values may be nested.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace argosy {
 
-// An op whose output is a variant scalar that holds its variant input: kMostNested of them in each other are a value,
-// which is freed; one more is refused.
+// Checks an op whose output is a variant scalar that holds its variant input. kMostNested of them in each other are
+// accepted and can be freed; one more is RESOURCE_EXHAUSTED.
 inline void check_nesting_of_op(const char* op, const std::function<Value(Graph&, Value)>& around) {
   SCOPED_TRACE(op);
   Graph g;

@@ -1,4 +1,5 @@
-// BatchMatMul, V2 and V3: defined and given kernels together with MatMul.
+// BatchMatMul, BatchMatMulV2 and BatchMatMulV3: registration functions, which those of MatMul call, and the broadcast
+// of batch axes.
 #pragma once
 
 #include <vector>
@@ -11,10 +12,10 @@ namespace argosy {
 void define_batch_matmul(OpRegistry& ops);
 void add_kernels_cpu_batch_matmul(KernelRegistry& kernels);
 
-// The leading axes of two stacks of matrices, broadcast: which matrix of x and of y makes matrix i of the result.
+// The batch axes of x and y, broadcast: which matrix of x and which of y are multiplied for matrix i of the result.
 struct BatchBroadcast {
-  Shape batch;                  // of the result
-  std::vector<std::int64_t> x;  // empty when x and y have the same batch: i is i
+  Shape batch;                  // the result's batch axes
+  std::vector<std::int64_t> x;  // x[i]: the matrix of x; x and y are empty where both have the same batch axes
   std::vector<std::int64_t> y;
 };
 // REQUIRES: ranks of at least 2. With `broadcast` false the leading axes must be equal.

@@ -17,18 +17,18 @@ namespace argosy {
 struct Gemm {
   bool transpose_a = false, transpose_b = false;
   std::int64_t m = 0, n = 0, k = 0;
-  // Of a batch, when its m rows or the k that are added up are examples: float32's bits then do not depend on how many
-  // of them are here. (transpose_b without transpose_a adds up as it likes.)
+  // Set where the m rows, or the k summed elements, are examples of a batch. The bits of float32 results then do not
+  // depend on how many of the examples this device has. Exception: sums with transpose_b and without transpose_a.
   ReductionChunks batch = {};
   std::int64_t per_example = 1;  // rows that one example has
-  // The rows of the whole product, where the m rows are only some of them: a device's shard, a block. Choices that
-  // depend on the number of rows, and change their bits, go by this number. 0: m.
+  // The number of rows of the global product, where the m rows are a part of it: a device's shard, a block. Choices
+  // that depend on the number of rows, and affect the bits, use this number. 0: m.
   std::int64_t global_rows = 0;
 };
 
 using MatMulPrograms = onednn::ProgramCache<onednn::MatMulSpec>;
 using SharedProducts = onednn::SharedPrograms<onednn::MatMulSpec>;
-// Those of the session that a kernel is made for.
+// The products that the kernels of a session share.
 inline Result<SharedProducts> shared_products(const KernelInit& init) { return SharedProducts::of(init, "products"); }
 
 // c = activation(A · B + bias). `bias` may be null. REQUIRES: every size > 0.
@@ -41,13 +41,13 @@ Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const flo
 Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const double* a, const double* b,
             const double* bias, const FusedOps& fused, double* out);
 
-// Scratch memory that gemm() takes for such a product, with the calling thread's team. Bytes.
+// The bytes of scratch memory that gemm() allocates for this product, on the calling thread's team.
 std::uint64_t gemm_scratch_bytes(MatMulPrograms& programs, const Gemm& g, DType dtype, bool bias,
                                  const FusedOps& fused);
 
 namespace internal {
 
-// What sums of T are kept in: 16-bit floats in float; integers in an unsigned type, where they may wrap.
+// The type that sums of T are computed in: float for 16-bit floats, an unsigned type for integers, which may wrap.
 template <typename T>
 struct Accumulator {
   using type = T;
@@ -76,7 +76,7 @@ T conjugate(T x) {
 
 }  // namespace internal
 
-// The plain loop. With `adjoint`, a transposed operand is conjugated, too. Rows [begin, end) of the result.
+// Computes rows [begin, end) of the result by a plain loop. With `adjoint`, a transposed operand is conjugated, too.
 template <typename A, typename B, typename C, bool adjoint = false>
 void gemm_rows(const Gemm& g, const A* a, const B* b, C* out, std::int64_t begin, std::int64_t end) {
   using Sum = typename internal::Accumulator<C>::type;

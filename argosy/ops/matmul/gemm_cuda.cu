@@ -1,6 +1,6 @@
-// Products of matrices without a library: the last of the list, for every dtype and shape. C[b] = A[b] B[b], each
-// perhaps transposed, then a bias and an activation. A block makes a tile of 32 x 32, each of its 16 x 16 threads four
-// elements.
+// Our own kernel for products of matrices, for every dtype and shape; used where no library takes the product. C[b] =
+// A[b] B[b], where A or B may be transposed, then a bias and an activation. A block computes a tile of 32 x 32, each of
+// its 16 x 16 threads four elements.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/elementwise/gpu/functions_complex_cuda.h"
 

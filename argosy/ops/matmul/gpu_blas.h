@@ -1,4 +1,5 @@
-// Products by cuBLASLt: what is asked of it for a product of row-major matrices, and the answers kept by problem.
+// Products by cuBLASLt: the problem that describes a product of row-major matrices, and a cache of algorithms by
+// problem.
 #pragma once
 
 #include <compare>
@@ -16,39 +17,39 @@ struct BlasOperand {
   bool transposed = false;
   auto operator<=>(const BlasOperand&) const = default;
 };
-// d = op(a) op(b), column-major: the row-major product turned over, so that nothing is moved. a is the product's
-// second matrix, b its first.
+// d = op(a) op(b), column-major. A row-major matrix is a column-major one transposed, so a is the second matrix of the
+// row-major product and b its first, and no data moves.
 struct BlasProblem {
   int type = 0, compute = 0, scale = 0;
   BlasOperand a, b, d;
   std::int64_t batches = 1;
   bool bias = false, relu = false;
-  unsigned alignment = 256;  // of every matrix, at least, in bytes
+  unsigned alignment = 256;  // the least alignment of the matrices' addresses, in bytes
   auto operator<=>(const BlasProblem&) const = default;
 };
 BlasProblem blas_problem(DType dtype, const Gemm& gemm, const Batch& batch, bool bias, bool relu, bool tf32);
 
-// More at once some of its ways do not do, and it may say so only when they are started.
+// The most products of one call. Some algorithms cannot do more, and the library may say so only when they run.
 inline constexpr std::int64_t kMostBlasBatches = 65535;
-// Its kernels read the bias in pieces of so many bytes; unlike for matrices, nothing tells them of less.
+// The alignment of a bias that the library's kernels assume, in bytes: unlike for matrices, no attribute sets it.
 inline constexpr unsigned kBlasBiasAlignment = 16;
 
 // cuBLASLt on one device. Thread-safe.
 class GpuBlas {
  public:
-  // Over calls of one's own: tests.
+  // With these functions instead of the library's, for tests.
   static Result<std::shared_ptr<GpuBlas>> over(const BlasCalls& calls);
-  // A library's. UNAVAILABLE (ARG-GPU-012): it is older than 12.0, or lacks one.
+  // The functions of a loaded library. UNAVAILABLE (ARG-GPU-012): it is older than 12.0, or lacks a function.
   static Result<BlasCalls> calls_of(const Library& library);
-  // The library as found (library.h).
+  // Loads the machine's library (library.h).
   static Result<std::shared_ptr<GpuBlas>> open();
   ~GpuBlas();
   GpuBlas(const GpuBlas&) = delete;
   GpuBlas& operator=(const GpuBlas&) = delete;
 
-  // UNIMPLEMENTED where the library knows no way for the problem, or refuses the one it gave: nothing was started, our
-  // own kernel does it. `scratch` gives device memory for the length of the call. A bias is REQUIRED to lie at a
-  // multiple of kBlasBiasAlignment.
+  // UNIMPLEMENTED where the library has no algorithm for the problem, or refuses the one it named: nothing was
+  // launched, and the caller uses our own kernel. `scratch` allocates device memory for the length of the call.
+  // REQUIRES: a bias is at a multiple of kBlasBiasAlignment.
   struct Pointers {
     const void *a, *b, *bias;
     void* d;

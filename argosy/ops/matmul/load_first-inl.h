@@ -1,7 +1,7 @@
-// Reads the first lanes of a vector, and no byte behind them. Included once for each of Highway's targets.
+// load_first(): loads the first n lanes of a vector, and reads no byte behind them. Included once per Highway target.
 //
-// Highway's MaskedLoad reads the whole vector on targets without masks in hardware (SSE4 and older, emulation): past the
-// end of a row, and of its buffer.
+// Highway's MaskedLoad reads the whole vector on targets without masks in hardware (SSE4 and older, emulation): past
+// the end of a row, and of its buffer.
 #if defined(ARGOSY_OPS_MATMUL_LOAD_FIRST_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ARGOSY_OPS_MATMUL_LOAD_FIRST_INL_H
 #undef ARGOSY_OPS_MATMUL_LOAD_FIRST_INL_H
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace argosy {
 namespace HWY_NAMESPACE {
 
-// n: 0 to Lanes(d). The other lanes are 0.
+// Loads n lanes, 0 <= n <= Lanes(d). The other lanes are 0.
 template <class D>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_first(D d, const hwy::HWY_NAMESPACE::TFromD<D>* from, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -1,4 +1,4 @@
-// Products of matrices, and of stacks of matrices.
+// Products of matrices, and of batches of matrices.
 #pragma once
 
 #include <string_view>
@@ -7,15 +7,15 @@
 
 namespace argosy {
 
-// Of products of matrices.
+// Options of matmul().
 struct MatMulOptions {
   bool transpose_a = false, transpose_b = false;  // the last two axes exchanged
 };
 
-// a · b. Matrices give MatMul; stacks of matrices (rank above 2) BatchMatMulV2, whose leading axes broadcast.
+// a · b. Matrices give a MatMul node; a rank above 2 gives BatchMatMulV2, whose leading axes broadcast.
 Value matmul(Value a, Value b, MatMulOptions options = {}, std::string_view name = "MatMul");
 
-// x · w + bias, as users of dense layers write it.
+// x · w + bias: a dense layer.
 Value matmul_bias(Value x, Value w, Value bias, std::string_view name = "dense");
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Products on a GPU.
+// GPU kernels of MatMul and similar ops.
 #include "argosy/ops/matmul/batch_matmul.h"
 #include "argosy/ops/matmul/gpu_gemm.h"
 

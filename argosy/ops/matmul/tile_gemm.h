@@ -12,11 +12,11 @@ struct TileGemm {
   std::int64_t m = 0, n = 0, k = 0;
 };
 
-// Of the scratch memory, 64-byte aligned, for so many threads.
+// The size of the scratch memory, in bytes, for this many threads. It must be 64-byte aligned.
 std::size_t tile_gemm_scratch_bytes(const TileGemm& g, int threads);
-// False when c is not the product, for not all of it is finite. Infinities and NaNs have no parts, and sums of parts may
-// leave float32's range where sums of numbers would not. The calling thread's team works. An element's bits depend
-// on its row, its column and k alone. REQUIRES: has_float_tiles().
+// Computes c on the calling thread's team. Returns false where some result is not finite; c is then not the product.
+// Infinities and NaNs cannot be split into parts, and sums of parts may overflow where sums of the numbers would not.
+// An element's bits depend on its row of A, its column of B and k alone. REQUIRES: has_float_tiles().
 bool tile_gemm(const TileGemm& g, const float* a, const float* b, float* c, void* scratch);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// Locks between steps: tf.CriticalSection. A lock is held from MutexLock until ConsumeMutexLock gives it back, or until
-// nobody has its value any more, or until the step ends.
+// Mutexes between steps: tf.CriticalSection. A lock is held from MutexLock until ConsumeMutexLock releases it, the last
+// reference to its value is gone, or the step ends.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace argosy {
 
-// Under a shared name every node of a device finds the same mutex; without, it is the node's own.
+// Nodes of a device with the same shared name have the same mutex. Without a name each node has its own.
 Value mutex(Graph& graph, const std::string& shared_name = "");
-// Waits; the value is the lock.
+// Waits for the mutex. The returned value is the lock.
 Value mutex_lock(Value mutex);
-// To be run after all that the lock guards.
+// Releases the lock. Run it after everything that the lock guards.
 Value consume_mutex_lock(Value lock);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// The gradient of FusedBatchNormGrad and its kin, which gradients of gradients ask for.
+// The gradient of FusedBatchNormGrad and its variants: the second derivative of batch normalisation.
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/elementwise/elementwise.h"

@@ -1,4 +1,5 @@
-// Batch normalisation by statistics that are given, as TensorFlow had it before version 1.0.
+// Definitions: BatchNormWithGlobalNormalization, of TensorFlow before 1.0, whose statistics are inputs; and its
+// gradient.
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/shape_context.h"
 #include "argosy/ops/norm/norm_registration.h"

@@ -1,4 +1,4 @@
-// Kernels: batch normalisation by statistics that are given.
+// Kernels: BatchNormWithGlobalNormalization and its gradient.
 #include <cmath>
 
 #include "argosy/ops/attr_kernel.h"

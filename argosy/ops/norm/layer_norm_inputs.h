@@ -1,4 +1,4 @@
-// What layer normalisation asks of its inputs, on every kind of device. Private to this folder.
+// Checks of the inputs of layer normalisation, for every kind of device. Private to this folder.
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
@@ -21,12 +21,12 @@ struct LayerNormRows {
   }
 };
 
-// Of _LayerNorm(x, scale, offset).
+// Checks _LayerNorm(x, scale, offset).
 inline Result<LayerNormRows> check_layer_norm(const KernelContext& c) {
   return LayerNormRows::of(c, "_LayerNorm", c.input(0).shape(), 1, 3);
 }
 
-// Of _LayerNormGrad(dy, x, scale).
+// Checks _LayerNormGrad(dy, x, scale).
 inline Result<LayerNormRows> check_layer_norm_grad(const KernelContext& c) {
   const Shape &dy = c.input(0).shape(), &x = c.input(1).shape();
   if (!(dy == x)) {

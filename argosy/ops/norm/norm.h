@@ -9,17 +9,17 @@
 
 namespace argosy {
 
-// What fused batch normalisation gives.
+// The results of fused batch normalisation.
 struct BatchNorm {
   Value y;               // normalised, of the shape of x
-  Value mean, variance;  // of the batch while training (variance with Bessel's correction), else as they came in
+  Value mean, variance;  // while training the batch's (variance with Bessel's correction), else the given ones
 };
-// Of fused batch normalisation.
+// Options of fused_batch_norm().
 struct BatchNormOptions {
   Value mean = {}, variance = {};    // running statistics: needed when not training, or with a factor below 1
   float epsilon = 0.001f;            // added to the variance
   float exponential_avg_factor = 1;  // mean = (1 - factor) * running mean + factor * batch mean; likewise variance
-  bool is_training = true;           // by the statistics of the batch; else by mean and variance
+  bool is_training = true;           // true: use the batch's statistics; false: use `mean` and `variance`
   std::string data_format = "NHWC";  // or "NCHW"
 };
 // scale * (x - mean) / sqrt(variance + epsilon) + offset for every channel of images [batch, height, width, channels].
@@ -27,7 +27,8 @@ struct BatchNormOptions {
 BatchNorm fused_batch_norm(Value x, Value scale, Value offset, const BatchNormOptions& options = {},
                            std::string_view name = "FusedBatchNorm");
 
-// The same from single ops, for any shapes that broadcast: tf.nn.batch_normalization. Offset and scale may be missing.
+// The same as separate ops, for any shapes that broadcast: tf.nn.batch_normalization. Offset and scale may be invalid
+// Values: none.
 Value batch_normalization(Value x, Value mean, Value variance, Value offset, Value scale, float epsilon = 0.001f);
 
 // scale * (x - mean) / sqrt(variance + epsilon) + offset, over the last axis; scale and offset have its size.
@@ -40,13 +41,13 @@ struct Moments {
 // Mean and (biased) variance over axes.
 Moments moments(Value x, const std::vector<std::int32_t>& axes, bool keep_dims = false);
 
-// x / sqrt(max(sum(x^2) over the axes, epsilon))
+// x / sqrt(max(sum over the axes of x^2, epsilon))
 Value l2_normalize(Value x, const std::vector<std::int32_t>& axes, float epsilon = 1e-12f);
 
 // x / (bias + alpha * sum of squares over depth_radius channels to either side) ^ beta
 Value local_response_normalization(Value x, int depth_radius = 5, float bias = 1, float alpha = 1, float beta = 0.5f);
 
-// Each element is zero with probability `rate`, else grows by 1 / (1 - rate). Seed 0: different every time.
+// Each element becomes 0 with probability `rate`, else it is multiplied by 1 / (1 - rate). Seed 0: a random seed.
 Value dropout(Value x, float rate, std::int64_t seed = 0, std::string_view name = "dropout");
 
 }  // namespace argosy

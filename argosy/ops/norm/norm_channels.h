@@ -1,5 +1,5 @@
-// What batch normalisation is written with where it is ops of its own: means over all axes but the channels', and
-// vectors of one number a channel beside images. In float32.
+// Channels: builds the parts of batch normalisation as separate ops: reductions over all axes but the channels' axis,
+// and vectors [channels] that broadcast against images. Used by gradients of gradients, for example.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace argosy {
 
 class Channels {
  public:
-  // `format`: "NHWC", "NCHW", "NDHWC" or "NCDHW". Adds nodes to the graph, which is borrowed.
+  // `format`: "NHWC", "NCHW", "NDHWC" or "NCDHW". Adds nodes to the graph, which must outlive this.
   Channels(Graph& graph, const std::string& format);
 
-  Value mean(Value x) const;      // axes are kept, all of size 1 but the channels'
-  Value sum(Value x) const;       // one number a channel
-  Value spread(Value v) const;    // one number a channel, as an image's
-  Value together(Value x) const;  // of what mean() gives: one number a channel
+  Value mean(Value x) const;      // of each channel; keeps the rank: the other axes have size 1
+  Value sum(Value x) const;       // of each channel: [channels]
+  Value spread(Value v) const;    // [channels], reshaped so that it broadcasts against an image
+  Value together(Value x) const;  // flattens a result of mean() to [channels]
 
  private:
   Graph& graph_;
@@ -25,7 +25,7 @@ class Channels {
   Value axes_, beside_, all_;
 };
 
-// In float32.
+// x cast to float32, unless it has that dtype.
 Value widened(Value x);
 
 }  // namespace argosy

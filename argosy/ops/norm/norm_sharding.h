@@ -1,5 +1,6 @@
-// How batch normalisation is sharded: along channels. Along the batch, statistics are of all examples (whole) unless the
-// user lets a shard keep its own (ShardingRule::may_be_local). Not training, the statistics are given.
+// Sharding rules of batch normalisation. Channels can be sharded. In training, the statistics need the global batch
+// ("whole"), unless the user allows those of each shard (ShardingRule::may_be_local). Without training the statistics
+// are inputs, and the batch can be sharded.
 #pragma once
 
 #include "argosy/op/definition/sharding_rule.h"

@@ -1,9 +1,9 @@
-// The one door to oneDNN (2.6 and 3.x): its heavy primitives, made for given shapes, behind types of our own.
+// The wrapper of oneDNN (2.6 and 3.x): all uses of its primitives for products and convolutions go through it.
 //
-// A Program is a primitive with the reorders it needs around it and its memory objects. It is made for one set of
-// shapes and one team size (thread_budget() of the maker), costs up to a millisecond to make, and is then kept
-// (argosy/ops/onednn/program_cache.h). Everything oneDNN throws becomes a Status here: UNIMPLEMENTED where it has no
-// implementation, so that a kernel can go on to its plain reference.
+// A Program is a primitive with its memory objects and the reorders around it. It is made for one set of shapes and one
+// team size (the maker's thread_budget()). Making one takes up to a millisecond, so programs are cached
+// (argosy/ops/onednn/program_cache.h). oneDNN's exceptions become a Status. UNIMPLEMENTED: oneDNN has no
+// implementation, and the kernel falls back to its reference.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,26 @@
 
 namespace argosy::onednn {
 
-// Can this machine's oneDNN multiply matrices and convolve tensors of this dtype? (bfloat16 needs AVX-512; float16
-// never.) Convolutions and large products of bfloat16 compute in float32 where that is faster, which is measured when
-// the first is made: operands are then converted as they are packed.
+// True if this machine's oneDNN has products and convolutions of this dtype. bfloat16 needs AVX-512; float16 is never
+// supported. Convolutions and large products of bfloat16 compute in float32 where that is faster, as measured when the
+// first program is made; operands are then converted as they are packed.
 bool supports(DType dtype);
 
-// Does this machine multiply matrices of this dtype by whole tiles (bfloat16 with AMX)? Four to eight times as fast as
-// float32 by vectors. A fact of the machine, not a measurement: it never differs from process to process.
+// True if this machine has matrix-tile instructions for this dtype (AMX for bfloat16): four to eight times as fast as
+// float32 vectors. It is a property of the CPU, not a measurement, and so the same in every process.
 bool has_tiles(DType dtype);
 
 // Thread-safe: run() may be called by many threads at once.
 class Program {
  public:
   virtual ~Program() = default;
-  // Memory run() wants for the length of the call, 64-byte aligned.
+  // The bytes of scratch memory that run() needs, 64-byte aligned.
   virtual std::size_t scratch_bytes() const = 0;
   // `data`: one pointer per argument, in the order the maker below states. REQUIRES: the thread budget it was made for.
   virtual Status run(std::span<void* const> data, void* scratch) = 0;
 };
 
-// What follows the sum, fused into it.
+// The activation that is fused into a product or convolution.
 enum class Activation : std::uint8_t { kNone, kRelu, kRelu6, kElu, kLeakyRelu, kSigmoid, kTanh };
 
 // product[batch, m, n] = activation(a[batch, m, k] · b[batch, k, n] + bias[n]); a transposed operand lies in memory as
@@ -44,8 +44,8 @@ struct MatMulSpec {
   DType dtype = DType::kFloat32;
   Activation activation = Activation::kNone;
   bool transpose_a = false, transpose_b = false, bias = false;
-  bool one_b = false;  // b has no batch: every product uses the same
-  float alpha = 0;     // of kLeakyRelu
+  bool one_b = false;  // b has no batch axis: every product uses the same matrix
+  float alpha = 0;     // slope of kLeakyRelu below 0
   int threads = 0;     // set by ProgramCache
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
   bool operator==(const MatMulSpec&) const = default;
@@ -53,8 +53,8 @@ struct MatMulSpec {
 };
 Result<std::unique_ptr<Program>> make_matmul(const MatMulSpec& spec);
 
-// c[m, n] = a · b (+ c) for float32 without anything to keep: the better choice for long sums, where the
-// primitive's packing of b does not pay. REQUIRES: every size > 0.
+// c[m, n] = a · b (+ c if `add`) in float32, without a Program. It is faster for long sums, where a Program's packing
+// of b does not pay. REQUIRES: every size > 0.
 Status sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
              const float* b, bool add, float* c);
 
@@ -71,8 +71,8 @@ struct ConvSpec {
   DType dtype = DType::kFloat32;
   Activation activation = Activation::kNone;
   bool nchw = false, bias = false;
-  bool plain_filter = false;    // use the filter as it lies instead of packing it first
-  bool blocked_images = false;  // reorder the images, too, into the layout oneDNN likes best
+  bool plain_filter = false;    // use the filter's own layout instead of packing it first
+  bool blocked_images = false;  // reorder the images, too, into the layout that oneDNN prefers
   float alpha = 0;
   int threads = 0;  // set by ProgramCache
   std::int64_t batch = 0, in_h = 0, in_w = 0, in_c = 0, out_h = 0, out_w = 0, out_c = 0, groups = 1;

@@ -26,8 +26,8 @@ class ProgramCache {
   ProgramCache(const ProgramCache&) = delete;
   ProgramCache& operator=(const ProgramCache&) = delete;
 
-  // The program for `spec` and the calling thread's team. Shapes that never come to rest are not kept beyond kMost:
-  // then `own` holds the program, for this call.
+  // The program for `spec` and the calling thread's team. At most kMost programs are cached. Beyond that, as for shapes
+  // that change in every step, `own` holds the new program for this call.
   Result<Program*> get(Spec spec, std::shared_ptr<Program>& own) {
     spec.threads = library_threads();
     if (Program* found = find(spec)) [[likely]]

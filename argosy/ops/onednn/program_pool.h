@@ -1,6 +1,6 @@
-// ProgramPool: the programs that kernels of one session have in common. The products of a deep network are alike by the
-// thousand; each made alone costs microseconds and kilobytes, and a large graph has more of them than a cache holds.
-// Holds nothing itself: a program goes with the last kernel that uses it. Thread-safe.
+// ProgramPool: the programs that the kernels of a session share. A deep network can have thousands of products of equal
+// shapes. A program for each would cost time and kilobytes, and together they would exceed the CPU's caches. The pool
+// has weak references only: a program is freed with the last kernel that uses it. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,26 +22,26 @@ using MakeProgram = Result<std::unique_ptr<Program>> (*)(const Spec&);
 template <typename Spec>
 class ProgramPool final : public Resource {
  public:
-  // The program for `spec` on this device, made when no kernel has it. A device does one kernel at a time, and a
-  // program serves one call best: devices do not share.
+  // The program for `spec` on this device, made if no kernel has it. Devices do not share programs: a device runs one
+  // kernel at a time, and a program is fastest with one call at a time.
   Result<std::shared_ptr<Program>> get(const Spec& spec, const Device* device, MakeProgram<Spec> make) {
     const std::size_t key = spec.hash() ^ std::hash<const Device*>()(device);
     {
       MutexLock lock(mutex_);
       if (auto known = find(key, spec, device)) return known;
     }
-    // Made without the lock: the first programs of all devices are made at once.
+    // Made without the lock, so that devices make their first programs concurrently.
     ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<Program> made, make(spec));
     MutexLock lock(mutex_);
     if (auto known = find(key, spec, device)) return known;
-    if (programs_.size() >= most_) {  // shapes that never come to rest leave entries behind
+    if (programs_.size() >= most_) {  // changing shapes leave expired entries
       std::erase_if(programs_, [](const auto& entry) { return entry.second.program.expired(); });
       most_ = 2 * programs_.size() + kLeast;
     }
     programs_.emplace(key, Entry{spec, device, made});
     return made;
   }
-  // How many entries there are, some of programs that are gone.
+  // The number of entries, expired ones included.
   std::size_t size() const {
     MutexLock lock(mutex_);
     return programs_.size();
@@ -69,13 +69,13 @@ class ProgramPool final : public Resource {
   std::size_t most_ ARGOSY_GUARDED_BY(mutex_) = kLeast;
 };
 
-// Where a kernel of a session finds what others have made; both null outside of a session.
+// A kernel's access to its session's pool. Both are null outside of a session.
 template <typename Spec>
 struct SharedPrograms {
   std::shared_ptr<ProgramPool<Spec>> pool = nullptr;
   const Device* device = nullptr;
 
-  // `kind`: a name for programs of this Spec.
+  // `kind`: the pool's name within the session; one for each Spec.
   static Result<SharedPrograms> of(const KernelInit& init, const std::string& kind) {
     if (init.session == nullptr) return SharedPrograms();
     ARGOSY_ASSIGN_OR_RETURN(auto pool, init.session->find_or_make<ProgramPool<Spec>>(

@@ -1,4 +1,4 @@
-// Optimizer updates: the rules of update_rules.h, many variables a launch.
+// Dense optimizer updates: the rules of update_rules.h, for many variables per launch.
 #include "argosy/ops/optimizer/apply_rules_cuda.h"
 
 namespace argosy::cuda {

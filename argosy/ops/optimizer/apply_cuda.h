@@ -1,7 +1,8 @@
-// Several updates of one rule as one launch: what its kernel is given. Read by nvcc and the host's compiler.
+// Parameters of the CUDA kernels of optimizer updates: one launch does up to kMostUpdates updates of one rule. Included
+// by device code and host code.
 //
-// The elements of all updates are cut into pieces, which the blocks share out. A large variable keeps as many blocks at
-// work as it needs, a small one no more than one.
+// The elements of all updates are cut into pieces of kPiece, which are distributed over the blocks. So a large variable
+// occupies many blocks, and a small one at most one.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
@@ -16,7 +17,7 @@ struct ApplyTable {
     void* variables[kMostVariables];
     const void* gradient;
     i64 n;
-    i64 first;  // its first piece; those of update u end where those of u + 1 begin
+    i64 first;  // its first piece; the pieces of update u end where those of update u + 1 begin
   };
   const void* scalars[kMostScalars];  // on the GPU, each one element of the variables' dtype
   i64 pieces;
@@ -24,9 +25,9 @@ struct ApplyTable {
   Update updates[kMostUpdates];
 };
 
-static_assert(sizeof(ApplyTable) <= 4096);  // what a launch may be given
+static_assert(sizeof(ApplyTable) <= 4096);  // the limit of a launch's parameters
 
-// Rows of one variable, named by slots.
+// A sparse update: rows of one variable, named by `slots`.
 struct ApplyRows {
   const void* scalars[ApplyTable::kMostScalars];
   void* variables[ApplyTable::kMostVariables];
@@ -37,7 +38,7 @@ struct ApplyRows {
 
 // Two of clang-format's layouts of these lists turn into each other.
 // clang-format off
-// Rows X(Rule, flag): flag of the op's own attribute, as in update_loops.h.
+// The rules of dense updates, X(Rule, flag); `flag` is as in update_loops.h.
 #define ARGOSY_CUDA_RULES(X)                                                                                          \
   X(GradientDescent, 0)                                                                                               \
   X(ProximalGradientDescent, 0)                                                                                       \
@@ -45,7 +46,7 @@ struct ApplyRows {
       X(Momentum, 1) X(KerasMomentum, 0) X(KerasMomentum, 1) X(Adam, 0) X(Adam, 1) X(AdamWithAmsgrad, 0) X(AdaMax, 0) \
           X(RMSProp, 0) X(CenteredRMSProp, 0) X(AddSign, 0) X(PowerSign, 0) X(Ftrl, 0) X(Ftrl, 1) X(FtrlV2, 0)        \
               X(FtrlV2, 1)
-// Those that have a sparse op.
+// The rules that have a sparse op.
 #define ARGOSY_CUDA_ROW_RULES(X)                                                                                     \
   X(ProximalGradientDescent, 0)                                                                                      \
   X(Adadelta, 0)                                                                                                     \

@@ -1,6 +1,6 @@
-// Many dense updates of one kind, with the same numbers, as one op: _ApplyMany (of reference variables) and
-// _ResourceApplyMany, made by the pass fuse_updates. Every variable is updated by the kernel of its own op; threads
-// share the variables out.
+// Several dense updates by one rule with the same scalars as one op: _ApplyMany (reference variables) and
+// _ResourceApplyMany. The pass fuse_updates makes them. On the CPU every variable is updated by the kernel of its own
+// op, and the variables are distributed over the threads; on a GPU one launch updates many.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace argosy {
 
-// Which inputs of an update op are what, by position. The variables come first.
+// The positions of an update op's inputs, by role. The variables come first.
 struct ApplyParts {
   int variables = 0;
   int gradient = -1;
   std::vector<int> scalars;
 };
-// Nothing for ops that are no dense update of the optimizers' kind.
+// nullopt: the op is not a dense optimizer update.
 std::optional<ApplyParts> apply_parts(const OpDef& op);
 
 }  // namespace argosy

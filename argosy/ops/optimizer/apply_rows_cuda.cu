@@ -1,4 +1,5 @@
-// Updates of rows of a variable, by index: the thread of the first slot of a row takes all its gradients, in order.
+// Sparse optimizer updates: rows of a variable, by index. Where several indices name one row, one thread applies all
+// its gradients, in order.
 #include "argosy/ops/optimizer/apply_rules_cuda.h"
 
 namespace argosy::cuda {

@@ -1,5 +1,5 @@
-// The rules of update_rules.h as kernels run them: one element of a variable and its slots, the numbers read on the GPU.
-// Private to the .cu files of this folder.
+// The rules of update_rules.h in device code: load one element of a variable and its slots, update, store. The rules'
+// scalars are read from the GPU's memory. Private to the .cu files of this folder.
 #pragma once
 
 #include "argosy/device/cuda/kernels/kernel_source.h"
@@ -8,7 +8,7 @@
 
 namespace argosy::cuda {
 
-// Element i of the variables, given the gradient.
+// Updates element i of the variable and its slots with the gradient g.
 template <typename T, typename Rule>
 ARGOSY_DEVICE void update_element(const Rule& rule, void* const* variables, i64 i, Compute<T> g) {
   T* const w = static_cast<T*>(variables[0]);
@@ -74,7 +74,7 @@ template <typename A, bool kFlag>
 struct FtrlV2;
 }  // namespace rules
 
-// Calls walk(rule).
+// Calls walk(rule), with the rule made of the scalars.
 template <typename T, template <typename, bool> class Rule, bool kFlag>
 struct WithRule {
   template <typename Walk>
@@ -82,7 +82,8 @@ struct WithRule {
     walk(rule_of<T, Rule<Compute<T>, kFlag>>(scalars));
   }
 };
-// The power that is a square root almost always is one here: the last scalar decides.
+// Calls walk() with the FTRL rule that the last scalar, lr_power, selects: the faster one where the power is a square
+// root (lr_power is -0.5), which is the usual case.
 template <typename T, typename Root, typename Power, typename Walk>
 ARGOSY_DEVICE void with_ftrl(const void* const* scalars, const Walk& walk) {
   const Root root = rule_of<T, Root>(scalars);

@@ -1,5 +1,6 @@
-// A variable and its slots are different variables. TensorFlow takes one twice. Its result depends on the variable's
-// kind: of accum = 0.9 * accum + 1 at 1, with lr 0.1, a reference variable becomes 1.71 and a resource 1.9.
+// A check that a variable and its slots are different variables. TensorFlow accepts one variable as both, and its
+// result then depends on the variable's kind. Example: Momentum with lr 0.1, momentum 0.9 and gradient 1, of a variable
+// that is 1 and its own slot. A reference variable becomes 1.71, a resource variable 1.9.
 #pragma once
 
 #include <span>

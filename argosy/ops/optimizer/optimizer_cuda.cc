@@ -1,4 +1,4 @@
-// Dense updates on a GPU: one launch for a node, however many variables it updates.
+// Dense updates on a GPU: one launch for up to ApplyTable::kMostUpdates variables of a node.
 #include <array>
 #include <set>
 

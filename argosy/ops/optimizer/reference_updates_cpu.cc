@@ -1,5 +1,5 @@
-// Every rule for every dtype, one element after another in double precision: what other loops are held against, and
-// what runs where there is no other.
+// Reference kernels of optimizer updates: every rule for every dtype, element by element in double precision. Tests
+// compare other loops with them, and they run where there is no other.
 #include <complex>
 
 #include "argosy/ops/optimizer/update_loops.h"

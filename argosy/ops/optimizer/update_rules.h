@@ -1,6 +1,7 @@
-// What each optimizer does to one element of a variable w and its slots, given the gradient g: TensorFlow's formulas
-// (core/kernels/training_ops.cc), order of operations included where it can be seen. T is float, double or complex;
-// `h` are the op's scalar inputs, in the op's order without the gradient. nvcc reads this file too.
+// The update rule of each optimizer for one element: from the gradient g it computes the new variable w and its slots.
+// The formulas are TensorFlow's (core/kernels/training_ops.cc), with its order of operations where that affects the
+// result. T is float, double or complex. `h` holds the op's scalar inputs, in the op's order, without the gradient.
+// Host and device code include this file.
 #pragma once
 
 #include <cmath>
@@ -18,7 +19,7 @@ template <typename T>
 ARGOSY_RULE T sign_of(T x) {
   return x == x ? T(T(0) < x) - T(x < T(0)) : x;  // NaN stays
 }
-// Shrinks |x| by l1, at most to zero.
+// Soft thresholding: |x| reduced by l1, at most to zero, with the sign of x.
 template <typename T>
 ARGOSY_RULE T shrunk(T x, T l1) {
   const T rest = std::abs(x) - l1;
@@ -240,7 +241,7 @@ struct PowerSign {
   }
 };
 
-// x^(-lr_power), of which the square root is the usual case.
+// Computes x^(-lr_power). kRoot: that is the square root, the usual case.
 template <typename T, bool kRoot>
 struct FtrlPower {
   T exponent;

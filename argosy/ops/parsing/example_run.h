@@ -1,4 +1,5 @@
-// ExampleRun: one run of an op that parses Examples: its arguments by name, and its rows. Internal to the parsing family.
+// ExampleRun: the state of one run of an op that parses Examples: its arguments by name, and its parsed rows. Internal
+// to the parsing family.
 #pragma once
 
 #include <map>
@@ -9,12 +10,12 @@
 
 namespace argosy::examples {
 
-// Borrows the context, the op and the attributes.
+// Does not own the context, the op and the attributes.
 class ExampleRun {
  public:
   ExampleRun(KernelContext& c, const OpDef& op, const AttrMap& attrs) : c_(c), op_(op), attrs_(attrs) {}
 
-  // Finds the arguments and parses every row. To be called first. INVALID_ARGUMENT where the inputs do not fit.
+  // Finds the arguments and parses every row. Call it first. INVALID_ARGUMENT: the inputs do not fit.
   Status read();
 
   KernelContext& context() { return c_; }
@@ -22,16 +23,17 @@ class ExampleRun {
   const AttrMap& attrs() const { return attrs_; }
   const std::vector<ExampleRow>& rows() const { return rows_; }
   std::int64_t batch() const { return static_cast<std::int64_t>(rows_.size()); }
-  // Rows are SequenceExamples; the input is a vector of rows, not one row.
+  // Whether rows are SequenceExamples; whether the input is a vector of rows instead of one.
   bool sequence() const { return sequence_; }
   bool batched() const { return batched_; }
 
-  // Positions of the first tensor of an input, and of tensor k of an output. REQUIRES: the op has it.
+  // The position of an argument's first input; that of output k of an output argument. REQUIRES: the op has it.
   int in(const std::string& name) const { return in_.at(name); }
   int out(const std::string& name, std::size_t k) const { return out_.at(name) + static_cast<int>(k); }
   bool has_output(const std::string& name) const { return out_.contains(name); }
 
-  // Keys of a kind of columns: an attribute, a scalar each, or a vector. INVALID_ARGUMENT unless there are `wanted`.
+  // The feature keys of one kind of columns. Depending on the op they are an attribute, scalar inputs, or one vector
+  // input. INVALID_ARGUMENT unless there are `wanted`.
   Result<std::vector<std::string>> keys(const std::string& name, std::size_t wanted) const;
 
  private:
@@ -45,8 +47,8 @@ class ExampleRun {
   bool sequence_ = false, batched_ = false;
 };
 
-// Fill the outputs whose names start with `part`: features of each row ("" or "context_"), and features of each time
-// step of a row ("feature_list_"). context_columns_cpu.cc, time_steps_cpu.cc.
+// Write the outputs whose names start with `part`. parse_context(): features of each row ("" or "context_");
+// context_columns_cpu.cc. parse_steps(): features of each time step of a row ("feature_list_"); time_steps_cpu.cc.
 Status parse_context(ExampleRun& run, const std::string& part);
 Status parse_steps(ExampleRun& run, const std::string& part);
 

@@ -1,6 +1,6 @@
-// The ops that read Examples differ in where they get keys from (attributes, scalars, vectors) and in which kinds of
-// columns they have; names of arguments and attributes are the same throughout. What is asked for is read by those
-// names. Internal to the parsing family.
+// Arguments and attributes of the ops that parse Examples. The ops differ in where feature keys come from (attributes,
+// scalars, vectors) and in the kinds of columns. Since all use the same names of arguments and attributes, one reader
+// by name serves all. Internal to the parsing family.
 #pragma once
 
 #include <map>
@@ -17,11 +17,11 @@ void add_kernels_cpu_examples(KernelRegistry& kernels);
 
 namespace examples {
 
-// Position of the first tensor of every argument. REQUIRES: complete attributes.
+// Argument name -> position of its first tensor. REQUIRES: complete attributes.
 Result<std::map<std::string, int>> first_of(const std::vector<ArgDef>& args, const AttrMap& attrs);
 
-// What columns of one part of an example ("context_", "feature_list_", "" for a plain Example) are of; empty lists
-// where the op has no such columns.
+// The dtypes, and dense shapes, of the columns of one part of an example: "context_", "feature_list_", or "" for a
+// plain Example. A list is empty where the op has no such columns.
 struct Columns {
   static Columns read(const OpDef& op, const AttrMap& attrs, const std::string& part);
 
@@ -29,7 +29,7 @@ struct Columns {
   std::vector<PartialShape> dense_shapes;
 };
 
-// INVALID_ARGUMENT unless attributes that count columns of one kind agree with each other.
+// INVALID_ARGUMENT unless all attributes agree on the number of columns of each kind.
 Status check_counts(const OpDef& op, const AttrMap& attrs);
 
 }  // namespace examples

@@ -1,4 +1,5 @@
-// Rows of Examples, and values collected from them. Internal to the parsing family.
+// Parsed Examples as rows, and Features as lists of values that are collected from rows. Internal to the parsing
+// family.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +13,9 @@ namespace argosy::examples {
 
 using tf::Feature;
 
-// The features of every row, and what to call the row in an error.
+// The features of one row, and the row's name in errors.
 struct ExampleRow {
-  tf::SequenceExample example;  // a plain Example is all context
+  tf::SequenceExample example;  // a plain Example's features are in `context`
   std::string name;
 };
 
@@ -26,7 +27,7 @@ inline Status required(const ExampleRow& row, std::string_view key, DType dtype)
                           ") is required but could not be found.");
 }
 
-// Null where the row has none, or one that says nothing. The dtype is checked.
+// The row's feature of that key; null where it has none, or an empty one. INVALID_ARGUMENT: it has another dtype.
 inline Result<const Feature*> find(const ExampleRow& row, const std::string& key, DType dtype) {
   const auto found = row.example.context.find(key);
   if (found == row.example.context.end() || found->second.dtype == DType::kInvalid) return nullptr;
@@ -42,7 +43,7 @@ inline void append(Feature& to, const Feature& from) {
   to.floats.insert(to.floats.end(), from.floats.begin(), from.floats.end());
   to.ints.insert(to.ints.end(), from.ints.begin(), from.ints.end());
 }
-// `count` times the value, by default zero or nothing.
+// Appends `count` copies of the scalar `value`. Where that is not given: of zero, or the empty string.
 inline void append(Feature& to, const Tensor& value, std::int64_t count, DType dtype) {
   const auto n = static_cast<std::size_t>(count);
   const bool given = value.valid() && value.elements() > 0;
@@ -66,7 +67,7 @@ inline Feature values_of(const Tensor& t) {
   return feature;
 }
 
-// Writes the collected values. REQUIRES: as many as the shape has elements.
+// Writes the collected values as an output; moves the strings out. REQUIRES: as many values as the shape has elements.
 inline Status emit(KernelContext& c, int output, Feature& values, const Shape& shape) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(output, shape));
   switch (y->dtype()) {

@@ -1,4 +1,4 @@
-// Pooling on a GPU by cuDNN, where it is and takes the case.
+// Pooling on a GPU by cuDNN, where it is installed and supports the case.
 #include "argosy/ops/by_library.h"
 #include "argosy/ops/pool/dnn_pools.h"
 #include "argosy/ops/pool/gpu_pool.h"

@@ -1,4 +1,4 @@
-// Pooling as cuDNN is asked for it.
+// DnnPools: pooling by cuDNN.
 #pragma once
 
 #include <compare>
@@ -17,15 +17,15 @@ struct DnnPoolProblem {
   auto operator<=>(const DnnPoolProblem&) const = default;
 };
 
-// The poolings of one device; all they are given is its memory. UNIMPLEMENTED: the library does not take the problem,
-// nothing was started. Thread-safe.
+// Pooling by the cuDNN of one device. All pointers are addresses in that device's memory. UNIMPLEMENTED: the library
+// does not support the problem, and nothing was launched. Thread-safe.
 class DnnPools {
  public:
   explicit DnnPools(std::shared_ptr<Dnn> dnn) : dnn_(std::move(dnn)) {}
 
   Status pool(const DnnPoolProblem& problem, const void* x, void* y, void* stream);
-  // Of means, for which neither x nor y matters. There is none of largest elements: the library does not say which of
-  // several gets the gradient.
+  // The gradient of average pooling, which needs neither x nor y. Max pooling has none here: among equal elements, the
+  // library does not specify which one gets the gradient.
   Status mean_gradient(const DnnPoolProblem& problem, const void* dy, void* dx, void* stream);
 
  private:

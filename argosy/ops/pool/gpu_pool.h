@@ -1,4 +1,5 @@
-// What the kernels of pooling on a GPU share: nodes checked, whoever computes them. Private to this folder.
+// The parts that the GPU kernels of pooling share, our own and cuDNN's: checks of inputs, and shapes. Private to this
+// folder.
 #pragma once
 
 #include "argosy/ops/gpu_kernels.h"
@@ -14,15 +15,16 @@ struct PoolCall {
   PoolGeometry geometry;
   Shape image, pooled;
   bool nchw = false;
-  std::int64_t channels = 0;  // NCHW's too
+  std::int64_t channels = 0;  // also for NCHW, where the geometry has one channel
   Shape output(PoolKind kind) const { return to_image(kind) ? image : pooled; }
 };
-// From the node's inputs; `attrs` are those of its attributes.
+// Checks the node's inputs, and reads window and strides from them where they are inputs. `attrs`: what its attributes
+// say.
 Result<PoolCall> begin_pool(KernelContext& c, PoolAttrs attrs, PoolKind kind);
-// The same of an image.
+// The same, for an image of this shape.
 Result<PoolCall> pool_of(const PoolAttrs& attrs, const Shape& image);
 
-// By our own kernels (pool_cuda.cc), and by cuDNN (dnn_pool_cuda.cc), which has kMax, kAvg and kAvgGrad.
+// Makers of the kernels: our own (pool_cuda.cc), and cuDNN's (dnn_pool_cuda.cc), for kMax, kAvg and kAvgGrad only.
 template <PoolKind kKind>
 Result<std::unique_ptr<Kernel>> make_own_pool(const KernelInit& init);
 template <PoolKind kKind>

@@ -9,17 +9,17 @@
 
 namespace argosy {
 
-// Of pooling of images.
+// Options of max_pool() and avg_pool().
 struct PoolOptions {
   std::array<std::int64_t, 2> window = {2, 2};   // height, width
-  std::array<std::int64_t, 2> strides = {0, 0};  // 0: the window's
-  // Or "SAME".
+  std::array<std::int64_t, 2> strides = {0, 0};  // height, width; 0: the window's size
+  // The padding scheme.
   std::string padding = "VALID";  // or "SAME"
-  // Or "NCHW".
+  // The order of the axes.
   std::string data_format = "NHWC";  // or "NCHW"
 };
 
-// The largest value under each window. The gradient goes to the first of equals, row by row.
+// The largest value under each window. The gradient goes to the first of equal values, in row-major order.
 Value max_pool(Value x, const PoolOptions& options = {}, std::string_view name = "MaxPool");
 // The mean of the values under each window that lie inside the image.
 Value avg_pool(Value x, const PoolOptions& options = {}, std::string_view name = "AvgPool");

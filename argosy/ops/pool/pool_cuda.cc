@@ -1,4 +1,4 @@
-// Pooling on a GPU by kernels of our own, and which kernels there are.
+// Pooling on a GPU by our own kernels, and the registration of all its GPU kernels.
 #include "argosy/ops/conv/gpu/windows_cuda.h"
 #include "argosy/ops/layout/strided/gpu_copy_engine.h"
 #include "argosy/ops/pool/gpu_pool.h"

@@ -1,5 +1,5 @@
-// Pooling: a thread an element, of the pooled images on the way forward, of the image on the way back, where each
-// element asks the windows it lies under: nothing is added atomically.
+// Pooling: one thread per element of the result. In gradients, the thread of an image's element sums over the windows
+// that contain it, so there are no atomic additions.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/conv/gpu/windows_cuda.h"
 

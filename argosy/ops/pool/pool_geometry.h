@@ -27,9 +27,9 @@ struct PoolAttrs : WindowAttrs {
   std::string op;
   std::array<std::int64_t, 2> window = {1, 1};
 };
-// With ksize (and strides) as attributes.
+// Reads ksize, strides and padding from the attributes.
 Result<PoolAttrs> read_pool(std::string_view op, const AttrMap& attrs);
-// The same where ksize and strides are inputs. UNIMPLEMENTED for windows over batch or channels.
+// Sets window and strides, which are inputs of some ops. UNIMPLEMENTED for windows over batch or channels.
 Status set_pool_window(PoolAttrs& attrs, std::span<const std::int64_t> ksize, std::span<const std::int64_t> strides);
 
 // INVALID_ARGUMENT also where a window lies in the padding alone.

@@ -1,6 +1,6 @@
-// The inner loops of pooling: what happens to the cells under one window, channel by channel. A cell is a row of
-// `channels` neighbouring elements. float, double and bfloat16 are vectorised with
-// Highway; the rest are plain loops.
+// The inner loops of pooling, for one window at a time. A cell is one position of the image: its `channels`
+// neighbouring elements. Results are per channel. float, double and bfloat16 are vectorised with Highway; the rest are
+// plain loops.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ void max_of_cells(const T* const* cells, int count, std::int64_t channels, T* y)
   }
 }
 
-// dx of the first largest cell gets dy; here, as in TensorFlow, the search starts at the first cell, and a NaN there
-// wins. Added to what dx holds, or, where every element lies under one window only, written together with the zeros of
-// the others.
+// dy goes to the dx of the first of the largest cells. Here, as in TensorFlow, the search starts at the first cell, so
+// a NaN there wins. With `add`, dy is added to dx. Without it, which is for windows that do not overlap, dx is written:
+// dy in the largest cell, zeros in the others.
 template <typename T>
 void give_to_max(const T* const* cells, T* const* dx, int count, std::int64_t channels, const T* dy, bool add) {
   for (std::int64_t c = 0; c < channels; ++c) {
@@ -52,7 +52,7 @@ void mean_of_cells(const T* const* cells, int count, std::int64_t channels, T* y
   }
 }
 
-// Every dx cell gets its share of dy, added or written as above.
+// Every dx cell gets dy / count, added or written as above.
 template <typename T>
 void spread_mean(T* const* dx, int count, std::int64_t channels, const T* dy, bool add) {
   for (std::int64_t c = 0; c < channels; ++c) {
@@ -64,7 +64,7 @@ void spread_mean(T* const* dx, int count, std::int64_t channels, const T* dy, bo
 
 }  // namespace plain
 
-// The same by the fastest loop there is for T.
+// The same functions, by the fastest loop for T.
 template <typename T>
 void max_of_cells(const T* const* cells, int count, std::int64_t channels, T* y) {
   plain::max_of_cells(cells, count, channels, y);

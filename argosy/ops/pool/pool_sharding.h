@@ -1,4 +1,5 @@
-// How pooling of any number of dimensions is sharded: along images, and along channels where no window spans several.
+// Sharding rules of pooling in any number of dimensions: the batch can be sharded, and channels where no window spans
+// several.
 #pragma once
 
 #include "argosy/op/definition/sharding_rule.h"
@@ -11,7 +12,7 @@ Result<ShardingRule> max_pool_grad_sharding(const ShapeContext& c);       // …
 Result<ShardingRule> max_pool_grad_grad_sharding(const ShapeContext& c);  // …GradGrad, …GradGradV2
 Result<ShardingRule> avg_pool_grad_sharding(const ShapeContext& c);       // AvgPoolGrad, AvgPool3DGrad
 Result<ShardingRule> max_pool_with_argmax_sharding(
-    const ShapeContext& c);  // indices count within an image, or within all
+    const ShapeContext& c);  // the indices count within one image, or within all
 Result<ShardingRule> max_pool_grad_with_argmax_sharding(const ShapeContext& c);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// FakeQuant and its gradient, on every kind of device: attributes, and what they ask of their inputs. Private to this
+// Attributes of FakeQuant and its gradient, and checks of their inputs, for every kind of device. Private to this
 // folder.
 #pragma once
 
@@ -6,7 +6,8 @@
 
 namespace argosy {
 
-// Limits come from attributes ("Args"), from two scalars, or from a number per channel: per element of the last axis.
+// The limits min and max are attributes ("Args"), two scalar inputs, or two inputs [channels], one limit per element of
+// the last axis.
 struct FakeQuantOptions {
   explicit FakeQuantOptions(const KernelInit& init)
       : op(init.op.name),
@@ -18,7 +19,7 @@ struct FakeQuantOptions {
         bits(init.attrs.get_int("num_bits")),
         lowest(init.attrs.get_bool("narrow_range") ? 1.0f : 0.0f) {}
 
-  // INVALID_ARGUMENT where the attributes name no levels.
+  // INVALID_ARGUMENT: num_bits is outside [2, 16], or min is not below max.
   Status check() const {
     if (bits < 2 || bits > 16) {
       return invalid_argument(op, ": num_bits must be between 2 and 16, inclusive, not ", bits);

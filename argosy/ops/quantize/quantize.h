@@ -1,4 +1,4 @@
-// Rounding to few levels and back, as training for quantised inference wants it.
+// Fake quantisation, for quantisation-aware training: rounds numbers to few levels, and keeps them as floats.
 #pragma once
 
 #include "argosy/graph/graph.h"

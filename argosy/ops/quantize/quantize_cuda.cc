@@ -1,4 +1,4 @@
-// Training with few bits, on a GPU: numbers held to their levels, and what flows back.
+// GPU kernels of fake quantisation and its gradients.
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/quantize/fake_quant.h"
 

@@ -1,4 +1,4 @@
-// Numbers held to the levels that few bits have: the rules of quantize_cpu.cc.
+// Fake quantisation: rounds numbers to few levels, by the formulas of quantize_cpu.cc.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {

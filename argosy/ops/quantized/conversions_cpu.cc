@@ -1,4 +1,4 @@
-// Numbers to integers and back, and integers of one range to those of another.
+// Kernels: quantise, dequantise, and requantise to another range.
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/quantized/ranges.h"
 

@@ -1,4 +1,4 @@
-// What moves integers, or picks some: their range stays.
+// Kernels that move or select quantised integers, and so keep their range.
 #include "argosy/base/threads/parallel.h"
 #include "argosy/op/kernel/forward_input.h"
 #include "argosy/ops/conv/window.h"

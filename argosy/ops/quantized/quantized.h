@@ -1,6 +1,6 @@
-// Arithmetic on quantised tensors (qint8, quint8, qint16, quint16, qint32): integers that stand for numbers between a
-// least and a greatest, which travel beside them. Names, modes and roundings are TensorFlow's; its graphs bring the ops
-// along. From C++:
+// Quantised tensors (qint8, quint8, qint16, quint16, qint32): integers that stand for the numbers of a range, whose
+// ends are two more tensors. Names, modes and roundings are TensorFlow's. Only conversions have builders, below; the
+// ops of arithmetic come from imported graphs.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace argosy {
 
 struct Quantized {
   Value values;           // integers
-  Value least, greatest;  // what the lowest and the highest integer stand for
+  Value least, greatest;  // the range: the numbers for the lowest and the highest integer
 };
 
 // `mode`: MIN_COMBINED, MIN_FIRST or SCALED.
 Quantized quantize(Value x, Value least, Value greatest, DType dtype, const std::string& mode = "MIN_COMBINED");
-// Floats again; mode: how ranges become steps.
+// Converts back to floats. `mode`: as above.
 Value dequantize(const Quantized& x, const std::string& mode = "MIN_COMBINED");
 
 }  // namespace argosy

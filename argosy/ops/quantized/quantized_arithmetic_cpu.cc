@@ -1,4 +1,4 @@
-// Products, convolutions, sums and ReLUs of integers. Sums of products wrap round as 32-bit integers do.
+// Kernels: products, convolutions, sums and ReLUs of quantised integers. Sums of products are int32, and wrap around.
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/conv/window.h"
 #include "argosy/ops/quantized/ranges.h"

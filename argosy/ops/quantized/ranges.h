@@ -1,5 +1,5 @@
-// What integers of a quantised dtype stand for: TensorFlow's definitions (tensorflow/core/kernels/quantization_utils.h
-// has them), which its roundings are part of. Private to this folder's kernels.
+// Conversions between integers of a quantised dtype and the numbers that they stand for. Definitions and roundings are
+// those of TensorFlow's tensorflow/core/kernels/quantization_utils.h. Private to this folder's kernels.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace argosy::quantized {
 
-// Runs fn.template operator()<T>() with the integer type that a quantised dtype is made of.
+// Calls fn.template operator()<T>() with the integer type that stores a quantised dtype.
 template <typename Fn>
 Status with_integers(DType dtype, std::string_view op, Fn&& fn) {
   switch (dtype) {
@@ -36,13 +36,13 @@ constexpr double kLowest = static_cast<double>(std::numeric_limits<T>::lowest())
 template <typename T>
 constexpr double kHighest = static_cast<double>(std::numeric_limits<T>::max());
 
-// What all integers stand for together, with room for one more.
+// The width of the range with one step more: kSteps times the step between neighbouring integers.
 template <typename T>
 double width_of(Range r) {
   return (static_cast<double>(r.greatest) - static_cast<double>(r.least)) * (kSteps<T> / (kSteps<T> - 1.0));
 }
 
-// The integer for x, of any size; 0 in an empty range.
+// The integer for x, not clamped to the values of T. 0 where the range is empty.
 template <typename T>
 std::int64_t integer_unclamped(float x, Range r) {
   if (r.empty()) return 0;
@@ -68,7 +68,7 @@ float number_for(T q, Range r) {
   return static_cast<float>(least + (static_cast<double>(q) - kLowest<T>)*step);
 }
 
-// The same in single precision, as whole tensors are converted.
+// The same conversions in single precision: TensorFlow converts whole tensors so.
 template <typename T>
 class FloatLine {
  public:
@@ -85,12 +85,12 @@ class FloatLine {
   }
 
  private:
-  // Of 32 bits, the last float below the end.
+  // The highest integer as a float. For 32 bits: the largest float below 2^31.
   static constexpr float kMost = sizeof(T) == 4 ? 2147483520.0f : static_cast<float>(kHighest<T>);
   float scale_, shift_, step_, start_;
 };
 
-// The range of int32 products of integers of these ranges.
+// The range of the qint32 products of integers with these ranges.
 template <typename A, typename B>
 Range range_of_products(Range a, Range b) {
   const auto level = []<typename T>(Range r, T) {
@@ -100,7 +100,7 @@ Range range_of_products(Range a, Range b) {
   return {one * static_cast<float>(kLowest<std::int32_t>), one * static_cast<float>(kHighest<std::int32_t>)};
 }
 
-// int32 to uint8 in fixed point, 16 bits behind the point.
+// Converts int32 of one range to uint8 of another, in fixed point with 16 fractional bits.
 class Requantizer {
  public:
   Requantizer(Range from, Range to);
@@ -110,11 +110,11 @@ class Requantizer {
   std::int64_t scale_ = 0, from_ = 0, to_ = 0;
 };
 
-// Input i, a range's end: a scalar.
+// Input i, which must be a scalar: one end of a range.
 Result<float> range_end(const KernelContext& c, int i, std::string_view op);
-// Inputs i and i + 1, which must be finite.
+// Inputs i and i + 1, which must be finite, as a range.
 Result<Range> range_at(const KernelContext& c, int i, std::string_view op);
-// Outputs i and i + 1.
+// Writes a range to outputs i and i + 1.
 Status write_range(KernelContext& c, int i, Range r);
 
 void add_conversions(KernelRegistry& kernels);

@@ -1,8 +1,8 @@
-// QueueContents: the elements of a queue, whether it is closed, and what one operation can do with them at once. Nothing
-// here waits and nothing is locked: that is QueueState's. Internal to the queue family.
+// QueueContents: the elements of a queue, whether it is closed, and the progress that an operation can make with them
+// now. Nothing here waits or locks: QueueOperations does that. Internal to the queue family.
 //
 //   attempt            rows to enqueue, or elements taken so far
-//      | advance()     kNone: it can do nothing now    kSome: it did a part    kComplete: it is over, well or not
+//      | advance()     kNone: no progress now    kSome: a part is done    kComplete: it ended, OK or with an error
 //      v
 //   items              in the order in which they come out
 #pragma once
@@ -17,16 +17,16 @@
 
 namespace argosy {
 
-// An operation on a queue, as far as it has come.
+// An operation on a queue, and its progress so far.
 struct QueueAttempt {
   enum class Action { kEnqueue, kEnqueueMany, kClose, kDequeue, kDequeueMany, kDequeueUpTo };
   Action action;
-  Allocator* memory = nullptr;                // for batches and rows of them
-  Cancellation* cancellation = nullptr;       // once it is pulled, the attempt goes no further; may be null
-  QueueItems::Tuple rows = {};                // to enqueue
-  std::int64_t left = 1;                      // elements to go
-  std::vector<QueueItems::Tuple> taken = {};  // dequeued so far
-  Status status = {};                         // of the end
+  Allocator* memory = nullptr;                // for the batches that are made, and the rows cut from batches
+  Cancellation* cancellation = nullptr;       // once it is cancelled, the attempt stops; may be null
+  QueueItems::Tuple rows = {};                // what to enqueue: a tensor per component
+  std::int64_t left = 1;                      // how many elements are still to be enqueued or dequeued
+  std::vector<QueueItems::Tuple> taken = {};  // the elements dequeued so far
+  Status status = {};                         // the result, once it ended
   bool enters() const { return action <= Action::kClose; }
   bool cancelled() const { return cancellation != nullptr && cancellation->cancelled(); }
 };
@@ -43,18 +43,18 @@ class QueueContents {
   bool closed() const { return closed_; }
   void close() { closed_ = true; }
   std::unique_ptr<QueueItems> copy() const { return items_->copy(); }
-  // The elements, which the queue then no longer has.
+  // Moves the elements out of the queue, which is empty then.
   std::unique_ptr<QueueItems> release();
-  // As they were when `items` was made by copy().
+  // Restores the elements that copy() returned, and swaps the present ones into `items`.
   void restore(std::unique_ptr<QueueItems>& items, bool closed) {
     items_.swap(items);
     closed_ = closed;
   }
 
-  // Lets the attempt do what it can until it is cancelled. `enqueues_wait`: others wait to enqueue. What is thrown ends
-  // the attempt.
+  // Makes as much progress as is possible now, until the attempt is cancelled. `enqueues_wait`: enqueues are waiting.
+  // An exception ends the attempt with an error.
   Progress advance(QueueAttempt& attempt, bool enqueues_wait);
-  // Elements that it took go back, as if it had never been.
+  // Puts the elements that the attempt has taken back into the queue, as if it had not happened.
   void give_back(QueueAttempt& attempt);
 
  private:
@@ -67,15 +67,15 @@ class QueueContents {
   const std::string& name_;
   const QueueOptions& options_;
   std::unique_ptr<QueueItems> items_;
-  HeldItems held_;  // counts them
+  HeldItems held_;  // accounts for the elements in the budget of host memory
   bool closed_ = false;
 };
 
-// Tensors of one dtype as rows of one tensor: of `shape`, or, where that is not fully known, of the largest sizes among
-// them, the rest being zeros (empty strings).
+// Stacks tensors of one dtype as rows of one tensor. Each row has the shape `shape`; where that is not fully known, the
+// largest sizes of the tensors. The rest is zeros, or empty strings.
 Result<Tensor> stacked(const std::vector<const Tensor*>& parts, DType dtype, const PartialShape& shape,
                        Allocator& memory);
-// Elements as rows, component by component.
+// Stacks elements, component by component.
 Result<QueueItems::Tuple> stacked_elements(const std::vector<QueueItems::Tuple>& elements, const QueueOptions& options,
                                            Allocator& memory);
 

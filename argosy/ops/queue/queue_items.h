@@ -1,4 +1,5 @@
-// The elements of a queue, in the order in which it gives them out. Not synchronised. Internal to the queue family.
+// QueueItems: a container for the elements of a queue, which pops them in the queue's order. Not synchronised. Internal
+// to the queue family.
 #pragma once
 
 #include <memory>
@@ -17,17 +18,17 @@ class QueueItems {
   virtual void push(Tuple element) = 0;
   // REQUIRES: size() > 0.
   virtual Tuple pop() = 0;
-  // Elements that were popped go back, the last popped first: those that are left come out as if nothing had been.
+  // Undoes a pop(). Several are undone in reverse order, the last popped first.
   virtual void give_back(Tuple element) = 0;
-  // The same elements, which come out in the same order.
+  // A copy, which pops the same elements in the same order.
   virtual std::unique_ptr<QueueItems> copy() const = 0;
 };
 
 // First in, first out.
 std::unique_ptr<QueueItems> fifo_items();
-// Any of them, as TensorFlow's generator chooses for these seeds; both 0: left to chance.
+// A random element, as TensorFlow's generator chooses it for these seeds. Both 0: random seeds.
 std::unique_ptr<QueueItems> shuffled_items(std::int64_t seed, std::int64_t seed2);
-// The least first component, an int64 scalar, first; equal ones first in, first out.
+// The element whose first component, an int64 scalar, is least. Equal ones are first in, first out.
 std::unique_ptr<QueueItems> priority_items();
 
 }  // namespace argosy

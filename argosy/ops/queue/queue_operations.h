@@ -1,8 +1,9 @@
-// QueueOperations: the operations on a queue, which wait for room or for elements in the order they came, and the contents
-// that they work on. Thread-safe; nobody waits on a thread. Internal to the queue family.
+// QueueOperations: the operations on a queue, which wait for room or for elements in the order they came, and the
+// contents that they work on. Thread-safe; nobody waits on a thread. Internal to the queue family.
 //
-// Every operation ends by one call of its `done`, at once or later, on the thread that made it possible: after that
-// nothing of the caller's is touched. A cancelled operation ends CANCELLED, and elements it had taken go back.
+// Every operation ends with one call of its `done`: at once, or later on the thread that made it possible. After that
+// call, nothing that belongs to the caller is used. A cancelled operation ends with CANCELLED, or with the error that
+// the cancellation carries; the elements that it had taken go back into the queue.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,7 @@ namespace argosy {
 struct QueueOperation : QueueAttempt {
   using Done = std::function<void(Status, QueueItems::Tuple)>;
 
-  // Without a cancellation nothing could end a wait: FAILED_PRECONDITION instead of one.
+  // Without a cancellation (null), the operation never waits: it ends with FAILED_PRECONDITION instead.
   QueueOperation(Action does, Allocator* for_batches, Cancellation* whose, Done at_end)
       : QueueAttempt{.action = does, .memory = for_batches, .cancellation = whose}, done(std::move(at_end)) {}
 
@@ -31,7 +32,7 @@ class QueueOperations final : public std::enable_shared_from_this<QueueOperation
  public:
   using Tuple = QueueItems::Tuple;
 
-  // `name` of the queue, for messages.
+  // `name`: the queue's name, for messages.
   QueueOperations(std::string name, QueueOptions options);
   const std::string& name() const { return name_; }
   const QueueOptions& options() const { return options_; }
@@ -40,13 +41,13 @@ class QueueOperations final : public std::enable_shared_from_this<QueueOperation
   // Closes the queue, and ends the enqueues that wait.
   void close_and_cancel();
 
-  void let_go();  // as Holder; who waits for room goes on waiting
+  void let_go();  // as Holder: drops the elements; enqueues that wait for room go on waiting
 
   std::int64_t size() const;
   bool closed() const;
   // As Restorable.
   Result<std::function<Status()>> set_aside() const;
-  // The elements as they would come out, component by component; last, whether it is closed.
+  // The components of all elements in the order in which they would be dequeued, then a bool: whether it is closed.
   Result<std::vector<Tensor>> contents() const;
 
  private:
@@ -55,10 +56,10 @@ class QueueOperations final : public std::enable_shared_from_this<QueueOperation
 
   Status check_idle() const ARGOSY_REQUIRES(mutex_);
   static Status why_cancelled(const QueueOperation& operation);
-  // Takes the operation out if it still waits.
+  // Removes the operation if it still waits; what it had taken goes back. Returns whether it did.
   bool withdraw(const std::shared_ptr<QueueOperation>& operation);
   void cancel(const std::shared_ptr<QueueOperation>& operation);
-  // Lets waiting operations get on until none can, then ends those that are complete.
+  // Advances the waiting operations until none makes progress, then calls `done` of those that ended.
   void flush();
   bool advance(Waiting& waiting, Waiting& finished) ARGOSY_REQUIRES(mutex_);
   void finish(QueueOperation& operation);

@@ -1,5 +1,5 @@
-// What stands behind a queue's handle: the operations that ops ask for (queue_operations.h says how they end).
-// Thread-safe. Internal to the queue and barrier families.
+// QueueState: the resource behind a queue's handle, with one function per operation (queue_operations.h says how they
+// end). Thread-safe. Internal to the queue and barrier families.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,8 @@ class QueueState final : public Resource, public Restorable, public Holder {
  public:
   using Tuple = QueueItems::Tuple;
   using Done = QueueOperation::Done;
-  // Whose operation it is. Without a cancellation nothing could end a wait: FAILED_PRECONDITION instead of one.
+  // The caller of an operation. Without a cancellation (null), an operation never waits: it ends with
+  // FAILED_PRECONDITION instead.
   struct Caller {
     Cancellation* cancellation = nullptr;
     Allocator* memory = nullptr;  // for batches
@@ -27,17 +28,17 @@ class QueueState final : public Resource, public Restorable, public Holder {
   QueueState(std::string name, QueueOptions options);
   std::string describe() const override;
   const QueueOptions& options() const { return operations_->options(); }
-  // INVALID_ARGUMENT saying how a queue asked for by this one's name differs from it.
+  // INVALID_ARGUMENT, naming the difference, unless `asked`, for a queue of the same name, equals this one's options.
   Status check_same(const QueueOptions& asked) const { return options().check_same(operations_->name(), asked); }
 
-  // One element, of one tensor per component. Tensors must keep their memory.
+  // Adds one element, one tensor per component. The tensors must own their memory.
   void enqueue(Tuple element, const Caller& caller, Done done);
-  // One element per row of the tensors; some may be in the queue before others have room.
+  // Adds one element per row of the tensors, each as soon as there is room for it.
   void enqueue_many(Tuple rows, const Caller& caller, Done done);
   void dequeue(const Caller& caller, Done done);
-  // `count` elements as rows; with `up_to`, what there is once the queue is closed.
+  // Takes `count` elements, stacked as rows; with `up_to`, fewer once the queue is closed.
   void dequeue_many(std::int64_t count, bool up_to, const Caller& caller, Done done);
-  // No more enqueues after those that wait now, or, with `cancel_pending`, after those that are done.
+  // Closes the queue, after the enqueues that wait now; with `cancel_pending` at once, and those end with CANCELLED.
   void close(bool cancel_pending, const Caller& caller, Done done);
 
   std::int64_t size() const { return operations_->size(); }
@@ -45,7 +46,7 @@ class QueueState final : public Resource, public Restorable, public Holder {
 
   void let_go() override { operations_->let_go(); }
   Result<std::function<Status()>> set_aside() const override { return operations_->set_aside(); }
-  // The elements as they would come out, component by component; last, whether it is closed.
+  // As QueueOperations::contents().
   Result<std::vector<Tensor>> contents() const override { return operations_->contents(); }
 
  private:

@@ -1,11 +1,11 @@
-// What tests of queues and barriers share.
+// Ended: records the end of an operation, for tests of queues and barriers.
 #pragma once
 
 #include "argosy/ops/queue/queue_state.h"
 
 namespace argosy {
 
-// What an operation ended with, if it has ended.
+// The result of an operation, and how often its `done` was called: 0 while it waits.
 struct Ended {
   int times = 0;
   Status status;

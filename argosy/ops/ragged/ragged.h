@@ -1,5 +1,5 @@
-// Ragged tensors: row splits from the outermost axis inwards, and the values of all rows one after the other. Names are
-// those of tf.ragged.*; what is not here is there by its op's name, for graphs of TensorFlow.
+// Ragged tensors: row splits from the outermost axis inwards, and the values of all rows, concatenated. Names are those
+// of tf.ragged.*. Other ragged ops have no builder here; they come from imported graphs, or Graph::add().
 #pragma once
 
 #include <vector>
@@ -10,14 +10,15 @@ namespace argosy {
 
 // Rows of unequal lengths.
 struct RaggedValue {
-  std::vector<Value> splits;  // of each ragged axis, outermost first: where rows begin in the next, int64
-  Value values;               // all rows, one behind the other
+  std::vector<Value> splits;  // int64 row splits of each ragged axis, outermost first, as in tf.RaggedTensor
+  Value values;               // all rows, concatenated
 };
 
-// Row i counts from starts[i] to limits[i] by deltas[i]; scalars go with every row.
+// Row i is the range from starts[i] to limits[i] in steps of deltas[i]. Scalars are for all rows.
 RaggedValue ragged_range(Value starts, Value limits, Value deltas);
 RaggedValue ragged_gather(const RaggedValue& x, Value indices);  // the rows with these numbers
-// Filled up to the longest row of each axis; `shape`: sizes, -1 where open, or the scalar -1.
+// A dense tensor, padded with default_value to the longest row of each axis. `shape`: the sizes, -1 where they follow
+// from x; or the scalar -1.
 Value ragged_to_tensor(const RaggedValue& x, Value shape, Value default_value);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// Ops on whole rows of ragged tensors: empty ones filled, crossed features; composite tensors. Internal to the ragged
-// family.
+// Registration functions of ops on whole rows of ragged tensors (filling empty rows, feature crosses) and of composite
+// tensors. Internal to the ragged family.
 #pragma once
 
 namespace argosy {

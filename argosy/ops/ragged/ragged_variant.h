@@ -9,7 +9,7 @@
 
 namespace argosy {
 
-// Row splits from the outermost axis inwards, and values. All keep their memory alive.
+// Row splits from the outermost axis inwards, and values. All own their memory.
 class RaggedVariant final : public VariantValue {
  public:
   RaggedVariant(std::vector<Tensor> splits, Tensor values) : splits_(std::move(splits)), values_(std::move(values)) {

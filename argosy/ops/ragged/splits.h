@@ -8,9 +8,9 @@
 
 namespace argosy {
 
-// A vector from 0 to `values` that ascends.
+// Reads row splits: a vector that ascends from 0 to `values`. INVALID_ARGUMENT: it does not.
 Result<Ints> read_splits(const Tensor& t, std::int64_t values, std::string_view op);
-// Inputs first … first + count - 1: splits from the outermost axis inwards, over so many values.
+// Reads inputs first … first + count - 1: the splits from the outermost axis inwards, for `values` values.
 Result<std::vector<Ints>> read_nested(const KernelContext& c, int first, int count, std::int64_t values,
                                       std::string_view op);
 Status put_splits(KernelContext& c, int output, const Ints& splits);

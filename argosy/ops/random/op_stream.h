@@ -1,4 +1,5 @@
-// The random numbers of an op: a Philox generator that the session keeps between runs (argosy/op/state/session_op_state.h).
+// The random numbers of an op: a Philox generator that the session keeps between runs
+// (argosy/op/state/session_op_state.h).
 #pragma once
 
 #include <memory>
@@ -9,8 +10,8 @@
 
 namespace argosy {
 
-// Returns the generator of the kernel's node. The attribute "stream" may name another node, whose generator is shared
-// then: a shard of its draw is made here. Its seeds are the attributes "seed" and "seed2". Outside of a session each
+// Returns the generator of the kernel's node, seeded by the attributes "seed" and "seed2". Where the attribute "stream"
+// names another node, it is that node's: the kernel draws a shard of that node's numbers. Outside of a session each
 // kernel has a generator of its own. Thread-safe.
 Result<std::shared_ptr<SharedPhilox>> op_stream(const KernelInit& init);
 

@@ -1,6 +1,6 @@
 // Philox-4x32-10, the counter-based generator behind every random op. Block n of a stream is a function of key and
-// counter alone: streams can be skipped, split over threads and computed out of order. Numbers are TensorFlow's for
-// TensorFlow's seeds. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+// counter alone, so blocks can be skipped, split over threads and computed out of order. For equal seeds the numbers
+// are TensorFlow's. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 #pragma once
 
 #include <algorithm>
@@ -89,15 +89,15 @@ class PhiloxWords {
   std::size_t used_ = 4;
 };
 
-// What a stateful random op keeps between its runs. Thread-safe.
+// The state of a stateful random op between its runs: a stream and its position. Thread-safe.
 class SharedPhilox {
  public:
-  // Both seeds 0: left to chance.
+  // Both seeds 0: a random stream.
   SharedPhilox(std::int64_t seed, std::int64_t seed2, RandomSource& chance = system_random_source())
       : philox_(seed == 0 && seed2 == 0 ? Philox(chance.next(), chance.next())
                                         : Philox(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(seed2))) {
   }
-  // The stream from its present place on, of which the caller may use this many blocks.
+  // Returns the stream from its present position on, and advances it by `blocks`, which the caller may use.
   Philox reserve(std::uint64_t blocks) ARGOSY_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     Philox from = philox_;
@@ -105,8 +105,8 @@ class SharedPhilox {
     philox_.skip(blocks);
     return from;
   }
-  // The same for shard `index` of a batch, of which every shard asks for as many as all together use: what one has
-  // asked for, the next may still ask for. Who is no shard goes on after the furthest.
+  // The same for shard `index` of a batch. Every shard reserves the blocks of the global batch, so equal calls of all
+  // shards return the same stream. reserve() goes on after the furthest shard.
   Philox reserve_of_batch(std::size_t index, std::uint64_t blocks) ARGOSY_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     if (index >= taken_.size()) taken_.resize(index + 1, 0);
@@ -116,7 +116,7 @@ class SharedPhilox {
     furthest_ = std::max(furthest_, taken_[index]);
     return from;
   }
-  // Where it stands, all shards counted; and back there.
+  // The position after the furthest shard; go_to() sets the position of all shards.
   Philox place() const ARGOSY_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     Philox from = philox_;
@@ -132,8 +132,8 @@ class SharedPhilox {
 
  private:
   mutable Mutex mutex_;
-  Philox philox_ ARGOSY_GUARDED_BY(mutex_);                     // moved on by those who are no shards
-  std::vector<std::uint64_t> taken_ ARGOSY_GUARDED_BY(mutex_);  // by shard: blocks beyond that
+  Philox philox_ ARGOSY_GUARDED_BY(mutex_);                     // advanced by reserve()
+  std::vector<std::uint64_t> taken_ ARGOSY_GUARDED_BY(mutex_);  // by shard: the blocks reserved from philox_ on
   std::uint64_t furthest_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 

@@ -12,13 +12,13 @@ namespace argosy {
 // tf.set_random_seed: for ops added from here on.
 void set_random_seed(Graph& graph, std::int64_t seed);
 
-// Of random ops.
+// Options of random ops.
 struct RandomOptions {
-  DType dtype = DType::kFloat32;          // of what is drawn
-  std::optional<std::int64_t> seed = {};  // unset: the graph's seed, or chance
+  DType dtype = DType::kFloat32;          // of the numbers
+  std::optional<std::int64_t> seed = {};  // unset: the graph's seed, or a random one
 };
 
-// [low, high): all floating dtypes; int32 and int64 too.
+// Uniform in [low, high), in all floating dtypes, int32 and int64.
 Value random_uniform(Graph& graph, Value shape, double low = 0, double high = 1, const RandomOptions& options = {});
 // The same of a known shape.
 Value random_uniform(Graph& graph, const std::vector<std::int64_t>& shape, double low = 0, double high = 1,
@@ -40,11 +40,11 @@ Value random_shuffle(Value x, std::optional<std::int64_t> seed = {});
 Value multinomial(Value logits, Value num_samples, std::optional<std::int64_t> seed = {},
                   DType output_dtype = DType::kInt64);
 
-// The same numbers for the same seed, a vector of two integers, in every run.
+// Uniform in [0, 1). The seed is a vector of two integers; the same seed gives the same numbers in every run.
 Value stateless_random_uniform(Value shape, Value seed, DType dtype = DType::kFloat32);
-// Normal numbers, mean 0, deviation 1; the seed is two integers.
+// Normal with mean 0 and deviation 1; the seed is as above.
 Value stateless_random_normal(Value shape, Value seed, DType dtype = DType::kFloat32);
-// The same within two deviations.
+// The same, with values beyond two deviations drawn again.
 Value stateless_truncated_normal(Value shape, Value seed, DType dtype = DType::kFloat32);
 
 // (seed, seed2) for an op with this seed, as TensorFlow derives them: for builders of other random ops.

@@ -1,5 +1,6 @@
-// Random numbers on a GPU: the stream's place is the host's, the numbers are made there. Seeds of int64 are read there
-// as well, so that steps which draw by the step's number are captured (argosy/runtime/compile/capture_regions.h).
+// Random numbers on a GPU. The host keeps a stream's position, and the GPU generates the numbers. Seeds of int64 are
+// read on the GPU, so that steps whose seed depends on the step number can be captured
+// (argosy/runtime/compile/capture_regions.h).
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/random/fill.h"
 #include "argosy/ops/random/op_stream.h"

@@ -1,5 +1,5 @@
-// Random numbers out of Philox streams: TensorFlow's words and arithmetic (philox.h, fill_cpu.cc). A thread a group:
-// four numbers of a block, two of 64 bits.
+// Random numbers from Philox streams, with TensorFlow's words and arithmetic (philox.h, fill_cpu.cc). One thread per
+// group: the four numbers of a block, or two of 64 bits.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {

@@ -1,4 +1,5 @@
-// Numbers out of a Philox stream, drawn the way TensorFlow's kernels draw them one by one: candidate samplers, k-means.
+// RandomNumbers: single random numbers from a Philox stream, as TensorFlow's SimplePhilox draws them. Candidate
+// samplers and k-means use it.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,9 @@ namespace argosy {
 class RandomNumbers {
  public:
   explicit RandomNumbers(const Philox& from) : words_(from) {}
-  std::uint64_t below(std::uint64_t n);         // even in [0, n), of 64-bit words
-  std::uint32_t below_narrow(std::uint32_t n);  // of 32-bit words
-  float unit_float();                           // [0, 1)
+  std::uint64_t below(std::uint64_t n);         // uniform in [0, n), from 64-bit words
+  std::uint32_t below_narrow(std::uint32_t n);  // uniform in [0, n), from 32-bit words
+  float unit_float();                           // uniform in [0, 1)
   double unit_double();
 
  private:

@@ -1,5 +1,7 @@
-// What stands behind a reader's handle: the file it is at, and the reads that wait for their turn or for a file name.
-// Thread-safe; reads are served one after the other, first come first served. Internal to the reader family.
+// Reader: the resource behind a reader's handle: its current file, and the reads that wait for their turn or for a file
+// name. Internal to the reader family.
+//
+// Reads are served one at a time, first come, first served. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,25 +19,25 @@ namespace argosy {
 
 using Record = std::pair<std::string, std::string>;  // key, value
 
-// One kind of file. Not synchronised.
+// Reads the records of one kind of file. Not synchronised.
 class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
-  // `name` as the queue had it, `path` as it may be opened. OUT_OF_RANGE and the like end the file at once.
+  // `name`: the name from the queue; `path`: the path to open. An error ends the file at once.
   virtual Status open(const std::string& name, const std::string& path) = 0;
   // The next record of the open file; false at its end.
   virtual Result<bool> next(Record& record) = 0;
-  virtual bool ended() const { return false; }         // there is no other record, as is known without looking
-  virtual bool names_only() const { return false; }    // no file is opened
-  virtual bool serializable() const { return false; }  // its place is told by the counts alone
+  virtual bool ended() const { return false; }         // true if it is known, without reading, that no record is left
+  virtual bool names_only() const { return false; }    // true if no file is opened
+  virtual bool serializable() const { return false; }  // true if the counts alone tell the position
 };
 
 class Reader final : public Resource, public std::enable_shared_from_this<Reader> {
  public:
-  // What becomes of a file's name: the path that may be opened.
+  // Turns a file's name into the path to open, or an error where it must not be opened.
   using Resolve = std::function<Result<std::string>(const std::string& name)>;
   struct Request {
-    std::shared_ptr<QueueState> names;  // of files
+    std::shared_ptr<QueueState> names;  // the queue of file names
     QueueState::Caller caller;
     Resolve resolve;
     std::int64_t most = 1;
@@ -45,7 +47,7 @@ class Reader final : public Resource, public std::enable_shared_from_this<Reader
   explicit Reader(std::unique_ptr<RecordFormat> format) : format_(std::move(format)) {}
   std::string describe() const override { return "reader"; }
 
-  // Up to `most` records, one at least, all of one file.
+  // Reads at least one and up to `most` records, all of one file.
   void read(Request request);
   std::int64_t records();
   std::int64_t files();
@@ -61,15 +63,15 @@ class Reader final : public Resource, public std::enable_shared_from_this<Reader
   void take_file(Turn& turn, Status status, QueueState::Tuple element);
   void end(const std::shared_ptr<Turn>& turn);
 
-  const std::unique_ptr<RecordFormat> format_;  // belongs to whose turn it is
+  const std::unique_ptr<RecordFormat> format_;  // used only by the read whose turn it is
   BlockedOps turns_{BlockedOps::Order::kStrict};
   // Guarded by turns_.mutex().
   bool busy_ = false;
   std::int64_t started_ = 0, finished_ = 0, records_ = 0;
-  std::string name_;  // of the last file
+  std::string name_;  // the name of the last file
 };
 
-// That of an op of this name. INVALID_ARGUMENT, UNIMPLEMENTED.
+// The format of the reader op of this name. INVALID_ARGUMENT: its attributes; UNIMPLEMENTED: there is none.
 Result<std::unique_ptr<RecordFormat>> record_format(std::string_view op, const AttrMap& attrs);
 
 }  // namespace argosy

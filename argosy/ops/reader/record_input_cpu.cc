@@ -1,6 +1,6 @@
-// RecordInput: batches of records drawn from all files that match a pattern, epoch after epoch, without an end. Each
-// epoch has every record once: files in random order, records drawn from a buffer. Which ones come first is anybody's
-// guess in TensorFlow, which reads with many threads; here it follows from the seed.
+// RecordInput: endless batches of records from all files that match a pattern. Each epoch has every record once: files
+// in random order, records drawn at random from a buffer. In TensorFlow, which reads with several threads, the order is
+// not deterministic; here it follows from the seed.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
-// Reductions: x[outer][count][inner] folded over the middle. A long fold is cut into `chunks`, whose partial results
-// (chunks neighbouring ones per output) a second launch folds; so the order of additions depends on shapes alone, and
-// nothing is added atomically.
+// Reductions: x[outer][count][inner] folded over the middle axis. A long fold is cut into `chunks`; a second launch
+// folds their partial results, of which each output has `chunks` neighbouring ones. So the order of additions depends
+// on shapes alone, and there are no atomic additions.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/elementwise/gpu/functions_complex_cuda.h"
 
@@ -99,7 +99,7 @@ struct AnyFold : SumFold {
 
 // What becomes of a fold in the end.
 struct Finish {
-  i64 divide_by;  // 0: nothing
+  i64 divide_by;  // negative: no division
   int root;
 };
 template <typename A>

@@ -1,4 +1,4 @@
-// Reductions on a GPU: what reductions, bias gradients and losses share.
+// reduce_on_gpu(): the reduction that the GPU kernels of reductions, bias gradients and losses use.
 #pragma once
 
 #include "argosy/ops/gpu_kernels.h"
@@ -6,15 +6,18 @@
 
 namespace argosy::cuda {
 
-// What becomes of a fold in the end: as in reduce_cuda.cu.
+// The last step of a reduction, as in reduce_cuda.cu: an optional division, then an optional square root.
 struct Finish {
-  std::int64_t divide_by = -1;  // below 0: nothing
+  std::int64_t divide_by = -1;  // negative: no division
   int root = 0;
 };
 
-// y = the fold of x over the groups that are folded, in order with what is launched. `fold`: "sum", "sumsq", "prod",
-// "max", "min", of floating dtypes, int64 but for "sumsq", and complex ones for "sum" and "prod"; "all", "any", of
-// bool. 16-bit floats are folded in float32 and rounded once. The order of operations depends on the groups alone.
+// y = the reduction of x over the groups with `folded`, launched on the kernel's stream. `fold` and its dtypes:
+// * "sum", "prod": floating dtypes, int64, complex dtypes;
+// * "max", "min": floating dtypes, int64;
+// * "sumsq": floating dtypes;
+// * "all", "any": bool.
+// 16-bit floats are reduced in float32 and rounded once. The order of operations depends on the groups alone.
 Status reduce_on_gpu(KernelContext& c, std::string_view fold, DType dtype, const void* x,
                      std::vector<reduction::Group> groups, void* y, Finish finish = {});
 

@@ -1,4 +1,4 @@
-// Which axes a reduction folds, and how the rest is laid out.
+// ReductionPlan: the axes that a reduction folds, merged into as few groups as possible, and its output shape.
 #pragma once
 
 #include <bitset>
@@ -10,11 +10,12 @@ namespace argosy::reduction {
 
 using AxisSet = std::bitset<Shape::kMaxRank>;
 
-// Axes -rank … rank-1, each once; errors name the op.
+// The set of axes in a list, each in [-rank, rank), and given once. INVALID_ARGUMENT names the op.
 Result<AxisSet> axis_set(std::span<const std::int64_t> axes, int rank, std::string_view op);
 Result<AxisSet> axis_set(const Tensor& axes, int rank, std::string_view op);
 
-// Neighbouring axes of one kind as one, sizes of 1 left out: kinds alternate.
+// Neighbouring axes that are all folded, or all kept, as one axis. Axes of size 1 are left out, so folded and kept
+// groups alternate.
 struct Group {
   std::int64_t size;
   bool folded;

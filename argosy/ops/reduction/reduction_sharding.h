@@ -1,5 +1,5 @@
-// How ops that work along given axes are sharded: along the others, and along the reduced ones where partial results
-// combine.
+// Sharding rules of ops that work along given axes. The other axes can be sharded, and so can the reduced ones where
+// partial results can be combined.
 #pragma once
 
 #include "argosy/op/definition/sharding_rule.h"
@@ -8,13 +8,13 @@ namespace argosy {
 
 // Input 1 holds the axes.
 Result<ShardingRule> sum_sharding(const ShapeContext& c);
-Result<ShardingRule> mean_sharding(const ShapeContext& c);  // of integers, which are rounded: whole along the axes
-Result<ShardingRule> max_sharding(const ShapeContext& c);   // Max; Min below
+Result<ShardingRule> mean_sharding(const ShapeContext& c);  // integer means round, so their reduced axes are whole
+Result<ShardingRule> max_sharding(const ShapeContext& c);
 Result<ShardingRule> min_sharding(const ShapeContext& c);
-Result<ShardingRule> fold_sharding(const ShapeContext& c);  // whole along the axes: Prod, All, ReduceJoin
-// Input 1 holds the one axis that the output lacks: ArgMax.
+Result<ShardingRule> fold_sharding(const ShapeContext& c);  // Prod, All, ReduceJoin: the reduced axes are whole
+// Input 1 holds one axis, which the output does not have: ArgMax.
 Result<ShardingRule> arg_sharding(const ShapeContext& c);
-// Input 1 holds the one axis, which the output keeps: Cumprod. Linear: Cumsum.
+// Input 1 holds one axis, which the output has, too: Cumprod. Cumsum is also linear.
 Result<ShardingRule> scan_sharding(const ShapeContext& c);
 Result<ShardingRule> linear_scan_sharding(const ShapeContext& c);
 

@@ -1,4 +1,4 @@
-// Every reduction as two plain loops, for every dtype; sums of floats in double.
+// Reference kernels of all reductions, for every dtype: two plain loops; floats are summed in double precision.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>

@@ -1,4 +1,4 @@
-// The arithmetic of one step, and tensors as float while it runs. Private to this folder.
+// The arithmetic of one LSTM step on the CPU, in float32. Private to this folder.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace argosy::rnn {
 
-// A kernel's tensors as float32: float16 is converted in and out.
+// A kernel's inputs and outputs as float32. float16 tensors are converted: inputs by start(), outputs by finish().
 class FloatCall {
  public:
   static Result<FloatCall> start(KernelContext& c, int first);
@@ -32,14 +32,14 @@ struct Sizes {
 
 inline float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
-// Positions of the gates among the columns of w, in units.
+// The order of the gates in the columns of w, each `units` columns wide. `cell` is the cell's input.
 struct GateOrder {
   int i, cell, f, o;
 };
 inline constexpr GateOrder kIcfo{0, 1, 2, 3};
 inline constexpr GateOrder kIfco{0, 2, 1, 3};
 
-// What one LSTM step reads and writes, each [batch, units] but for the weights.
+// The inputs and outputs of one LSTM step; x is [batch, inputs], the others [batch, units].
 struct LstmStep {
   const float *x, *cell_before, *output_before;
   float *i, *cell, *f, *o, *cell_input, *cell_output, *output;
@@ -50,20 +50,21 @@ struct LstmWeightsView {
   bool use_peephole = false;
   GateOrder order = kIcfo;
 };
-// The gates' gradients of one step, before their nonlinearities, [batch, 4 units] in `order`; adds to the peepholes'.
+// The gradient of one step. d_gates are gradients of the gates before their nonlinearities, [batch, 4 units] in the
+// order of GateOrder. The gradients of the peepholes are added to.
 struct LstmBackStep {
   const float *cell_before, *i, *cell, *f, *o, *cell_input, *cell_output;
   const float *d_cell, *d_output;
   float *d_gates, *d_cell_before, *d_peephole_i, *d_peephole_f, *d_peephole_o;
 };
 
-// Owns the buffers between the matrix products. Belongs to one call.
+// One call of an LSTM kernel: owns the buffers between the matrix products.
 class Lstm {
  public:
   Lstm(KernelContext& c, MatMulPrograms& programs, const Sizes& sizes);
   Status forward(const LstmWeightsView& weights, const LstmStep& step);
   void backward(const LstmWeightsView& weights, const LstmBackStep& step) const;
-  // [x, output_before] side by side, which forward() multiplied.
+  // [x, output_before], concatenated along the columns: the operand of forward()'s product.
   const float* joined(const float* x, const float* output_before);
 
  private:

@@ -1,4 +1,4 @@
-// Recurrent cells on a GPU, in float32: products by the libraries, what lies between them by rnn_cuda.cu.
+// Recurrent cells on a GPU, in float32: matrix products by gemm_on_gpu(), the arithmetic between them by rnn_cuda.cu.
 #include "argosy/ops/rnn/rnn_cuda.h"
 
 #include "argosy/ops/layout/strided/gpu_copy_engine.h"

@@ -1,11 +1,11 @@
-// Recurrent cells as kernels and the host see them. Read by nvcc and the host's compiler.
+// Parameters of the CUDA kernels of recurrent cells. Included by device code and host code.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
 
 namespace argosy::cuda {
 
-// The gates' positions among the columns of the weights, in units.
+// A cell's sizes and options. i, cell, f, o: the gates' order in the columns of the weights, each `units` columns wide.
 struct LstmCell {
   i64 batch, units;
   int i, cell, f, o;
@@ -15,7 +15,7 @@ struct LstmCell {
 struct LstmWeights {
   const f32 *b, *peephole_i, *peephole_f, *peephole_o;
 };
-// Of one step, each [batch, units].
+// The values of one step, each [batch, units].
 struct LstmStates {
   f32 *i, *cell, *f, *o, *cell_input, *cell_output, *output;
 };

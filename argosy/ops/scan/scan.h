@@ -5,10 +5,10 @@
 
 namespace argosy {
 
-// Of running sums and products.
+// Options of the functions below.
 struct ScanOptions {
-  bool exclusive = false;  // element i folds those before it, without itself
-  bool reverse = false;    // from the end
+  bool exclusive = false;  // element i of the result excludes element i of x
+  bool reverse = false;    // start at the end
 };
 
 Value cumsum(Value x, int axis = 0, ScanOptions options = {});   // The sums of all elements up to each one.

@@ -1,4 +1,4 @@
-// What Cumsum and its relatives ask of their inputs, on every kind of device. Internal to argosy/ops.
+// Checks of the inputs of Cumsum, Cumprod and similar ops, for every kind of device. Internal to argosy/ops.
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"

@@ -1,28 +1,27 @@
-// Rows folded by the segment they belong to, and counting.
+// Reductions of the rows of each segment, and bincount.
 #pragma once
 
 #include "argosy/graph/graph.h"
 
 namespace argosy {
 
-// Row i of data goes to row segment_ids[i] of the result. The ids ascend; segments without rows give 0 (products 1).
+// Row s of the result is the reduction of the rows i of data with segment_ids[i] == s. The ids ascend. A segment
+// without rows gives 0, or 1 for products.
 Value segment_sum(Value data, Value segment_ids);
-Value segment_mean(Value data, Value segment_ids);  // of each run of equal ids; 0 of none
-Value segment_max(Value data, Value segment_ids);   // of each run of equal ids; 0 of none
-Value segment_min(Value data, Value segment_ids);   // of each run of equal ids; 0 of none
-Value segment_prod(Value data, Value segment_ids);  // of each run of equal ids; 1 of none
+Value segment_mean(Value data, Value segment_ids);
+Value segment_max(Value data, Value segment_ids);
+Value segment_min(Value data, Value segment_ids);
+Value segment_prod(Value data, Value segment_ids);
 
-// The same for ids in any order and of several axes; rows with a negative id are left out. Segments without rows give
-// 0, 1, the lowest or the highest number.
+// The same for ids in any order, and of several axes; rows with a negative id are skipped. A segment without rows gives
+// 0 (sum), 1 (prod), the lowest (max) or the highest number (min).
 Value unsorted_segment_sum(Value data, Value segment_ids, Value num_segments);
-// Of the rows with each id; the lowest number of none.
 Value unsorted_segment_max(Value data, Value segment_ids, Value num_segments);
-// Of the rows with each id; the highest number of none.
 Value unsorted_segment_min(Value data, Value segment_ids, Value num_segments);
-Value unsorted_segment_prod(Value data, Value segment_ids, Value num_segments);  // of the rows with each id; 1 of none
+Value unsorted_segment_prod(Value data, Value segment_ids, Value num_segments);
 
-// How often each of 0 … size-1 occurs among the values; larger ones are left out. With weights (of the values' shape,
-// or empty): the sum of their weights.
+// Counts how often each of 0 … size-1 occurs among the values; larger values are ignored. With `weights` (of the
+// values' shape, or empty): sums the weights instead.
 Value bincount(Value values, Value size, Value weights);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// Folds of rows by segment on a GPU: scatters into an output that holds what empty segments get. UnsortedSegmentSum is
-// with the gathers, whose gradient it is.
+// Segment reductions on a GPU: scatters into an output that is filled with the value for empty segments.
+// UnsortedSegmentSum is with the gathers, as it is their gradient.
 #include <algorithm>
 #include <limits>
 

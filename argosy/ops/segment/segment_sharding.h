@@ -4,7 +4,8 @@
 
 namespace argosy {
 
-// Bincount, DenseBincount: counts of one list add up; lists of a matrix are counted apart.
+// Sharding rule of Bincount and DenseBincount. The counts of a vector's shards are partial sums; the rows of a matrix
+// are counted independently, and can be sharded.
 Result<ShardingRule> bincount_sharding(const ShapeContext& c);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Values held between limits.
+// Clips values to limits.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/device/cuda/kernels/strided_index.h"
 

@@ -1,4 +1,4 @@
-// Choices on a GPU.
+// GPU kernels of Select and ClipByValue.
 #include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {

@@ -4,7 +4,7 @@
 
 namespace argosy {
 
-// Select, whose condition has the shape of what it selects from, or is one value, or one for each row.
+// Sharding rule of Select. Its condition has the operands' shape, or is a scalar, or a vector with one value per row.
 Result<ShardingRule> select_sharding(const ShapeContext& c);
 
 }  // namespace argosy

@@ -1,4 +1,5 @@
-// Several small values as one message: what `_Send` and `_Recv` carry costs a call each, whatever its size.
+// Packs several small values into one message, since every `_Send` and `_Recv` pair costs a call, however small its
+// value.
 //
 //   a, b, c ─► _PackValues ─► uint8 [n] ─► _Send · · · ► _Recv ─► _UnpackValues ─► a, b, c
 //
@@ -16,7 +17,7 @@ class KernelRegistry;  // argosy/op/kernel/kernel.h
 
 // Adds the node that packs these values, on this device. Its output 0 is the message.
 Result<NodeId> add_pack(Graph& graph, std::string name, const std::vector<Endpoint>& values, std::string device);
-// Adds the node that unpacks it: output i has dtypes[i], and the shape of which shapes[i] is known.
+// Adds the node that unpacks it: output i has dtypes[i], and a shape compatible with shapes[i].
 Result<NodeId> add_unpack(Graph& graph, std::string name, Endpoint message, std::vector<DType> dtypes,
                           std::vector<PartialShape> shapes, std::string device);
 

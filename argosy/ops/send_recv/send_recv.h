@@ -1,10 +1,11 @@
-// Values that leave their task: TensorFlow's `_Send` and `_Recv`. A graph that is cut by tasks has a pair of them for
-// each value that crosses (argosy/passes/partition). They meet in the step's Rendezvous (argosy/op/kernel/rendezvous.h).
+// Transfers between tasks: TensorFlow's `_Send` and `_Recv`. A graph partitioned by task has a pair of them for each
+// value that crosses a boundary (argosy/passes/partition). They meet in the step's Rendezvous
+// (argosy/op/kernel/rendezvous.h).
 //
 //   task a:  x ─► _Send [tensor_name="edge_3_x"]          task b:  _Recv [tensor_name="edge_3_x"] ─► y
 //
-// A dead value is sent as dead, and what receives it is dead. `_HostSend` and `_HostRecv` are the same here: values
-// travel through the host's memory.
+// A dead value is sent as dead, and its `_Recv` is dead. `_HostSend` and `_HostRecv` do the same: all transfers go
+// through the host's memory.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,15 @@
 
 namespace argosy {
 
-// What an op does for values that leave their task.
+// Which end of a transfer an op is.
 enum class Transfer : char { kNone, kSend, kReceive };
-Transfer transfer_of(const OpDef& op);  // kNone: its values stay
+Transfer transfer_of(const OpDef& op);  // kNone: neither end
 
-// This pair never carries a dead value: the static schedule takes no other. An attribute of both.
+// An attribute of both ends: this transfer never carries a dead value. Static schedules allow no other transfers.
 inline constexpr std::string_view kNeverDead = "_never_dead";
 
-// What is known of the shape of a received value, where it was cut off from what it is made of. An attribute of `_Recv`.
+// An attribute of `_Recv`: the partial shape of the value. It is set because shape inference cannot see the value's
+// producer, which is in another task's graph.
 inline constexpr std::string_view kReceivedShape = "_shape";
 
 // The ends of one transfer: equal for its `_Send` and its `_Recv`.
@@ -32,9 +34,9 @@ struct TransferEnds {
   std::string receive_device;          // full name
   bool never_dead = false;             // see kNeverDead
 };
-// Add the node of one end, on the end's device. Its name is the transfer's and "/send" or "/recv", made unique.
+// Add the node of one end, on that end's device. Its name is the transfer's, and "/send" or "/recv", made unique.
 Result<NodeId> add_send(Graph& graph, Endpoint value, const TransferEnds& ends);
-// `shape`: what is known of the value. `controls`: what it waits for; none outside of loops.
+// `shape`: the value's partial shape. `controls`: the node's control inputs; none outside of loops.
 Result<NodeId> add_receive(Graph& graph, DType dtype, const PartialShape& shape, const TransferEnds& ends,
                            std::vector<NodeId> controls = {});
 

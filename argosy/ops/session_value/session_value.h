@@ -5,8 +5,8 @@
 
 namespace argosy {
 
-Value session_handle(Value value);               // a string
+Value session_handle(Value value);               // keeps the value in the session; returns its handle, a string
 Value session_value(Value handle, DType dtype);  // the value that the session keeps under this handle
-Value delete_session_value(Value handle);        // a control value
+Value delete_session_value(Value handle);        // drops it; returns a control value
 
 }  // namespace argosy

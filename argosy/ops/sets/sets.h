@@ -1,5 +1,5 @@
-// Sets in the last axis: of dense tensors, the distinct values of a row; of sparse ones, the values at the same place
-// of all axes but the last. Results are sparse, their values sorted.
+// Sets along the last axis. A row of a dense tensor is the set of its distinct values; so are the entries of a sparse
+// tensor whose indices differ in the last axis only. Results are sparse, with sorted values.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace argosy {
 struct SparseSets {
   Value indices, values, shape;  // [n, rank] int64, [n], [rank] int64
 };
-// operation: "a-b", "b-a", "intersection" or "union".
+// The set operation "a-b", "b-a", "intersection" or "union", row by row.
 SparseSets set_operation(Value a, Value b, const std::string& operation);
-// "a-b", "b-a", "intersection" or "union" of the sets in equal places.
+// The same for sparse sets.
 SparseSets set_operation(const SparseSets& a, const SparseSets& b, const std::string& operation);
-// How many distinct values every set has: dense, of the shape without its last axis.
+// The number of distinct values of each set: a dense tensor, of the shape without its last axis.
 Value set_size(const SparseSets& sets);
 
 }  // namespace argosy

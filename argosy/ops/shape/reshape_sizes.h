@@ -1,4 +1,4 @@
-// What the shape argument of Reshape means for a given input.
+// complete_reshape(): resolves the shape argument of Reshape for a given input.
 #pragma once
 
 #include "argosy/base/status.h"
@@ -6,7 +6,8 @@
 
 namespace argosy {
 
-// Replaces one -1 in `sizes` by what makes them hold the elements of `from`. INVALID_ARGUMENT when they cannot.
+// Replaces the -1 in `sizes`, if there is one, so that the number of elements equals that of `from`. INVALID_ARGUMENT:
+// it cannot.
 Status complete_reshape(const Shape& from, Ints& sizes);
 
 }  // namespace argosy

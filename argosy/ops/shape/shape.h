@@ -1,4 +1,4 @@
-// What shape a value has, and the same elements in another shape; ranges of numbers. Names and defaults of tf.*.
+// Ops that return shapes, change shapes, and make ranges of numbers. Names and defaults are those of tf.*.
 #pragma once
 
 #include <string_view>
@@ -8,19 +8,19 @@
 
 namespace argosy {
 
-// Sizes along every axis; the number of elements; the number of axes: as values of the graph.
+// The sizes along every axis, as a vector.
 Value shape(Value x, DType out_type = DType::kInt32);
 std::vector<Value> shape_n(const std::vector<Value>& xs, DType out_type = DType::kInt32);  // of each of the values
 Value size(Value x, DType out_type = DType::kInt32);                                       // elements; scalar
 Value rank(Value x);                                                                       // axes; int32 scalar
 
-// The same elements in another shape; one size may be -1: what is left.
+// The same elements in another shape. One size may be -1: it follows from the number of elements.
 Value reshape(Value x, const std::vector<std::int64_t>& sizes, std::string_view name = "Reshape");
-// The same elements with other sizes; one may be -1.
+// The same, with the sizes as a vector.
 Value reshape(Value x, Value sizes, std::string_view name = "Reshape");
-// Without axes of size 1: these, or all.
+// Removes axes of size 1: the given ones, or all.
 Value squeeze(Value x, const std::vector<std::int64_t>& axes = {});
-// With an axis of size 1 inserted before `axis`; -1: behind all.
+// Inserts an axis of size 1 before `axis`; -1: after the last.
 Value expand_dims(Value x, int axis);
 
 // start, start + delta, … below limit. Scalars of one dtype.

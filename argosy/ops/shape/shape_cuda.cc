@@ -1,4 +1,4 @@
-// Shapes are the host's; tensors in another shape are the same memory.
+// Shape ops on a GPU: the CPU's kernels. Shapes are in host memory, and a reshaped tensor shares its input's memory.
 #include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {

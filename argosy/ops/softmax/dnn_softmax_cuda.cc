@@ -1,4 +1,4 @@
-// Softmax on a GPU by cuDNN, where it is and takes the case.
+// Softmax on a GPU by cuDNN, where it is installed and supports the case.
 #include <limits>
 
 #include "argosy/ops/by_library.h"

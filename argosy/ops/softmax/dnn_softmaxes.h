@@ -1,4 +1,4 @@
-// Softmax as cuDNN is asked for it.
+// DnnSoftmaxes: softmax by cuDNN.
 #pragma once
 
 #include <compare>
@@ -15,15 +15,15 @@ struct DnnSoftmaxProblem {
   auto operator<=>(const DnnSoftmaxProblem&) const = default;
 };
 
-// The softmaxes of one device; all they are given is its memory. UNIMPLEMENTED: the library does not take the problem,
-// nothing was started. Thread-safe.
+// Softmax by the cuDNN of one device. All pointers are addresses in that device's memory. UNIMPLEMENTED: the library
+// does not support the problem, and nothing was launched. Thread-safe.
 class DnnSoftmaxes {
  public:
   explicit DnnSoftmaxes(std::shared_ptr<Dnn> dnn) : dnn_(std::move(dnn)) {}
 
-  // REQUIRES: y is not x's memory.
+  // REQUIRES: y does not alias x.
   Status forward(const DnnSoftmaxProblem& problem, const void* x, void* y, void* stream);
-  // dx may be dy's memory.
+  // dx may alias dy.
   Status gradient(const DnnSoftmaxProblem& problem, const void* y, const void* dy, void* dx, void* stream);
 
  private:

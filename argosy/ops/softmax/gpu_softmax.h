@@ -1,4 +1,4 @@
-// What the kernels of softmax and its gradient on a GPU share. Private to this folder.
+// The GPU kernels of softmax and its gradient: makers. Private to this folder.
 #pragma once
 
 #include "argosy/ops/gpu_kernels.h"
@@ -7,7 +7,7 @@ namespace argosy::gpu_softmax {
 
 enum class Kind { kSoftmax, kLogSoftmax };
 
-// By our own kernels (softmax_cuda.cc), and by cuDNN (dnn_softmax_cuda.cc).
+// Our own kernels (softmax_cuda.cc; own() runs one), and cuDNN's (dnn_softmax_cuda.cc).
 template <Kind kKind>
 Status own(KernelContext& c);
 Result<std::unique_ptr<Kernel>> make_own_gradient(const KernelInit& init);

@@ -1,4 +1,4 @@
-// Softmax and the cross-entropies: a block a row, in float32 for 16-bit floats.
+// Softmax and the cross-entropies: one block per row; 16-bit floats are computed in float32.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {

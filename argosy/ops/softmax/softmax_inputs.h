@@ -1,4 +1,4 @@
-// What softmax, its gradient and the cross-entropies ask of their inputs, on every kind of device. Private to this
+// Checks of the inputs of softmax, its gradient and the cross-entropies, for every kind of device. Private to this
 // folder.
 #pragma once
 
@@ -23,8 +23,8 @@ inline Result<Rows> check_rows(const KernelContext& c) {
   return Rows{n == 0 ? 0 : shape.elements() / n, n};
 }
 
-// Logits (input 0) and labels (input 1) are matrices [rows, n] that broadcast. A step is the distance to the next
-// element along an axis, 0 where there is only one: it is repeated.
+// Logits (input 0) and labels (input 1) are matrices that broadcast to [rows, n]. `Steps` are strides in elements, 0
+// along an axis that is broadcast.
 struct DenseCrossEntropy {
   struct Steps {
     std::int64_t row = 0, column = 0;

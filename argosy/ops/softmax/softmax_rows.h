@@ -10,7 +10,7 @@ namespace argosy::softmax_rows {
 // y = softmax(x), or its logarithm; y may be x.
 void softmax(const float* x, float* y, std::int64_t n, bool logarithm);
 void softmax(const double* x, double* y, std::int64_t n, bool logarithm);
-// The same in float32, rounded once. `wide`: room for n numbers.
+// The same, computed in float32 and rounded once. `wide`: scratch memory for n numbers.
 void softmax(const bfloat16* x, bfloat16* y, float* wide, std::int64_t n, bool logarithm);
 
 // loss = sum(labels * (log sum exp(x) - x)), backprop = softmax(x) - labels; backprop may be x or labels.

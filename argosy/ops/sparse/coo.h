@@ -1,5 +1,5 @@
-// Sparse tensors as three tensors: indices int64[n, rank], values [n], shape int64[rank]. What the family's kernels
-// share. Internal to argosy/ops.
+// Sparse tensors in coordinate (COO) form: indices int64[n, rank], values [n], shape int64[rank]. Functions that
+// kernels of sparse ops share. Internal to argosy/ops.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace argosy::sparse {
 
-// A borrowed view. Every index lies within the shape.
+// A view of such a sparse tensor; it does not own the indices. Every index is within the shape.
 struct Coo {
   std::int64_t count = 0;
   int rank = 0;
@@ -29,7 +29,7 @@ inline bool before(std::span<const std::int64_t> a, std::span<const std::int64_t
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }
 
-// INVALID_ARGUMENT unless the three go together and every index is inside.
+// The three tensors as a Coo. INVALID_ARGUMENT: their shapes do not fit, or an index is out of bounds.
 inline Result<Coo> read_coo(const Tensor& indices, const Tensor& values, const Tensor& shape, std::string_view op) {
   if (indices.shape().rank() != 2)
     return invalid_argument(op, ": indices must be a matrix, not of shape ", indices.shape());
@@ -52,7 +52,7 @@ inline Result<Coo> read_coo(const Tensor& indices, const Tensor& values, const T
   return c;
 }
 
-// The order of the entries by index; those of equal index stay in theirs.
+// The permutation that sorts the entries by index. It is stable.
 inline std::vector<std::int64_t> sorted(const Coo& c) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(c.count));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -61,7 +61,7 @@ inline std::vector<std::int64_t> sorted(const Coo& c) {
   return order;
 }
 
-// Element i of `to` becomes element j of `from`, whatever they are. REQUIRES: one dtype.
+// Copies element j of `from` to element i of `to`, for any dtype. REQUIRES: equal dtypes.
 inline void copy_element(const Tensor& to, std::int64_t i, const Tensor& from, std::int64_t j) {
   switch (to.dtype()) {
     case DType::kString: to.data<std::string>()[i] = from.data<std::string>()[j]; return;
@@ -74,7 +74,7 @@ inline void copy_element(const Tensor& to, std::int64_t i, const Tensor& from, s
               static_cast<const char*>(from.raw()) + static_cast<std::size_t>(j) * size, size);
 }
 
-// Output i: these numbers.
+// Writes these numbers as output i.
 inline Status put_ints(KernelContext& c, int i, std::span<const std::int64_t> values, const Shape& shape) {
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(i, shape));
   std::copy(values.begin(), values.end(), y->data<std::int64_t>());
@@ -84,7 +84,7 @@ inline Status put_shape(KernelContext& c, int i, const Shape& shape) {
   return put_ints(c, i, shape.sizes(), {shape.rank()});
 }
 
-// Row-major place of an index in a dense tensor.
+// The offset of an index in a dense tensor with these strides.
 inline std::int64_t place(std::span<const std::int64_t> index, const Ints& strides) {
   std::int64_t at = 0;
   for (std::size_t k = 0; k < index.size(); ++k) at += index[k] * strides[static_cast<int>(k)];

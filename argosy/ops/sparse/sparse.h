@@ -1,5 +1,5 @@
-// Sparse tensors: int64 indices [n, rank], values [n], an int64 shape [rank]. Names are those of tf.sparse.*; what is
-// not here is there by its op's name, for graphs of TensorFlow.
+// Sparse tensors: int64 indices [n, rank], values [n], an int64 shape [rank]. Names are those of tf.sparse.*. Other
+// sparse ops have no builder here; they come from imported graphs, or Graph::add().
 #pragma once
 
 #include "argosy/graph/graph.h"
@@ -12,15 +12,15 @@ struct SparseValue {
 };
 
 Value sparse_to_dense(const SparseValue& x, Value default_value);  // default_value where there is no entry
-SparseValue sparse_reorder(const SparseValue& x);                  // entries in order of their indices
-// A [m, k] sparse times b [k, n] dense; adjoint: conjugated and transposed.
+SparseValue sparse_reorder(const SparseValue& x);                  // sorts the entries by index
+// The product of a sparse a [m, k] and a dense b [k, n]. adjoint: the conjugate transpose is multiplied.
 Value sparse_dense_matmul(const SparseValue& a, Value b, bool adjoint_a = false, bool adjoint_b = false);
-Value sparse_dense_add(const SparseValue& a, Value b);  // a dense tensor; of one shape
-Value sparse_softmax(const SparseValue& x);             // over the entries of each row; values alone
+Value sparse_dense_add(const SparseValue& a, Value b);  // a dense tensor; both have one shape
+Value sparse_softmax(const SparseValue& x);             // over the entries of each row; returns the values alone
 
-// Rows of data that `indices` choose, combined by the ascending segment each belongs to.
+// Gathers the rows `indices` of data, and reduces those of each segment. The segment ids ascend.
 Value sparse_segment_sum(Value data, Value indices, Value segment_ids);
-Value sparse_segment_mean(Value data, Value indices, Value segment_ids);    // the mean of the rows of each segment
-Value sparse_segment_sqrt_n(Value data, Value indices, Value segment_ids);  // their sum over the root of their number
+Value sparse_segment_mean(Value data, Value indices, Value segment_ids);
+Value sparse_segment_sqrt_n(Value data, Value indices, Value segment_ids);  // sum / sqrt(number of rows)
 
 }  // namespace argosy

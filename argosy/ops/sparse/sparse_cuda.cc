@@ -1,4 +1,4 @@
-// Sparse ops on a GPU: chosen rows by segment, products with dense matrices, dense tensors of sparse ones.
+// Sparse ops on a GPU: segment reductions of gathered rows, products with dense matrices, sparse to dense.
 #include <algorithm>
 #include <cmath>
 

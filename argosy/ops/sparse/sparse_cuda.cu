@@ -1,5 +1,5 @@
-// Rows that indices choose, by segment; sparse matrices times dense ones. Every element of a result is one thread's,
-// which takes what belongs to it in order: sums are the same every time.
+// Reductions of gathered rows by segment; products of sparse and dense matrices. One thread computes an element of the
+// result, and adds its terms in order, so sums are deterministic.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/gather/slots_cuda.h"
 

@@ -1,19 +1,19 @@
-// What SparseTensorDenseMatMul asks of its inputs, on every kind of device. Private to this folder.
+// Checks of the inputs of SparseTensorDenseMatMul, for every kind of device. Private to this folder.
 #pragma once
 
 #include "argosy/op/kernel/kernel.h"
 
 namespace argosy::sparse {
 
-// op(a) [m, k] times op(b) [k, n], where op is the adjoint or nothing.
+// The sizes of op(a) [m, k] times op(b) [k, n], where op is the adjoint or the identity.
 struct SparseProductSizes {
   std::int64_t m = 0, k = 0, n = 0;
   Shape a;  // before its adjoint is taken
   bool adjoint_a = false, adjoint_b = false;
 };
 
-// Inputs: a's indices, values and shape (in host memory), and b. INVALID_ARGUMENT where they do not fit. The indices
-// themselves are not looked at.
+// Inputs: a's indices, values and shape (in host memory), and b. INVALID_ARGUMENT: their shapes do not fit. The indices
+// themselves are not checked: they may be in a GPU's memory.
 inline Result<SparseProductSizes> check_sparse_product(const KernelContext& c, const AttrMap& attrs) {
   const Shape &indices = c.input(0).shape(), &values = c.input(1).shape(), &b = c.input(3).shape();
   if (indices.rank() != 2 || indices[1] != 2 || values != Shape{indices[0]} || c.input(2).shape() != Shape{2}) {

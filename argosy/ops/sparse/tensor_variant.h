@@ -11,7 +11,7 @@
 
 namespace argosy {
 
-// One tensor. It keeps its memory alive.
+// A variant value that is one tensor, which owns its memory.
 class TensorVariant final : public VariantValue {
  public:
   explicit TensorVariant(Tensor tensor) : tensor_(std::move(tensor)) { set_nesting(nesting_around(tensor_)); }

@@ -1,5 +1,6 @@
-// Incomplete gamma and beta functions: a series below the mode and a continued fraction above (Abramowitz & Stegun
-// 6.5.29, 6.5.31, 26.5.8, evaluated by Lentz' method), each carried together with its derivative in a.
+// Incomplete gamma functions: a series for x <= max(a, 1), else a continued fraction (Abramowitz & Stegun 6.5.29 and
+// 6.5.31), each with its derivative in `a`. The incomplete beta function: a continued fraction (26.5.8), no derivative.
+// Fractions are evaluated by the modified method of Lentz.
 #include <math.h>
 
 #include <cmath>
@@ -15,8 +16,8 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kTiny = 1e-300;
-constexpr double kPrecise = std::numeric_limits<double>::epsilon();
-constexpr int kMostTerms = 20000;
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr int kMaxIterations = 20000;
 
 // A number and its derivative in a.
 struct Dual {
@@ -35,10 +36,10 @@ double digamma(double x) { return scalar::Digamma::call(x); }
 // P(a, x) Γ(a + 1) / (x^a e^-x).
 Dual lower_series(double a, double x) {
   Dual term{1, 0}, sum{1, 0};
-  for (int n = 1; n < kMostTerms; ++n) {
+  for (int n = 1; n < kMaxIterations; ++n) {
     term = term * (Dual{x, 0} / Dual{a + n, 1});
     sum = sum + term;
-    if (std::abs(term.v) <= kPrecise * std::abs(sum.v) && std::abs(term.d) <= kPrecise * std::abs(sum.d)) break;
+    if (std::abs(term.v) <= kEpsilon * std::abs(sum.v) && std::abs(term.d) <= kEpsilon * std::abs(sum.d)) break;
   }
   return sum;
 }
@@ -49,7 +50,7 @@ Dual upper_fraction(double a, double x) {
   Dual c{1 / kTiny, 0};
   Dual d = Dual{1, 0} / b;
   Dual h = d;
-  for (int n = 1; n < kMostTerms; ++n) {
+  for (int n = 1; n < kMaxIterations; ++n) {
     const Dual factor{-n * (n - a), static_cast<double>(n)};
     b.v += 2;
     d = factor * d + b;
@@ -60,13 +61,14 @@ Dual upper_fraction(double a, double x) {
     const Dual step = d * c;
     const double before = h.d;
     h = h * step;
-    if (std::abs(step.v - 1) <= kPrecise && std::abs(h.d - before) <= 1e-14 * std::abs(h.d)) break;
+    if (std::abs(step.v - 1) <= kEpsilon && std::abs(h.d - before) <= 1e-14 * std::abs(h.d)) break;
   }
   return h;
 }
 
 bool by_series(double a, double x) { return x <= 1 || x <= a; }
-double weight(double a, double x, double scale) { return std::exp(a * std::log(x) - x - log_gamma(scale)); }
+// x^a e^-x / Γ(g).
+double weight(double a, double x, double g) { return std::exp(a * std::log(x) - x - log_gamma(g)); }
 
 }  // namespace
 
@@ -101,7 +103,8 @@ double gamma_lower_slope(double a, double x) {
   return -weight(a, x, a) * ((std::log(x) - digamma(a)) * h.v + h.d);
 }
 
-// The slope above over the density, the common factor left out of both.
+// The gradient of a sample by implicit reparameterization: -(dP/da) / density(x). The factor common to both is left
+// out.
 double gamma_sample_slope(double a, double x) {
   if (x == 0) return 0;  // of any `a`, NaN as well
   if (std::isnan(a) || std::isnan(x)) return kNan;
@@ -132,10 +135,10 @@ double beta_fraction(double a, double b, double x) {
     h *= d * c;
     return d * c;
   };
-  for (int m = 1; m < kMostTerms; ++m) {
+  for (int m = 1; m < kMaxIterations; ++m) {
     next(m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)));
     const double step = next(-(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)));
-    if (std::abs(step - 1) <= kPrecise) break;
+    if (std::abs(step - 1) <= kEpsilon) break;
   }
   return h;
 }
@@ -146,9 +149,10 @@ double beta_lower(double a, double b, double x) {
   if (a <= 0 || b <= 0) return kNan;
   if (x == 0 || x == 1) return x;  // of any other `a` and `b`, NaN and infinities as well
   if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1) || a == kInf || b == kInf) return kNan;
-  const double size = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x));
-  if (x < (a + 1) / (a + b + 2)) return size * beta_fraction(a, b, x) / a;
-  return 1 - size * beta_fraction(b, a, 1 - x) / b;
+  const double prefactor =
+      std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log1p(-x));
+  if (x < (a + 1) / (a + b + 2)) return prefactor * beta_fraction(a, b, x) / a;
+  return 1 - prefactor * beta_fraction(b, a, 1 - x) / b;
 }
 
 }  // namespace argosy::special

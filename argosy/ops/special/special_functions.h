@@ -26,9 +26,9 @@ double fresnel_sin(double x);
 double spence(double x);
 
 double gamma_lower(double a, double x);           // regularized
-double gamma_upper(double a, double x);           // 1 - that, exact where it is small
-double gamma_lower_slope(double a, double x);     // of gamma_lower in a
-double gamma_sample_slope(double a, double x);    // of x in a, gamma_lower(a, x) held fixed
+double gamma_upper(double a, double x);           // 1 - gamma_lower, without cancellation
+double gamma_lower_slope(double a, double x);     // the derivative of gamma_lower by a
+double gamma_sample_slope(double a, double x);    // the derivative of x by a at constant gamma_lower(a, x)
 double beta_lower(double a, double b, double x);  // regularized
 
 }  // namespace argosy::special

@@ -1,5 +1,6 @@
-// What staging areas and barriers hold. Plain data, not synchronised (argosy/ops/staging/wait_queue.h does that);
-// "nullopt" means: not yet, somebody else has to come first. Internal to the staging family.
+// The contents of staging areas. Not synchronised: WaitQueue (argosy/ops/staging/wait_queue.h) locks. An operation
+// returns nullopt if it cannot complete yet, and must be tried again after another operation. Internal to the staging
+// family.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,13 @@ using Tuple = std::vector<Tensor>;
 
 struct StagingLimits {
   std::int64_t capacity = 0;  // elements; 0: any number
-  std::int64_t bytes = 0;     // 0: any
+  std::int64_t bytes = 0;     // 0: any number
 };
 
-// First in, first out (Stage).
+// A first in, first out area (Stage).
 class StagedTuples {
  public:
-  // RESOURCE_EXHAUSTED for what could never fit.
+  // RESOURCE_EXHAUSTED: the tuple is larger than the area's limit.
   std::optional<Status> put(Tuple& tuple, const StagingLimits& limits);
   std::optional<Status> take(Tuple& out);
   std::optional<Status> peek(std::int64_t index, Tuple& out) const;
@@ -35,23 +36,23 @@ class StagedTuples {
   std::int64_t bytes_ = 0;
 };
 
-// By key, filled and emptied in parts (MapStage). The least key is the first.
+// A map from keys to tuples, which can be put and taken in parts (MapStage). The least key is the first.
 class StagedMap {
  public:
-  // `indices`: which of `width` values these are; a key is there once it has had all of them. A second full tuple of a
-  // key that is there is dropped, as TensorFlow drops it.
+  // `indices`: which of the key's `width` values these are. The key is available once it has all of them. A second
+  // complete tuple for an available key is dropped, as in TensorFlow.
   std::optional<Status> put(std::int64_t key, const std::vector<std::int64_t>& indices, Tuple& values,
                             std::int64_t width, const StagingLimits& limits);
-  // Those of `indices`; with `take`, they are gone afterwards, and the key with the last of them.
+  // Returns the values `indices` of a key. With `take` they are removed, and the key with its last value.
   std::optional<Status> get(std::int64_t key, const std::vector<std::int64_t>& indices, bool take, Tuple& out);
-  // The same of the first key there is.
+  // Takes the values `indices` of the first available key.
   std::optional<Status> take_any(const std::vector<std::int64_t>& indices, std::int64_t& key, Tuple& out);
   std::int64_t size() const { return static_cast<std::int64_t>(complete_.size()); }
   std::int64_t incomplete() const { return static_cast<std::int64_t>(partial_.size()); }
   void clear();
 
  private:
-  using Values = std::vector<Tensor>;  // not valid(): not there
+  using Values = std::vector<Tensor>;  // an invalid tensor: no value
   std::map<std::int64_t, Values> complete_, partial_;
   std::int64_t bytes_ = 0;
 };

@@ -1,5 +1,5 @@
-// A resource that several steps hand things through: what it holds, and those who wait for it to change, first come,
-// first served. Thread-safe; nobody waits on a thread. Internal to the staging family.
+// WaitQueue: a resource through which steps pass values: its contents, and the operations that wait until they can
+// complete. Earlier operations are tried first. Thread-safe; waiting blocks no thread. Internal to the staging family.
 #pragma once
 
 #include <functional>
@@ -16,19 +16,19 @@
 
 namespace argosy {
 
-// `Held` is a plain class, used under this one's lock only.
+// `Held`: the contents' class, used only under this class's lock.
 template <typename Held>
 class WaitQueue final : public Resource, public std::enable_shared_from_this<WaitQueue<Held>> {
  public:
   using Done = std::function<void(Status)>;
-  // Called under the lock until it says how it ended; nothing: not yet, and nothing was changed.
+  // Called under the lock until it returns a result. nullopt: it cannot complete yet, and has changed nothing.
   using TryComplete = std::function<std::optional<Status>(Held&)>;
 
   explicit WaitQueue(std::string what, Held held = {}) : what_(std::move(what)), held_(std::move(held)) {}
   std::string describe() const override { return what_; }
 
-  // `done` is called once: at once, later, on the thread that made it possible, or CANCELLED. Outside a step
-  // (`cancellation` null) nothing is waited for: FAILED_PRECONDITION.
+  // Calls `done` once: at once, or later on the thread that made it possible, or with the cancellation's status.
+  // Outside of a step (`cancellation` null) it never waits: FAILED_PRECONDITION.
   void start(TryComplete try_complete, Cancellation* cancellation, Done done) {
     const auto self = this->shared_from_this();
     auto waiter = std::make_shared<Waiter>(Waiter{std::move(try_complete), std::move(done), cancellation});
@@ -45,7 +45,7 @@ class WaitQueue final : public Resource, public std::enable_shared_from_this<Wai
     }
   }
 
-  // What never waits.
+  // Runs fn(contents) under the lock, then serves the operations that wait. For operations that never wait.
   template <typename Fn>
   auto now(Fn&& fn) {
     const auto self = this->shared_from_this();
@@ -67,7 +67,7 @@ class WaitQueue final : public Resource, public std::enable_shared_from_this<Wai
   };
   using WaitList = std::list<std::shared_ptr<Waiter>>;
 
-  // Until a round changes nothing: each that ends may have made room for one before it.
+  // Tries all waiting operations until a round completes none: each that completes may unblock an earlier one.
   void serve() {
     WaitList finished;
     {
@@ -94,7 +94,7 @@ class WaitQueue final : public Resource, public std::enable_shared_from_this<Wai
     }
   }
 
-  // An attempt that throws has ended: with that error.
+  // Tries the operation once. An exception ends it with an error.
   std::optional<Status> attempted(Waiter& waiter) ARGOSY_REQUIRES(mutex_) {
     try {
       return waiter.try_complete(held_);

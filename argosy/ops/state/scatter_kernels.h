@@ -1,4 +1,5 @@
-// What the kernels of the state family share: how one element is updated, and their lists. Internal to the family.
+// Element updates that the CPU kernels of the state family share (Assign, Add …), and registration functions. Internal
+// to the family.
 #pragma once
 
 #include <complex>
@@ -56,7 +57,7 @@ struct Div {
   template <typename T>
   static T of(T a, T by) {
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-      if (by == T(-1)) return Sub::of(T(0), a);  // the least number has no positive twin: it wraps
+      if (by == T(-1)) return Sub::of(T(0), a);  // -lowest() is not representable: it wraps
     }
     return static_cast<T>(a / by);
   }

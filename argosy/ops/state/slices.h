@@ -1,4 +1,4 @@
-// Index tensors as places in a variable: checked once, then plain offsets. Internal to the state family's kernels.
+// Converts index tensors to offsets in a variable, and checks them. Internal to the state family's kernels.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace argosy::state {
 
-// Element offsets of slices, in scratch memory of the call; -1 where a slice is to be left out.
+// The offsets of slices, in elements, in scratch memory of the call; -1: skip the slice.
 struct Starts {
   Buffer memory;
   std::int64_t count = 0;
@@ -16,11 +16,12 @@ struct Starts {
   }
 };
 
-// Where the rows of `variable` (rank >= 1) that `indices` name start; `slice`: elements of a row. INVALID_ARGUMENT for
-// an index outside [0, rows).
+// The offsets of the rows `indices` of `variable`, of rank >= 1. Sets `slice` to the elements of a row.
+// INVALID_ARGUMENT: an index is outside [0, rows).
 Result<Starts> row_starts(KernelContext& c, const Tensor& indices, const Shape& variable, std::int64_t& slice);
 
-// The same for indices of several numbers, those along the last axis of `indices`.
+// The same for GatherNd indices: the last axis of `indices` is an index of several numbers. With `skip_bad`, an index
+// out of bounds gives -1 instead of an error.
 Result<Starts> nd_starts(KernelContext& c, const Tensor& indices, const Shape& variable, bool skip_bad,
                          std::int64_t& slice);
 // indices.shape[:-1] + variable.shape[indices.shape[-1]:]

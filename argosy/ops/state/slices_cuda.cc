@@ -1,5 +1,5 @@
-// Slices of variables on a GPU: gathers and scatters. What is launched under a variable's lock comes in the stream's
-// order after what others launched under it.
+// Slices of variables on a GPU: gathers and scatters. Work is launched under the variable's lock, so that the stream
+// runs it after the work that others launched under that lock before.
 #include <algorithm>
 
 #include "argosy/ops/gather/gather_registration.h"

@@ -363,7 +363,7 @@ void define_resource(OpRegistry& ops) {
 static void add_state_ops(OpRegistry& ops) {
   define_reference(ops);
   define_resource(ops);
-  state::define_scatter(ops);
+  state::define_scatter_and_gather(ops);
 }
 
 void define_state(OpRegistry& ops) {

@@ -1,5 +1,5 @@
-// Variables: state that outlives a step. Two kinds, one implementation (argosy/op/state/variable.h): reference variables
-// (VariableV2; what TensorFlow 1.x graphs use) and resource variables (VarHandleOp).
+// Variables: state that outlives a step. There are two kinds with one implementation (argosy/op/state/variable.h):
+// reference variables (VariableV2, of TensorFlow 1.x graphs) and resource variables (VarHandleOp).
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace argosy {
 
-// TensorFlow's two kinds: the value is a reference, or behind a handle.
+// TensorFlow's two kinds: ops refer to the variable by a reference edge, or by a resource handle.
 enum class VariableKind { kReference, kResource };
 
-// Of variable().
+// Options of variable().
 struct VariableOptions {
   VariableKind kind = VariableKind::kReference;  // how graphs refer to it
   std::string container = "";                    // "" = "localhost"
@@ -26,36 +26,37 @@ struct VariableNode {
   Value read;         // its value
   Value initializer;  // run it once before the first read; not valid() for a variable declared without a value
 
-  bool is_resource() const { return ref.dtype() == DType::kResource; }  // a variable behind a handle
+  bool is_resource() const { return ref.dtype() == DType::kResource; }  // true: a resource variable
   const PartialShape& shape() const { return read.shape(); }            // of the value
   DType dtype() const { return read.dtype(); }                          // of the value
 };
 
-// Without a value: assign one before it is read.
+// A variable without an initial value: assign one before it is read.
 VariableNode variable(Graph& graph, PartialShape shape, DType dtype, std::string_view name = "Variable",
                       const VariableOptions& options = {});
-// Starts as `initial_value`, of whose shape it stays.
+// A variable with this initial value, and its shape.
 VariableNode variable(Value initial_value, std::string_view name = "Variable", const VariableOptions& options = {});
-// A variable, the ops that read and initialise it. Its shape is that of the value.
+// The same, with the initial value as a constant.
 VariableNode variable(Graph& graph, Tensor initial_value, std::string_view name = "Variable",
                       const VariableOptions& options = {});
 
-// Each gives the reference, after the update; a control value for a resource variable.
+// Updates return the reference after the update; for a resource variable a control value.
 Value assign(const VariableNode& v, Value value, std::string_view name = "Assign");
-// V += value; gives the new value.
+// v += value.
 Value assign_add(const VariableNode& v, Value value, std::string_view name = "AssignAdd");
-// V -= value; gives the new value.
+// v -= value.
 Value assign_sub(const VariableNode& v, Value value, std::string_view name = "AssignSub");
-// v[indices[i], ...] = updates[i, ...] and the like, `update` being Update, Add, Sub, Mul, Div, Min or Max.
+// Updates rows: v[indices[i], ...] = updates[i, ...], or with an operation. `update` is Update, Add, Sub, Mul, Div, Min
+// or Max.
 Value scatter(std::string_view update, const VariableNode& v, Value indices, Value updates);
 // The same for indices that name an element or a slice: v[indices[i, 0], indices[i, 1], ...]; Update, Add, Sub, Min,
 // Max.
 Value scatter_nd(std::string_view update, const VariableNode& v, Value indices, Value updates);
 // bool[]: does it have a value?
 Value is_initialized(const VariableNode& v, std::string_view name = "is_initialized");
-// A further read, ordered by control dependencies: after an assign, say.
+// Adds another read, which can be ordered by control inputs, for example after an assign.
 Value read_value(const VariableNode& v, std::string_view name = "read");
-// The value before 1 is added to an integer variable; OUT_OF_RANGE once that is `limit`.
+// Adds 1 to an integer variable, and returns its value before that. OUT_OF_RANGE: the value was `limit` already.
 Value count_up_to(const VariableNode& v, std::int64_t limit, std::string_view name = "CountUpTo");
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Variables on a GPU: their handles are the host's, their values move and change by launches.
+// Variables on a GPU: handles are in host memory; values are copied and updated by launched work.
 #include "argosy/ops/gpu_kernels.h"
 
 namespace argosy {

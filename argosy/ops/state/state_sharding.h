@@ -4,7 +4,8 @@
 
 namespace argosy {
 
-// Assign, AssignVariableOp: along dimensions that variable and value have alike. The value may have another shape.
+// Sharding rule of Assign and AssignVariableOp: the dimensions that are equal in variable and value can be sharded. The
+// value may have another shape.
 Result<ShardingRule> assign_sharding(const ShapeContext& c);
 
 }  // namespace argosy

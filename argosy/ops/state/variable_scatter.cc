@@ -21,7 +21,7 @@ Status check_updates(const ShapeContext& c, const PartialShape& variable) {
   if (variable.has_rank() && variable.rank() < 1) {
     return invalid_argument(c.op().name, ": the variable must have at least one axis, not shape ", variable);
   }
-  if (c.input(2).rank() == 0) return ok_status();  // one value for every element named
+  if (c.input(2).rank() == 0) return ok_status();  // a scalar is broadcast
   if (slices_shape(c.input(1), variable, 1).compatible(c.input(2))) return ok_status();
   return invalid_argument("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got ",
                           "updates.shape ", c.input(2), ", indices.shape ", c.input(1), ", params.shape ", variable)
@@ -58,7 +58,7 @@ Status check_nd_updates(const ShapeContext& c, const PartialShape& variable) {
   if (slices_shape(rows, variable, static_cast<int>(depth)).compatible(updates)) return ok_status();
   return invalid_argument("Dimensions [", depth, ",", variable.rank(), ") of input[shape=", variable,
                           "] must match dimensions [", rows.rank(), ",", updates.rank(), ") of updates[shape=", updates,
-                          "], and those before them indices of shape ", indices)
+                          "], and the dimensions before them those of indices, of shape ", indices)
       .with_id("ARG-SHAPE-007");
 }
 
@@ -105,8 +105,9 @@ Status gather_nd_shape(ShapeContext& c) {
   return ok_status();
 }
 
-// Rows of a zero tensor of the variable's shape, added up by index. batch_dims > 0 flattens into row numbers of
-// [batch * rows, ...], which needs sizes that only the step knows; TensorFlow's clients do not differentiate it either.
+// The gradient of a gather adds the rows of the output's gradient into zeros of the variable's shape, by index.
+// batch_dims > 0 would flatten into row numbers of [batch * rows, ...]. That needs sizes that only the step knows.
+// TensorFlow's clients do not differentiate it either.
 std::vector<Value> gather_gradient(GradContext& g) {
   Graph& graph = g.graph();
   if (g.attrs().get_int("batch_dims") != 0) {
@@ -141,13 +142,13 @@ std::vector<Value> gather_nd_gradient(GradContext& g) {
   return {graph.add("ScatterNd", {g.x(1), g.dy(), shape}), Value()};
 }
 
-struct Update {
+struct ScatterOp {
   const char* name;
   const char* doc;
   const char* types;
   const char* nd_doc;  // null: no Nd form
 };
-constexpr Update kUpdates[] = {
+constexpr ScatterOp kScatterOps[] = {
     {"Update", "ref[indices] = updates", "type", "The slices of ref that indices name = updates"},
     {"Add", "ref[indices] += updates", "number", "The slices of ref that indices name += updates"},
     {"Sub", "ref[indices] -= updates", "number", "The slices of ref that indices name -= updates"},
@@ -157,8 +158,9 @@ constexpr Update kUpdates[] = {
     {"Max", "ref[indices] = max(ref[indices], updates)", "real", "Like ScatterNdUpdate, with the greater of both"},
 };
 
-void define_scatters(OpRegistry& ops, const Update& u) {
-  const std::string locking = str_cat("use_locking: bool = ", u.name[0] == 'U');
+void define_scatters(OpRegistry& ops, const ScatterOp& u) {
+  const bool locks_by_default = std::string_view(u.name) == "Update";
+  const std::string locking = str_cat("use_locking: bool = ", locks_by_default);
   const std::string type = str_cat(": ", u.types);
   ops.add({.name = str_cat("Scatter", u.name),
            .doc = u.doc,
@@ -194,8 +196,8 @@ void define_scatters(OpRegistry& ops, const Update& u) {
 
 }  // namespace
 
-void define_scatter(OpRegistry& ops) {
-  for (const Update& u : kUpdates) define_scatters(ops, u);
+void define_scatter_and_gather(OpRegistry& ops) {
+  for (const ScatterOp& u : kScatterOps) define_scatters(ops, u);
   ops.add({.name = "ResourceGather",
            .doc = "The rows of the variable that indices name.",
            .inputs = {"resource: resource", "indices: Tindices"},

@@ -1,10 +1,10 @@
-// The rows of state.cc's tables that belong to scatter and gather; internal to the family.
+// Ops that scatter into variables, and gather from them: definitions, shapes, gradients. Internal to the family.
 #pragma once
 
 #include "argosy/op/definition/registry.h"
 
 namespace argosy::state {
 
-void define_scatter(OpRegistry& ops);
+void define_scatter_and_gather(OpRegistry& ops);
 
 }  // namespace argosy::state

@@ -10,8 +10,8 @@
 
 namespace argosy {
 
-// Output 0 has input 0's shape; element i is what fn(text, to) writes. fn returns Status. While it works on a text it
-// takes up to `growth` times the text's memory.
+// Calls fn(text, to) -> Status for each element of input 0, to write the element of output 0, which has the same shape.
+// `growth`: while fn works on a text, it may use this many times the text's size in memory.
 template <typename To, typename Fn>
 Status each_string(KernelContext& c, Fn&& fn, std::int64_t growth = 1) {
   const Tensor& x = c.input(0);
@@ -34,8 +34,8 @@ Status each_string(KernelContext& c, Fn&& fn, std::int64_t growth = 1) {
 }
 
 inline bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-// A byte that goes on with a UTF-8 character.
-inline bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+// True for a continuation byte of a UTF-8 character.
+inline bool is_utf8_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 // Input i as one string; the error names `what`.
 inline Result<std::string_view> one_string(const KernelContext& c, int i, std::string_view what) {

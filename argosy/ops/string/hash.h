@@ -1,4 +1,4 @@
-// Hashes of strings whose numbers are TensorFlow's. Internal to argosy/ops.
+// Hashes of strings, equal to TensorFlow's. Internal to argosy/ops.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace argosy {
 
-// FarmHash's fingerprint, which never changes.
+// FarmHash's Fingerprint64, whose values never change between versions.
 std::uint64_t fingerprint64(std::string_view text);
 // MurmurHash64A (Austin Appleby, public domain algorithm).
 std::uint64_t murmur64(std::string_view text, std::uint64_t seed = 0xDECAFCAFFE);

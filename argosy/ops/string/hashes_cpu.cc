@@ -1,4 +1,4 @@
-// Kernels: strings to buckets.
+// Kernels: hashes of strings to buckets.
 #include <farmhash.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Counts the strings that a kernel makes, while it makes them, in the budget of host memory. When it has run, its
-// outputs are counted (argosy/runtime/device_set/counted_strings.h). Internal to the string family.
+// MadeStrings: accounts for the strings that a kernel makes, while it runs, in the budget of host memory. After the run
+// its outputs are counted instead (argosy/runtime/device_set/counted_strings.h). Internal to the string family.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,18 @@
 
 namespace argosy {
 
-// One for each run of a kernel. A refusal is RESOURCE_EXHAUSTED (ARG-MEM-004).
+// One object per run of a kernel. Above the budget, functions return RESOURCE_EXHAUSTED (ARG-MEM-004). The first MiB is
+// not counted.
 class MadeStrings {
  public:
-  // There is room for that much more, for now: what the next string takes until it is done.
+  // Reserves this much for the time being, beside the strings made so far: for the next string while it is made.
   Status room(std::int64_t bytes) { return bytes + made_ <= kUncounted ? ok_status() : held_.hold(made_ + bytes); }
-  // That much more stays.
+  // Counts a finished string of this many bytes.
   Status add(std::int64_t bytes) {
     made_ += bytes;
     return room(0);
   }
-  // `to` gets a capacity for `bytes` more.
+  // Gives `to` capacity for `bytes` more, at least doubling it.
   Status reserve(std::string& to, std::size_t bytes) {
     const std::size_t before = to.capacity(), needed = to.size() + bytes;
     if (needed <= before) return ok_status();

@@ -1,5 +1,5 @@
-// Numbers out of text, as StringToNumber and DecodeCSV read them. White space around is fine, other text is not.
-// Floating numbers may be hexadecimal as in C, "inf" and "nan"; too large ones are infinities. Internal to argosy/ops.
+// Parses numbers as StringToNumber and DecodeCSV do. White space around the number is allowed, other text is not.
+// Floats may be hexadecimal as in C, "inf" or "nan"; too large ones become infinities. Internal to argosy/ops.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace argosy {
 
-// Without white space at either end.
+// The text without white space at either end.
 std::string_view stripped(std::string_view text);
 
-// False: it is no such number, or out of range.
+// Returns false if the text is no number of that type, or out of range.
 bool parse_number(std::string_view text, float& to);
 bool parse_number(std::string_view text, double& to);
 bool parse_number(std::string_view text, std::int32_t& to);

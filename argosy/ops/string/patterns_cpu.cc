@@ -37,7 +37,8 @@ std::vector<std::size_t> groups_of(std::string_view rewrite) {
 // Bytes of the character at the front, as RE2 steps over it: 1 where there is none. It takes surrogates for characters.
 std::size_t character_bytes(std::string_view text) {
   if (const std::size_t bytes = utf8_length(text); bytes > 0) return bytes;
-  const bool surrogate = text.size() >= 3 && text[0] == '\xed' && continues(text[1]) && continues(text[2]);
+  const bool surrogate =
+      text.size() >= 3 && text[0] == '\xed' && is_utf8_continuation(text[1]) && is_utf8_continuation(text[2]);
   return surrogate ? 3 : 1;
 }
 

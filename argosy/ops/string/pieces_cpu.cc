@@ -18,7 +18,7 @@ std::size_t forward(std::string_view text, std::size_t at, std::int64_t count, b
   for (; count > 0 && at < text.size(); --count) {
     do {
       ++at;
-    } while (at < text.size() && continues(text[at]));
+    } while (at < text.size() && is_utf8_continuation(text[at]));
   }
   if (reached != nullptr) *reached = count <= 0;
   return at;
@@ -28,7 +28,7 @@ std::size_t backward(std::string_view text, std::int64_t count, bool* reached) {
   for (; count > 0 && at > 0; --count) {
     do {
       --at;
-    } while (at > 0 && continues(text[at]));
+    } while (at > 0 && is_utf8_continuation(text[at]));
   }
   *reached = count <= 0;
   return at;

@@ -1,4 +1,4 @@
-// Registration functions of the string family, one pair a file. Internal to the family.
+// Registration functions of the string family. Internal to the family.
 #pragma once
 
 #include "argosy/op/definition/registry.h"

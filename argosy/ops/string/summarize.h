@@ -1,5 +1,4 @@
-// A tensor as people read it: "[[1 2 ... 9]\n [...]]", with so many elements of each axis at either end. TensorFlow's
-// form.
+// summarize(): a tensor as text, in TensorFlow's form: "[[1 2 ... 9]\n [...]]".
 #pragma once
 
 #include <string>
@@ -9,7 +8,7 @@
 
 namespace argosy {
 
-// Appends it to `to`. `ends` elements at each end of an axis; negative: all.
+// Appends the text to `to`, with `ends` elements at each end of an axis; negative: all elements.
 Status summarize(const Tensor& t, std::int64_t ends, MadeStrings& made, std::string& to);
 
 }  // namespace argosy

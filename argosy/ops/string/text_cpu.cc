@@ -12,7 +12,7 @@ namespace argosy {
 
 namespace {
 
-// ICU's form of a text, and what becomes of it.
+// Bytes of memory per byte of input, at most: UTF-16 of the source and of the result, 2 each, and UTF-8 of the result.
 constexpr std::int64_t kUnicodeGrowth = 6;
 
 template <bool upper>
@@ -50,7 +50,7 @@ Status strip(KernelContext& c) {
 Status length(KernelContext& c, const AttrMap& attrs) {
   const bool characters = attrs.get_string("unit") == "UTF8_CHAR";
   return each_string<std::int32_t>(c, [&](const std::string& text, std::int32_t& to) {
-    const auto n = characters ? std::count_if(text.begin(), text.end(), [](char b) { return !continues(b); })
+    const auto n = characters ? std::count_if(text.begin(), text.end(), [](char b) { return !is_utf8_continuation(b); })
                               : static_cast<std::ptrdiff_t>(text.size());
     to = static_cast<std::int32_t>(n);
     return ok_status();
@@ -67,7 +67,8 @@ Status to_number(KernelContext& c) {
   });
 }
 
-constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+// RFC 4648, section 5: the alphabet for URLs and file names.
+constexpr std::string_view kBase64UrlAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::string encode(std::string_view bytes, bool pad) {
   std::string text;
@@ -80,7 +81,7 @@ std::string encode(std::string_view bytes, bool pad) {
     }
     for (std::size_t k = 0; k < 4; ++k) {
       if (k <= here) {
-        text += kDigits[group >> (18 - 6 * k) & 63];
+        text += kBase64UrlAlphabet[group >> (18 - 6 * k) & 63];
       } else if (pad) {
         text += '=';
       }
@@ -95,7 +96,7 @@ Status decode(std::string_view text, std::string& to) {
   std::uint32_t bits = 0;
   int have = 0;
   for (const char ch : text) {
-    const std::size_t digit = kDigits.find(ch);
+    const std::size_t digit = kBase64UrlAlphabet.find(ch);
     if (digit == std::string_view::npos) return invalid_argument("Invalid character found in base64.");
     bits = bits << 6 | static_cast<std::uint32_t>(digit);
     have += 6;
@@ -106,6 +107,8 @@ Status decode(std::string_view text, std::string& to) {
   return ok_status();
 }
 
+constexpr std::int64_t kBase64Growth = 2;  // bytes per byte of input, at most (4 for 3, and padding)
+
 Status encode_base64(KernelContext& c, const AttrMap& attrs) {
   const bool pad = attrs.get_bool("pad");
   return each_string<std::string>(
@@ -114,7 +117,7 @@ Status encode_base64(KernelContext& c, const AttrMap& attrs) {
         to = encode(bytes, pad);
         return ok_status();
       },
-      2);
+      kBase64Growth);
 }
 
 Status decode_base64(KernelContext& c) { return each_string<std::string>(c, decode); }

@@ -1,5 +1,5 @@
-// TableRows: the rows of a table, a value by its encoded key (TableOptions::encoded). Not thread-safe; it may be copied.
-// Internal to the table family.
+// TableRows: the entries of a table: encoded keys (TableOptions::encoded) and their values, by row. Copyable. Not
+// thread-safe. Internal to the table family.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace argosy {
 
 class TableRows {
  public:
-  explicit TableRows(const TableOptions& options) : options_(&options) {}  // which outlive it
+  explicit TableRows(const TableOptions& options) : options_(&options) {}  // `options` must outlive this
 
   std::int64_t size() const { return static_cast<std::int64_t>(keys_.size()); }
-  // By row: encoded keys.
+  // The encoded keys, by row.
   const std::vector<std::string>& keys() const { return keys_; }
   // The row of an encoded key; -1: there is none.
   std::int64_t find(const std::string& key) const;
 
-  // Key and value `i` of these tensors. A key that is there gets the new value.
+  // Inserts key and value `i` of these tensors. If the key exists, its value is replaced.
   void put(const Tensor& keys, const Tensor& values, std::int64_t i);
-  // The last row takes the place of the one that goes. `spare`: room for one value.
+  // Removes the key's row, if there is one; the last row moves into its place. `spare`: scratch memory for one value.
   void remove(const std::string& key, const Tensor& spare);
-  // Row `row` and element `i` of a tensor of values: are they equal; the row copied there.
+  // Whether the value of row `row` equals element `i` of `values`; and a copy of it to element `i` of `to`.
   bool same_value(std::int64_t row, const Tensor& values, std::int64_t i) const;
   void copy_value(std::int64_t row, const Tensor& to, std::int64_t i) const;
 
@@ -36,7 +36,7 @@ class TableRows {
   const TableOptions* options_;
   std::unordered_map<std::string, std::int64_t> index_;  // encoded key -> row
   std::vector<std::string> keys_;                        // by row
-  // Values one after another; of plain elements as bytes, else as strings.
+  // The values by row, concatenated: in `bytes_` for plain dtypes, in `strings_` for strings.
   std::vector<char> bytes_;
   std::vector<std::string> strings_;
 };

@@ -1,4 +1,4 @@
-// What stands behind a table's handle: rows of values by key. Thread-safe. Internal to the table family.
+// Table: the resource behind a table's handle: values by key. Thread-safe. Internal to the table family.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ class Table final : public Resource, public Restorable {
   std::string describe() const override;
   const TableOptions& options() const { return options_; }
 
-  // Values of `keys`, `missing` for those that are not there: one value, or one for each key.
+  // The values of `keys`. `missing` is the result for keys that do not exist: one value, or one for each key.
   Result<Tensor> find(const Tensor& keys, const Tensor& missing, Allocator& memory) const;
   Status insert(const Tensor& keys, const Tensor& values);
   Status remove(const Tensor& keys);
-  // Only these from now on; a fixed table is filled so, once.
+  // Replaces all entries by these; for a fixed table as initialize().
   Status import_all(const Tensor& keys, const Tensor& values);
-  // Fills a fixed table. Once more with as many rows is no error, and changes nothing.
+  // Fills a fixed table. A second call with as many rows changes nothing, and is no error.
   Status initialize(const Tensor& keys, const Tensor& values);
   Result<std::pair<Tensor, Tensor>> export_all(Allocator& memory) const;
   std::int64_t size() const;
 
   Result<std::function<Status()>> set_aside() const override;
-  // Key by key, as they are encoded: the key, then its value.
+  // Keys and values in turn, in the order of the encoded keys.
   Result<std::vector<Tensor>> contents() const override;
 
  private:
@@ -40,12 +40,12 @@ class Table final : public Resource, public Restorable {
   bool filled_ ARGOSY_GUARDED_BY(mutex_) = false;
 };
 
-// Keys and values of a text file, a line each.
+// How a text file, with a key and a value per line, is read.
 struct TextTable {
-  static constexpr std::int64_t kLine = -2;    // the whole line
-  static constexpr std::int64_t kNumber = -1;  // its number, from 0
+  static constexpr std::int64_t kLine = -2;    // instead of a column: the whole line
+  static constexpr std::int64_t kNumber = -1;  // instead of a column: the line's number, from 0
   std::int64_t key_column = 0, value_column = 0;
-  std::int64_t lines = -1;  // to read; -1: all
+  std::int64_t lines = -1;  // how many lines to read; -1: all
   char delimiter = '\t';
   std::int64_t offset = 0;  // added to line numbers
 };

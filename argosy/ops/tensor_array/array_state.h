@@ -1,4 +1,5 @@
-// What stack and tensor array handles refer to. Internal to the tensor_array family. Thread-safe.
+// StackState and ArrayState: the resources behind the handles of stacks and tensor arrays. Thread-safe. Internal to the
+// tensor_array family.
 #pragma once
 
 #include <map>
@@ -27,7 +28,7 @@ class StackState final : public Resource, public Holder {
 
  private:
   const DType dtype_;
-  const std::int64_t max_size_;  // negative: none
+  const std::int64_t max_size_;  // negative: no limit
   Mutex mutex_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
   std::vector<Element> elements_ ARGOSY_GUARDED_BY(mutex_);
@@ -42,22 +43,22 @@ class ArrayState final : public Resource, public Holder {
     bool dynamic_size = false;
     bool clear_after_read = true;
     bool identical_shapes = false;
-    bool sums = false;  // of gradients: writing again adds
+    bool sums = false;  // an array of gradients: a second write to an element adds
   };
-  // RESOURCE_EXHAUSTED where so many elements have no room.
+  // RESOURCE_EXHAUSTED: `size` is above kMaxSize, or its places exceed the limit of host memory.
   static Status check_size(const KernelContext& c, std::int64_t size);
   ArrayState(Options options, std::int64_t size);
   std::string describe() const override { return str_cat("TensorArray of ", dtype_name(dtype_)); }
 
   DType dtype() const { return dtype_; }
   Result<std::int64_t> size();
-  // The element must keep its memory alive; `c` is the kernel's that has it.
+  // The element must own its memory. `c`: the context of the kernel that writes it.
   Status write(const KernelContext& c, std::int64_t index, Element element);
-  // Zeros where nothing was written, if the shape is known: of all elements, or, in an array of gradients, of the one
-  // it is the gradient of. Where the kernel can work with it.
+  // Returns the element, in a memory that the kernel can use. An element that was not written reads as zeros if its
+  // shape is known. The shape is that of all elements, or, in an array of gradients, of the element that it belongs to.
   Result<Tensor> read(const KernelContext& c, std::int64_t index);
-  // The array of gradients for this source, made when it is first asked for; this array keeps its size from then on.
-  // `outer`: sizes in front of those of every element.
+  // The array of gradients for this source. The first call makes it, and fixes this array's size. `outer`: leading
+  // sizes that each element of the new array has in addition.
   Result<std::shared_ptr<ArrayState>> gradients(const std::string& source, const Shape& outer = {});
   void close();
   void let_go() override;
@@ -66,7 +67,7 @@ class ArrayState final : public Resource, public Holder {
   struct Place {
     Element value;
     bool cleared = false;
-    std::optional<Shape> shape = {};  // of what was written, also when that is gone
+    std::optional<Shape> shape = {};  // of the written element, kept after it was cleared
   };
   Status closed() const { return invalid_argument("TensorArray has already been closed."); }
 

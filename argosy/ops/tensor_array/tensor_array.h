@@ -1,21 +1,21 @@
-// Stacks and tensor arrays: what loops of TensorFlow 1.x graphs save values in. They live as long as someone holds
-// their handle. New graphs use lists (argosy/ops/list/list.h).
+// Tensor arrays, in which loops of TensorFlow 1.x graphs save values. An array lives as long as its handle. New graphs
+// use lists (argosy/ops/list/list.h).
 #pragma once
 
 #include "argosy/graph/graph.h"
 
 namespace argosy {
 
-// Of tensor_array().
+// Options of tensor_array().
 struct TensorArrayOptions {
   PartialShape element_shape = PartialShape::unknown();  // of every element
-  bool dynamic_size = false;                             // grows when written beyond its size
-  bool clear_after_read = true;                          // an element may be read once
+  bool dynamic_size = false;                             // a write beyond the size grows the array
+  bool clear_after_read = true;                          // a read drops the element, so it can be read once
 };
 
-// A tensor array in a graph: `flow` stands for its state after everything done so far.
+// A tensor array in a graph. `flow` is a float that orders operations: it depends on all earlier writes.
 struct TensorArrayValue {
-  Value handle, flow;             // the array, and the float that orders reads after writes
+  Value handle, flow;             // the resource handle; the float
   DType dtype = DType::kInvalid;  // of the elements
 };
 

@@ -180,7 +180,7 @@ class Inliner::BodyCopier {
     return ok_status();
   }
 
-  // What the caller's graph has in place of an endpoint of the body.
+  // Returns the endpoint in the caller's graph that stands for an endpoint of the body.
   Endpoint copy_of(Endpoint e) const {
     // A parameter stands for one endpoint, a node for all of its own.
     const Endpoint copy = copies_[e.node.index];
@@ -231,7 +231,7 @@ class Inliner::BodyCopier {
     return ok_status();
   }
 
-  // What waits for a parameter waits for this; none where the argument is there before the step.
+  // Returns the node to wait for in place of a parameter. Index -1: the argument is available before the step.
   Result<NodeId> argument_wait(NodeId parameter) {
     const Endpoint arg = copies_[parameter.index];
     if (is_free(in_.graph_, arg.node)) return NodeId{};
@@ -244,7 +244,8 @@ class Inliner::BodyCopier {
     return wait->second;
   }
 
-  // Shapes that do not fit together are an error of steps that get there: the branch may not be taken, the value not read.
+  // Shapes that do not fit together are an error of steps that get there: the branch may not be taken, the value not
+  // read.
   Result<NodeId> add_copy(NodeSpec& spec) {
     Graph& graph = in_.graph_;
     auto added = graph.add_node(NodeSpec(spec));

@@ -1,5 +1,5 @@
-// Putting the body of a function where it is called: the part of lowering that all callers share. Internal to
-// argosy/passes/functions/lower_functions.cc.
+// Inliner: copies the body of a function into the graph of its caller. All lowerings use it. Internal to
+// argosy/passes/functions.
 #pragma once
 
 #include <span>
@@ -16,50 +16,53 @@ struct LowerOptions;
 
 namespace lowering {
 
-// A body, put in place.
+// A body that was inlined.
 struct Body {
   std::vector<Endpoint> returns;
-  std::vector<NodeId> effects;  // must have run before the caller has
+  std::vector<NodeId> effects;  // the caller has run only after these
 };
 
 class Inliner {
  public:
   Inliner(Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
 
-  // Callers found in bodies, with how deep they are.
+  // Callers that were found in inlined bodies, with their nesting depth.
   std::vector<std::pair<NodeId, int>> to_lower;
 
-  // From now on this caller is lowered: new nodes are named below it and run where it runs.
+  // Begins the lowering of this caller: new nodes are named below it and get its device.
   void begin(NodeId caller, int depth);
-  // ... and from here on there, each part of its name over the caller's.
+  // Changes the device of new nodes: the parts that `device` names override the caller's.
   void move_to(const std::string& device);
 
-  // A node on the caller's behalf. Its attributes are completed, its shapes inferred unless given.
+  // Adds a node for the caller. Completes its attributes, and infers its shapes unless they are given.
   Result<NodeId> add(std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs, std::string_view name,
                      std::vector<NodeId> controls = {}, std::vector<PartialShape> shapes = {});
   Result<Endpoint> constant(Tensor value);
 
-  // The function's body on these arguments. INVALID_ARGUMENT "ARG-FN-006" when it takes or gives other values than the
-  // caller says: `outputs` are the dtypes that it must give, kInvalid for any. Whatever in it depends on nothing that
-  // could be dead waits for `pivot`, if there is one; with `guard_returns`, so do the returned values.
+  // Inlines the function's body with these arguments. `outputs`: the dtypes of the results that the caller expects;
+  // kInvalid: any. INVALID_ARGUMENT "ARG-FN-006": its parameters or results differ from what the caller gives or
+  // expects. Nodes whose inputs can never be dead wait for `pivot`, if there is one; with `guard_returns`, returned
+  // values do, too.
   Result<Body> put(const std::string& function, const std::vector<Endpoint>& args, std::span<const DType> outputs,
                    NodeId pivot, std::string_view label, bool guard_returns);
 
-  // Constants and handles are there whatever branch is taken: constant, never dead.
+  // True for constants and handles: they are available whichever branch is taken, and never dead.
   static bool is_free(const Graph& graph, NodeId id);
-  // So is what every iteration of a loop is given, even in the last one, in which the body is dead.
+  // True if the value can never be dead: is_free() nodes, and Enters. Every iteration of a loop gets the latter, even
+  // the last one, in which the body is dead.
   bool always_alive(Endpoint e) const {
     return is_free(graph_, e.node) || graph_.node(e.node).op->flow == Flow::kEnter;
   }
-  // A node whose deadness is the caller's, beside its control inputs; none when all its inputs are always alive.
+  // Returns a node that is dead if one of the caller's inputs is; adds it if needed. Index -1: all inputs are always
+  // alive.
   Result<NodeId> gate_of(const Node& caller);
-  // x, dead when the caller is and after what the caller waits for.
+  // Returns a copy of x that is dead if the caller is, and that waits for the caller's control inputs.
   Result<Endpoint> gated(Endpoint x);
 
  private:
-  class BodyCopier;  // of one put()
+  class BodyCopier;  // the work of one put()
 
-  // One more node will be added.
+  // Counts a node about to be added. An error: a limit is exceeded.
   Status count();
 
   Graph& graph_;
@@ -68,7 +71,7 @@ class Inliner {
   std::string caller_name_, caller_device_;
   int depth_ = 0;
   std::int64_t added_ = 0;
-  std::vector<HostBudget::Reservation> reserved_;  // of the nodes added, while this lives
+  std::vector<HostBudget::Reservation> reserved_;  // host memory of the nodes added, while this lives
 };
 
 }  // namespace lowering

@@ -47,7 +47,7 @@ class BranchLowering {
   }
 
  private:
-  // What comes out of x for each branch.
+  // Splits x by Switches: returns its value for each branch.
   Result<std::vector<Endpoint>> split(Endpoint x, const std::vector<Endpoint>& preds, std::string_view name) {
     std::vector<Endpoint> parts;
     for (const Endpoint pred : preds) {

@@ -3,7 +3,7 @@
 //   y = If(p, x) [then=f, else=g]     ──►     Switch(x, p) ─► f ─┐
 //                                                          └► g ─┴► Merge ─► y
 //
-// Case asks one question after the other: is it branch 0, is it branch 1, ... else the last. Internal to
+// A Case becomes a chain of such tests: is the index 0, is it 1, …, else the last branch. Internal to
 // argosy/passes/functions.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace argosy::lowering {
 
 Status lower_if(Caller& caller);
-// INVALID_ARGUMENT "ARG-FN-010" where there are no branches.
+// INVALID_ARGUMENT "ARG-FN-010": there are no branches.
 Status lower_case(Caller& caller);
 
 }  // namespace argosy::lowering

@@ -13,7 +13,7 @@ namespace argosy::lowering {
 Status lower_call(Caller& caller);
 // Where the device is not known before the step, the body runs where its caller does: handles are found from there.
 Status lower_call_on(Caller& caller);
-// The function of this name, on these arguments.
+// Lowers the caller to a call of function `name` with these arguments.
 Status lower_call_to(Caller& caller, const std::string& name, std::vector<Endpoint> args);
 
 }  // namespace argosy::lowering

@@ -116,8 +116,8 @@ class Lowering {
     return effects;
   }
 
-  // What a loop or another device's function is given runs, though nobody reads it. Other functions get what they read, for
-  // TensorFlow's rewrites put them in their callers' place.
+  // Makes targets of arguments with effects of loops and remote calls, even if no function reads them. Arguments of
+  // other calls run only if they are read, since TensorFlow's rewrites inline these functions.
   void keep_unread_effects() {
     std::vector<char> seen(static_cast<std::size_t>(graph_.size()), 0);
     for (const Endpoint e : step_.fetches) see(e.node, seen);

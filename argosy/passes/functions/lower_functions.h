@@ -1,4 +1,4 @@
-// Lowering: functional control flow becomes dataflow that an executor runs, calls become what they call.
+// Lowering: functional control flow becomes dataflow, and calls are inlined.
 //
 //   y = If(p, x) [then=f, else=g]     ──►     Switch(x, p) ─► f ─┐
 //                                                          └► g ─┴► Merge ─► y
@@ -6,15 +6,16 @@
 //   y = While(x) [cond=c, body=b]     ──►     Enter(x) ─► Merge ─► Switch(c) ─► b ─► NextIteration ─┐
 //                                                           ▲          └► Exit ─► y                 │
 //                                                           └───────────────────────────────────────┘
-//   y = For(start, limit, delta, x)   ──►     the same, with a counter and its Sub where c was: kWhile without "cond"
+//   y = For(start, limit, delta, x)   ──►     the same, but a counter and its Sub replace c: kWhile without "cond"
 //   y = PartitionedCall(x) [f]        ──►     f(x) in place
 //   y = RemoteCall("/gpu:1", x) [f]   ──►     f(x) in place, on that device
 //
 // Nodes of a function keep their control edges, their colocations and, below the caller's name, their names. They keep
 // their devices; a node that asks for none gets the caller's. A branch that is not taken is dead. So each of its nodes
 // depends on a Switch, by data or by a control edge from the branch's pivot. Constants and handles need not, for all
-// their users do. Arguments with effects of loops and of remote calls become targets, though no function reads them. Those
-// of other callers do not. So it is in TensorFlow with its rewrites; without them all run there.
+// their users do. An argument that has effects, but that no function reads, still runs (as a target) if the caller is a
+// loop or a remote call. For other callers it does not run. TensorFlow does the same with its graph rewrites; without
+// them it runs all such arguments.
 #pragma once
 
 #include "argosy/passes/simplify/prune.h"
@@ -22,12 +23,12 @@
 namespace argosy {
 
 struct LowerOptions {
-  int max_depth = 64;                    // of calls within calls: functions that call themselves have no end
-  std::int64_t max_nodes = 1024 * 1024;  // of what lowering may add
+  int max_depth = 64;                    // of nested calls: bounds functions that call themselves
+  std::int64_t max_nodes = 1024 * 1024;  // that lowering may add
 };
 
-// How many nodes were lowered; they stay, dead: see drop_dead_nodes(). INVALID_ARGUMENT for functions that are
-// missing, do not fit their caller or nest too deeply; RESOURCE_EXHAUSTED for graphs that would grow beyond bounds.
+// Returns the number of nodes lowered. They stay as dead nodes: see drop_dead_nodes(). INVALID_ARGUMENT: a function is
+// missing, does not fit its caller or is nested too deeply. RESOURCE_EXHAUSTED: more than max_nodes would be added.
 Result<int> lower_functions(StepGraph& step, const LowerOptions& options = {});
 
 }  // namespace argosy

@@ -4,7 +4,7 @@
 //                                                           ▲          └► Exit ─► y                 │
 //                                                           └───────────────────────────────────────┘
 //
-// Values that the body returns as it got them are entered once, as constants of the loop. Internal to
+// Values that the body returns unchanged (loop invariants) enter the loop once, by constant Enters. Internal to
 // argosy/passes/functions.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace argosy::lowering {
 
 Status lower_while(Caller& caller);
-// A loop that counts, whose condition is a number of iterations left.
+// For: the condition tests a counter of the iterations left.
 Status lower_for(Caller& caller);
 
 }  // namespace argosy::lowering

@@ -1,8 +1,9 @@
-// ElementwiseGroups: which nodes of a step may become one elementwise op. Internal to
-// argosy/passes/fuse/fuse_elementwise.cc, whose header says what may join.
+// ElementwiseGroups: the groups of nodes of a step that can become one elementwise op each. Internal to
+// argosy/passes/fuse/fuse_elementwise.cc, whose header has the conditions.
 //
 // Groups grow against the direction of data: nodes come in reverse topological order, and one joins the group of one of
-// its readers. A group never closes a cycle through nodes outside it, by edges or by what only waits (hidden_waits.h).
+// its readers. A group never closes a cycle through nodes outside it, neither by edges nor by hidden waits
+// (hidden_waits.h).
 #pragma once
 
 #include <vector>
@@ -22,7 +23,7 @@ class ElementwiseGroups {
 
   explicit ElementwiseGroups(const StepGraph& step);
 
-  // Puts the node into a group, if it may be in one. Nodes come once each, in reverse topological order.
+  // Puts the node into a group if possible. Call it once for each node, in reverse topological order.
   void add(NodeId id);
 
   const std::vector<Members>& all() const { return groups_; }
@@ -30,11 +31,11 @@ class ElementwiseGroups {
   // Is the node in the group of this member? Nodes added to the graph later are in none.
   bool is_in_group(NodeId id, NodeId member) const { return group(id) == group(member); }
 
-  // What the members read from outside, each once.
+  // The values from outside that the members read, each once.
   Inputs inputs_of(const Members& members) const { return inputs_of(members, group(members.front())); }
-  // The members whose values others read, or the step fetches.
+  // The members whose values nodes outside read, or the step fetches.
   Outputs outputs_of(const Members& members) const { return outputs_of(members, group(members.front())); }
-  // The number that a node which only repeats it reads, if `e` is such a node's output; else `e`.
+  // If `e` is the output of a node that only broadcasts a scalar: that scalar. Else `e`.
   Endpoint source(Endpoint e) const;
 
  private:
@@ -58,7 +59,7 @@ class ElementwiseGroups {
   bool flow_ = false;  // the graph has control flow
   std::vector<Members> groups_;
   std::vector<int> group_of_;  // by node; -1: none
-  std::vector<int> seen_;      // by node: the search that saw it
+  std::vector<int> seen_;      // by node: the number of the last search that visited it
   int visit_ = 0;
 };
 

@@ -37,7 +37,7 @@ class Fuser {
   }
 
  private:
-  // What is added to the product, when `id` adds a bias to it.
+  // The bias, if `id` adds a bias to the product; else nullopt.
   std::optional<Endpoint> bias_of(NodeId id, NodeId product) const {
     const Node& n = graph_.node(id);
     // Both add along the last axis, which is not the channels' in every layout.

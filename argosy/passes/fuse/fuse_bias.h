@@ -1,4 +1,4 @@
-// A product or convolution takes in its bias and activation: one pass over the result instead of three.
+// Fuses a matrix product or convolution with its bias and activation: one pass over the result instead of three.
 //
 //   x, w ─► MatMul ─► BiasAdd(b) ─► Relu ─► y     ──►     x, w, b ─► _FusedMatMul[BiasAdd, Relu] ─► y
 //

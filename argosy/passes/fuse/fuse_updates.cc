@@ -44,7 +44,8 @@ class ApplyRules {
   mutable const ApplyParts* last_parts_ = nullptr;
 };
 
-// What is asked of an update more than once, remembered: it lies far from what it updates and what it reads.
+// Cached facts of an update that are used more than once. The node, its variable and its inputs are far apart in
+// memory.
 struct Member {
   NodeId id;
   std::size_t bytes = 0;  // of its gradient

@@ -1,9 +1,9 @@
-// HiddenWaits: which nodes of a step may wait for others, though no edge of the graph says so.
+// HiddenWaits: dependencies between nodes of a step that are not edges of the graph.
 //
 //   x ─► Tanh ─► Enqueue(q)          Dequeue(q) ─► Mul          Mul waits for Tanh: the queue may be empty
 //
-// A pass that makes one node of several asks: what needed the first must not wait for the second, if the second may wait
-// for it. Neither would ever run.
+// A pass that fuses nodes must respect them. Otherwise a node could wait for itself, through a queue or a collective,
+// and the step would deadlock.
 #pragma once
 
 #include <map>
@@ -17,22 +17,23 @@ namespace argosy {
 
 class HiddenWaits {
  public:
-  // Looks at the graph as it is now.
+  // Reads the graph; later changes are not seen.
   explicit HiddenWaits(const Graph& graph);
 
-  // False: the edges say all.
+  // False: there are no hidden dependencies.
   bool any() const { return any_; }
-  // Nodes that may wait until this one has run, itself perhaps among them. Valid while this lives. They are
-  //   all that block (queues, staging areas), where it may release one of them, in this step or through another one;
-  //   all members of its group, where it is a member of a collective that the user's graph has.
+  // Returns the nodes that may wait until this one has run; it may be among them. Valid while this lives. They are
+  // * if it may release a blocking node (of a queue, a staging area), in this step or through another: all blocking
+  //   nodes;
+  // * if it is a member of a collective in the user's graph: all members of its group.
   std::span<const NodeId> behind(NodeId id) const;
 
  private:
   void find_groups(const Graph& graph);
 
   bool any_ = false;
-  std::vector<char> releases_;    // by node; empty: none does
-  std::vector<NodeId> blocking_;  // what waits for something that another node does
+  std::vector<char> releases_;    // by node: it may release a blocking node; empty: none may
+  std::vector<NodeId> blocking_;  // nodes that wait for an action of another node
   std::map<NodeId, int> group_of_;
   std::vector<std::vector<NodeId>> groups_;
 };

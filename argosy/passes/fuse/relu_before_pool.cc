@@ -8,7 +8,7 @@ namespace argosy {
 
 namespace {
 
-// Is what the gradient takes for the pooled image that of its own image and windows?
+// True if the pooled image that the gradient reads is the MaxPool of its own image and windows.
 bool is_of_its_pooling(const Graph& graph, const Node& gradient) {
   const Node& pool = graph.node(gradient.inputs[1].node);
   if (pool.op->opcode != Opcode::kMaxPool || pool.inputs[0] != gradient.inputs[0]) return false;

@@ -1,4 +1,5 @@
-// The devices that the nodes of a graph ask for, be it by colocation with others. Fusing passes ask before placement.
+// RequestedDevices: the devices that the nodes of a graph request, directly or by colocation. For fusing passes, which
+// run before placement.
 #pragma once
 
 #include <functional>
@@ -16,10 +17,10 @@ class RequestedDevices {
   // Both must outlive this.
   RequestedDevices(const Graph& graph, const IsAsync& is_async) : graph_(graph), is_async_(is_async) {}
 
-  // The device that the node asks for; "" is any. Null: not known, for the node is colocated with several others, or
-  // with one that is not there.
+  // The device that the node requests; "": any. Null: not known, since the node is colocated with several others, or
+  // with one that does not exist.
   const Name* of(NodeId id) const;
-  // Is that device asynchronous?
+  // True if that device is asynchronous.
   bool is_async(NodeId id) const;
 
  private:

@@ -1,10 +1,10 @@
-// Sums kept in variables become updates by gradient descent, on asynchronous devices:
+// Rewrites AssignAdd and AssignSub as updates by gradient descent, on asynchronous devices:
 //
 //   v, d ─► AssignAdd     ──►     v, -1, d ─► ApplyGradientDescent
 //   v, d ─► AssignSub     ──►     v, +1, d ─► ApplyGradientDescent
 //
-// Batch normalisation keeps its averages so. The result is the same to the bit, and fuse_updates() can then put many of
-// them into one launch. Internal to argosy/passes/fuse/fuse_updates.cc.
+// Batch normalisation updates its moving averages by such ops. The result has the same bits, and fuse_updates() can
+// then combine many of them into one launch. Internal to argosy/passes/fuse/fuse_updates.cc.
 #pragma once
 
 #include "argosy/passes/fuse/requested_devices.h"

@@ -13,7 +13,7 @@ namespace argosy {
 
 namespace {
 
-// Where the image and the filter of a convolution are: inputs, or (-1) the output.
+// The positions of the image and the filter of a convolution among its inputs; -1: it is the output.
 struct Operands {
   int image = 0, filter = 1;
 };
@@ -28,14 +28,14 @@ const Operands* operands_of(const OpDef& op) {
   }
 }
 
-// A guess that does not depend on the machine, so that equal steps compute equal bits anywhere.
+// An assumed number of threads. It does not depend on the machine, so that equal steps give equal bits anywhere.
 constexpr int kThreads = 4;
 
 // Does a step of one turn have this node, too? The other turns do the same again, and their sums are not there.
 bool together(const Turn& node, const Turn& conv) { return !node.sum && (node.number < 0 || node == conv); }
 
-// What all nodes give, as far as it is known. The choice must not depend on the numbers of devices and turns. So where a
-// batch is sharded, it is what they would give if the device of `conv` had all of it in one turn.
+// What all nodes give, as far as it is known. The choice must not depend on the numbers of devices and turns. So where
+// a batch is sharded, it is what they would give if the device of `conv` had all of it in one turn.
 double bytes_given(const Graph& graph, const Node& conv, const Operands& at) {
   const ReductionChunks batch = ReductionChunks::of(conv.attrs);
   const bool sharded = batch.count > 0;
@@ -55,7 +55,7 @@ double bytes_given(const Graph& graph, const Node& conv, const Operands& at) {
   return bytes;
 }
 
-// Is the convolution to multiply this way?
+// True if Winograd's algorithm is faster for this convolution, and its scratch is within the limit.
 bool pays(const Graph& graph, NodeId id, const Operands& at, double most_scratch) {
   const Node& n = graph.node(id);
   const auto shape = [&](int i) -> const PartialShape& {

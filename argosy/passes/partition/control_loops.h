@@ -1,4 +1,5 @@
-// Control loops: what makes several tasks run the same iterations of a loop. Internal to argosy/passes/partition.
+// Control loops: nodes that make a task run the same iterations of a loop as the task with its predicate. Internal to
+// argosy/passes/partition.
 //
 //   outer control loop's Merge ─► Const ─► Enter ─► Merge ─► Switch ─► NextIteration ─┐
 //                                                     ▲        ▲                      │
@@ -6,10 +7,10 @@
 //                                                     │            loop, received     │
 //                                                     └───────────────────────────────┘
 //
-// A task has one for a loop where it receives something in an iteration, or has nodes of the loop without its
-// predicate. Its Merge fires once in every iteration, always live: every receive of that loop waits for it. It is entered
-// once in each iteration of the loop around it, whether that branch is taken or not: then the predicate arrives dead, and
-// the first iteration is the last.
+// A task gets a control loop for a loop if it receives something in its iterations, or has nodes of the loop but not
+// its predicate. The control loop's Merge fires once in every iteration and is never dead: every receive of the loop
+// waits for it. The control loop is entered once in each iteration of the surrounding loop, even if the branch with the
+// loop is not taken. In that case the predicate arrives dead, and the first iteration is the last.
 #pragma once
 
 #include <functional>
@@ -21,14 +22,14 @@
 
 namespace argosy {
 
-// Does the edge leave a task, and need a transfer?
+// True if the edge crosses tasks and needs a transfer.
 bool is_cut(const PlacedStep& placed, NodeId from, NodeId to);
 
 // (frame, task) -> the Merge of the control loop there.
 using ControlLoops = std::map<std::pair<int, int>, NodeId>;
-// Adds them to the step. REQUIRES: settle_edges() was called. INVALID_ARGUMENT "ARG-PART-002" where a loop that several
-// tasks share does not have one LoopCond. UNIMPLEMENTED "ARG-PART-004" where a task of TensorFlow before 2.5 shares it with
-// another. `is_foreign`: does the task number frames otherwise? Null: none does.
+// Adds the control loops to the step. REQUIRES: settle_edges() was called. `is_foreign`: true if the task numbers
+// frames in another way; null: no task does. INVALID_ARGUMENT "ARG-PART-002": a loop on several tasks does not have
+// exactly one LoopCond. UNIMPLEMENTED "ARG-PART-004": a task of TensorFlow before 2.5 shares a loop with another task.
 Result<ControlLoops> add_control_loops(PlacedStep& placed, LoopFrames& frames,
                                        const std::function<bool(int task)>& is_foreign = nullptr);
 

@@ -104,7 +104,8 @@ Status CutGraph::copy(NodeId id) {
   return ok_status();
 }
 
-// What the reader takes for `e` in its task's graph. Index -1: a loop's way back, which comes later.
+// Returns the endpoint in the graph of the reader's task that stands for `e`. Index -1: a back edge, which is added
+// later.
 Result<Endpoint> CutGraph::input(Endpoint e, NodeId reader) {
   const int task = placed_.task(reader);
   if (placed_.is_everywhere(e.node)) {
@@ -162,7 +163,7 @@ Result<TransferEnds> CutGraph::ends_of(int from, int to, std::string name, bool 
   return ends;
 }
 
-// What receives `e`, in the graph of the reader's task.
+// Returns the received value of `e` in the graph of the reader's task; adds the transfer if needed.
 Result<Endpoint> CutGraph::receive(Endpoint e, NodeId reader) {
   const int from = placed_.task(e.node), to = placed_.task(reader);
   Endpoint& received = received_[{e.node, e.index, to}];
@@ -232,7 +233,7 @@ Status CutGraph::send_packed() {
   return ok_status();
 }
 
-// Who waits for `from` on another task waits for this: dead when it is.
+// Returns a node on the waiter's task to wait for in place of `from`. It is dead if `from` is.
 Result<NodeId> CutGraph::receive_order(NodeId from, NodeId waiter) {
   const int task = placed_.task(waiter);
   const Endpoint value = any_value_crossing(from, task);

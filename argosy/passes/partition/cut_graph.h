@@ -1,5 +1,5 @@
-// CutGraph: the last part of partition(): nodes go to the graphs of their tasks, and edges that cross become transfers.
-// Internal to argosy/passes/partition.
+// CutGraph: the last part of partition(). It copies nodes to the graphs of their tasks, and replaces edges that cross
+// by transfers. Internal to argosy/passes/partition.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ namespace argosy {
 
 class CutGraph {
  public:
-  // All outlive it. REQUIRES: settle_edges(), add_control_loops().
+  // All arguments must outlive it. REQUIRES: settle_edges() and add_control_loops() were called.
   CutGraph(const PlacedStep& placed, const LoopFrames& frames, const ControlLoops& loops,
            const std::vector<char>& mortal, const PartitionOptions& options);
 
   Result<std::vector<Partition>> run(PartitionStats& stats);
 
  private:
-  // Of one task.
+  // The partition of one task, while it is built.
   struct Part {
     StepGraph step;
-    std::vector<NodeId> copies;                     // by node of the whole; index -1: it is not here
-    std::vector<std::pair<NodeId, Endpoint>> open;  // Merge here, what closes its loop in the whole
+    std::vector<NodeId> copies;                     // by node of the whole step: its copy; index -1: none here
+    std::vector<std::pair<NodeId, Endpoint>> open;  // (Merge here, the back edge of its loop in the whole step)
     std::vector<int> feeds, fetches, targets;
     bool used = false;
   };
-  // What crosses: an output, or (index kControl) an order; and who takes it.
+  // A transfer: the producer, its output (kControl: an order without a value), and the receiving task.
   using Crossing = std::tuple<NodeId, std::int32_t, int>;
 
   Status add_nodes();
@@ -61,13 +61,14 @@ class CutGraph {
   const PartitionOptions& options_;
   PartitionStats stats_;
   std::vector<Part> parts_;                // by task
-  std::set<Crossing> value_crossings_;     // those there are to be
-  std::map<Crossing, Endpoint> received_;  // -> what is received, in the receiver's graph
+  std::set<Crossing> value_crossings_;     // all value transfers of the step
+  std::map<Crossing, Endpoint> received_;  // the received value, in the receiver's graph
   PackedTransfers packed_;
-  // By message: the node that unpacks it in the receiver's graph, index -1: not yet; and the ends of its transfer.
+  // By message: the node that unpacks it in the receiver's graph (index -1: not added yet), and the ends of its
+  // transfer.
   std::vector<std::pair<NodeId, TransferEnds>> unpacked_;
   std::map<NodeId, NodeId> nothings_;  // source of an order -> the empty constant after it, in the sender's graph
-  // Receives in loops, and the Merge of the whole that starts them: linked when all nodes are there.
+  // (task, receive in a loop, Merge of its control loop in the whole step). Linked once all nodes are added.
   std::vector<std::tuple<int, NodeId, NodeId>> anchored_;
   std::int64_t next_transfer_ = 0;
 };

@@ -1,5 +1,5 @@
-// Which values of a step may be dead in a run. Internal to argosy/passes/partition. It errs on one side: what it calls
-// live is live in every run.
+// Deadness of the values of a step. Internal to argosy/passes/partition. It is conservative: a value that it calls live
+// is live in every run, and one that it calls mortal may be dead.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace argosy {
 
-// By node: may its outputs, but for what Switch itself chooses, be dead? Of nodes in loops: yes. An Exit is live where
-// all Enters of its loop are.
+// Returns by node: its outputs may be dead (the choice of a Switch itself not counted). True for nodes in loops, except
+// the Exits of an outermost loop whose Enters are all live.
 Result<std::vector<char>> find_mortal(const Graph& graph, const LoopFrames& frames);
-// Of one output.
+// True if this output may be dead, the choice of a Switch included.
 bool may_be_dead(const Graph& graph, const std::vector<char>& mortal, Endpoint e);
 
 }  // namespace argosy

@@ -1,11 +1,11 @@
-// Edges that may not cross as they are, and what is done about them before a step is cut. Internal to
-// argosy/passes/partition.
+// settle_edges(): changes the edges between tasks that must not become transfers as they are, before the step is cut.
+// Internal to argosy/passes/partition.
 //
-//   reads of references   w ─► Add on another task    becomes   w ─► Identity beside w ─► Add: after all that Add waits
-//                         for, as on one task
-//   Enter                 goes to who reads it: then its input crosses once a loop, not its output once an iteration
-//   NextIteration         goes to the Merge that reads it: its output comes an iteration later than its task's nodes
-//   Exit                  goes to what it reads: then its output crosses once a loop
+//   reads of references   w ─► Add on another task becomes w ─► Identity ─► Add. The Identity is beside w. It waits for
+//                         all other inputs of Add, so it reads what Add would read on one task.
+//   Enter                 moves to its reader: its input crosses once for each loop, not its output in each iteration
+//   NextIteration         moves to the Merge that reads it, since its output belongs to the next iteration
+//   Exit                  moves to the producer of its input: its output crosses once for each loop
 //
 // A node that several tasks read is copied for each.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace argosy {
 
-// INVALID_ARGUMENT "ARG-PART-001" where a variable or a handle would cross.
+// INVALID_ARGUMENT "ARG-PART-001": a variable or a handle would cross.
 Status settle_edges(PlacedStep& placed);
 
 }  // namespace argosy

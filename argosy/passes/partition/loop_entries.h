@@ -1,4 +1,4 @@
-// Loops that can never begin. Internal to argosy/passes/partition.
+// check_loop_entries(): finds loops that can never begin. Internal to argosy/passes/partition.
 #pragma once
 
 #include "argosy/passes/partition/loop_frames.h"
@@ -6,8 +6,8 @@
 
 namespace argosy {
 
-// INVALID_ARGUMENT "ARG-LOOP-004" where a loop is entered only after something that leaves it. On one task the executor
-// sees that nothing runs any more; several would wait for each other for ever.
+// INVALID_ARGUMENT "ARG-LOOP-004": the entry of a loop depends on an exit of the same loop. On one task the executor
+// detects that nothing can run; several tasks would wait for each other for ever.
 Status check_loop_entries(const PlacedStep& placed, const LoopFrames& frames);
 
 }  // namespace argosy

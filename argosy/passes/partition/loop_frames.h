@@ -1,5 +1,5 @@
-// LoopFrames: which loop every node of a graph runs in, before the step is compiled. The rules are the compiler's
-// (argosy/runtime/compile/frames.h): constants, feeds and handles are there in every frame, and belong to none.
+// LoopFrames: the loop frame of every node of a graph, before the step is compiled. The rules are the compiler's
+// (argosy/runtime/compile/frames.h): constants, feeds and handles are available in every frame, and belong to none.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace argosy {
 class LoopFrames {
  public:
   static constexpr int kRoot = 0;
-  static constexpr int kNone = -1;  // of what is there in every frame
+  static constexpr int kNone = -1;  // the frame of constants, feeds and handles
 
   struct Frame {
     int parent = kRoot;
@@ -22,21 +22,21 @@ class LoopFrames {
     int conds = 0;               // how many it has
   };
 
-  // INVALID_ARGUMENT "ARG-LOOP-001", "ARG-LOOP-002" as compilation would say.
+  // INVALID_ARGUMENT "ARG-LOOP-001", "ARG-LOOP-002": the same errors as of compilation.
   static Result<LoopFrames> find(const PlacedStep& placed);
 
   const std::vector<Frame>& frames() const { return frames_; }  // parents come before their children
-  // Of a node: an Enter runs in the outer frame, an Exit in the inner one.
+  // The frame in which a node runs: an Enter in the outer frame, an Exit in the inner one.
   int of(NodeId id) const { return frame_of_[static_cast<std::size_t>(id.index)]; }
-  // Where its outputs, and who waits for it, are.
+  // The frame of a node's outputs and of the nodes that wait for it.
   int of_outputs(const Graph& graph, NodeId id) const;
-  // A node that was added to the graph after this was made.
+  // Registers a node that was added to the graph after find().
   void add(NodeId id, int frame);
 
  private:
   std::vector<Frame> frames_{1};
   std::vector<int> frame_of_;  // by node
-  std::vector<int> entered_;   // by node: of an Enter, the frame that it enters
+  std::vector<int> entered_;   // by node: for an Enter, the frame that it enters
 };
 
 }  // namespace argosy

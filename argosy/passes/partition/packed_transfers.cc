@@ -10,11 +10,11 @@ namespace argosy {
 
 namespace {
 
-// What comes before a node.
+// A summary of the nodes on which a node depends.
 struct Before {
-  int depth = 0;              // most transfers on a way to it
-  std::uint64_t waiting = 0;  // ops that wait, a bit each
-  bool loop = false;          // a loop: its ways back are not followed, so the depth is not known
+  int depth = 0;              // the most transfers on a path to it
+  std::uint64_t waiting = 0;  // blocking ops, one bit each
+  bool loop = false;          // a loop is among them; back edges are not followed, so the depth is not known
 };
 
 constexpr int kMostWaiting = 64;  // with more of them nothing is packed

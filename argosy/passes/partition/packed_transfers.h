@@ -1,12 +1,12 @@
-// PackedTransfers: which small values cross as one message (argosy/ops/send_recv/pack_values.h). Internal to
+// PackedTransfers: groups small values that cross into messages (argosy/ops/send_recv/pack_values.h). Internal to
 // argosy/passes/partition.
 //
-// A message waits for all its values. So two values share one only where that delays nothing for ever:
+// A message waits for all its values. So two values share a message only if that cannot deadlock:
 //   - both leave the same task for the same task, are never dead, and have no loop before them;
-//   - both are equally deep: the most transfers on a way to a value, from the start of the step. What takes a value of
-//     depth d elsewhere, and comes back, is deeper than d. So no value of a message waits for another one of it;
-//   - the same ops that wait (queues, datasets, collectives) come before both. An op may wait for another step.
-// Values are small where their shapes say so. What has no bytes of its own (texts, handles) is left out.
+//   - both have the same depth: the largest number of transfers on a path from the start of the step to the value. A
+//     value that depends on a transfer of depth d is deeper than d, so no value of a message depends on another;
+//   - both depend on the same blocking ops (queues, datasets, collectives), since such an op may wait for another step.
+// Only values whose known shape is small are packed, and no strings or handles.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,9 @@ namespace argosy {
 
 class PackedTransfers {
  public:
-  static constexpr std::size_t kMostBytes = 64 << 10;     // of a value
-  static constexpr std::size_t kMostOfMessage = 1 << 20;  // of all values of a message
-  // What crosses: an output (never kControl), and the task that takes it.
+  static constexpr std::size_t kMostBytes = 64 << 10;     // limit of a value
+  static constexpr std::size_t kMostOfMessage = 1 << 20;  // limit of all values of a message
+  // A value transfer: the producer, its output (never kControl), and the receiving task.
   using Crossing = std::tuple<NodeId, std::int32_t, int>;
 
   struct Message {
@@ -34,13 +34,13 @@ class PackedTransfers {
   };
 
   PackedTransfers() = default;  // every value crosses alone
-  // `packs`: does the task know the ops that pack? The result refers to nothing.
+  // `packs`: true if the task has the packing ops. The result keeps no references to the arguments.
   static Result<PackedTransfers> find(const PlacedStep& placed, const LoopFrames& frames,
                                       const std::vector<char>& mortal, const std::set<Crossing>& crossings,
                                       const std::function<bool(int task)>& packs);
 
   const std::vector<Message>& messages() const { return messages_; }
-  // The message that it is in, and its place there. First -1: it crosses alone.
+  // (message, position in it) of a value; message -1: it crosses alone.
   std::pair<int, int> place_of(const Crossing& crossing) const;
 
  private:

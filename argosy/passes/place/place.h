@@ -1,18 +1,17 @@
 // Placement: every node gets the full name of one device. The rules are TensorFlow's:
 //
 //   1. a node's own request (device scopes, merged part by part, inner wins);
-//   2. whoever takes a reference or a resource goes where the variable is, and "_class" groups stay together;
-//   3. among the devices that match and have a kernel for every node of a group, those of the own task come first; then a
-//      GPU is preferred, the lowest first;
-//   4. a request that cannot be met moves to a device that can when soft placement is allowed, or where TensorFlow has
-//   a
-//      kernel for a GPU that is there and we have not, else it is an error;
-//   5. a handle to something that lives already goes where that is, and its users with it, soft placement allowing: a
-//      variable must be the same one in every step, whoever else uses it there. What only stays together with it by its
-//      "_class", and has no kernel there, goes alone;
+//   2. nodes that take a reference or a resource go where the variable is, and "_class" groups stay together;
+//   3. among the devices that match and have a kernel for every node of a group, those of the own task come first; then
+//      a GPU is preferred, the lowest first;
+//   4. a request for a device without a kernel moves to a device with one in two cases: soft placement is allowed, or
+//      the GPU exists and TensorFlow has a GPU kernel but Argosy does not. Else it is an error;
+//   5. a handle to an existing resource goes to the resource's device, and its users with it, if soft placement allows:
+//      a variable must be the same one in every step. A node that is colocated only by "_class", and has no kernel
+//      there, is placed alone;
 //   6. gradients of imported graphs follow their forward ops (argosy/passes/place/colocate_gradients.h);
-//   7. generators (no inputs, one output) go to their only consumer's device; nodes that only look at shapes stay with
-//      what they look at; feeds are on the host.
+//   7. generators (no inputs, one output) go to their only consumer's device; nodes that only read shapes stay with
+//      the producer; feeds are on the host.
 #pragma once
 
 #include <functional>
@@ -26,33 +25,34 @@ namespace argosy {
 
 struct PlaceOptions {
   std::vector<DeviceSpec> devices;
-  // So many of them, the first, are of the own task; 0: all.
+  // The first `own` of `devices` belong to the own task; 0: all do.
   std::size_t own = 0;
-  // Is there a kernel for this op on this device?
+  // True if the op has a kernel for this device.
   std::function<bool(const OpDef&, const DeviceSpec&)> has_kernel;
-  // Where there is one: why it does not take this node ("no GPU kernel for Add with int16"); empty: it does. Null: all
-  // do.
+  // If there is a kernel: the reason why it does not take this node ("no GPU kernel for Add with int16"); empty: it
+  // does. Null: kernels take all nodes.
   std::function<std::string(const Node&, const DeviceSpec&)> refuses = nullptr;
   bool allow_soft_placement = true;
-  // Where what this handle names lives already, a position in `devices`; -1: nowhere yet. Null: nothing does.
+  // The device (a position in `devices`) of the existing resource that this handle names; -1: it does not exist yet.
+  // Null: no resource exists.
   std::function<int(const Node&)> home = nullptr;
 };
 
-// Where every node is, and why; indices into the node array.
+// The device of every node, and the reason.
 struct DevicePlacement {
   std::vector<int> device;               // per node: position in PlaceOptions::devices
   std::vector<std::int32_t> reason;      // per node: position in `reasons`
-  std::vector<std::string> reasons;      // those there are
+  std::vector<std::string> reasons;      // distinct reasons
   std::vector<std::string> device_name;  // by position in PlaceOptions::devices: the full name
-  // Devices that were asked for and are not there: what runs where instead, and what to do; a sentence each.
+  // A sentence for each requested device that does not exist: which nodes run where instead, and what to do.
   std::vector<std::string> missing_devices = {};
 
   const std::string& device_of(NodeId id) const { return device_name[static_cast<std::size_t>(device[id.index])]; }
   const std::string& reason_of(NodeId id) const { return reasons[static_cast<std::size_t>(reason[id.index])]; }
 };
 
-// The graph stays as it is: Node::device is still what was asked for. INVALID_ARGUMENT "Cannot assign a device for
-// operation …" with the devices there are.
+// Places every node. Does not change the graph: Node::device stays the request. INVALID_ARGUMENT "Cannot assign a
+// device for operation …", with the list of devices.
 Result<DevicePlacement> place(const Graph& graph, const PlaceOptions& options);
 
 }  // namespace argosy

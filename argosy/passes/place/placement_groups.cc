@@ -134,7 +134,7 @@ Status PlacementGroups::join() {
   return ok_status();
 }
 
-// Where what a handle names lives already; -1: nowhere yet, or no node of a handle.
+// The device of the existing resource that the node's handle names; -1: none exists yet, or the node makes no handle.
 int PlacementGroups::home_named_by(NodeId id) const {
   const Node& n = graph_.node(id);
   const bool handle = options_.home && n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
@@ -142,8 +142,8 @@ int PlacementGroups::home_named_by(NodeId id) const {
   return handle ? options_.home(n) : -1;
 }
 
-// A node colocated with a variable that lives on a device with no kernel for it, and which does not take the variable itself:
-// it goes alone, for the variable cannot come along.
+// A node colocated with a variable that lives on a device with no kernel for it, and which does not take the variable
+// itself: it goes alone, for the variable cannot come along.
 bool PlacementGroups::stays_apart(int i, NodeId leader) const {
   if (!options_.allow_soft_placement || leader.index == i) return false;
   const int home = home_named_by(leader);

@@ -1,9 +1,9 @@
-// PlacementGroups: the nodes of a graph that must share a device, and where each group could go. Internal to
-// argosy/passes/place/place.cc, whose header has the rules.
+// PlacementGroups: the groups of nodes of a graph that must share a device, and the devices possible for each group.
+// Internal to argosy/passes/place/place.cc, whose header has the rules.
 //
-//   requests     what nodes ask for, merged over a group; the first wins where two disagree
+//   requests     the requested devices, merged over a group; the first wins if two disagree
 //   candidates   the devices that have a kernel for every node of a group
-//   homes        the device on which what a group's handles name lives already
+//   homes        the device of the existing resources that a group's handles name
 #pragma once
 
 #include <span>
@@ -26,32 +26,32 @@ class DeviceRequests {
     return i;
   }
   const DeviceName& request(int i) { return requests_[asked_[find(i)]]; }
-  // A request to give to nodes: the same number for the same one.
+  // Returns the number of a request, for ask(). Equal requests have the same number.
   std::int32_t add_request(DeviceName request);
   void ask(int i, std::int32_t request) { asked_[find(i)] = request; }
-  // The first group's request wins where the two disagree and `soft` allows it.
+  // Merges the groups of a and b. If their requests disagree, a's wins if `soft`, else that is an error.
   Status merge(int a, int b, bool soft);
 
  private:
   std::vector<int> parent_;
   std::vector<std::int32_t> asked_;   // by root of a group: its request
-  std::vector<DeviceName> requests_;  // 0: the open one
+  std::vector<DeviceName> requests_;  // position 0: no request
 };
 
-// What matters to placement of an op.
+// The properties of an op that placement needs.
 struct OpTraits {
   bool takes_refs = false;
   bool may_take_handles = false;  // references or resources
   std::vector<char> has_kernel;   // by device
-  std::vector<char> may_go;       // by device: has one, and is not TensorFlow's for CPUs only
+  std::vector<char> may_go;       // by device: has a kernel, and is no GPU if the op is cpu_only
 };
 
-// The traits of each op that is met, found once.
+// Caches the traits of each op.
 class OpTraitsTable {
  public:
-  explicit OpTraitsTable(const PlaceOptions& options) : options_(options) {}  // which outlive it
+  explicit OpTraitsTable(const PlaceOptions& options) : options_(options) {}  // `options` must outlive it
 
-  // Stays where it is as others are added.
+  // The reference stays valid.
   const OpTraits& of(const OpDef& op);
 
  private:
@@ -66,18 +66,18 @@ class PlacementGroups {
   // Both must outlive this.
   PlacementGroups(const Graph& graph, const PlaceOptions& options);
 
-  // Reads the graph. Before it, nothing below holds. INVALID_ARGUMENT where requests cannot be read, or where nodes that
-  // are colocated ask for different devices.
+  // Reads the graph. Call it before the functions below. INVALID_ARGUMENT: a request cannot be parsed, or colocated
+  // nodes request different devices.
   Status read();
 
   // The group of a node, by the position of its root.
   int root(NodeId id) { return requests_.find(id.index); }
   const DeviceName& request(int root) { return requests_.request(root); }
-  // By device: may all of the group run there?
+  // By device: all nodes of the group may run there.
   std::span<const char> candidates(int root) const;
-  // Where what the group's handles name lives already; -1: nowhere yet.
+  // The device of the existing resource that the group's handles name; -1: none exists yet.
   int home(int root) const { return homes_.empty() ? -1 : homes_[static_cast<std::size_t>(root)]; }
-  // Why a kernel refuses a node of the group; null where none does.
+  // The reason why a kernel refuses a node of the group; null: none does.
   const std::string* refusal(int root) const;
   // The full names of the devices.
   const std::vector<std::string>& device_names() const { return names_; }
@@ -97,12 +97,12 @@ class PlacementGroups {
   std::vector<char> capable_;  // by root of a group, then by device
   OpTraitsTable traits_;
   std::vector<const OpTraits*> traits_of_;        // by node
-  std::vector<NodeId> sources_;                   // stateful nodes without inputs: handles are among them
+  std::vector<NodeId> sources_;                   // stateful nodes without inputs, among them those that make handles
   std::unordered_map<int, std::string> refused_;  // by root of a group: the first kernel's reason
   std::vector<int> homes_;                        // by root of a group, -1: none; empty when none has one
 };
 
-// The error of a node that no device can take. `hint`: what to do; "" is the usual.
+// The error for a node that no device can run. `hint`: what to do; "": the default hint.
 Status cannot_place(const Node& node, const std::string& why, const std::string& hint = "");
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// Who in a graph takes the handle that a node gives (a variable's, a queue's, a table's), over all of its steps. A step
-// is placed by itself, but what it puts on a device lives there for the others: so what they do with it counts, too.
+// ResourceUsers: the users of each handle (of a variable, a queue, a table) in the whole graph of a session. A step is
+// placed alone, but its resources stay on their devices for later steps. So placement must consider all users.
 #pragma once
 
 #include <span>
@@ -11,14 +11,15 @@ namespace argosy {
 
 class ResourceUsers {
  public:
-  // Looks at the nodes that the graph has gained since the last call. REQUIRES: the same graph every time.
+  // Reads the nodes that were added to the graph since the last call. REQUIRES: the same graph every time.
   void look_at(const Graph& graph);
 
-  // Those that run kernels with it; ops that forward the handle, steer it or pass it to a function do not.
+  // The nodes whose kernels use the handle of `source`. Ops that forward it, route it (Switch, Merge) or pass it to a
+  // function are not among them.
   std::span<const NodeId> of(NodeId source) const;
 
  private:
-  std::vector<NodeId> source_;              // by node: whose handle its output 0 is
+  std::vector<NodeId> source_;              // by node: the node that made the handle in its output 0
   std::vector<std::vector<NodeId>> users_;  // by source
 };
 

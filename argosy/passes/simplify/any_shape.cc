@@ -24,7 +24,7 @@ bool is_from_file(const Graph& graph, Endpoint value) {
   return false;
 }
 
-// What says a shape of its own, and gives the variable by reference or by handle.
+// True for a node that declares a shape, and makes a variable by reference or by handle.
 bool is_variable(const Graph& graph, NodeId id) {
   const Node& n = graph.node(id);
   if (!n.inputs.empty() || n.output_dtypes.empty() || n.op->attr("shape") == nullptr) return false;

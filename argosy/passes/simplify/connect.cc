@@ -28,7 +28,7 @@ bool depends_on(const Graph& graph, NodeId node, NodeId other) {
   return false;
 }
 
-// Whoever reads the value, or waits for it where it is a placeholder, turns to `instead`.
+// Makes all readers of `value` read `instead`. If `value` is a placeholder, nodes that wait for it wait for `instead`.
 Status turn_readers(Graph& graph, Endpoint value, const Value& instead) {
   const bool waits = graph.node(value.node).op->only_fed;
   for (std::int32_t i = 0; i < graph.size(); ++i) {

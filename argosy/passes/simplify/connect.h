@@ -1,4 +1,5 @@
-// Connects values within a step: whoever reads one value reads another of the same graph, as if that were fed.
+// Connects values within a step: all readers of one value read another value of the same graph instead, as if it were
+// fed.
 //
 //   c        x ──► y            connected to x: c        c ──► _identity_x_0 ──► y
 #pragma once
@@ -10,16 +11,16 @@
 
 namespace argosy {
 
-// One value in the place of another.
+// Replaces one value by another for all readers.
 struct Connection {
-  Endpoint to;    // is not computed for its readers
-  Endpoint from;  // what they read instead
+  Endpoint to;    // the replaced value
+  Endpoint from;  // the value that its readers get
   auto operator<=>(const Connection&) const = default;
 };
 
-// A copy of the graph with these connections; its nodes keep their ids. They are made one after another, as TensorFlow
-// makes them: a later one reaches what an earlier one reads, and not the other way round.
-// INVALID_ARGUMENT: a connection would close a cycle, or a reader takes another dtype.
+// Returns a copy of the graph with these connections; nodes keep their ids. The connections are applied one after
+// another, as in TensorFlow: a later one also replaces the values that an earlier one made readers read, but not vice
+// versa. INVALID_ARGUMENT: a connection would close a cycle, or a reader takes another dtype.
 Result<Graph> connect(const Graph& graph, std::span<const Connection> connections);
 
 }  // namespace argosy

@@ -97,8 +97,8 @@ FlowScopes::Scope FlowScopes::of_inputs(NodeId id) {
   return scope;
 }
 
-// Of a loop: an iteration of the frame that it enters. Of the two sides of one branch: where the branch is. Else of no
-// other node's.
+// The scope of a Merge. At the head of a loop: an iteration of the frame. Of the two sides of one branch: the scope
+// around that branch. Else a scope of its own.
 FlowScopes::Scope FlowScopes::of_merge(NodeId id) {
   const Node& n = graph_.node(id);
   std::vector<Scope> from;
@@ -123,7 +123,7 @@ FlowScopes::Scope FlowScopes::of_merge(NodeId id) {
   return inner(kRoot, Kind::kNode, id.index, 0, id);
 }
 
-// Of a loop that ends by its own predicate: where its frame is.
+// The scope of an Exit. If the loop ends by its own predicate: the scope around its frame.
 FlowScopes::Scope FlowScopes::of_exit(NodeId id) {
   const Node& n = graph_.node(id);
   const Node& ends = graph_.node(n.inputs[0].node);

@@ -1,11 +1,13 @@
-// FlowScopes: what of the control flow must be live for a node to be live, as a tree.
+// FlowScopes: the nesting of branches, loop frames and iterations around each node, as a tree of scopes. A node's scope
+// must be live for the node to be live.
 //
 //   root ─ branch p is true ─ frame "inner" ─ an iteration of it ─ its predicate is true
 //
-// A dead node is dead with its scope or one around it. A node is dead whenever its scope or one around it is. So a node
-// within another one's scope is dead wherever that other one is, and runs in its iterations.
+// A node is dead exactly when its scope, or one around it, is dead. So if node a is within the scope of node b, then a
+// is dead whenever b is, and runs in the same iterations.
 //
-// Branches that no graph of TensorFlow has, or very deep ones, get scopes of their own: nothing else is then within.
+// Unusual branches, which TensorFlow does not build, and very deep ones get a separate scope. No other node is within
+// it.
 #pragma once
 
 #include <map>
@@ -31,11 +33,11 @@ class FlowScopes {
                                                                  : kRoot;
   }
   Scope of(Endpoint value) const;  // of a Switch: the branch's
-  // Of what reads or waits for all of these.
+  // The scope of a node that reads, or waits for, all of these nodes.
   Scope of_waits(std::span<const NodeId> waits);
   // Is `inner` the scope `outer`, or one in it?
   bool within(Scope inner, Scope outer) const;
-  // The node was replaced; those that read it are as dead as before.
+  // Sets the scope of a node that was replaced. Scopes of its readers stay.
   void move(NodeId node, Scope to) {
     if (!scopes_.empty()) scopes_[static_cast<std::size_t>(node.index)] = to;
   }

@@ -116,7 +116,7 @@ std::vector<Tensor> KnownValues::from_known_ints(NodeId id) const {
   return outputs;
 }
 
-// What counts the rows of a batch and looks at none of them.
+// True for an op that depends only on the number of rows of a batch, if that is known.
 bool KnownValues::has_row_count(NodeId id) const {
   const Node& n = graph_.node(id);
   if (n.op->reads != Reads::kRows) return false;

@@ -1,11 +1,11 @@
-// KnownValues: the values that a node is known to give before the step runs.
+// KnownValues: computes outputs of nodes that are known before the step runs.
 //
 //   Shape(x: [4,3])          12 integers of attributes and shapes (OpDef::known_ints)
 //   Neg(Const)               the reference kernel, run on the constants
 //   OnesLike(x: [2])         ones of that shape
 //   _ShardWeight(batch: [8]) a count of rows
 //
-// Results above 1 MiB and work above 10^6 flops are not computed. Internal to this folder.
+// Results above 1 MiB and work above 10^6 flops are not computed. Internal to argosy/passes/simplify.
 #pragma once
 
 #include <optional>
@@ -20,17 +20,19 @@ class KnownValues {
   // The graph must outlive this.
   explicit KnownValues(const Graph& graph);
 
-  // The caller visits the nodes in order. visit() comes before compute() of the node and of those that read it.
+  // REQUIRES: called in topological order, and before compute() of the node and of its readers.
   // Returns false for a constant, which needs no compute().
   bool visit(NodeId id);
-  // The node was replaced: those that read its values read constants from now on.
+  // Records that the node was replaced by constants.
   void set_constant(NodeId id) { computed_[static_cast<std::size_t>(id.index)] = 0; }
 
-  // May it become a constant, if its values are known? Not where it has effects, waits or steers.
+  // True if the node may become a constant once its values are known. False for nodes with effects, control inputs or
+  // control flow.
   bool may_be_constant(NodeId id) const;
-  // Does it so become one by shapes alone, whatever its inputs hold?
+  // True if may_be_constant(), and its values follow from shapes alone.
   bool follows_from_shapes(NodeId id) const;
-  // All outputs of the node, or nothing. An error of the kernel gives nothing: the step may never run the node.
+  // Returns all outputs of the node; nullopt: not known. nullopt also if the kernel fails, since the step may never run
+  // the node.
   std::optional<std::vector<Tensor>> compute(NodeId id) const;
 
  private:
@@ -44,7 +46,7 @@ class KnownValues {
 
   const Graph& graph_;
   const OpDef* const constant_;  // null: the registry has none
-  // By node, none of those added later: surely no constant. Read in place of the nodes, which lie far apart.
+  // By node: it is not a constant. Nodes added later have no entry. Reading it is faster than reading the nodes.
   std::vector<char> computed_;
 };
 

@@ -45,7 +45,7 @@ Result<bool> LateReads::make_late(const Graph::Use& use, bool may_grow) {
   return true;
 }
 
-// What lies between the variable and the read, first that next to the variable; but for what hands the value on as it is.
+// Returns the reads from the variable to `value`, in that order, without identities.
 std::vector<Endpoint> LateReads::views_of(Endpoint value) const {
   std::vector<Endpoint> views;
   for (; !graph_.node(value.node).output_is_ref(value.index); value = graph_.node(value.node).inputs[0]) {

@@ -1,9 +1,10 @@
-// LateReads: reads of a reference variable, made anew for one user that comes after an update.
+// LateReads: repeats a read of a reference variable for one user that runs after an update.
 //
 //   v ─► Reshape ─► Neg          v ─► Reshape
 //   v ─► AssignAdd ┄┄► Neg  ──►  v ─► AssignAdd ┄┄► Reshape/again ─► Neg
 //
-// An Identity needs no twin: its user reads the variable. Branches and loops get the reference by RefSwitch and RefEnter.
+// An Identity needs no copy: its user reads the variable. Branches and loops get the reference by RefSwitch and
+// RefEnter.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ class LateReads {
  public:
   explicit LateReads(Graph& graph) : graph_(graph) {}
 
-  // The input, a read of a variable as RefReads knows them, becomes what the variable holds when the user runs. False: it
-  // stays a snapshot. `may_grow`: it stays one if the variable has another number of elements then.
+  // Makes an input, which is a read as of RefReads, give the variable's value at the time when the user runs. Returns
+  // false if it stays a snapshot. `may_grow`: at run time it stays a snapshot if the number of elements has changed.
   Result<bool> make_late(const Graph::Use& use, bool may_grow);
 
  private:
@@ -30,7 +31,7 @@ class LateReads {
   std::vector<NodeId> waits_of(const Graph::Use& use) const;
 
   Graph& graph_;
-  std::unordered_map<std::int32_t, NodeId> twins_;  // by Switch or Enter of a read: that of the reference
+  std::unordered_map<std::int32_t, NodeId> twins_;  // by Switch or Enter of a read: the RefSwitch or RefEnter
 };
 
 }  // namespace argosy

@@ -1,28 +1,29 @@
-// Reads of reference variables see the values that TensorFlow's see. There Identity forwards the variable's own memory,
-// and updates are made in place. So a reader of that Identity that runs after an update sees the new value, however
-// early the Identity ran. So it is with Reshape, StopGradient and what else forwards its input (OpDef::forwards).
-// And so it is with slices of aligned rows (OpDef::view):
+// Makes reads of reference variables return the same values as in TensorFlow. There an Identity forwards the variable's
+// own memory, and updates work in place. So a reader of that Identity that runs after an update sees the new value,
+// however early the Identity ran. The same holds for Reshape, StopGradient and other ops that forward their input
+// (OpDef::forwards), and for slices of aligned rows (OpDef::view):
 //
 //   v ─► Identity ───────► Fill          v ──────────────► Fill
 //   v ─► AssignAdd ┄┄┄┄┄┄┄┄► Fill   ──►  v ─► AssignAdd ┄┄┄┄► Fill
 //
-// Programs rely on it: SyncReplicasOptimizer fills its token queue with a global step read so. Here a read is a
-// snapshot, taken when its reader runs. So a reader that comes after an update reads the variable itself, unless its
-// Identity comes after that update too. Where no order is given between update and reader nothing changes.
+// Programs rely on this: SyncReplicasOptimizer fills its token queue with such a read of the global step. In Argosy a
+// read is a snapshot. So this pass makes a reader that comes after an update read the variable itself, unless its
+// Identity comes after that update, too. If update and reader are not ordered, nothing changes.
 //
-// Where an update may give the variable another number of elements (Assign without validate_shape), TensorFlow decides
-// when it runs. Of as many elements as before it updates in place; else the variable gets new memory, and earlier reads
-// keep the old. There a "_ReadAgain" of the read and the variable decides between the two.
+// If an update may change the number of elements (Assign without validate_shape), TensorFlow decides at run time. With
+// the same number it updates in place. With another number the variable gets new memory, and earlier reads keep the old
+// one. For such updates this pass inserts a "_ReadAgain" of the read and the variable, which makes that choice.
 //
-// A fetched read shows what all updates of the step made, whatever their order: TensorFlow hands it over at the end.
+// A fetched read returns the value after all updates of the step, whatever their order, since TensorFlow copies fetches
+// at the end.
 //
-// Into a branch and into a loop the variable goes by RefSwitch and RefEnter. A Reshape or a slice is made anew for such a
-// reader (late_reads.h). TensorFlow's Snapshot copies: it stays as it is.
+// A variable enters branches and loops by RefSwitch and RefEnter. A Reshape or a slice is repeated for such a reader
+// (late_reads.h). TensorFlow's Snapshot copies, so it is left alone.
 //
-// Some values are snapshots here and the variable's memory in TensorFlow:
+// Known differences: the following values are snapshots here, and the variable's memory in TensorFlow:
 //
 //   results of Merge and IdentityN, fetched views, reads of RefSelect;
-//   what forwards in some cases alone, such as Pad by 0;
+//   outputs of ops that forward only in some cases, such as Pad by 0;
 //   pieces of Split: its input 0 is the axis;
 //   slices at places, or of sizes, that are not known before the step;
 //   slices of a variable whose number of elements an update may change;
@@ -33,7 +34,7 @@
 
 namespace argosy {
 
-// Returns how many inputs now read the variable. This is no optimisation: the meaning of the graph needs it.
+// Returns how many inputs now read the variable. Not an optimisation: the results are wrong without it.
 Result<int> order_ref_reads(StepGraph& step);
 
 }  // namespace argosy

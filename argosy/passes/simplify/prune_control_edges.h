@@ -1,24 +1,24 @@
-// Control edges that order nothing go, and the nodes that only they kept alive.
+// Removes control edges that order nothing, and the nodes that only such edges kept alive.
 //
 //   dy ─► grad of x ┄┄► group ┄┄► grad of w ─► update     ──►     dy ─► grad of w ─► update
 //
-// Python's tf.gradients() makes every gradient of a node wait for all the others. So the gradient of an image, which
-// nobody reads, would be computed: a third of a small network's step.
+// Python's tf.gradients() makes every gradient of a node wait for all the others. So a step would compute the gradient
+// of an input image, which nothing reads: a third of a small network's step.
 //
-// A node without effects may be waited for only because of the nodes that it waits for itself. So
-//   * a node that nobody reads goes: its waiters wait for its inputs and control inputs instead;
-//   * a node does not wait for another, if its inputs come after every effect that the other one comes after.
+// A wait for a node without effects matters only because of the nodes that this node itself waits for. So
+//   * a node that nothing reads is removed: its waiters wait for its inputs and control inputs instead;
+//   * a control input of a node is removed if all effects before it also come before the node's inputs.
 // As in TensorFlow, an error that such a node would have reported is not reported.
 //
 // Left alone: effects (stateful and blocking ops, readers of references), and control flow with its direct readers,
-// where a dead value means something to those that wait.
+// where deadness passes along control edges.
 #pragma once
 
 #include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
 
-// Returns how many nodes wait for less. Dead nodes stay: see drop_dead_nodes().
+// Returns how many nodes lost control inputs. Dead nodes stay: see drop_dead_nodes().
 Result<int> prune_control_edges(StepGraph& step);
 
 }  // namespace argosy

@@ -1,10 +1,10 @@
-// Effects that a step needs for sizes alone.
+// SizeOnlyEffects: nodes with effects that a step reaches only through values that are read for their sizes.
 //
 //   iterator ─► IteratorGetNext ─► images: [8, 28, 28] ─► Shape ─► fetched
 //
-// TensorFlow takes the next element in such a step, although 8, 28, 28 are known. Who puts another value in the place of
-// a size asks here first: the step must not lose an effect. Draws of random numbers count, since later draws follow from
-// them.
+// In such a step TensorFlow takes the next element, although 8, 28, 28 are known. A pass that replaces a size by a
+// constant asks this class first, since the step must not lose the effect. Draws of random numbers are effects: they
+// change later draws.
 #pragma once
 
 #include <functional>
@@ -18,26 +18,26 @@ namespace argosy {
 
 class SizeOnlyEffects {
  public:
-  // Is this input read, once sizes that are known have been replaced?
+  // True if this input is still read after known sizes have been replaced.
   using IsRead = std::function<bool(NodeId node, int input)>;
 
-  // `order` is topological; `roots` are what a step runs. What they and the graph say at this time counts.
+  // `order` is topological; `roots` are the nodes that a step fetches or targets. Later changes are not seen.
   SizeOnlyEffects(const Graph& graph, const std::vector<NodeId>& order, std::span<const NodeId> roots,
                   const IsRead& is_read);
-  // Where `known` replaces sizes, and nodes that change nothing go.
+  // For a step in which `known` replaces sizes, and in which nodes that return their input unchanged are bypassed.
   SizeOnlyEffects(const StepGraph& step, const std::vector<NodeId>& order, const KnownValues& known);
 
-  // Would the step lose an effect, if nobody read the node? False for nodes that are added later.
+  // True if the step would lose an effect if nothing read the node. False for nodes added later.
   bool lost_without(NodeId id) const {
     const auto i = static_cast<std::size_t>(id.index);
     return i < lost_.size() && lost_[i] != 0;
   }
 
  private:
-  std::vector<char> lost_;  // by node: such an effect is it, or comes before it; empty where the step has none
+  std::vector<char> lost_;  // by node: it has, or depends on, such an effect; empty: the step has none
 };
 
-// Does the node give its first input as it is (OpDef::identity_when)?
+// True if the node returns its first input unchanged (OpDef::identity_when).
 bool changes_nothing(const Graph& graph, const Node& n);
 
 }  // namespace argosy

@@ -1,7 +1,6 @@
 // AcceptGate: a listening socket that decides who may connect, before a byte is read: by the peer's address, by its
-// user on loopback, by the number of connections. A connection that is let in goes to `take`. Any other is sent the
-// reason, if the protocol has words for it, and closed. When descriptors run out, accepting goes on as soon as there
-// are some.
+// user on loopback, by the number of connections. An admitted connection is passed to `take`. A refused one is sent the
+// reason (Options::refusal) and closed. When file descriptors run out, it refuses connections until some are free.
 #pragma once
 
 #include <atomic>
@@ -15,17 +14,17 @@
 
 namespace argosy::tf {
 
-// Who may connect and how often; the same for calls and for status pages.
+// Who may connect, and how many connections. The RPC port and the status pages each have such rules.
 struct GateRules {
-  bool filter = false;        // else every address may
-  PeerFilter networks = {};   // those that may, besides loopback
-  bool own_user_only = true;  // on loopback: this process's user and root
-  int most = 0;               // connections; 0: as the limit of descriptors has it, 4096 at most
-  int most_of_peer = 0;       // of one address (IPv6: one /64), on loopback of one user; 0: half of `most`
-  bool certificates = false;  // TLS finds out who they are later: no peer is a stranger here
+  bool filter = false;        // true: only `networks` and loopback may connect; false: every address
+  PeerFilter networks = {};   // used if `filter`
+  bool own_user_only = true;  // on loopback, only this process's user and root
+  int most = 0;               // open connections; 0: as many as the descriptor limit allows, at most 4096
+  int most_of_peer = 0;       // open connections of one address (IPv6: /64) or local user; 0: half of `most`
+  bool certificates = false;  // TLS authenticates the clients later: no peer is a stranger here
 };
 
-// A connection that was let in.
+// An admitted connection.
 class GatedConnection final : public ClientLink {
  public:
   std::int64_t gone_at() const override { return gone_at_.load(std::memory_order_acquire); }
@@ -35,23 +34,23 @@ class GatedConnection final : public ClientLink {
   std::atomic<std::int64_t> gone_at_{0};
 };
 
-// A GOAWAY frame with the reason, for gRPC's clients that are not let in. For Options::refusal.
+// Returns an HTTP/2 GOAWAY frame with the reason, for refused gRPC clients. For Options::refusal.
 std::string http2_refusal(std::string_view reason);
 
 class AcceptGate {
  public:
   struct Arrival {
     PeerAddress peer;
-    std::string key;        // equal for all connections of one peer
-    bool stranger = false;  // no program of our own user's, and without a certificate
+    std::string key;        // of the peer: equal for all its connections
+    bool stranger = false;  // not known to be a process of our user or root, and no certificate will be asked for
   };
-  // Owns the socket, which does not block. Must shut it down before closing it.
+  // Receives an admitted, non-blocking socket, and owns it. It must call shutdown() on the socket before closing it.
   using Take = std::function<void(int socket, const Arrival& from)>;
   struct Options {
     std::string host;  // an address
     int port = 0;
     GateRules rules = {};
-    // Makes the bytes that a refused peer is sent, from the reason. Null: nothing is sent.
+    // Returns the bytes to send to a refused peer. Null: nothing is sent.
     std::string (*refusal)(std::string_view reason) = nullptr;
   };
   struct Counts {
@@ -59,21 +58,22 @@ class AcceptGate {
     int open = 0;
   };
 
-  // Listens when it returns; lets nobody in before open(). UNAVAILABLE: the port is taken, or none of this machine's;
-  // or whose connections these are cannot be told here.
+  // Binds and listens; admits no connection before open(). UNAVAILABLE: the port is taken, the address is not this
+  // machine's, or the users of local connections cannot be found out here (check_owners()).
   static Result<std::unique_ptr<AcceptGate>> listen(const Options& options);
   ~AcceptGate();  // closes
   // Starts the gate's thread, which calls `take`. Throws std::system_error when the system has no thread left. The
   // thread logs what `take` throws, and continues.
   void open(Take take);
-  void close();  // lets no one else in; open connections stay. Idempotent.
+  void close();  // admits no more connections; open ones stay. Idempotent.
 
   int port() const;
   Counts counts() const;
-  // Its connection had to be cut: it is not let in for a second, the next time for two, and so on to a minute.
+  // Refuses new connections of this peer for a second after one of them was cut. Each further call doubles the time, up
+  // to a minute.
   void punish(const std::string& key, std::string_view why);
-  // The connection of this peer, by address and port. Where none is open, one that is gone since now: a peer that was
-  // heard came through this gate.
+  // Returns the connection of a peer, by address and port. If none is open, returns one whose gone_at() is now: whoever
+  // asks has heard from the peer, so it was connected.
   std::shared_ptr<GatedConnection> find(const PeerAddress& peer) const;
 
  private:

@@ -1,4 +1,4 @@
-// ClientLink: the connection of a client, for leases: is it still open?
+// ClientLink: tells whether a client's connection is still open. For leases on its sessions.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace argosy::tf {
 class ClientLink {
  public:
   virtual ~ClientLink() = default;
-  // When the connection ended, as now_nanos() has it; 0 while it is there.
+  // Returns the time (now_nanos()) when the connection ended; 0: it is open.
   virtual std::int64_t gone_at() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// A file descriptor that is closed with its owner.
+// Descriptor: owns a file descriptor, and closes it in the destructor.
 #pragma once
 
 #include <unistd.h>

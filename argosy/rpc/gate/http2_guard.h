@@ -1,6 +1,6 @@
-// Http2Guard: reads the frame headers of one connection before the server does, and says when to cut it.
-// It limits rapid resets, floods of pings and settings, header blocks without end and messages that are never finished.
-// It knows no sockets. Limits are rates with a burst (Allowance), sizes and times; an honest gRPC client is far below.
+// Http2Guard: reads the HTTP/2 frame headers of one connection before the server does, and tells when to cut it.
+// It limits rapid resets, floods of pings and settings, endless header blocks and messages that are never finished.
+// It uses no sockets. Limits are token buckets (Allowance), sizes and times; a well-behaved gRPC client is far below.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace argosy::tf {
 
-// Bytes of messages that have begun and not ended, of all connections of a peer, or of all peers. Thread-safe.
+// Counts the bytes of unfinished messages: over all connections of one peer, or over all peers. Thread-safe.
 struct UnfinishedBytes {
   explicit UnfinishedBytes(std::int64_t most_bytes) : most(most_bytes) {}
   const std::int64_t most;
@@ -31,8 +31,8 @@ class Allowance {
   std::int64_t last_ = 0;
 };
 
-// The requests of one connection that have begun and not ended. The bytes of their messages count for the peer and for
-// all peers, until the request or the connection ends. Not thread-safe.
+// The unfinished requests of one connection. Their bytes count in the peer's and in the global UnfinishedBytes, until
+// the request or the connection ends. Not thread-safe.
 class OpenRequests {
  public:
   OpenRequests(std::shared_ptr<UnfinishedBytes> of_peer, std::shared_ptr<UnfinishedBytes> in_all)
@@ -44,36 +44,37 @@ class OpenRequests {
   void begin(std::uint32_t stream, std::int64_t now_nanos) { open_[stream] = {.begin = now_nanos}; }
   void end(std::uint32_t stream);
   std::size_t size() const { return open_.size(); }
-  // Bytes of the request's message; of no request: nothing. Why that is too much, or null.
+  // Counts bytes of a request's message; does nothing for an unknown stream. Returns why they exceed a limit; null:
+  // they do not.
   const char* add(std::uint32_t stream, std::string_view bytes);
-  // Is there one that comes too slowly?
+  // True if a request that began 60 s ago or earlier has sent less than 1024 bytes a second.
   bool any_too_slow(std::int64_t now_nanos) const;
 
  private:
   struct Stream {
     std::int64_t begin = 0, bytes = 0;
-    std::uint32_t length = 0;  // that its message says it has, from bytes 1 to 4
+    std::uint32_t length = 0;  // the message's length by its gRPC prefix (bytes 1 to 4)
   };
 
   const std::shared_ptr<UnfinishedBytes> of_peer_, in_all_;
   std::map<std::uint32_t, Stream> open_;
-  std::int64_t unfinished_ = 0;  // their bytes
+  std::int64_t unfinished_ = 0;  // bytes of all open_ streams
 };
 
 class Http2Guard {
  public:
   Http2Guard(std::shared_ptr<UnfinishedBytes> of_peer, std::shared_ptr<UnfinishedBytes> in_all, std::int64_t now_nanos);
 
-  // Takes bytes from the client, in order. False: cut the connection, see why(), and call no more.
+  // Checks the client's next bytes. False: the connection must be cut; why() tells the reason. Then call nothing else.
   bool see(std::string_view bytes, std::int64_t now_nanos);
-  // Takes bytes that the server sent: the client's window updates are compared with them.
+  // Counts bytes that the server sent. They allow the client a proportional number of window updates.
   void answered(std::size_t bytes);
-  // To be asked about once a second. False: as see().
+  // Checks the time limits. Call it about once a second. False: as for see().
   bool in_time(std::int64_t now_nanos);
   const char* why() const { return why_; }
 
  private:
-  bool header();  // of a frame is complete
+  bool header();  // called when a frame's header is complete
   bool block(std::uint32_t more, bool ends);
   bool no(const char* why);
 
@@ -81,15 +82,15 @@ class Http2Guard {
   std::int64_t now_ = 0;
   const char* why_ = "";
 
-  std::size_t preface_ = 0;        // bytes of it that have come
-  unsigned char head_[9] = {};     // of the frame that comes
-  std::size_t head_bytes_ = 0;     // of it
-  std::uint32_t payload_ = 0;      // bytes of the frame still to come
-  std::uint32_t data_stream_ = 0;  // whose they are, where they are a message's; else 0
-  bool ends_stream_ = false;       // with this frame
-  bool greeted_ = false;           // the first SETTINGS have come
+  std::size_t preface_ = 0;        // received bytes of the connection preface
+  unsigned char head_[9] = {};     // header of the current frame
+  std::size_t head_bytes_ = 0;     // received bytes of head_
+  std::uint32_t payload_ = 0;      // bytes of the frame not yet received
+  std::uint32_t data_stream_ = 0;  // stream of a DATA frame; 0: another frame
+  bool ends_stream_ = false;       // the frame has END_STREAM
+  bool greeted_ = false;           // the first SETTINGS frame was received
 
-  std::uint32_t block_stream_ = 0;  // whose block of headers has not ended; else 0
+  std::uint32_t block_stream_ = 0;  // stream of an unfinished header block; 0: there is none
   std::int64_t block_begin_ = 0;
   std::uint32_t block_bytes_ = 0, block_frames_ = 0;
   bool block_ends_stream_ = false;

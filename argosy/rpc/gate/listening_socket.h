@@ -1,4 +1,4 @@
-// A TCP socket that listens, and whether this machine can tell whose connections come to it.
+// Opens a listening TCP socket, and checks whether the owners of local connections can be found out on this machine.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace argosy::tf {
 
-// Does not block. Connections send at once, and are given up when 30 seconds long nothing they sent was acknowledged.
-// UNAVAILABLE: the port is taken, or the address none of this machine's.
+// Returns a non-blocking listening socket. Its connections inherit TCP_NODELAY and a TCP user timeout of 30 s.
+// UNAVAILABLE: the port is taken, or the address is not this machine's.
 Result<Descriptor> listening_socket(const std::string& host, int port);
-int port_of(int socket);  // 0: it has none
+int port_of(int socket);  // the local port; 0: it has none
 
-// OK where owner_of_peer() tells that a connection of our own is ours.
+// Tests owner_of_peer() with a loopback connection of this process. UNAVAILABLE "ARG-RPC-008": it does not find our
+// user.
 Status check_owners();
 
 }  // namespace argosy::tf

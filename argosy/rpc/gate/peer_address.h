@@ -13,7 +13,7 @@ struct sockaddr;
 namespace argosy::tf {
 
 struct PeerAddress {
-  int family = 0;  // AF_INET or AF_INET6; IPv4 in IPv6 is AF_INET
+  int family = 0;  // AF_INET or AF_INET6; an IPv4-mapped IPv6 address is AF_INET
   std::array<unsigned char, 16> bytes{};
   int port = 0;
 
@@ -23,11 +23,11 @@ struct PeerAddress {
   auto operator<=>(const PeerAddress&) const = default;
 };
 
-// "10.1.2.3", "fd00::1"; the port is 0.
+// Parses "10.1.2.3" or "fd00::1"; the port is 0. nullopt: no address.
 std::optional<PeerAddress> parse_address(std::string_view text);
-// As gRPC writes it: "ipv4:10.1.2.3:4711", "ipv6:[::1]:4711", "ipv6:%5B::1%5D:4711".
+// Parses gRPC's name of a peer: "ipv4:10.1.2.3:4711", "ipv6:[::1]:4711", "ipv6:%5B::1%5D:4711". nullopt: another form.
 std::optional<PeerAddress> parse_peer(std::string_view text);
-// Nothing where it is neither IPv4 nor IPv6.
+// nullopt: neither IPv4 nor IPv6.
 std::optional<PeerAddress> to_address(const sockaddr* address);
 
 }  // namespace argosy::tf

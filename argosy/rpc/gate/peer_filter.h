@@ -12,7 +12,7 @@ namespace argosy::tf {
 
 class PeerFilter {
  public:
-  // "10.0.0.0/8", "192.168.1.7", "fd00::/8". INVALID_ARGUMENT: no network.
+  // Parses networks such as "10.0.0.0/8", "192.168.1.7", "fd00::/8". INVALID_ARGUMENT: one is no network.
   static Result<PeerFilter> parse(const std::vector<std::string>& networks);
 
   bool names(const PeerAddress& peer) const;
@@ -26,7 +26,7 @@ class PeerFilter {
   std::vector<Network> networks_;
 };
 
-// "localhost", 127.x.x.x, ::1
+// True for "localhost", 127.x.x.x and ::1.
 bool is_loopback(std::string_view host);
 
 }  // namespace argosy::tf

@@ -1,5 +1,6 @@
-// Relay: checks the frames of other users' clients (Http2Guard) before gRPC gets them. One thread. A connection that
-// breaks a rule is closed on both sides and reported by `on_cut`; so, without a report, is one for which memory runs out.
+// Relay: copies bytes between the strangers' connections and gRPC, and checks their frames (Http2Guard). One thread. A
+// connection that breaks a rule is closed on both sides and reported by `on_cut`. One for which memory runs out is
+// closed without a report.
 #pragma once
 
 #include <functional>
@@ -15,17 +16,18 @@ class Relay {
  public:
   struct Options {
     std::int64_t unfinished_of_peer = 0, unfinished_in_all = 0;  // bytes
-    // A client broke a rule of Http2Guard: from the relay's thread.
+    // Called on the relay's thread when a client broke a rule of Http2Guard.
     std::function<void(const std::string& key, std::string_view why)> on_cut;
   };
   // RESOURCE_EXHAUSTED: no descriptor or thread is left.
   static Result<std::unique_ptr<Relay>> start(Options options);
   ~Relay();  // closes every connection
 
-  // Owns `socket`, which does not block. Returns what to give to gRPC instead; RESOURCE_EXHAUSTED: no descriptor left.
-  // `key`: what connections of one peer have in common.
+  // Takes ownership of a non-blocking socket. Returns the socket to pass to gRPC in its place. RESOURCE_EXHAUSTED: no
+  // descriptor is left. `key`: AcceptGate::Arrival::key.
   Result<int> take(int socket, const PeerAddress& peer, const std::string& key);
-  // The peer behind a connection that gRPC names "unix-abstract:00002"; nobody's address where it is over.
+  // Returns the peer whose relayed connection gRPC names "unix-abstract:00002". An address of no family: it is over.
+  // nullopt: no name of a relayed connection.
   std::optional<PeerAddress> behind(std::string_view grpc_peer) const;
 
  private:

@@ -15,9 +15,10 @@ class TlsGate {
   // `take` is called on the gate's thread and owns the sockets of TLS 1.3 clients. The gate consumes none of their
   // bytes. An exception of `take` is logged. Error: RESOURCE_EXHAUSTED, no descriptor, thread or memory is left.
   static Result<std::unique_ptr<TlsGate>> start(std::function<void(int socket)> take);
-  ~TlsGate();  // closes what still waits
+  ~TlsGate();  // closes the connections that are still being checked
 
-  // Takes ownership of the socket; does not block. Closed after ten seconds of silence, or where memory runs out.
+  // Takes ownership of the socket and returns at once. A connection is closed if its first message is not complete
+  // after ten seconds, or if memory runs out.
   void look_at(int socket);
 
  private:

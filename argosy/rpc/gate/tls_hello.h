@@ -1,5 +1,5 @@
-// Whether a client's first TLS message offers TLS 1.3, read where it lies. A server that speaks 1.3 then chooses it
-// (RFC 8446, 4.2.1). A message that is changed on its way ends the handshake.
+// Finds out whether a TLS ClientHello offers TLS 1.3. A server that supports 1.3 then chooses it (RFC 8446, 4.2.1). If
+// the message was tampered with, the handshake fails.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@ namespace argosy::tf {
 
 enum class TlsHello { kIncomplete, kSpeaks13, kOther };
 
-// `bytes`: the first ones of a connection. kOther: older, or no TLS at all.
+// `bytes`: the first bytes of a connection. kOther: it offers only older versions, or is no TLS at all.
 TlsHello parse_client_hello(std::string_view bytes);
 inline constexpr int kMostHelloBytes = 5 + (16 << 10);  // one record; longer messages are kOther
 

@@ -12,12 +12,12 @@
 
 namespace argosy::tf {
 
-// A call that is answered after its handler has returned. Its owner answers once; destroyed without an answer, the call
-// ends with CANCELLED. Thread-safe.
+// OpenCall: a call that is answered after its handler has returned. Its owner calls answer() once. If it is destroyed
+// without an answer, the call ends with CANCELLED. Thread-safe.
 class OpenCall {
  public:
   virtual ~OpenCall() = default;
-  // As CallContext::cancellation(): who owns the call must answer when it is cancelled.
+  // As CallContext::cancellation(). When it is cancelled, the owner must answer the call.
   virtual Cancellation& cancellation() = 0;
   virtual void answer(Result<std::vector<WirePiece>> reply) = 0;
 };
@@ -28,22 +28,22 @@ class CallContext {
   virtual ~CallContext() = default;
   // Cancelled when the client cancels, the call's deadline passes or the client is gone.
   virtual Cancellation& cancellation() = 0;
-  // The handler will keep this thread busy for about so many nanoseconds; negative: unknown. Call it before the work.
-  // Throws std::system_error if the work is long and the system gives no thread to serve others. The handler must
-  // answer RESOURCE_EXHAUSTED then.
+  // Announces that the handler will occupy this thread for about so many nanoseconds; negative: unknown. Call it before
+  // the work. Throws std::system_error if the work is long and the system has no thread left to serve other calls. The
+  // handler must then answer RESOURCE_EXHAUSTED.
   virtual void expect_duration(std::int64_t typical_nanos) = 0;
   // Answers the call now, while the handler still works. The handler's own reply is dropped.
   virtual void give_up(Result<std::vector<WirePiece>> reply) { (void)reply; }
-  // The call stays open when the handler returns, whose own reply is dropped. The request goes when it returns. Null:
-  // this transport cannot do it.
+  // Keeps the call open after the handler returns; the handler's own reply is dropped. The request's memory is freed
+  // when the handler returns. Null: this transport does not support it.
   virtual std::shared_ptr<OpenCall> keep_open() { return nullptr; }
   // The caller's connection. Null: the transport cannot tell when the caller is gone.
   virtual std::shared_ptr<const ClientLink> client() { return nullptr; }
 };
 
-// Keeps the call open. Once it is cancelled it is answered so, whoever still works on it.
-// An error: it is over already, and was answered; UNIMPLEMENTED "ARG-RPC-009": the transport cannot keep it. The handler
-// returns the error.
+// Keeps the call open, and answers it with its cancellation's status as soon as it is cancelled. Errors, which the
+// handler returns: the cancellation's, if the call was cancelled before (it is answered then); UNIMPLEMENTED
+// "ARG-RPC-009", if the transport does not support it.
 Result<std::shared_ptr<OpenCall>> keep_until_cancelled(CallContext& context);
 
 }  // namespace argosy::tf

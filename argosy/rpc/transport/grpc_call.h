@@ -1,4 +1,4 @@
-// GrpcCall: one unary call on raw bytes, from waiting for it to its end. Internal to grpc_transport.cc.
+// GrpcCall: one unary call on raw bytes, from the request for a new call to its end. Internal to grpc_transport.cc.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -16,7 +16,7 @@
 
 namespace argosy::tf {
 
-// Unary methods by literal path, requests and responses as gRPC holds them.
+// A gRPC service of unary methods with literal paths, whose requests and responses are raw ByteBuffers.
 class RawService final : public grpc::Service {
  public:
   explicit RawService(std::span<const std::string> paths);  // borrowed
@@ -27,36 +27,37 @@ class RawService final : public grpc::Service {
 
 class GrpcCall;
 
-// A tag in gRPC's queue: a call, and the event that it waits for.
+// A tag in gRPC's completion queue: a call, and the event that the tag stands for.
 struct GrpcEvent {
   enum Kind : std::uint8_t { kArrived, kOver, kSent };
   GrpcCall* call;
   Kind kind;
 };
 
-// The transport, as its calls use it. It outlives them.
+// The part of the transport that its calls use. It outlives them.
 class GrpcCallHandler {
  public:
   virtual ~GrpcCallHandler() = default;
-  // Waits for the next call of this method. Called before the work of the current call, which may block for ever.
+  // Asks gRPC for the next call of this method. Called before the current call is served, which may block for ever.
   virtual void wait_for_next(int method) = 0;
   virtual grpc::Status serve(int method, WireReader request, CallContext& context,
                              std::vector<WirePiece>& response) = 0;
-  // The status and message that are sent for a reply.
+  // Returns the gRPC status to send for a reply, and moves its message to `response`.
   virtual grpc::Status sent_for(RpcReply reply, std::vector<WirePiece>& response) = 0;
-  // The connection of a peer, as gRPC calls it, perhaps one that is over; null: it is not known.
+  // Returns the connection of a peer, by gRPC's name for it; it may be closed. Null: the peer is not known.
   virtual std::shared_ptr<GatedConnection> connection(const std::string& peer) = 0;
-  // Around each call that has come, until its answer is on its way. False: the server stops, nothing may be sent.
+  // Called around each call that has arrived, until its answer has been passed to gRPC. False: the server is stopping;
+  // nothing may be sent.
   virtual bool enter() = 0;
   virtual void leave() = 0;
 };
 
 class GrpcCall final : public CallContext {
  public:
-  // Waits for a call of this method; deletes itself when that is over.
+  // Asks gRPC for a call of this method. The GrpcCall deletes itself when that call has ended.
   static void wait(RawService& service, int method, grpc::ServerCompletionQueue& queue, GrpcCallHandler& handler);
 
-  // `pollers`: whose thread this is; null where nobody serves calls.
+  // Handles an event of this call. `pollers`: the thread is one of theirs; null: calls are not served any more.
   void on(GrpcEvent::Kind kind, bool ok, Pollers* pollers);
 
   Cancellation& cancellation() override { return cancellation_; }
@@ -78,9 +79,9 @@ class GrpcCall final : public CallContext {
   grpc::ByteBuffer request_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_{&context_};
   GrpcEvent arrived_{this, GrpcEvent::kArrived}, over_{this, GrpcEvent::kOver}, sent_{this, GrpcEvent::kSent};
-  std::atomic<int> pending_{3};  // once it has arrived: the thread that serves it, two events to come
+  std::atomic<int> pending_{3};  // references of an arrived call: the serving thread, and the events kOver and kSent
   std::atomic<bool> answered_{false};
-  bool kept_ = false;  // the handler's thread alone: an OpenCall answers
+  bool kept_ = false;  // keep_open() was called; used by the handler's thread only
   Cancellation cancellation_;
   Pollers* pollers_ = nullptr;
 };

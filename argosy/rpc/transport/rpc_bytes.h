@@ -1,4 +1,4 @@
-// Messages in pieces, as gRPC takes and gives them. Internal to argosy/rpc/transport.
+// Converts messages in pieces to gRPC's ByteBuffer, and its slices to views. Internal to argosy/rpc/transport.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -10,7 +10,7 @@
 
 namespace argosy::tf {
 
-// Small pieces are copied, large ones lent.
+// Copies small pieces. Large ones are not copied: the buffer keeps their owners alive.
 grpc::ByteBuffer to_buffer(std::vector<WirePiece> pieces);
 std::string_view view_of(const grpc::Slice& slice);
 

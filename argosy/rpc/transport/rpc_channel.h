@@ -1,9 +1,10 @@
-// RpcChannel: unary calls to another server: a literal path, bytes out and bytes in, as GrpcTransport serves them.
+// RpcChannel: the client's side of GrpcTransport: unary calls to another server, with a literal path and raw bytes.
 //
-// One connection, made by the first call and again after it was lost. Where the server is not there a call fails at once
-// with UNAVAILABLE. Where an earlier attempt to connect has failed, a call makes one of its own first, kFreshAttempt at most.
-// So a server that has come up in the meantime is found. Every call has a deadline or somebody who may cancel it: a server
-// that is silent holds nobody.
+// It has one connection, made by the first call and again after it was lost.
+// * A call fails at once with UNAVAILABLE if the server is not there.
+// * If the last call failed so, the next one first tries to connect anew, for at most kFreshAttempt. So it finds a
+//   server that has started in the meantime.
+// * Every call has a deadline or can be cancelled, so a silent server blocks nobody for ever.
 // Thread-safe.
 #pragma once
 
@@ -20,10 +21,10 @@
 
 namespace argosy::tf {
 
-// What a server answered. Movable; readers and views into it are valid as long as it is where it was.
+// A server's response. Movable; readers of it, and views into it, are valid until it is moved or destroyed.
 class RpcResponse {
  public:
-  class Bytes;  // in gRPC's memory
+  class Bytes;  // the response in gRPC's memory
   explicit RpcResponse(std::shared_ptr<const Bytes> bytes) : bytes_(std::move(bytes)) {}
   WireReader reader() const;
 
@@ -34,34 +35,34 @@ class RpcResponse {
 struct RpcChannelOptions {
   std::string address;                    // "host:port"
   std::string peer;                       // for messages: "/job:ps/replica:0/task:0"
-  std::string cert_pem, key_pem, ca_pem;  // all or none: ours, and who signed the server's
+  std::string cert_pem, key_pem, ca_pem;  // all or none: our certificate and key, and the CA of the server's
 };
 
-// A call under way. Destroying it does not end the call.
+// A handle of a running call. Destroying it does not end the call.
 class RpcClientCall {
  public:
   virtual ~RpcClientCall() = default;
-  virtual void cancel() = 0;  // its end comes soon: CANCELLED, unless it was over already
+  virtual void cancel() = 0;  // the call ends soon with CANCELLED, unless it has ended
 };
 
 class RpcChannel {
  public:
-  // Called once, on a thread of the channels: it must not block for long.
+  // Called once, on the thread that all channels share: it must not block for long.
   using Done = std::function<void(Result<RpcResponse>)>;
   static constexpr std::chrono::milliseconds kFreshAttempt{500};
 
   explicit RpcChannel(RpcChannelOptions options);
-  ~RpcChannel();  // calls under way go on
+  ~RpcChannel();  // running calls continue
   RpcChannel(const RpcChannel&) = delete;
   RpcChannel& operator=(const RpcChannel&) = delete;
 
   const RpcChannelOptions& options() const { return options_; }
 
-  // Starts a call. `timeout` zero: it ends by its answer, its connection or cancel().
+  // Starts a call. `timeout` zero: no deadline; it ends with its answer, the loss of the connection, or cancel().
   std::shared_ptr<RpcClientCall> start(const std::string& path, std::vector<WirePiece> request,
                                        std::chrono::milliseconds timeout, Done done);
-  // Waits for the answer. `cancellation` may be null; then `timeout` must be above zero. When it is pulled, the call
-  // ends with its reason.
+  // Makes a call and waits for the answer. Returns the status of `cancellation` if it is cancelled before. It may be
+  // null; then `timeout` must be above zero.
   Result<RpcResponse> call(const std::string& path, std::vector<WirePiece> request, std::chrono::milliseconds timeout,
                            Cancellation* cancellation = nullptr);
 

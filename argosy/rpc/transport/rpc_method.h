@@ -15,10 +15,10 @@ using RpcReply = Result<std::vector<WirePiece>>;
 
 struct RpcMethod {
   std::string path;  // "/tensorflow.MasterService/RunStep"
-  // Reads the request where gRPC received it: the bytes live until the handler returns. Called from several threads at
-  // once; it may block. Must not throw.
+  // Serves a call. The request's bytes are those that gRPC received; they live until the handler returns. Called from
+  // several threads at once. It may block; it must not throw.
   std::function<RpcReply(WireReader request, CallContext& context)> handler;
-  int waiting = 2;  // calls that gRPC may hand over before a thread asks for the next
+  int waiting = 2;  // how many calls of the method are asked for at gRPC in advance
 };
 
 }  // namespace argosy::tf

@@ -1,10 +1,12 @@
-// Pollers: threads that take events from a queue. The thread that takes an event does its work at once: a short piece
-// of work costs no hand-over.
+// Pollers: threads that take events from a queue. The thread that takes an event also does its work, so short work
+// needs no thread switch.
 //
-// * One thread waits at the queue. Before long work it says so (expect_duration): another thread takes the queue first.
-// * During short work nobody is at the queue. If the work blocks after all, a watching thread puts another thread there
-//   within two milliseconds. The watching thread is awake only while there is traffic.
-// * A thread without work rests: a few for a second, one for good. There are as many threads as work that blocks.
+// * One thread polls the queue. Before long work it calls expect_duration(), which first puts another thread at the
+//   queue.
+// * During short work no thread polls. If the work blocks after all, the watcher thread puts another thread at the
+//   queue within two milliseconds. The watcher is awake only while events arrive.
+// * A thread without work stays idle: a few for a second, one without limit. There is one thread for each blocked piece
+//   of work, and one at the queue.
 #pragma once
 
 #include <atomic>
@@ -19,16 +21,17 @@ namespace argosy::tf {
 
 class Pollers {
  public:
-  // Takes one event, waiting for it, calls begin_work(), works. False: the queue is shut down and empty.
+  // Waits for one event, calls begin_work() and does the event's work. False: the queue is shut down and empty.
   using PollOne = std::function<bool(Pollers&)>;
 
   explicit Pollers(PollOne poll_one);
   ~Pollers();  // join() must have been called
 
-  // Inside poll_one, on its thread: an event has come.
+  // Called inside poll_one, on its thread, when it has taken an event.
   void begin_work();
-  // Likewise: the work will take about so long from now; negative: unknown. Throws std::system_error if the work is
-  // long and the system has no thread left for the queue. The work must not begin then: no other call would be served.
+  // Called inside poll_one: announces that the work will take so long from now; negative: unknown. Throws
+  // std::system_error if the work is long and the system has no thread left for the queue. The work must not begin
+  // then: no other event would be served.
   void expect_duration(std::int64_t nanos);
 
   // Waits until the queue is shut down and every thread has ended.
@@ -36,12 +39,13 @@ class Pollers {
   int threads() const;
 
  private:
-  // Where a thread is: waiting for an event, at short work with nobody else at the queue, or away from it.
+  // A thread's state: polling; at short work, with no other thread polling; or at long work or idle, replaced by
+  // another.
   enum class Place { kQueue, kShort, kAway };
   struct Worker {
     std::thread thread;
     std::atomic<Place> place{Place::kQueue};
-    std::atomic<std::int64_t> since{0};  // when the work began
+    std::atomic<std::int64_t> since{0};  // now_nanos() when the work began
   };
 
   void work(Worker& me);
@@ -56,7 +60,7 @@ class Pollers {
   std::list<Worker> workers_ ARGOSY_GUARDED_BY(mutex_);
   std::vector<Worker*> ended_ ARGOSY_GUARDED_BY(mutex_);
   int resting_ ARGOSY_GUARDED_BY(mutex_) = 0;
-  int called_ ARGOSY_GUARDED_BY(mutex_) = 0;  // how many of them are to come back
+  int called_ ARGOSY_GUARDED_BY(mutex_) = 0;  // idle threads that were woken and have not left rest() yet
   bool over_ ARGOSY_GUARDED_BY(mutex_) = false;
 
   std::atomic<Worker*> at_short_work_{nullptr};

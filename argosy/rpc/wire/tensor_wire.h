@@ -1,4 +1,4 @@
-// Tensors as they travel: TensorProto read from and written to the wire with one copy of the elements at most.
+// Reads and writes tensors as TensorProtos, without a parsed message: the elements are copied at most once.
 #pragma once
 
 #include <functional>
@@ -9,25 +9,26 @@
 
 namespace argosy::tf {
 
-// The environment of tensors on the wire: limits, memory, and resources by name.
+// The context of reading and writing tensors: the size limit, the memory, and the conversions of handles and variants.
 struct TensorWire {
-  std::int64_t limit_bytes = std::int64_t{1} << 33;  // of one tensor: RESOURCE_EXHAUSTED before any allocation
-  Allocator* memory = nullptr;                       // of what is read; null: the host's
-  // The resource of this device ("" = any), container and name; NOT_FOUND.
+  std::int64_t limit_bytes = std::int64_t{1} << 33;  // of one read tensor; above: RESOURCE_EXHAUSTED, nothing allocated
+  Allocator* memory = nullptr;                       // allocates tensors that are read; null: host_allocator()
+  // Finds a resource by device ("": any), container and name. NOT_FOUND: there is none.
   std::function<Result<ResourceHandle>(std::string_view device, const std::string& container, const std::string& name)>
       find_resource;
-  // The full name of the device that holds it; "" when none does.
+  // Returns the full name of the device that holds the resource; "": none does.
   std::function<std::string(const ResourceHandle&)> device_of;
-  // A variant as a VariantTensorDataProto, and back. Null: variants do not travel.
+  // Convert a variant to a serialised VariantTensorDataProto, and back. Null: variants cannot be sent or received.
   std::function<Result<std::string>(const Variant&)> write_variant;
   std::function<Result<Variant>(std::string_view message)> read_variant;
 };
 
-// A TensorProto. INVALID_ARGUMENT where it is damaged or contradicts itself.
+// Reads a TensorProto. INVALID_ARGUMENT: it is damaged, or contradicts itself.
 Result<Tensor> read_tensor(WireReader message, const TensorWire& wire);
 
-// A TensorProto to write: size() first, for the field around it, then append_to().
-// UNIMPLEMENTED for variants that do not travel; RESOURCE_EXHAUSTED from 2 GiB on.
+// A TensorProto to write. First write size() as the length of the enclosing field, then call append_to().
+// make() fails with UNIMPLEMENTED for variants without TensorWire::write_variant, and with RESOURCE_EXHAUSTED from 2
+// GiB on.
 class TensorMessage {
  public:
   static Result<TensorMessage> make(const Tensor& tensor, const TensorWire& wire);
@@ -37,7 +38,7 @@ class TensorMessage {
  private:
   Tensor tensor_;
   std::string head_;      // all fields but the elements of plain tensors
-  bool lends_ = false;    // elements follow the head
+  bool lends_ = false;    // the elements of tensor_ follow head_
   std::size_t size_ = 0;  // of the whole message
 };
 

@@ -1,5 +1,5 @@
-// WireWriter: a protobuf message as a list of pieces: small things copied together, tensors' bytes lent as they are.
-// Used by one thread.
+// WireWriter: writes a protobuf message as a list of pieces. Small fields are copied into one piece; the elements of
+// large tensors are not copied, their piece refers to the tensor. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace argosy::tf {
 
-// One piece of a message: `bytes`, or the elements of `tensor`. It keeps their memory alive until they are sent.
+// One piece of a message: `bytes`, or the elements of `tensor`. It owns or shares their memory until they are sent.
 struct WirePiece {
   std::string bytes;
   Tensor tensor;  // valid: its bytes; else `bytes`
@@ -25,14 +25,14 @@ class WireWriter {
  public:
   void varint_field(std::uint32_t number, std::uint64_t value);  // left out when 0, as proto3 does
   void bytes_field(std::uint32_t number, std::string_view bytes);
-  // The start of a field whose `size` bytes are written next, by whatever calls.
+  // Writes the tag and length of a field. The caller then writes its `size` bytes, by any of the calls.
   void begin_bytes(std::uint32_t number, std::uint64_t size);
   void append(std::string_view bytes) { open_ += bytes; }
-  // The elements of a plain tensor that owns its memory: lent when there are many, else copied.
+  // Appends the elements of a plain tensor that owns its memory. Many are shared with the tensor, few are copied.
   void append_elements(const Tensor& tensor);
 
   std::size_t size() const { return closed_bytes_ + open_.size(); }
-  // The message; the writer is empty then.
+  // Returns the message, and empties the writer.
   std::vector<WirePiece> take();
 
   static std::size_t varint_size(std::uint64_t value);
@@ -45,7 +45,7 @@ class WireWriter {
   std::size_t closed_bytes_ = 0;
 };
 
-// All pieces as one string: tests and small messages.
+// Returns all pieces as one string, for tests and small messages.
 std::string joined(const std::vector<WirePiece>& pieces);
 
 }  // namespace argosy::tf

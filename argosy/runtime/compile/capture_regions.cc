@@ -73,7 +73,7 @@ class RegionFinder {
     }
     for (int o = 0; o < instruction.num_outputs; ++o) {
       const SlotSpec& spec = step_.slots[static_cast<std::size_t>(instruction.first_output + o)];
-      if (spec.dtype == DType::kResource) continue;  // what it was given
+      if (spec.dtype == DType::kResource) continue;  // a handle that it forwards
       if (spec.space == 0) return "it writes to the host";
       if (spec.offset < 0 && !spec.shape.is_full()) return "its shape is not known before";
     }
@@ -86,7 +86,7 @@ class RegionFinder {
     return nullptr;
   }
 
-  // The longest from here; its end is its begin, or past an instruction that cannot be in any.
+  // Returns the longest region that begins at `begin`; empty where the instruction there cannot be in one.
   CaptureRegion longest(int d, std::int32_t begin) {
     const auto& order = step_.plan.order[static_cast<std::size_t>(d)];
     CaptureRegion region{.begin = begin, .end = begin};
@@ -100,8 +100,8 @@ class RegionFinder {
       ++region.end;
       if (instruction.signals) break;
     }
-    // Views that others read must be made in every run: the capture region ends before them. Then more lies outside:
-    // from the start again.
+    // A view that is read outside must be made in every run: the region ends before it. The shorter region has more
+    // readers outside, so the search starts again.
     for (std::int32_t at = begin; at < region.end; ++at) {
       if (!is_seen_from_outside(d, order[static_cast<std::size_t>(at)], region)) continue;
       const Instruction& instruction =
@@ -130,14 +130,15 @@ class RegionFinder {
     return false;
   }
 
-  // What must be where it was: everything read that is not written inside.
+  // Fills in the inputs and handles of the region: the slots that it reads and does not write. Their addresses must be
+  // the same in a replay.
   void collect_inputs(int d, CaptureRegion& region) const {
     const auto& order = step_.plan.order[static_cast<std::size_t>(d)];
     std::vector<char> known(step_.slots.size(), 0);
     for (std::int32_t at = region.begin; at < region.end; ++at) {
       const auto index = static_cast<std::size_t>(order[static_cast<std::size_t>(at)]);
       const Instruction& instruction = step_.instructions[index];
-      // What a reference refers to is where its variable has it.
+      // A value behind a reference has the address of its variable: the handle stands for it.
       for (const auto& [handle, value] : step_.meta[index].derefs) {
         known[static_cast<std::size_t>(value)] = 1;
         if (!std::exchange(known[static_cast<std::size_t>(handle)], 1)) region.handles.push_back(handle);
@@ -160,7 +161,7 @@ class RegionFinder {
   std::vector<char> constant_, outside_;            // by slot
   std::vector<int> position_;                       // by instruction
   std::vector<std::vector<std::int32_t>> readers_;  // by slot
-  std::map<std::string, std::string> reasons_;      // the first node of each
+  std::map<std::string, std::string> reasons_;      // why an instruction is in no region; the first such node
 };
 
 }  // namespace

@@ -20,7 +20,8 @@ namespace argosy {
 
 namespace {
 
-// From instructions to a step that can run: an order where there is a safe one, who waits for whom, memory.
+// Makes instructions into a step that can run. If a safe order exists, it adds waits and a memory plan. Otherwise the
+// step is marked for the dataflow executor.
 class Compiler {
  public:
   Compiler(Step& step, InstructionGraph instructions)
@@ -68,7 +69,7 @@ class Compiler {
 
   // --- control flow and blocking instructions ------------------------------------------------------------------------
 
-  // False: no order is safe.
+  // Finds a static schedule. False: no order is safe; then the constraints on order are again what they were.
   bool order_flow() {
     flow_.emplace(step_, instructions_, groups_);
     const auto after = instructions_.after;
@@ -99,7 +100,7 @@ class Compiler {
     return false;
   }
 
-  // Where in its order phase two of every device begins.
+  // Finds where phase two of every device begins in its order.
   void find_phases() {
     const auto devices = static_cast<std::size_t>(step_.device_set->size());
     StaticPlan& plan = step_.plan;
@@ -118,7 +119,7 @@ class Compiler {
     plan.phase_two_position = plan.phase_one_size[0];
   }
 
-  // What a run must let go of at its end: everything that is neither planned nor the same in every run.
+  // Lists the slots that a run releases at its end: all that are neither planned nor the same in every run.
   void find_released_at_end() {
     std::vector<char> kept(step_.slots.size(), 0);
     for (const auto& [slot, value] : step_.constants) kept[slot] = 1;
@@ -129,8 +130,8 @@ class Compiler {
 
   Step& step_;
   InstructionGraph instructions_;
-  const std::vector<std::int32_t> groups_;  // by instruction: of collectives
-  std::vector<std::int32_t> order_;         // all devices together
+  const std::vector<std::int32_t> groups_;  // by instruction: see collective_groups()
+  std::vector<std::int32_t> order_;         // the global order
   Positions positions_;
   std::optional<StaticSchedule> flow_;  // with control flow or blocking instructions
   LoopEnds loop_ends_;

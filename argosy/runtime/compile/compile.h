@@ -1,5 +1,4 @@
-// Compilation: from a placed step graph to a Step. Makes kernels, inserts copies between memories, fixes an order,
-// plans memory.
+// Compiles a placed step graph to a Step: makes kernels, inserts copies between memories, fixes an order, plans memory.
 #pragma once
 
 #include <memory>
@@ -10,9 +9,9 @@
 
 namespace argosy {
 
-// REQUIRES: the placement is on the devices of the device set. Errors name the node. `must_fit`: a step whose plan
-// exceeds a device's cap is RESOURCE_EXHAUSTED; without it, the step must not be run. `session`: what ops of its
-// session keep between runs; may be null. `whole`: of a partition, StepInfo::whole.
+// REQUIRES: the placement is on the devices of the device set. An error of a node names it. `must_fit`: a step whose
+// plan exceeds a device's cap is RESOURCE_EXHAUSTED; without it, the step must not be run. `session`: the state that
+// ops of its session keep between runs; may be null. `whole`: for a partition, StepInfo::whole; else null.
 Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, DevicePlacement placement,
                                                  std::shared_ptr<DeviceSet> device_set, const KernelRegistry& kernels,
                                                  bool must_fit = true,

@@ -7,10 +7,10 @@ namespace argosy {
 namespace {
 
 using Literal =
-    std::pair<std::int32_t, std::int32_t>;  // (slot of the predicate, value), or (-1 - instruction, 0): not known
+    std::pair<std::int32_t, std::int32_t>;  // (slot of the predicate, value), or (-1 - instruction, 0): unknown
 using Condition = std::vector<Literal>;     // sorted
 
-constexpr std::size_t kMostLiterals = 48;  // more are as good as not known
+constexpr std::size_t kMostLiterals = 48;  // a longer condition becomes unknown
 
 class DeadnessAnalysis {
  public:
@@ -49,7 +49,7 @@ class DeadnessAnalysis {
     return condition;
   }
 
-  // Where a truth comes from, whatever forwarded it.
+  // The slot in which a predicate was computed: follows copies and forwarding ops back to it.
   std::int32_t predicate(std::int32_t slot) const {
     while (true) {
       const std::int32_t p = instructions_.producer[slot];
@@ -67,7 +67,7 @@ class DeadnessAnalysis {
     to = std::move(both);
   }
 
-  // The flag that tells whether a slot's value is dead; -1: it never is.
+  // The flag that is set when a slot's value is dead; -1: it never is.
   std::int32_t flag_of(std::int32_t slot) const {
     const std::int32_t p = instructions_.producer[slot];
     if (condition_of(slot).empty()) return -1;
@@ -130,7 +130,7 @@ class DeadnessAnalysis {
     std::vector<Condition> inputs;
     for (int k = 0; k < instruction.num_inputs; ++k) {
       std::int32_t slot = step_.input_slots[instruction.first_input + k];
-      // The value of a variable is there where the reference to it is.
+      // The value of a variable is live exactly when the reference to it is.
       for (const auto& [handle, value] : meta.derefs) slot = value == slot ? handle : slot;
       const std::int32_t p = instructions_.producer[slot];
       if (p >= 0 && step_.instructions[p].flow == Flow::kNextIteration) {
@@ -146,7 +146,7 @@ class DeadnessAnalysis {
     instruction.may_be_dead = !of_instruction_[i].empty();
   }
 
-  // When one of these is live.
+  // The condition under which some input of a Merge is live.
   static Condition either(std::int32_t merge, const std::vector<Condition>& inputs) {
     if (std::any_of(inputs.begin(), inputs.end(), [](const Condition& c) { return c.empty(); })) return {};
     if (inputs.size() == 2) {
@@ -160,7 +160,7 @@ class DeadnessAnalysis {
     return {{-1 - merge, 0}};
   }
 
-  // Everything in the loop has been visited; see above.
+  // True if the loop is regular: one predicate ends it (deadness.h). REQUIRES: all its instructions have been visited.
   bool is_regular(int frame) const {
     if (nexts_[frame].empty()) return true;
     std::int32_t decides = -1;

@@ -59,7 +59,7 @@ Instruction instruction_of(const Graph& graph, const Node& n, Kernel& kernel, in
       .receives = transfer_of(*n.op) == Transfer::kReceive};
 }
 
-// Does argument `arg` of the op, input k of its kernel, belong in the host's memory?
+// True if input k of the kernel, which belongs to argument `arg` of the op, must be in the host's memory.
 bool wants_on_host(const Kernel* kernel, const OpDef& op, DType dtype, int k, int arg) {
   if (!is_plain(dtype)) return true;
   if (dtype != DType::kInt32 && !contains(op.host_inputs, arg)) return false;
@@ -129,7 +129,7 @@ class InstructionBuilder {
     return ok_status();
   }
 
-  // Known when the step is compiled, not found anew in every run.
+  // Finds the handle when the step is compiled, so that runs need not.
   Status resolve_handle(NodeId id) {
     ARGOSY_ASSIGN_OR_RETURN(Tensor handle, kernels_.handle(id, static_cast<std::int32_t>(step_.slots.size())));
     first_slot_[id.index] = table_.new_constant(std::move(handle), 0);
@@ -152,7 +152,7 @@ class InstructionBuilder {
     if (n.op->has_ref_input()) {
       ARGOSY_ASSIGN_OR_RETURN(const auto dtypes, arg_dtypes(n.op->input_args, n.attrs, &refs));
     }
-    std::vector<int> args;  // asked for where some of them belong in the host's memory
+    std::vector<int> args;  // empty where no input must be in the host's memory
     if (!n.op->host_inputs.empty()) args = flat_args(n.op->input_args, n.attrs);
     SmallVector<std::int32_t, 8> inputs;
     inputs.reserve(n.inputs.size());
@@ -171,7 +171,7 @@ class InstructionBuilder {
     step_.instructions[index].first_input = static_cast<std::int32_t>(step_.input_slots.size());
     step_.input_slots.insert(step_.input_slots.end(), inputs.begin(), inputs.end());
 
-    // Only now: the inputs' copies have outputs of their own.
+    // Set only now: copies for the inputs have appended output dtypes of their own.
     step_.instructions[index].first_dtype = static_cast<std::int32_t>(step_.output_dtypes.size());
     std::vector<int> out_args;
     if (!n.op->host_outputs.empty()) out_args = flat_args(n.op->output_args, n.attrs);
@@ -208,7 +208,8 @@ class InstructionBuilder {
     return ok_status();
   }
 
-  // The slot instruction `index` reads for its input k, `from`, in the memory it wants it in.
+  // Returns the slot from which instruction `index` reads input k, in the memory in which its kernel wants it. Adds a
+  // dereference and a copy where needed. `from`: the input's endpoint; `arg`: its argument of the op.
   Result<std::int32_t> input(std::int32_t index, NodeId id, Endpoint from, bool wants_ref, int k, int arg) {
     const Node& n = graph_.node(id);
     std::int32_t slot = first_slot_[from.node.index] + from.index;
@@ -227,7 +228,7 @@ class InstructionBuilder {
         table_.reads(index, copy);
         step_.meta[reader].derefs.emplace_back(slot, value);
         table_.reads(reader, slot);
-        // The variable is read when its reader might run, not before.
+        // The copy reads the variable, so it waits for whatever its reader waits for.
         for (const NodeId c : n.controls) table_.depend(reader, instruction_of_[c.index]);
         for (const Endpoint e : n.inputs) {
           if (e != from) table_.depend(reader, instruction_of_[e.node.index]);
@@ -247,7 +248,7 @@ class InstructionBuilder {
     return slot;
   }
 
-  // The slot to take a fetch from, in the host's memory; -1: a control value.
+  // Returns the slot to take a fetch from, in the host's memory; -1: a control value.
   Result<std::int32_t> fetch(Endpoint e) {
     if (e.index == Value::kControl) return -1;
     std::int32_t slot = first_slot_[e.node.index] + e.index;
@@ -274,7 +275,7 @@ class InstructionBuilder {
   InstructionTable table_;
   InstructionGraph& instructions_;  // the table's
   NodeKernels kernels_;
-  std::vector<std::int32_t> instruction_of_, first_slot_;  // by node; -1: none, or none yet
+  std::vector<std::int32_t> instruction_of_, first_slot_;  // by node; -1: none, or not added yet
   std::vector<BackEdge> back_edges_;
 };
 

@@ -1,5 +1,6 @@
-// From a placed graph to instructions and slots: makes kernels, resolves constants and handles, puts in copies between
-// memories. The first half of compilation; order and memory come after (argosy/runtime/compile/compile.cc).
+// Builds instructions and slots from a placed graph: makes kernels, resolves constants and handles, inserts copies
+// between memories. This is the first half of compilation; order and memory come after
+// (argosy/runtime/compile/compile.cc).
 #pragma once
 
 #include <span>
@@ -12,10 +13,10 @@
 
 namespace argosy {
 
-// What the compiler alone knows of a step's instructions; dropped when the step is made.
+// What only the compiler needs to know of a step's instructions; dropped when the step is made.
 struct InstructionGraph {
   using Before = SmallVector<std::int32_t, 4>;
-  // Instructions that take a slot as input (derefs included), in the order in which they were added.
+  // By slot: the instructions that take it as input (derefs included), in the order in which they were added.
   class Readers {
    public:
     Readers() = default;
@@ -31,7 +32,7 @@ struct InstructionGraph {
 
   std::vector<Before> after;           // by instruction: what must come before it
   std::vector<std::int32_t> producer;  // by slot: the instruction that writes it; -1: constant or fed
-  std::vector<std::int32_t> root;      // by slot: for handles, the slot of the first handle; else itself
+  std::vector<std::int32_t> root;      // by slot: of a forwarded handle, the slot of the original; else itself
   std::vector<const Node*> nodes;      // by instruction; null for copies and ends of loops
   std::vector<const OpDef*> ops;       // by instruction: those of the nodes
   Readers readers;                     // by slot
@@ -39,10 +40,12 @@ struct InstructionGraph {
   bool unusual = false;                // has control flow, or instructions that may block
 };
 
+// Fills in the arrays of `step`, and returns the graph of its instructions. Where a node cannot become an instruction,
+// the error names it. `graph` must outlive `step`, which has views into it.
 Result<InstructionGraph> build_instructions(const StepGraph& graph, const DevicePlacement& placement,
                                             const KernelRegistry& kernels, Step& step);
 
-// Per flat input or output: which argument of the OpDef it belongs to.
+// Returns, by flat input or output, the index of the argument of the OpDef that it belongs to.
 std::vector<int> flat_args(const std::vector<ArgDef>& args, const AttrMap& attrs);
 
 }  // namespace argosy

@@ -8,8 +8,7 @@ namespace argosy {
 
 namespace {
 
-// Longer lists of what an instruction waits for are not searched for what they hold already: waiting twice does no
-// harm.
+// Longer lists of predecessors are not searched for duplicates, which are harmless.
 constexpr std::size_t kMostCompared = 32;
 
 }  // namespace
@@ -62,7 +61,7 @@ std::int32_t InstructionTable::new_constant(Tensor value, int space) {
   return slot;
 }
 
-// Once each, as far as that is quickly known: a group may wait for any number of nodes.
+// Drops duplicates where that is cheap: a group node may depend on any number of nodes, so long lists are not searched.
 void InstructionTable::depend(std::int32_t instruction, std::int32_t on) {
   if (on < 0 || on == instruction) return;
   InstructionGraph::Before& after = graph_.after[instruction];

@@ -1,4 +1,5 @@
-// KernelRefusals: nodes that the kernels of a kind of device do not take. An op may have a GPU kernel for some dtypes alone.
+// KernelRefusals: tells which nodes the kernels of a kind of device refuse. An op may have a GPU kernel for some dtypes
+// only.
 #pragma once
 
 #include <string>
@@ -11,13 +12,15 @@ namespace argosy {
 
 class KernelRefusals {
  public:
-  // `graph`: all that is known of what uses a handle; nodes of a part of it are found there by name. Both outlive this.
+  // `graph`: the session's graph, in which the users of a resource handle are found. Nodes of a pruned copy are looked
+  // up in it by name. Both arguments must outlive this object.
   KernelRefusals(const KernelRegistry& kernels, const Graph& graph) : kernels_(kernels), graph_(graph) {}
-  // Looks at what the graph has gained.
+  // Takes in the nodes that the graph has gained since the last call.
   void look_at_graph() { users_.look_at(graph_); }
 
-  // "no GPU kernel for Add with int16"; "": they take it. Of a node that gives a handle also what its users need: they
-  // all go where it is. Kernels for CPUs take every dtype.
+  // Returns why the kernels of this kind refuse the node ("no GPU kernel for Add with int16"), or "" where they accept
+  // it. For a node that produces a resource handle, the kernels of the handle's users must accept them, too: they run
+  // on its device. Kernels for CPUs accept every dtype.
   std::string why_not(const Node& node, std::string_view kind) const;
 
  private:

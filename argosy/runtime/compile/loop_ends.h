@@ -1,5 +1,5 @@
-// The ends of loops in a static schedule: an instruction before a loop's range and one after it, of role kLoopBegin and
-// kLoopEnd.
+// LoopEnds: adds the two ends of each loop to a static schedule. They are an instruction of role kLoopBegin before the
+// loop's range, and one of role kLoopEnd after it.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace argosy {
 
 class LoopEnds {
  public:
-  // Puts instructions in place of the negative elements of `order`. An instruction outside that waits for one inside a
-  // loop waits for the loop's end; a loop's begin waits for all that is needed inside.
+  // Replaces the negative elements of `order` by instructions. An instruction outside of a loop that waits for one
+  // inside then waits for the loop's end. The loop's begin waits for whatever its instructions need from outside.
   void add(Step& step, InstructionGraph& instructions, const StaticSchedule& flow, std::vector<std::int32_t>& order);
-  // Fills in Loop::begin and end.
+  // Fills in Loop::begin and Loop::end of every loop.
   void place(Step& step, const Positions& positions) const;
 
  private:

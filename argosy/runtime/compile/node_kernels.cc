@@ -9,7 +9,7 @@ namespace argosy {
 
 namespace {
 
-// The calling thread has the threads of a device while it lives.
+// Sets the calling thread's thread budget to that of a device, until it is destroyed.
 class Team {
  public:
   explicit Team(int cores) : before_(thread_budget()) { set(cores); }

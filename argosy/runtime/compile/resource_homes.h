@@ -1,4 +1,5 @@
-// Where what a handle names lives already: steps are placed one by one, and a name means one thing in all of them.
+// Finds the device on which a named resource lives. Steps are placed one by one, and a name must mean the same resource
+// in all of them.
 #pragma once
 
 #include <string>
@@ -9,9 +10,9 @@
 
 namespace argosy {
 
-// Container and name of what a node of a handle (VarHandleOp, VariableV2, a queue) stands for.
+// Returns container and name of the resource that a handle's node stands for (VarHandleOp, VariableV2, a queue).
 std::pair<std::string, std::string> resource_name(const Node& handle);
-// Its device among those of the set; -1: it lives nowhere there.
+// Returns the resource's device in the set; -1: no device of the set has it.
 int home_of(const DeviceSet& device_set, const Node& handle);
 
 }  // namespace argosy

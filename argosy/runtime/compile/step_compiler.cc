@@ -17,7 +17,8 @@
 
 namespace argosy {
 
-// Will a node that asks for this run on an asynchronous device? The first GPU is where nodes go by default.
+// True if a node that asks for `device` will run on an asynchronous device. Without a type the name means a GPU: nodes
+// go to the first one by default.
 bool StepCompiler::is_async(const std::string& device) const {
   auto asked = DeviceName::parse(device);
   if (!asked.ok()) return false;
@@ -29,14 +30,14 @@ bool StepCompiler::is_async(const std::string& device) const {
 }
 
 Result<CompiledStep> StepCompiler::make(const StepSignature& wanted, bool must_fit) {
-  const DeterministicScope as_it_runs(options_.reproducible);  // workspaces of libraries go by their threads
+  const DeterministicScope as_it_runs(options_.reproducible);  // the workspace of a library depends on its threads
   return guarded([&] { return make_unguarded(wanted, must_fit); });
 }
 
 Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, bool must_fit) {
   ARGOSY_RETURN_IF_ERROR(Status(graph_.status()));
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, prune_step(graph_, wanted));
-  // Passes fold and fuse by it; what they make is checked again.
+  // Passes that fold and fuse rely on valid signatures. Nodes that they make are checked when they become instructions.
   ARGOSY_RETURN_IF_ERROR(check_signatures(step.graph));
   ARGOSY_ASSIGN_OR_RETURN(
       step, prepare_step(std::move(step), {.optimize = options_.optimize,
@@ -100,7 +101,7 @@ Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const DevicePlacem
   ARGOSY_ASSIGN_OR_RETURN(auto parts, partition(std::move(step), placement, options));
   Partition own = std::move(parts[0]);
   parts.erase(parts.begin());
-  // Its nodes say where they are.
+  // The placement of this task's partition: each node has the full name of its device.
   DevicePlacement here{.device = {}, .reason = {}, .reasons = {"with the step"}, .device_name = {}};
   for (const DeviceSpec& spec : device_set_->specs()) here.device_name.push_back(spec.name.to_string());
   for (const Node& n : own.step.graph.nodes()) {
@@ -125,7 +126,7 @@ bool StepCompiler::packs(const std::string& device) const {
   for (const DeviceSpec& spec : options_.tasks->devices()) {
     if (spec.name.to_string() == device) return options_.tasks->has_kernel(op, spec);
   }
-  return true;  // this task's own
+  return true;  // a device of this task
 }
 
 void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& placement) {
@@ -155,8 +156,8 @@ const KernelRegistry& StepCompiler::kernels() const {
   return options_.kernels != nullptr ? *options_.kernels : device_set_->kernels();
 }
 
-// A GPU of another task, where this task has one of its kind, and so its kernels. Where it has none, the other task
-// moves what it has no kernel for to its own CPU.
+// True if `theirs` is a GPU, and this task has one of its kind: then this task knows the kernels for it. Where it has
+// none, the other task moves nodes without a kernel to its own CPU.
 bool StepCompiler::knows_gpus_like(const DeviceSpec& theirs) const {
   if (theirs.kind != DeviceKind::kCuda) return false;
   for (int d = 0; d < device_set_->size(); ++d) {
@@ -165,7 +166,8 @@ bool StepCompiler::knows_gpus_like(const DeviceSpec& theirs) const {
   return false;
 }
 
-// Only kernels that do not come with the library (a real GPU's) take some dtypes and not others.
+// Returns the check of dtypes for placement; null without asynchronous devices. Only kernels that do not come with the
+// library (a real GPU's) take some dtypes and not others.
 std::function<std::string(const Node&, const DeviceSpec&)> StepCompiler::refuses() {
   if (!device_set_->has_async_device()) return nullptr;
   if (!refusals_) refusals_.emplace(kernels(), graph_);

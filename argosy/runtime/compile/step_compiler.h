@@ -1,5 +1,5 @@
-// StepCompiler: from what a session is asked for to a compiled step, with the session's options: passes, placement,
-// compilation. Internal to runtime.
+// StepCompiler: compiles a signature to a step, with the session's options: pruning, passes, placement, compilation.
+// Internal to runtime.
 #pragma once
 
 #include <functional>
@@ -22,30 +22,31 @@
 
 namespace argosy {
 
-// What a step was compiled to.
+// The result of a compilation.
 struct CompiledStep {
-  std::shared_ptr<const Step> step;     // of several tasks: this one's part
-  std::unique_ptr<RemoteParts> remote;  // the others'; null: there are none
-  // Its collectives meet those of other tasks' steps, which have this key, too (resolve_collective_groups.h).
+  std::shared_ptr<const Step> step;     // this task's part, where the step runs on several
+  std::unique_ptr<RemoteParts> remote;  // the other tasks' parts; null: there are none
+  // The key that its collectives share with those of other tasks' steps (resolve_collective_groups.h). Unset: none do.
   std::optional<std::int64_t> collective_key = {};
 };
 
 // Not thread-safe, and the graph must not change during a call.
 class StepCompiler {
  public:
-  // All outlive it; `device_set` is the session's, which may have none yet. `own`: what ops of the session keep between
-  // runs.
+  // All arguments must outlive this object. `device_set` is the session's pointer, which may still be null here. `own`:
+  // the state that ops of the session keep between runs.
   StepCompiler(const Graph& graph, const SessionOptions& options, const std::shared_ptr<DeviceSet>& device_set,
                const std::shared_ptr<ResourceManager>& own)
       : graph_(graph), options_(options), device_set_(device_set), own_(own) {}
 
-  // The step for what is asked. `must_fit`: as compile_step(). Errors name the node; what is thrown inside is one, too.
+  // Compiles the step for `wanted`. `must_fit`: as compile_step(). An error of a node names it. An exception becomes an
+  // error.
   Result<CompiledStep> make(const StepSignature& wanted, bool must_fit = true);
 
  private:
   Result<CompiledStep> make_unguarded(const StepSignature& wanted, bool must_fit);
   Result<CompiledStep> make_parts(StepGraph step, const DevicePlacement& placement, bool must_fit);
-  // Does the task of this device know the ops that make several values one message?
+  // True if the task of this device knows the ops that pack several values into one message.
   bool packs(const std::string& device) const;
   PlaceOptions place_options();
   void remember_homes(const Graph& graph, const DevicePlacement& placement);
@@ -60,9 +61,10 @@ class StepCompiler {
   const SessionOptions& options_;
   const std::shared_ptr<DeviceSet>& device_set_;
   const std::shared_ptr<ResourceManager>& own_;
-  std::optional<KernelRefusals> refusals_;  // made when first asked
+  std::optional<KernelRefusals> refusals_;  // made at the first use
   std::set<std::string> told_missing_;
-  // What this session has put on other tasks' devices, by container and name: a position among all devices.
+  // Resources that this session has placed on other tasks' devices, by container and name: a position among all
+  // devices.
   std::map<std::pair<std::string, std::string>, int> remote_homes_;
 };
 

@@ -38,7 +38,7 @@ Result<Buffer> Arenas::lend(std::size_t bytes, const std::byte* last) {
 }
 
 void Arenas::take_back(Buffer arena) {
-  // Where there is no memory to remember it, it goes.
+  // Where there is no memory to remember it, the arena is freed.
   contained("keeping an arena", [&] {
     MutexLock lock(mutex_);
     idle_.push_back(std::move(arena));

@@ -19,22 +19,22 @@ class Arenas {
   Arenas(const Arenas&) = delete;
   Arenas& operator=(const Arenas&) = delete;
 
-  // An arena of at least `bytes`, the first of these that there is:
+  // Returns an arena of at least `bytes`, the first of these that there is:
   //   - the one at `last` (where the same step ran before; may be null), if it is idle and large enough: then the
   //     step's tensors stay where they are;
   //   - the smallest idle one that fits;
-  //   - a new one, in exchange for the largest idle one.
+  //   - a new one, which replaces the largest idle one.
   // RESOURCE_EXHAUSTED when the device has no room for it.
   Result<Buffer> lend(std::size_t bytes, const std::byte* last);
   // REQUIRES: lend() gave it.
   void take_back(Buffer arena);
 
-  // Steps with small arenas share, too: for a device set whose steps run one at a time, as a trainer's do. Else each
-  // keeps its own. That costs less time, and the device holds all of them beside the largest.
+  // Makes steps with small arenas share them, too: for a device set whose steps run one at a time, as a trainer's do.
+  // Otherwise each step keeps its own. That is faster, but the device holds all of them beside the largest.
   void share_small() { shares_small_.store(true, std::memory_order_relaxed); }
   bool shares_small() const { return shares_small_.load(std::memory_order_relaxed); }
 
-  // Held, but in no run now.
+  // Bytes of arenas that no run holds.
   std::size_t idle_bytes() const;
   // Gives idle arenas back to the allocator.
   void trim();

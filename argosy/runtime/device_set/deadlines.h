@@ -1,4 +1,4 @@
-// Deadlines: timers that pull cancellation switches. Thread-safe.
+// Deadlines: timers that cancel steps. Thread-safe.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ class Deadlines {
  public:
   using Token = Timers::Token;
 
-  // At `when`, cancels with DEADLINE_EXCEEDED. The switch must live until remove() has returned. RESOURCE_EXHAUSTED as
-  // Timers::set.
+  // At `when`, cancels `cancellation` with DEADLINE_EXCEEDED. It must live until remove() has returned.
+  // RESOURCE_EXHAUSTED as Timers::set.
   Result<Token> add(Timers::Time when, Cancellation& cancellation, std::string what) {
     return timers_.set(when, [&cancellation, what = std::move(what)] {
       cancellation.cancel(deadline_exceeded(what).with_id("ARG-DEADLINE-001"));
@@ -26,7 +26,7 @@ class Deadlines {
   Timers timers_;
 };
 
-// One deadline, which goes with this object, whatever is thrown meanwhile.
+// One deadline, removed by the destructor.
 class Deadline {
  public:
   explicit Deadline(Deadlines* deadlines) : deadlines_(deadlines) {}
@@ -34,7 +34,7 @@ class Deadline {
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
-  // As Deadlines::add. REQUIRES: once, and not of none.
+  // As Deadlines::add. REQUIRES: `deadlines` is not null, and set() is called once.
   Status set(Timers::Time when, Cancellation& cancellation, std::string what) {
     ARGOSY_ASSIGN_OR_RETURN(token_, deadlines_->add(when, cancellation, std::move(what)));
     return ok_status();

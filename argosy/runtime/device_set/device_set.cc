@@ -11,7 +11,7 @@ namespace argosy {
 Result<std::shared_ptr<DeviceSet>> DeviceSet::make(const DeviceRequest& request) {
   return guarded([&]() -> Result<std::shared_ptr<DeviceSet>> {
     ARGOSY_ASSIGN_OR_RETURN(auto devices, make_devices(request));
-    // A cap of the CPU is that of what the host holds beside its tensors, too.
+    // A cap of the CPU also limits what the host holds beside its tensors.
     const DeviceSpec& host = devices[0]->spec();
     std::shared_ptr<void> limit;
     if (!host.is_gpu() && host.memory_limit_bytes > 0 && host.memory_limit_bytes < host_memory_bytes()) {
@@ -49,7 +49,7 @@ DeviceSet::DeviceSet(std::shared_ptr<DeviceSet> base, std::vector<std::unique_pt
 }
 
 DeviceSet::~DeviceSet() {
-  // Before all else: the threads of iterators end here, and may be at work on anything below.
+  // First of all: this ends the threads of iterators, which may still use any member.
   if (!shares_resources_) reset();
 }
 
@@ -76,7 +76,7 @@ Result<Tensor> DeviceSet::constant_on(int i, const Tensor& value) {
   const Buffer from = value.buffer();
   MutexLock lock(constants_mutex_);
   Copied& known = constants_[{i, from.data()}];
-  // Another value may be the first rows of what lies there: the longest is kept.
+  // Another value may be a prefix of the same buffer: the longest copy is kept.
   const bool reaches = known.bytes >= value.bytes();
   if (const auto to = known.to.lock(); to && reaches && from.owned() && known.from.lock() == from.owner()) {
     return Tensor(value.dtype(), value.shape(), Buffer(to, known.data, value.bytes()));

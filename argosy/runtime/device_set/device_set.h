@@ -25,12 +25,12 @@ class MemoryLimits;  // argosy/runtime/device_set/memory_limits.h
 
 class DeviceSet {
  public:
-  // Opens the devices that are asked for. INVALID_ARGUMENT, NOT_FOUND where one cannot be had.
+  // Opens the requested devices. INVALID_ARGUMENT, NOT_FOUND where one cannot be had.
   static Result<std::shared_ptr<DeviceSet>> make(const DeviceRequest& request);
-  // Of devices that were made elsewhere; the first one is the CPU.
+  // Takes devices that were made elsewhere; the first one is the CPU.
   explicit DeviceSet(std::vector<std::unique_ptr<Device>> devices);
-  // Another look at the devices of `base`, which lives as long: `devices` stand in for those at positions `origin` of
-  // base, whose resources they share, or have ones of their own.
+  // A view of `base`, which it keeps alive. `devices` stand in for the devices at positions `origin` of `base`. They
+  // share their resources, or with `own_resources` have resources of their own.
   DeviceSet(std::shared_ptr<DeviceSet> base, std::vector<std::unique_ptr<Device>> devices,
             const std::vector<int>& origin, bool own_resources);
   ~DeviceSet();
@@ -39,28 +39,28 @@ class DeviceSet {
   Device& device(int i) const { return *devices_[i]; }                // 0: the CPU
   ResourceManager& resources(int i) const { return *resources_[i]; }  // variables and the like that live there
   Arenas& arenas(int i) const { return *arenas_[i]; }                 // memory of its steps
-  // A constant of the host in the memory of device i: copied once, shared by all steps that hold it, gone with the
-  // last.
+  // Returns a copy of a host constant in the memory of device i. It is copied once, shared by all steps that hold it,
+  // and freed with the last of them.
   Result<Tensor> constant_on(int i, const Tensor& value);
   // Position of the device with this full name; -1 when there is none.
   int find(const DeviceName& full) const;
   std::vector<DeviceSpec> specs() const;  // by device
   int num_gpus() const;                   // real and emulated ones
-  // Those of the library, and what the devices bring.
+  // The kernels of the library, and those that the devices bring.
   const KernelRegistry& kernels() const;
-  // Some device is asynchronous: its kernels return before their work is done (LaunchQueue).
+  // True if some device is asynchronous: its kernels return before their work is done (LaunchQueue).
   bool has_async_device() const { return has_async_device_; }
-  // Held while a run is put on several devices' queues: every device then meets concurrent runs in one order, so that
-  // no two wait for each other.
+  // Held while a run is put on the queues of several devices. All devices then get concurrent runs in the same order,
+  // so no two runs wait for each other.
   Mutex& launch() const { return base_ != nullptr ? base_->launch() : launch_; }
   Traces& traces() { return base_ != nullptr ? base_->traces() : traces_; }  // one writer for each file
   MemoryLimits& memory_limits() { return *memory_limits_; }                  // of views
-  // Which files the graphs of its sessions may touch, from the next run on; at first what its base says, or all that
-  // the user may.
+  // Sets which files the graphs of its sessions may touch, from the next run on. The default is the policy of its base,
+  // or all files that the user may touch.
   void set_files(FilePolicy files);
   std::shared_ptr<const FilePolicy> files() const;  // null: all that the user may touch
-  // How its graphs call functions of the programs that built them, from the next run on; at first as its base does, or
-  // not at all.
+  // Sets how its graphs call functions of the programs that built them, from the next run on. The default is as its
+  // base does, or not at all.
   void set_host_callbacks(std::shared_ptr<HostCallbacks> calls);
   std::shared_ptr<HostCallbacks> host_callbacks() const;  // null: none
   // Empties a container ("" = all) on every device: variables lose their values.
@@ -69,7 +69,7 @@ class DeviceSet {
  private:
   std::shared_ptr<DeviceSet> base_;  // of a view
   bool shares_resources_ = false;
-  // Resources and arenas go before the devices whose memory they hold.
+  // Resources and arenas are destroyed before the devices whose memory they hold.
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<MemoryLimits> memory_limits_;
   std::unique_ptr<const KernelRegistry> kernels_;  // null: the library's

@@ -37,8 +37,8 @@ class CappedAllocator final : public Allocator {
   const std::shared_ptr<Use> use_ = std::make_shared<Use>();
 };
 
-// The caps of a device set's views. A cap outlives its view, because variables made under it do; it is passed on to the
-// next view of the same device and size.
+// The caps of a device set's views. A cap outlives its view, because variables allocated under it do; the next view of
+// the same device and size takes it over.
 class MemoryLimits {
  public:
   CappedAllocator* take(int device, std::uint64_t limit_bytes, const std::string& owner, Allocator& from);

@@ -1,5 +1,5 @@
-// OnceCallback: calls the end of an asynchronous kernel exactly once, whatever becomes of its owners. Later calls do
-// nothing. Where the last owner goes without a call, it calls with INTERNAL, or with what its task threw
+// OnceCallback: calls the callback of an asynchronous kernel exactly once, whatever becomes of its owners. Later calls
+// do nothing. If the last owner is destroyed before a call, it calls with INTERNAL, or with what its task threw
 // (argosy/base/guard.h): so no run waits for ever. Thread-safe.
 #pragma once
 

@@ -28,7 +28,7 @@ struct OpRecord {
   std::string node, op;                         // of the node
   int device = 0;                               // in the device set
   std::int64_t start_nanos = 0, end_nanos = 0;  // of argosy::now_nanos()
-  std::vector<OutputRecord> outputs = {};       // where StepStats::keep_outputs: those that it gave
+  std::vector<OutputRecord> outputs = {};       // its live outputs, where StepStats::keep_outputs
 };
 
 // One run of a step. Shares are of each device's own time line, from the step's start to its end.
@@ -59,7 +59,7 @@ struct MemoryForecast {
   bool exact = true;  // false when some shapes are only known while running
   // One that is large.
   struct Tensor {
-    std::string node;     // that gives it
+    std::string node;     // its producer
     std::uint64_t bytes;  // of its contents
   };
   std::vector<Tensor> largest;  // the five biggest alive at the peak

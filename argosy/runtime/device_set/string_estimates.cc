@@ -44,7 +44,7 @@ std::int64_t tiled(const KernelContext& c) {
   return times(product_of(c.input(1)), bytes_of(c.input(0).values<std::string>()));
 }
 
-// Of all inputs: one may be there many times.
+// The strings of all inputs; the same tensor may be several of them.
 std::int64_t joined(const KernelContext& c) {
   std::int64_t bytes = 0;
   for (int i = 0; i < c.num_inputs(); ++i) {
@@ -53,7 +53,7 @@ std::int64_t joined(const KernelContext& c) {
   return bytes;
 }
 
-// Rows that indices name along an axis; with batch_dims, each batch has its own.
+// The slices that indices name along an axis; with batch_dims, each batch has its own indices.
 std::int64_t gathered(const KernelContext& c, std::int64_t axis, std::int64_t batch_dims) {
   const Tensor &x = c.input(0), &indices = c.input(1);
   const std::int64_t rank = x.shape().rank(), index_rank = indices.shape().rank();
@@ -91,7 +91,7 @@ std::int64_t gathered_along_axis(const KernelContext& c, std::int64_t batch_dims
   return axis.ok() && c.input(2).shape().rank() == 0 ? gathered(c, *axis, batch_dims) : 0;
 }
 
-// How many elements stand before and behind along each axis: [rank, 2]. None where they do not fit x.
+// The paddings before and after along each axis, flat: [2 * rank]. Empty where they do not fit x.
 std::vector<std::int64_t> frame_of(const KernelContext& c) {
   const Shape &x = c.input(0).shape(), &given = c.input(1).shape();
   if (given.rank() != 2 || given[0] != x.rank() || given[1] != 2) return {};
@@ -101,7 +101,7 @@ std::vector<std::int64_t> frame_of(const KernelContext& c) {
   return *std::move(sizes);
 }
 
-// A frame of one string.
+// The strings of x, and one string for each element of padding.
 std::int64_t padded(const KernelContext& c) {
   const Tensor& x = c.input(0);
   const std::vector<std::int64_t> frame = frame_of(c);
@@ -115,7 +115,7 @@ std::int64_t padded(const KernelContext& c) {
               times(elements - x.elements(), static_cast<std::int64_t>(c.input(2).data<std::string>()->size())));
 }
 
-// Every element of both is in as many sums.
+// Broadcast addition: each element of an operand is in (elements of the result / elements of the operand) sums.
 std::int64_t added(const KernelContext& c) {
   const Tensor &x = c.input(0), &y = c.input(1);
   const auto shape = broadcast(x.shape(), y.shape());
@@ -130,7 +130,7 @@ std::int64_t longest(const Tensor& t) {
   return static_cast<std::int64_t>(most);
 }
 
-// One string for each place. `of_rows`: a vector of truths chooses among rows.
+// One string for each element of the result. `of_rows`: a vector of conditions chooses among rows.
 std::int64_t selected(const KernelContext& c, bool of_rows) {
   const Shape &t = c.input(1).shape(), &e = c.input(2).shape();
   Shape condition = c.input(0).shape();
@@ -142,7 +142,7 @@ std::int64_t selected(const KernelContext& c, bool of_rows) {
   const auto values = broadcast(t, e);
   const auto shape = values.ok() ? broadcast(condition, *values) : values;
   if (!shape.ok() || shape->elements() == 0) return 0;
-  // Most are small: no need to count.
+  // Most results are small, and need no count.
   constexpr std::int64_t kSmall = 1 << 20;
   if (times(shape->elements(), std::max(longest(c.input(1)), longest(c.input(2)))) <= kSmall) return 0;
   const Shape* const shapes[] = {&condition, &t, &e};

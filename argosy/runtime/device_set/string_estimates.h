@@ -1,4 +1,5 @@
-// How many bytes of strings an op will give that copies its strings any number of times: known before it copies.
+// Estimates how many bytes of strings an op will write that copies each input string any number of times. The estimate
+// is made before it copies.
 #pragma once
 
 #include <functional>
@@ -7,10 +8,10 @@
 
 namespace argosy {
 
-// Bytes of the strings that the kernel will give; 0 where its inputs are wrong, which it says itself.
+// Bytes of the strings that the kernel will write; 0 where its inputs are invalid, which the kernel itself reports.
 using StringEstimate = std::function<std::int64_t(const KernelContext& c)>;
 
-// Of this node; empty: it gives what it makes, or each string that it has once.
+// Returns the estimate for this node; empty: it copies each string at most once, or makes its own.
 StringEstimate string_estimate_of(const KernelInit& init);
 
 }  // namespace argosy

@@ -23,18 +23,18 @@ struct RunningKernel {
 struct StuckStep {
   std::int64_t step = 0;
   std::vector<RunningKernel>
-      kernels;  // empty: no kernel has a thread; it is compiled, or an asynchronous op never ended
+      kernels;  // empty: no kernel has a thread; the step is being compiled, or an asynchronous op never ended
   std::chrono::milliseconds since{0};  // since it was cancelled
   Status status;                       // what ended it, with the kernels' names
 
   std::string what() const;  // "node 'a/b' (Svd) on cpu:0"
 };
 
-// What has a thread in a run now, as words; from any thread while it is under way.
+// Returns the kernels that have a thread in a run now, as text. May be called from any thread while it is under way.
 std::string stuck_text(const RunContext& context);
 
-// The caller of a step may be one, to hear of a stuck kernel. Both are called from other threads than the step's, and
-// must return soon.
+// An observer that the caller of a step may pass, to hear of a stuck kernel. Both calls come from other threads than
+// the step's, and must return soon.
 class StuckObserver {
  public:
   virtual ~StuckObserver() = default;
@@ -42,13 +42,13 @@ class StuckObserver {
   virtual void ended(const StuckStep& step) = 0;  // after stuck(), when it ends after all
 };
 
-// Of one session. Thread-safe.
+// The watchdog of one session. Thread-safe.
 class Watchdog {
  public:
-  // A step is stuck so long after its cancellation; zero or less: never.
+  // A step counts as stuck at `after` from its cancellation; zero or less: never.
   explicit Watchdog(std::chrono::milliseconds after) : after_(after) {}
 
-  // Around a run. `told`, and `observer` if there is one, are called at most once when it is stuck.
+  // Watches a run while it lives. `told`, and `observer` if there is one, are called at most once when it is stuck.
   class Watch {
    public:
     Watch(Watchdog& dog, RunContext& context, std::function<void()> told, StuckObserver* observer);

@@ -11,7 +11,7 @@ namespace argosy {
 
 namespace {
 
-// By handle; null: no variable's.
+// By position in CaptureRegion::handles; null: the handle is of no variable.
 using Variables = std::vector<std::shared_ptr<Variable>>;
 
 Variables variables_of(const CaptureRegion& region, const RunState& state) {
@@ -40,7 +40,7 @@ std::vector<std::int64_t> writes_of(const Variables& variables) {
   return writes;
 }
 
-// Would the region's updates still write in place? What it reads itself it has let go of by then.
+// True if the region's updates would still write in place. Its own inputs are released by then, so they do not count.
 bool writes_in_place(const CaptureRegion& region, const CapturedRegion& captured, const Variables& variables,
                      const RunState& state) {
   for (std::size_t i = 0; i < variables.size(); ++i) {
@@ -57,7 +57,7 @@ bool writes_in_place(const CaptureRegion& region, const CapturedRegion& captured
   return true;
 }
 
-// Those, then the arena and the inputs.
+// Returns the places of the variables, then those of the arena and of the inputs.
 std::vector<CapturedPlace> places_of(const CaptureRegion& region, const Variables& variables, const RunState& state,
                                      int d) {
   std::vector<CapturedPlace> places = places_of(variables);
@@ -75,7 +75,7 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
                           const RegionCallbacks& calls) {
   const CaptureRegion& region = step.plan.capture_regions[static_cast<std::size_t>(d)][k];
   CapturedRegion& captured = state.captured[static_cast<std::size_t>(d)][k];
-  if (captured.dropped >= kMaxDroppedCaptures) {
+  if (captured.invalidations >= kMaxInvalidations) {
     captured.graph = nullptr;  // with the memory it keeps
     return false;
   }
@@ -88,13 +88,13 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
   if (captured.graph != nullptr && captured.places == places) {
     if (!writes_in_place(region, captured, variables, state)) return false;
     ARGOSY_RETURN_IF_ERROR(capturer.replay(*captured.graph));
-    captured.dropped = 0;
-    for (const std::int32_t instruction : instructions) calls.let_go(instruction);
+    captured.invalidations = 0;
+    for (const std::int32_t instruction : instructions) calls.release(instruction);
     return true;
   }
-  if (captured.graph == nullptr && captured.seen++ < kRunsBeforeCapture) return false;
+  if (captured.graph == nullptr && captured.warm_up_runs++ < kWarmUpRuns) return false;
 
-  if (captured.graph != nullptr) ++captured.dropped;
+  if (captured.graph != nullptr) ++captured.invalidations;
   const std::vector<std::int64_t> before = writes_of(variables);
   ARGOSY_RETURN_IF_ERROR(capturer.begin());
   for (const std::int32_t instruction : instructions) {
@@ -105,12 +105,13 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
   }
   auto made = capturer.end(std::move(captured.graph));
   if (!made.ok()) {
-    captured.dropped = kMaxDroppedCaptures;
+    captured.invalidations = kMaxInvalidations;
     return std::move(made).status();
   }
-  // Whatever comes of it, this time it is what the step does.
+  // This run needs its results, whether or not the graph is kept.
   ARGOSY_RETURN_IF_ERROR(capturer.replay(**made));
-  // Where a variable has moved meanwhile, the next run would write where it was. (Inputs may have been let go of.)
+  // A graph is kept only if no variable has moved during the capture: a replay would write to its old address. Inputs
+  // are not compared, because their tensors may have been released.
   const std::vector<CapturedPlace> moved = places_of(variables);
   if ((*made)->fits() && std::equal(moved.begin(), moved.end(), places.begin())) {
     captured.graph = *std::move(made);
@@ -119,7 +120,7 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
     captured.written.clear();
     for (std::size_t i = 0; i < after.size(); ++i) captured.written.push_back(after[i] != before[i] ? 1 : 0);
   } else {
-    ++captured.dropped;
+    ++captured.invalidations;
   }
   return true;
 }

@@ -1,8 +1,10 @@
-// Runs a capture region (argosy/runtime/compile/capture_regions.h). While it is new, it runs instruction by
-// instruction. When it has settled, it is captured. From then on it is replayed, as long as
+// Runs a capture region (argosy/runtime/compile/capture_regions.h). The first runs go instruction by instruction. Then
+// the region is captured, and later runs replay the captured graph. Two checks come before each replay:
 //
-// * everything it reads and writes is where it was, in the shape that it had;
-// * nobody else holds the value of a variable that it writes in place: a reader's tensor never changes under it.
+// * An address or a shape has changed: the region is captured again. After kMaxInvalidations in a row it is not
+//   captured any more.
+// * Somebody else refers to the buffer of a variable that is updated in place: this run goes instruction by
+//   instruction, so that no reader's tensor changes. The graph is kept.
 #pragma once
 
 #include <functional>
@@ -16,35 +18,36 @@ namespace argosy {
 
 struct RunState;
 
-// Where a captured graph reads or writes a value, and of which shape: both are part of its launches. The last batch of
-// an epoch may lie where the others lay, and be smaller.
+// An address and a shape that a captured graph uses. Both are baked into the parameters of its launches. The last batch
+// of an epoch may have the address of the others, but a smaller shape.
 struct CapturedPlace {
   const void* data = nullptr;  // null: a variable without a value
   Shape shape;
   friend bool operator==(const CapturedPlace&, const CapturedPlace&) = default;
 };
 
-// Of one capture region in one RunState.
+// The state of one capture region in one RunState.
 struct CapturedRegion {
   std::unique_ptr<CapturedGraph> graph;
-  std::vector<CapturedPlace> places;  // of everything when it was captured
+  std::vector<CapturedPlace> places;  // of variables, arena and inputs, when it was captured
   std::vector<char> written;          // by position in CaptureRegion::handles: a variable that it writes
-  int seen = 0;                       // runs without a captured graph
-  int dropped = 0;                    // captured graphs that did not last, one after the other
+  int warm_up_runs = 0;
+  int invalidations = 0;  // of captured graphs, since the last replay
 };
 
-inline constexpr int kRunsBeforeCapture = 2;   // the first ones make variables, workspaces and caches
-inline constexpr int kMaxDroppedCaptures = 3;  // then it is left alone
+inline constexpr int kWarmUpRuns = 2;        // these make variables, workspaces and caches
+inline constexpr int kMaxInvalidations = 3;  // then capturing is off for good
 
 struct RegionCallbacks {
   std::function<Status(std::int32_t instruction)> wait;  // for what the instruction waits for
-  std::function<Status(std::int32_t instruction)>
-      run;  // its kernel; it lets go of what the instruction is the last to use
-  std::function<void(std::int32_t instruction)> let_go;  // the latter alone
+  // Runs its kernel, and releases the tensors that the instruction is the last to use.
+  std::function<Status(std::int32_t instruction)> run;
+  std::function<void(std::int32_t instruction)> release;  // the tensors alone
 };
 
-// Runs capture region k of device d. False: nothing but waiting was done, and it is to be run instruction by
-// instruction. An error names the node. Called by the compute stream's thread.
+// Runs capture region k of device d. False: no kernel was started, and the caller runs the region instruction by
+// instruction. An error of a kernel names its node; one of the capturer does not. Called by the compute stream's
+// thread.
 Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t k, GraphCapturer& capturer,
                           const RegionCallbacks& calls);
 

@@ -57,11 +57,11 @@ void start_async(StaticRun& run, std::int32_t index, const Instruction& instruct
     }
     run.state().done[index].store(run.state().epoch, std::memory_order_release);
     for (const std::int32_t other : step.meta[index].wakes) gates->of_device[other].open();
-    // The run may end with this: after it only the gates are sure to be there.
+    // The run may end as soon as this is counted. After that only the gates are known to exist.
     asyncs.fetch_sub(1, std::memory_order_acq_rel);
     gates->of_device[static_cast<std::size_t>(d)].open();
   };
-  // Where work is only launched, so is this: readers of what it writes come after it in stream order.
+  // On an asynchronous device the kernel only enqueues its work. Readers of its outputs come later in stream order.
   auto* const async_launch =
       fields.device->launch_queue() != nullptr ? dynamic_cast<AsyncLaunchKernel*>(instruction.kernel) : nullptr;
   const auto once = std::make_shared<OnceCallback>(std::move(end));
@@ -88,7 +88,7 @@ void finish_queue(StaticRun& run, int d) {
   if (stats != nullptr) stats->devices[static_cast<std::size_t>(d)].compute_nanos += now_nanos() - started;
   std::vector<Event>& pending_host_copies = run.state().pending_host_copies[d];
   if (status.ok()) {
-    // What it brought to the host's memory is there for who waits.
+    // Its copies to the host must have ended, too, before the run does.
     for (const Event& event : pending_host_copies) {
       if (event.state() != nullptr) event.state()->wait();
     }

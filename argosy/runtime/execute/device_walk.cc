@@ -143,7 +143,7 @@ Status DeviceWalk::run_kernel(std::int32_t index, const Instruction& instruction
   } else {
     if (meta.donates) fields_.may_donate = step_.plan.donates.get() + instruction.first_input;
     KernelContext kernel_context(fields_);
-    if (instruction.updates) {  // what it changes outlives the run: its loops are not left halfway
+    if (instruction.updates) {  // its effects outlive the run: it is not interrupted halfway
       const InterruptScope whole(&cancellation, false);
       status = instruction.kernel->run(kernel_context);
     } else {

@@ -17,8 +17,8 @@ class DeviceWalk {
   DeviceWalk(const DeviceWalk&) = delete;
   DeviceWalk& operator=(const DeviceWalk&) = delete;
 
-  // Runs positions [from, to) of the device's order. What is thrown inside fails the run. On an asynchronous device its
-  // work has ended when this returns.
+  // Runs positions [from, to) of the device's order. An exception fails the run. On an asynchronous device its work has
+  // ended when this returns.
   void drive(std::size_t from, std::size_t to);
   // Waits until the asynchronous kernels that it started have ended. REQUIRED before it is destroyed.
   void settle() { run_.settle(d_, asyncs_); }
@@ -38,8 +38,8 @@ class DeviceWalk {
   const int d_;
   Device& device_;
   LaunchQueue* const queue_;        // null: not an asynchronous device
-  KernelObserver* const observer_;  // null: nobody wants to know of kernels
-  StepStats* const stats_;          // null: nobody asked
+  KernelObserver* const observer_;  // null: the device has none
+  StepStats* const stats_;          // null: not collected
   KernelContext::Fields fields_;
   StaticControlFlow flow_;
   std::atomic<std::int32_t>& running_;  // what stuck_text() shows

@@ -1,5 +1,5 @@
-// ExecutableStep: a step and the run states that are idle between its runs. What caches of compiled steps keep.
-// Thread-safe: any number of runs at once.
+// ExecutableStep: a compiled step with the run states that are idle between its runs. Caches of compiled steps hold
+// these. Thread-safe: any number of runs at once.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@ namespace argosy {
 
 class ExecutableStep {
  public:
-  // `reserved`: what the step takes of the host's budget. `remote`: the parts of other tasks; null: there are none.
-  // `collective_key`: see there.
+  // `reserved`: the step's share of the host's memory budget. `remote`: the parts of other tasks; null: there are none.
+  // `collective_key`: see collective_key().
   explicit ExecutableStep(std::shared_ptr<const Step> step, HostBudget::Reservation reserved = {},
                           std::unique_ptr<RemoteParts> remote = nullptr,
                           std::optional<std::int64_t> collective_key = {})
@@ -31,7 +31,8 @@ class ExecutableStep {
   ExecutableStep(const ExecutableStep&) = delete;
   ExecutableStep& operator=(const ExecutableStep&) = delete;
   const Step& step() const { return *step_; }
-  // Its collectives meet those of other tasks' steps of this key: its runs share their numbers. Unset: none do.
+  // The key that its collectives share with those of other tasks' steps. Runs of all these steps have the same step id.
+  // Unset: no collective meets those of another task's step.
   std::optional<std::int64_t> collective_key() const { return collective_key_; }
 
   // Runs the step once, on the executor that it needs: see argosy/runtime/execute/executor.h. RESOURCE_EXHAUSTED when a

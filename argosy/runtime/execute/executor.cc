@@ -11,7 +11,7 @@ Status name_node(Status status, const Step& step, const Instruction& instruction
   try {
     return std::move(status).with_where(str_cat("node '", node.name, "' (", node.op, ") on ",
                                                 step.device_set->device(instruction.device).spec().name.to_string()));
-  } catch (const std::bad_alloc&) {  // the error counts for more than where it was
+  } catch (const std::bad_alloc&) {  // rather the error alone than none
     return status;
   }
 }
@@ -67,10 +67,11 @@ OutputRecord record_of(const Step& step, const Instruction& instruction, int out
     const auto begin = reinterpret_cast<std::uintptr_t>(input->raw());
     return input->valid() && begin <= address && address + value.bytes() <= begin + input->bytes();
   };
-  // The executor itself only passes values on, but for copies.
+  // Without a kernel the executor only forwards values, but for copies.
   const bool forwards = instruction.kernel == nullptr && instruction.role != Role::kCopy;
   const bool passes_on = forwards || instruction.role == Role::kSwitch || instruction.role == Role::kMerge;
-  // A variable's, or what a kernel keeps. Memory of the plan has no owner, and is the op's.
+  // An owned buffer with another holder is a variable's, or one that a kernel keeps. Planned memory has no owner, and
+  // is the op's.
   const bool held_by_others = value.buffer().owned() && !value.unique();
   return {.index = output,
           .dtype = value.dtype(),

@@ -1,4 +1,4 @@
-// Gate: where one thread waits for others to change something it looks at. Waits awake for a moment, then asleep.
+// Gate: one thread waits here for a condition that other threads make true. It spins for a moment, then sleeps.
 #pragma once
 
 #include <atomic>
@@ -10,16 +10,17 @@ namespace argosy {
 
 class Gate {
  public:
-  // After a change that a waiter may be looking at (made with release order or stronger).
+  // Wakes the waiter, so that it checks its condition again. Called after the change, which is made with release order
+  // or stronger.
   void open() {
-    // Both sides write the count, so one of them comes second and sees what the other did before: we the sleeper, or it
-    // the change.
+    // Both sides write the count, so one of them comes second, and sees what the other did before: this one sees the
+    // sleeper, or the waiter sees the change.
     if (sleepers_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
     MutexLock lock(mutex_);
     changed_.notify_all();
   }
 
-  // Returns once done(), which must be safe to call from here at any time.
+  // Returns once done() is true. It is called again and again, also under the gate's lock.
   template <typename Done>
   void wait(const Done& done) {
     if (spin_until(done)) return;

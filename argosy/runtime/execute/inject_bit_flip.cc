@@ -11,10 +11,10 @@ namespace {
 
 struct Bit {
   std::size_t byte = 0;
-  unsigned mask = 0;  // 0: no floating number
+  unsigned mask = 0;  // 0: not a floating-point dtype
 };
 
-// An upper bit of the mantissa, as little-endian machines have it: an eighth or a quarter of the number.
+// The third bit of the mantissa, in little-endian memory. A flip changes a normal number by a sixteenth to an eighth.
 Bit bit_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32: return {2, 0x10};

@@ -9,10 +9,10 @@
 
 namespace argosy {
 
-// To be called after a kernel. Where its device's observer has a flip due, flips one bit of the mantissa of a number
-// that the kernel wrote. It is the first floating-point number of the outputs, or of a variable named by the inputs.
-// The host waits for what was started on the device. Where there is no such number, the flip stays due for the next
-// kernel.
+// Called after a kernel. Where its device's observer has a flip due, flips one bit of the mantissa of a number that the
+// kernel wrote. It is the first floating-point number of the outputs, or of a variable named by the inputs. On an
+// asynchronous device the host waits for earlier work first. Where there is no such number, the flip stays due for the
+// next kernel.
 Status inject_bit_flip_if_due(KernelObserver& observer, Device& device, std::span<const Tensor* const> inputs,
                               std::span<const OutputSlot> outputs);
 

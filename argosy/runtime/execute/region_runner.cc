@@ -33,7 +33,7 @@ Result<bool> RegionRunner::run_region() {
   const Step& step = run_.step();
   const RegionCallbacks calls{.wait = [this](std::int32_t index) { return wait(index); },
                               .run = [this](std::int32_t index) { return run_instruction(index); },
-                              .let_go = [this](std::int32_t index) { release(index); }};
+                              .release = [this](std::int32_t index) { release(index); }};
   ARGOSY_ASSIGN_OR_RETURN(const bool done, run_captured(step, run_.state(), d_, region_, *capturer_, calls));
   if (!done) return false;
   const std::int32_t last =
@@ -60,7 +60,7 @@ Status RegionRunner::run_instruction(std::int32_t index) {
   const InstructionMeta& meta = step.meta[index];
   for (const auto& [handle, value] : meta.derefs) ARGOSY_RETURN_IF_ERROR(run_.dereference(handle, value));
   run_.point_at(instruction, fields_);
-  // Nothing is donated: what nobody else holds now, somebody may hold when it is replayed.
+  // No input is donated: a buffer that is unshared now may be shared in a replay.
   KernelContext kernel_context(fields_);
   Status status = instruction.kernel->run(kernel_context);
   release(index);

@@ -17,10 +17,10 @@ class RegionRunner {
     set_next();
   }
 
-  // Where in the order the next region begins; beyond every position where there is none.
+  // The position at which the next region begins; SIZE_MAX: there is none.
   std::size_t next() const { return next_; }
-  // The region at next(), of which there is one. True: it was run, and `at` is its last position. False: nothing but
-  // waiting was done, and it is to be run instruction by instruction. `stats` may be null.
+  // Runs the region at next(). REQUIRES: there is one. True: it was run, and `at` is its last position. False: no
+  // kernel was started, and the caller runs the region instruction by instruction. `stats` may be null.
   Result<bool> run(std::size_t& at, StepStats* stats);
 
  private:

@@ -1,5 +1,5 @@
-// RemoteParts: the parts of a step that other tasks run. Where a step has them, ExecutableStep::run() goes through here:
-// argosy/runtime/tasks/partitioned_step.h implements it.
+// RemoteParts: the parts of a step that other tasks run. ExecutableStep::run() calls it for a step that has them.
+// Implemented by argosy/runtime/tasks/partitioned_step.h.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ class RemoteParts {
   using OwnRun = std::function<Status(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context)>;
 
   virtual ~RemoteParts() = default;
-  // Runs all parts once, with feeds and fetches of the whole step, until all have ended. The first error of any of them.
+  // Runs all parts once, with feeds and fetches of the whole step. Returns when all have ended, with the first error of
+  // any of them.
   virtual Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, RunContext& context,
                      const OwnRun& own) = 0;
 };

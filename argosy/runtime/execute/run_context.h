@@ -22,7 +22,7 @@ class RunContext final : public StepContext {
       : step_id_(step_id), stats_(stats), fetch_handles_(fetch_handles) {}
 
   std::int64_t step_id() const override { return step_id_; }
-  // Of a step whose collectives meet those of other tasks' steps. Before it runs.
+  // For a step whose collectives meet those of other tasks' steps. REQUIRES: the run has not begun.
   void set_step_id(std::int64_t step_id) { step_id_ = step_id; }
   Cancellation& cancellation() override { return cancellation_; }
   ResourceManager& step_resources() override { return resources_; }
@@ -35,18 +35,19 @@ class RunContext final : public StepContext {
   Rendezvous* rendezvous() const override { return rendezvous_.get(); }
   void set_rendezvous(std::shared_ptr<Rendezvous> rendezvous) { rendezvous_ = std::move(rendezvous); }
 
-  StepStats* stats() const { return stats_; }  // null: nobody asked
-  // A fetched handle of a variable stays one, instead of being read.
+  StepStats* stats() const { return stats_; }  // null: not collected
+  // A fetched handle of a variable is returned as it is, instead of the variable's value.
   bool fetch_handles() const { return fetch_handles_; }
-  // The calling thread computes with the threads it may use already, not with all of the device's: functions that are
-  // called by several threads at once.
+  // The run keeps the calling thread's thread budget, instead of the device's. For functions that several threads call
+  // at once.
   void keep_thread_budget() { keeps_thread_budget_ = true; }
   bool keeps_thread_budget() const { return keeps_thread_budget_; }
   // Kernels add up in the same order whatever the devices' threads (argosy/base/threads/library_threads.h).
   void want_deterministic(bool want) { deterministic_ = want; }
   bool deterministic() const { return deterministic_; }
-  // What runs now, for who looks on from outside: the step, and by device the instruction whose kernel has its thread
-  // (-1: none). Null before it is compiled. Both live as long as the context, and are the run's until it ends.
+  // What runs now, for observers on other threads: the step, and by device the instruction whose kernel has the
+  // device's thread (-1: none). `step` is null before it is compiled. Both live as long as the context, and are the
+  // run's until it ends.
   struct Running {
     const Step* step = nullptr;
     const RunningInstruction* instructions = nullptr;

@@ -7,10 +7,10 @@ namespace argosy {
 
 namespace {
 
-// Smaller arenas stay with their step: sharing them saves nothing worth a lock.
+// Smaller arenas stay with their step: sharing them saves too little to be worth a lock.
 constexpr std::size_t kShareFrom = 1 << 20;
 
-// Every planned slot of the device, at its place in the arena.
+// Points the tensors of the device's planned slots to their places in its arena.
 Status point_into(const Step& step, RunState& state, std::size_t d) {
   std::byte* const base = state.arenas[d].data();
   for (const Instruction& instruction : step.instructions) {

@@ -34,10 +34,10 @@ class StaticControlFlow {
   // Marks the outputs of a dead instruction as dead, and releases the slots that it is the last to read.
   void skip_dead(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta);
 
-  // INVALID_ARGUMENT unless the predicate is a scalar bool: the kernel says so.
+  // INVALID_ARGUMENT unless the predicate is a scalar bool: the Switch's kernel returns that error.
   Status run_switch(const Instruction& instruction, const InstructionMeta& meta, KernelContext::Fields& fields);
-  // At the head of a loop the first live input is one from outside in the first iteration, and one from the iteration
-  // before in later ones.
+  // A Merge at the head of a loop takes an input from outside in the first iteration, and one of the previous iteration
+  // in later ones.
   Status run_merge(std::int32_t index, const Instruction& instruction, const InstructionMeta& meta);
   // Slot `to` gets input `input`: moved where nobody reads the input afterwards, else shared.
   void forward_input(const Instruction& instruction, const InstructionMeta& meta, int input, std::int32_t to) {
@@ -51,7 +51,7 @@ class StaticControlFlow {
 
   // `at`: the position in the device's order. A loop of which every Enter is dead is skipped.
   void begin_loop(const Loop& loop, std::int32_t frame, std::size_t& at);
-  // Where there is another iteration: sets `at` back to the loop's begin and returns true.
+  // If there is another iteration, sets `at` back to the loop's begin and returns true.
   bool start_next_iteration(const Loop& loop, std::int32_t frame, std::size_t& at);
 
  private:

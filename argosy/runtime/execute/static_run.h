@@ -34,7 +34,7 @@ class StaticRun {
   void wait_for(int d, std::int32_t p) {
     gates_[d].wait([&] { return state_.done[p].load(std::memory_order_acquire) == state_.epoch || failed(); });
   }
-  // The instruction is done: all who wait for it go on.
+  // Marks the instruction as done, and wakes the devices that wait for it.
   void signal(std::int32_t index) {
     state_.done[index].store(state_.epoch, std::memory_order_release);
     gates_[step_.instructions[index].device].open();
@@ -46,7 +46,7 @@ class StaticRun {
   }
 
   // Device d waits for all that the instruction waits for. Returns early, with OK, where the run has failed. `queue`:
-  // the device's; null: not an asynchronous device.
+  // the device's; null: it is not asynchronous.
   Status wait_for_others(int d, const InstructionMeta& meta, LaunchQueue* queue);
   // REQUIRES: instruction p was started on an asynchronous device. With a queue, its later work comes after p; the host
   // (no queue), and readers of what p brings to the host's memory, wait here.
@@ -55,7 +55,7 @@ class StaticRun {
   // Puts the value of the variable that slot `handle` names into slot `value`.
   Status dereference(std::int32_t handle, std::int32_t value);
 
-  // Points `fields` to the instruction's inputs and outputs.
+  // Sets `fields` to the instruction's inputs and outputs.
   void point_at(const Instruction& instruction, KernelContext::Fields& fields) const {
     fields.inputs = state_.inputs.data() + instruction.first_input;
     fields.num_inputs = instruction.num_inputs;
@@ -65,10 +65,10 @@ class StaticRun {
     fields.node = step_.info.nodes[instruction.node].name;
   }
 
-  // Adds an instruction that ran from `start`, in nanoseconds, until now. Where outputs are kept, an asynchronous one is
-  // listed by list_op() alone.
+  // Adds an instruction that ran from `start`, in nanoseconds, until now. Where outputs are kept, only list_op() lists
+  // an asynchronous one.
   void note_op(StepStats& stats, const Instruction& instruction, std::int64_t start);
-  // Where StepStats::keep_ops: lists an instruction that has ended, and what it gave. From any thread.
+  // Lists an instruction that has ended, and its outputs, where StepStats::keep_ops. From any thread.
   void list_op(StepStats& stats, const Instruction& instruction, std::int64_t start, std::int64_t end);
 
  private:

@@ -43,7 +43,7 @@ Status ActiveRun::enter() {
   return ok_status();
 }
 
-// What may end the run goes first: it refers to the context, which lives a little longer.
+// Deadline and link go first: they refer to the context, which lives a little longer.
 ActiveRun::~ActiveRun() {
   link_.reset();
   deadline_.reset();

@@ -1,5 +1,6 @@
-// ActiveRuns: the runs of a session that are under way. close() ends them and waits for them. An ActiveRun is one of
-// them: it is entered for as long as it lives, and holds what may end the run early. Thread-safe.
+// ActiveRuns: the runs of a session that are under way. close() cancels them and waits for them. An ActiveRun is one of
+// them: it is on the list from enter() until it is destroyed, and holds its deadline and its link to a cancellation.
+// Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,7 @@ class ActiveRun;
 
 class ActiveRuns {
  public:
-  // Cancels every run; no run enters from now on. DEADLINE_EXCEEDED "ARG-STUCK-002" where some have not ended after
+  // Cancels every run; no run can enter from now on. DEADLINE_EXCEEDED "ARG-STUCK-002" where some have not ended after
   // `stuck_after`, or are known to be stuck; zero: waits for all.
   Status close(std::chrono::milliseconds stuck_after);
   // REQUIRES: close() was called. Waits for all, stuck ones too.
@@ -46,9 +47,9 @@ class ActiveRun {
 
   // CANCELLED "ARG-RUN-002" when the session is closed. REQUIRED before all else, and once.
   Status enter();
-  // At `time` from now the run is cancelled: DEADLINE_EXCEEDED. RESOURCE_EXHAUSTED as Deadlines::add.
+  // Cancels the run at `time` from now: DEADLINE_EXCEEDED. RESOURCE_EXHAUSTED as Deadlines::add.
   Status end_after(std::chrono::milliseconds time, Deadlines& deadlines);
-  // The run is cancelled when `other` is, for its reason.
+  // Cancels the run when `other` is cancelled, with its reason.
   void end_with(Cancellation& other);
   // The run stays under way, but close() no longer waits for it.
   void mark_stuck();

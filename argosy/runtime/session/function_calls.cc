@@ -14,14 +14,15 @@ namespace argosy {
 
 namespace {
 
-// What ends a call whose kernel has no step: the factory of a one-shot iterator runs while its step is compiled. The
-// scope only reads its cancellation; whoever made the scope owns it, and it is not const there.
+// The cancellation for a call whose kernel has no step: the factory of a one-shot iterator runs while its step is
+// compiled. It is the one of the thread's InterruptScope. The scope only reads it; whoever made the scope owns it, and
+// it is not const there.
 Cancellation* cancellation_of_thread() {
   const InterruptScope* const scope = InterruptScope::current();
   return scope != nullptr ? const_cast<Cancellation*>(scope->cancellation()) : nullptr;
 }
 
-// The bodies, and what it takes to compile them.
+// The functions, and what is needed to compile them.
 class Bodies : public std::enable_shared_from_this<Bodies> {
  public:
   Bodies(const Graph& graph, DeviceSet& device_set, const KernelRegistry& kernels,
@@ -29,7 +30,7 @@ class Bodies : public std::enable_shared_from_this<Bodies> {
       : library_(graph.ops()), device_set_(device_set), kernels_(kernels), session_(std::move(session)) {
     for (const auto& [name, function] : graph.functions()) library_.add_function(function);
   }
-  // With state of its own: nodes of different bodies have equal names.
+  // Compiles a body. The call gets state of its own, because nodes of different bodies may have equal names.
   Result<std::shared_ptr<FunctionCall>> compile(const std::string& name) const;
   bool any_op(const std::string& name, const std::function<bool(const OpDef&)>& fits) const {
     std::set<std::string> seen;
@@ -40,7 +41,7 @@ class Bodies : public std::enable_shared_from_this<Bodies> {
   bool any_op(const std::string& name, const std::function<bool(const OpDef&)>& fits,
               std::set<std::string>& seen) const;
 
-  mutable Mutex mutex_;  // of those who copy a body
+  mutable Mutex mutex_;  // held while a body is copied
   Graph library_;        // no nodes, only functions
   DeviceSet& device_set_;
   const KernelRegistry& kernels_;
@@ -49,7 +50,7 @@ class Bodies : public std::enable_shared_from_this<Bodies> {
 
 class CompiledCall final : public FunctionCall {
  public:
-  // `state`: what its ops keep; may be null.
+  // `state`: of the ops of the body; may be null.
   CompiledCall(std::string name, std::shared_ptr<const Step> step, std::vector<DType> parameters,
                std::vector<DType> returns, std::shared_ptr<const Bodies> bodies, const ResourceManager* state)
       : name_(std::move(name)),
@@ -127,7 +128,7 @@ Result<std::shared_ptr<FunctionCall>> Bodies::compile(const std::string& name) c
                         const DeviceSpec&) { return kernels_.has(op.name, device_set_.device(0).kernel_kind()); },
       .allow_soft_placement = true};
   ARGOSY_ASSIGN_OR_RETURN(DevicePlacement placement, place(step.graph, options));
-  // Who calls may live on the device set: a share of it would keep it alive for ever.
+  // The caller may itself be a resource of the device set: owning a share would keep the device set alive for ever.
   const std::shared_ptr<DeviceSet> borrowed(std::shared_ptr<DeviceSet>(), &device_set_);
   std::shared_ptr<ResourceManager> state;
   if (session_ != nullptr) state = std::make_shared<ResourceManager>(session_, kSessionOpState);

@@ -1,5 +1,5 @@
-// The functions of a step's graph, for kernels that call them. Every body is a step of its own: its parameters are fed,
-// its returns are fetched, and all of it runs on the host's CPU.
+// FunctionCalls: the functions of a step's graph, for kernels that call them. Every body is a step of its own: its
+// parameters are fed, its returned values are fetched, and all of it runs on the host's CPU.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace argosy {
 
-// Shares the functions of `graph`, which may go; `device_set` and `kernels` must outlive it and every call made from
-// it. `session`: what ops of the step's session keep between runs. What ops of a body keep is the call's own: see
-// FunctionCall::anew().
+// Copies the functions of `graph`, which may then be destroyed; `device_set` and `kernels` must outlive the result and
+// every call made from it. `session`: the state that ops of the step's session keep between runs. Each call keeps state
+// of its own for the ops of its body: see FunctionCall::anew().
 std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, DeviceSet& device_set,
                                                    const KernelRegistry& kernels,
                                                    std::shared_ptr<ResourceManager> session = nullptr);

@@ -1,5 +1,5 @@
-// InterruptibleMutex: a mutex for work that takes long, such as a compilation. A thread that waits for it leaves when its
-// own step is over, by the exception of check_interrupted() (argosy/base/threads/interrupt.h). A thread without an
+// InterruptibleMutex: a mutex for long work, such as a compilation. A thread that waits for it stops waiting when its
+// own step is cancelled: check_interrupted() throws (argosy/base/threads/interrupt.h). A thread without an
 // InterruptScope waits for as long as it takes.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace argosy {
 
 class ARGOSY_THREAD_ATTRIBUTE(capability("mutex")) InterruptibleMutex {
  public:
-  // Throws Interrupted: then it is not locked.
+  // Throws Interrupted; the mutex is then not locked.
   void lock() ARGOSY_THREAD_ATTRIBUTE(acquire_capability()) {
     constexpr std::chrono::milliseconds kBetweenLooks(50);
     MutexLock lock(mutex_);

@@ -7,7 +7,7 @@
 namespace argosy {
 
 namespace {
-// Of a session that could not be made. Itself made before main(): later there may be no memory for it.
+// The error of a session that could not be made. It is made before main(): later there may be no memory for it.
 const Status kNotMade = resource_exhausted("no memory for a session").with_id("ARG-MEM-003");
 
 // The step of a signature that is run once: found in the cache, or compiled.

@@ -13,8 +13,8 @@
 
 namespace argosy {
 
-// Remembers the step of the first feed shapes, which most callers keep: then a run compares shapes, and neither locks
-// nor counts anything to find its step. The step of other shapes seen last costs a lock.
+// Remembers the step of the first feed shapes, which most callers keep. A run with these only compares shapes: it takes
+// no lock and changes no reference count to find its step. The step of the last other shapes costs a lock.
 class Session::Impl::SessionCallable final : public Session::Callable, private StepSource {
  public:
   // The session outlives it.

@@ -13,7 +13,7 @@
 namespace argosy {
 
 namespace {
-// The steps of a cluster have numbers of their own, whoever starts them.
+// Step numbers must be unique in a cluster, whichever session starts the step: each begins at a random number.
 std::int64_t first_step_of_cluster() {
   constexpr std::uint64_t kBits = (std::uint64_t{1} << 62) - 1;
   return static_cast<std::int64_t>((system_random_source().next() & kBits) | 1);
@@ -87,7 +87,8 @@ Status Session::Impl::run(ExecutableStep* known, StepSource& source, std::span<c
   return status;
 }
 
-// Its number is that of the other tasks' steps. An error is told as the first of them told it.
+// Runs a step whose collectives meet those of other tasks' steps, under their common number. A derived error is
+// returned as the original one: its mark is removed.
 Status Session::Impl::run_keyed(ExecutableStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                                 RunContext& context) {
   const std::int64_t key = *step.collective_key();

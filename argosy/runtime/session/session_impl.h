@@ -15,7 +15,7 @@
 
 namespace argosy {
 
-// Gives the step for feeds of these shapes; compiles it where there is none.
+// Finds the step for feeds of these shapes, or compiles it.
 class StepSource {
  public:
   virtual ~StepSource() = default;
@@ -33,7 +33,7 @@ class Session::Impl {
   ResourceManager& op_state() const { return *own_; }
   StepCache& steps() { return steps_; }
 
-  // As StepCache::signature(); the session's own error first.
+  // As StepCache::signature(); an error of the session comes first.
   Result<StepSignature> signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
                                   const std::vector<Value>& targets, const Connections& connections = {},
                                   const std::vector<Value>& ran = {}) const {
@@ -41,19 +41,19 @@ class Session::Impl {
     return steps_.signature(feeds, fetches, targets, connections, ran);
   }
 
-  // One run of `known`, or where that is null of the step that `source` gives, within the run's deadline.
-  // Both outlive the call.
+  // Runs `known` once, within the run's deadline. Where it is null, runs the step that `source` finds. Both outlive the
+  // call.
   Status run(ExecutableStep* known, StepSource& source, std::span<const Tensor> feeds, std::span<Tensor> fetches,
              const RunOptions& options);
 
-  // Compiles the step for these shapes; it cannot be run.
+  // Compiles the step for these shapes, for inspection only: it must not be run.
   Result<std::shared_ptr<const Step>> inspect(const std::vector<std::pair<Value, Shape>>& feeds,
                                               const std::vector<Value>& fetches, const std::vector<Value>& targets,
                                               const Connections& connections);
 
   // As Session::close().
   Status close();
-  // Waits for what close() did not wait for.
+  // Waits for the runs that close() did not wait for.
   void wait();
 
  private:
@@ -64,7 +64,7 @@ class Session::Impl {
   const SessionOptions options_;
   Status status_;
   std::shared_ptr<DeviceSet> device_set_;
-  // What ops keep between runs, whichever device they are on: queues without a shared name, streams of random numbers.
+  // State that ops keep between runs, on whichever device: queues without a shared name, streams of random numbers.
   const std::shared_ptr<ResourceManager> own_;
   std::shared_ptr<TraceWriter> trace_;  // null: none
   Deadlines deadlines_;

@@ -12,7 +12,7 @@ constexpr std::size_t kMaxShapeVariants = 16;
 constexpr std::int64_t kBytesOfNode = 2048;  // in all of a step's arrays
 }  // namespace
 
-// --- what is asked for -----------------------------------------------------------------------------------------------
+// --- signatures ------------------------------------------------------------------------------------------------------
 
 Result<StepSignature> StepCache::signature(std::span<const Value> feeds, const std::vector<Value>& fetches,
                                            const std::vector<Value>& targets, const Connections& connections,

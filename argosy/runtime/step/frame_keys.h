@@ -1,5 +1,5 @@
-// Keys of loops' frames: numbers by which the tasks of a step meet in a loop. They are TensorFlow's, from 2.4 on, so its
-// tasks and ours may share a loop. TensorFlow 1.x has others.
+// Keys of loops' frames: numbers that name a frame to all tasks of a step. They are those of TensorFlow 2.4 and later,
+// so its tasks and ours may share a loop. TensorFlow 1.x has others.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace argosy {
 
-// Of a frame's name: MurmurHash64A with TensorFlow's seed. The same on every machine.
+// Returns the key of a frame's name: MurmurHash64A with TensorFlow's seed. The same on every machine.
 inline std::uint64_t frame_name_key(std::string_view name) {
   constexpr std::uint64_t kFactor = 0xc6a4a7935bd1e995u, kSeed = 0xdecafcaffeu;
   constexpr int kShift = 47;
@@ -30,7 +30,7 @@ inline std::uint64_t frame_name_key(std::string_view name) {
   return key ^ key >> kShift;
 }
 
-// Of a frame that this iteration of its parent enters. The root's key is 0.
+// Returns the key of the frame that iteration `iteration` of frame `parent` enters. The root's key is 0.
 inline std::uint64_t child_frame_key(std::uint64_t parent, std::int64_t iteration, std::uint64_t name_key) {
   const auto combined = [](std::uint64_t a, std::uint64_t b) {
     return a ^ (b + 0x9e3779b97f4a7800u + (a << 10) + (a >> 4));

@@ -28,7 +28,7 @@
 
 namespace argosy {
 
-// What the executor does for an instruction. The executor does all but kKernel itself, without a kernel.
+// What the executor does for an instruction. For kKernel it runs the kernel; it does the others itself.
 enum class Role : std::uint8_t { kKernel, kCopy, kSwitch, kMerge, kForward, kLoopBegin, kLoopEnd };
 
 // --- what both executors read ----------------------------------------------------------------------------------------
@@ -46,11 +46,11 @@ struct Instruction {
   Role role = Role::kKernel;
   bool async = false;            // RunState::done tells when it has ended
   bool signals = false;          // another device, or a later instruction of this one, waits for RunState::done
-  bool special = false;          // has waits, derefs, releases or a role: off the fast path
+  bool special = false;          // needs more than its kernel (waits, derefs, releases, a role …): off the fast path
   bool may_be_dead : 1 = false;  // InstructionMeta::dead_flags tell whether it is
   bool updates : 1 = false;      // takes a reference or a handle: what it may write outlives the run
-  bool sends : 1 = false;        // a value to another task, or the word that it is dead: it runs dead, too
-  bool receives : 1 = false;     // a value of another task, or the word that it is dead
+  bool sends : 1 = false;        // sends a value to another task, or that it is dead: so it runs when dead, too
+  bool receives : 1 = false;     // receives a value of another task, or that it is dead
 };
 
 struct SlotSpec {
@@ -58,7 +58,7 @@ struct SlotSpec {
   PartialShape shape;
   int space = 0;
   std::int64_t offset = -1;  // in the arena of its space; -1: allocated when written
-  std::size_t bytes = 0;     // when the shape is full
+  std::size_t bytes = 0;     // 0 unless the shape is known
 };
 
 // What a special instruction needs done around its kernel.
@@ -70,11 +70,11 @@ struct InstructionMeta {
   // Flags of RunState::dead; -1: never dead. The instruction is dead when one is set. A Merge has a flag per input, and
   // is dead when all are set.
   std::vector<std::int32_t> dead_flags;
-  std::int32_t loop = -1;              // of a loop's ends, and of a Merge that takes a NextIteration: the frame
-  std::uint64_t back_edge_inputs = 0;  // of such a Merge: the inputs that come from the iteration before, as bits
-  std::uint64_t moved_inputs = 0;      // of kSwitch, kMerge, kForward: inputs that nobody reads afterwards, as bits
+  std::int32_t loop = -1;              // the frame of a LoopBegin, a LoopEnd, or a Merge that takes a NextIteration
+  std::uint64_t back_edge_inputs = 0;  // of such a Merge: inputs of the previous iteration, as bits
+  std::uint64_t moved_inputs = 0;      // of kSwitch, kMerge, kForward: inputs that it is the last to read, as bits
   bool donates = false;                // some of StaticPlan::donates is set
-  bool wants_index = false;            // of a Merge: its second output has a reader
+  bool wants_index = false;            // of a Merge: its second output is read or fetched
 };
 
 // --- what run_static() reads -----------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ struct InstructionMeta {
 // A loop in the order of its device: from `begin` to `end`, again while a NextIteration is live.
 struct Loop {
   std::int32_t begin = -1, end = -1;        // positions in the order of its device
-  std::vector<std::int32_t> enters, nexts;  // flags of RunState::dead
+  std::vector<std::int32_t> enters, nexts;  // of Enters and NextIterations: flags of RunState::dead
   std::vector<std::int32_t> leaving;        // flags that are set when the loop is not entered
 };
 
@@ -111,8 +111,8 @@ struct StaticPlan {
 
 // --- what run_dataflow() reads ---------------------------------------------------------------------------------------
 
-// Who follows whom, and the frames of loops. The compiler makes it for steps with control flow or blocking
-// instructions, to look for an order, and drops it where it finds one.
+// The edges between instructions, and the frames of loops. The compiler makes it for steps with control flow or
+// blocking instructions, to look for an order, and drops it where it finds one.
 struct DataflowGraph {
   struct Edge {
     std::int32_t instruction;
@@ -120,13 +120,13 @@ struct DataflowGraph {
     std::int32_t input;   // of the consumer, the handles of its derefs after its own inputs; -1: control
   };
   std::vector<std::vector<Edge>> successors;  // by instruction
-  std::vector<std::int32_t> pending;          // by instruction: distinct edges in
+  std::vector<std::int32_t> pending;          // by instruction: number of edges into it
 
   // A loop's frame; 0 is the root. An instruction belongs to the frame whose iterations it runs in: an Enter to the
   // outer one, an Exit to the inner one.
   struct Frame {
     int parent = 0;
-    std::uint64_t name_key = 0;  // of its name: the same on every task
+    std::uint64_t name_key = 0;  // of its name (frame_keys.h): the same on every task
     int enters = 0;              // Enter instructions that feed it: each fires once per iteration of the parent
     int parallel = 10;           // iterations that may be under way at once
     std::vector<std::int32_t> instructions;
@@ -140,17 +140,17 @@ struct DataflowGraph {
 
   struct Enter {
     std::int32_t frame = -1;   // the frame that it enters; -1: no Enter
-    bool is_constant = false;  // its value is there in every iteration
+    bool is_constant = false;  // every iteration gets its value
   };
   std::vector<Enter> enters;  // by instruction
 };
 
-// Of a placed graph.
+// Returns the report of a placed graph.
 PlacementReport report_of(const Graph& graph, const DevicePlacement& placement);
 
 // --- for people ------------------------------------------------------------------------------------------------------
 
-// Names, messages, traces, reports. Texts are views into `graph`.
+// What messages, traces and reports need. The texts of `nodes` are views into `graph`.
 struct StepInfo {
   struct NodeInfo {
     std::string_view name;
@@ -161,14 +161,15 @@ struct StepInfo {
   std::unique_ptr<const StepGraph> graph;  // what was compiled
   DevicePlacement placement;               // of its nodes
   std::vector<std::string> passes;         // what each pass did
-  // Of a partition: where all nodes of the step run, on all tasks. Null: `graph` is the step.
+  // For a partition: where all nodes of the step run, on all tasks. Null: `graph` is the whole step.
   std::shared_ptr<const PlacementReport> whole = nullptr;
   PlacementReport report() const;
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// A handle by name, found when the step was compiled. Once a resource has gone from its place, a run finds it anew.
+// A handle that was found by name when the step was compiled. Once a resource has been destroyed, the next run finds it
+// again (find_handles()).
 struct NamedHandle {
   std::int32_t slot = -1;
   Kernel* kernel = nullptr;  // finds it, or makes it
@@ -187,11 +188,11 @@ struct Step {
       constants;                              // (slot, value): constants and handles, the same in every run
   std::vector<std::int32_t> feed_slots;       // in the signature's order
   std::vector<std::int32_t> fetch_slots;      // likewise; -1: a control value
-  std::vector<std::string> fetched_refs;      // likewise: the node, where it gives a reference, else ""
-  std::vector<std::int32_t> released_at_end;  // slots to let go of when a run ends
+  std::vector<std::string> fetched_refs;      // likewise: the node's name if it gives a reference, else ""
+  std::vector<std::int32_t> released_at_end;  // slots that a run empties at its end
   std::vector<std::size_t> arena_bytes;       // by device
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::shared_ptr<ResourceManager> session;  // what ops of the step's session keep between runs; may be null
+  std::shared_ptr<ResourceManager> session;  // state that ops of its session keep between runs; may be null
   std::vector<NamedHandle> handles;          // among `constants`
   std::uint64_t generation = 0;              // resource_generation() before `handles` were found
   bool needs_dataflow = false;               // no order is safe: run_dataflow() runs it
@@ -201,7 +202,7 @@ struct Step {
   StepInfo info;
 };
 
-// Another number once a resource has gone from where the step looks for some.
+// Returns a number that changes when a resource is destroyed in a place where the step looks for resources.
 inline std::uint64_t resource_generation(const Step& step) {
   std::uint64_t sum = step.session != nullptr ? step.session->generation() : 0;
   for (int d = 0; d < step.device_set->size(); ++d) sum += step.device_set->resources(d).generation();

@@ -8,7 +8,7 @@
 
 namespace argosy {
 
-// By part; shared with the answers that are to come.
+// The state of registration, by part. Shared with the callbacks of tasks that have not answered yet.
 struct PartitionedStep::Registration {
   enum class State : char { kNone, kAsked, kThere };
   Mutex mutex;
@@ -47,7 +47,7 @@ PartitionedStep::~PartitionedStep() {
     MutexLock lock(registration_->mutex);
     registration_->gone = true;
     handles = registration_->handles;
-    // The graphs that tasks are still reading are ours.
+    // Tasks may still be reading the graphs, which this object owns: waits for their answers.
     for (auto& state : registration_->states) {
       while (state == Registration::State::kAsked) registration_->changed.wait(registration_->mutex);
     }
@@ -57,7 +57,8 @@ PartitionedStep::~PartitionedStep() {
   }
 }
 
-// Every run that comes before they are all there waits for them; one that is cancelled leaves.
+// Registers the graphs with all tasks. Every run that comes meanwhile waits for it; a run that is cancelled stops
+// waiting.
 Status PartitionedStep::register_graphs(Cancellation& cancellation) {
   using State = Registration::State;
   constexpr std::chrono::milliseconds kBetweenLooks(50);
@@ -119,7 +120,7 @@ void PartitionedStep::forget_handle(std::size_t part, const std::string& handle)
 
 namespace {
 
-// What another task did, behind what this one did.
+// Appends the devices and ops of another task to those of this one.
 void add_stats(StepStats& part, StepStats& to) {
   const int first = static_cast<int>(to.devices.size());
   for (StepStats::PerDevice& device : part.devices) to.devices.push_back(std::move(device));

@@ -21,12 +21,13 @@ namespace argosy {
 // Thread-safe.
 class PartitionedStep final : public RemoteParts {
  public:
-  // Where feeds and fetches of a part are among those of the step.
+  // Positions of a part's feeds and fetches among those of the step.
   struct Positions {
     std::vector<int> feeds, fetches;
   };
 
-  // `others`: the partitions of other tasks. NOT_FOUND "ARG-TASK-003" where a task is not there.
+  // `own`: of this task's part. `others`: the partitions of other tasks. NOT_FOUND "ARG-TASK-003" where a task is not
+  // known.
   static Result<std::unique_ptr<PartitionedStep>> make(std::shared_ptr<RemoteTasks> tasks, Positions own,
                                                        std::vector<Partition> others, const TaskGraphOptions& options);
   ~PartitionedStep() override;  // deregisters; REQUIRES: no run is under way
@@ -53,7 +54,7 @@ class PartitionedStep final : public RemoteParts {
   const TaskGraphOptions options_;
   std::vector<Part> parts_;
   std::atomic<bool> registered_{false};
-  const std::shared_ptr<Registration> registration_;  // outlives this object where an answer comes late
+  const std::shared_ptr<Registration> registration_;  // shared with callbacks, which may outlive this object
 };
 
 }  // namespace argosy

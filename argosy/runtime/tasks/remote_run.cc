@@ -16,7 +16,7 @@ void RemoteRun::start(std::size_t part, TaskRun run) {
   const std::int64_t step_id = run.step_id;
   tasks_[part]->run_graph(std::move(run),
                           [this, part](Result<std::vector<Tensor>> fetches) { end(part, std::move(fetches)); });
-  // An abort that came while it started may have been too early for the task.
+  // The run may have been aborted before the task knew the step: aborts it again.
   Status cause;
   {
     MutexLock lock(mutex_);
@@ -50,7 +50,7 @@ void RemoteRun::fail(const Status& why) {
     MutexLock lock(mutex_);
     Status& kept = is_derived(why) ? derived_ : first_hand_;
     if (kept.ok()) kept = why;
-    // A deadline knows no node: who was at work when it came does.
+    // The error of a deadline names no node. A task's error with the same text says which node ran then.
     const Status plain = without_derived_mark(why);
     if (first_hand_.where().empty() && plain.code() == first_hand_.code() && plain.message() == first_hand_.message())
       first_hand_ = plain;

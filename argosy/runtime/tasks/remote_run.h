@@ -1,5 +1,5 @@
-// RemoteRun: one run of a step over several tasks, as its master follows it. It keeps the first error, and tells every
-// part of it. Internal to runtime/tasks.
+// RemoteRun: one run of a step over several tasks, on the master. It keeps the first error, and aborts all parts with
+// it. Internal to runtime/tasks.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ namespace argosy {
 // Thread-safe. It lives until wait() has returned.
 class RemoteRun {
  public:
-  // What a part gave.
+  // The result of a part.
   struct Part {
-    std::vector<Tensor> fetches;  // of a run that ended well
-    bool unknown_handle = false;  // its task was started anew
-    StepStats stats;              // where they are wanted
+    std::vector<Tensor> fetches;  // where it ended without an error
+    bool unknown_handle = false;  // its task was restarted
+    StepStats stats;              // where they are collected
   };
 
   // All outlive it.
@@ -35,13 +35,13 @@ class RemoteRun {
   void start(std::size_t part, TaskRun run);
   // Runs this task's own part on the calling thread.
   void run_own(const std::function<Status()>& own);
-  // Ends every part with the first such error. What is derived counts only where nothing else failed.
+  // Aborts every part with the first error of all calls. A derived error counts only where no other came.
   void fail(const Status& why);
   bool failed();
-  // Until all parts have ended; then their tasks forget the step.
+  // Waits until all parts have ended; then their tasks forget the step.
   void wait();
 
-  // After wait(): OK, or the first error that is not derived, or the first one.
+  // REQUIRES: wait() has returned. Returns OK, or the first error that is not derived, or else the first derived one.
   Status status();
   Part& part(std::size_t i) { return parts_[i]; }
 

@@ -6,8 +6,8 @@
 //                                                    └── RemoteTask::register_graph, once a step's signature
 //                                                        RemoteTask::run_graph, once a run
 //
-// Implemented over gRPC by argosy/tf/worker, and in one process by argosy/testing/fake_cluster.h. What runs on the other
-// side is a TaskGraphs (task_graphs.h).
+// Implemented over gRPC by argosy/tf/worker, and in one process by argosy/testing/fake_cluster.h. The other task runs
+// the graphs in a TaskGraphs (task_graphs.h).
 #pragma once
 
 #include <atomic>
@@ -29,15 +29,15 @@ namespace argosy {
 struct TaskGraphOptions {
   bool fetch_handles = false;  // SessionOptions::fetch_handles
   bool reproducible = false;   // SessionOptions::reproducible
-  bool prepare = false;        // cut by a master that has not prepared it: functions are lowered, passes run
+  bool prepare = false;        // the master has not prepared it: this task lowers functions and runs passes
 };
 
 // One run of a registered graph.
 struct TaskRun {
-  std::string handle;         // what register_graph gave
+  std::string handle;         // as register_graph returned it
   std::int64_t step_id = 0;   // the same on every task of the step, and of no other step of the cluster
   std::vector<Tensor> feeds;  // by position in StepGraph::feeds; owned host tensors
-  // Filled with that task's devices and ops before the run's end is told; null: not wanted.
+  // Filled with that task's devices and ops before `done` is called; null: not collected.
   StepStats* stats = nullptr;
 };
 
@@ -52,10 +52,10 @@ class RemoteTask {
   virtual ~RemoteTask() = default;
 
   // `graph` is this task's partition: every node has the full name of one of its devices; feeds are "_Arg" nodes. It
-  // lives until `done` is called. The task compiles it as it is: no pass and no placement may change which values cross.
-  // Its errors name the node.
+  // lives until `done` is called. The task compiles it as it is: no pass and no placement may change which values
+  // cross. An error of a node names it.
   virtual void register_graph(const StepGraph& graph, const TaskGraphOptions& options, Registered done) = 0;
-  // The handle is used no more, and no run of it is under way. A task that is gone is no error.
+  // REQUIRES: no run of the graph is under way, and none will be. A task that is gone is no error.
   virtual void deregister_graph(const std::string& handle) = 0;
 
   // Runs it once. The error of a run that ends because of another task's error is derived (derived_status.h): what a
@@ -65,7 +65,7 @@ class RemoteTask {
   // Ends this step on that task. `done` of its run_graph is called soon after, whether the task answers or not. `cause`
   // is derived. A step that the task does not know is no error.
   virtual void abort(std::int64_t step_id, Status cause) = 0;
-  // The step has ended on every task: forget its values. Called once for every run_graph, after its `done`.
+  // The step has ended on every task, which forgets its values. Called once for every run_graph, after its `done`.
   virtual void cleanup(std::int64_t step_id) = 0;
 };
 
@@ -77,9 +77,10 @@ class RemoteTasks {
   // Devices of the other tasks, by full name, in the order of placement: by job, task, CPUs first. The list does not
   // change while a session lives.
   virtual std::vector<DeviceSpec> devices() const = 0;
-  // Has the task of that device a kernel for the op there? A task of TensorFlow has one for every op of TensorFlow.
+  // True if the task of that device has a kernel for the op there. A task of TensorFlow has one for every op of
+  // TensorFlow.
   virtual bool has_kernel(const OpDef& op, const DeviceSpec& device) const = 0;
-  // Of a device of any task, this one's too, by full name: a number of its process' life. Asked when a step is cut.
+  // The incarnation of a device of any task, this one included, by full name. Asked for when a step is cut.
   virtual std::uint64_t incarnation(const std::string& device) const = 0;
   // The task that owns devices of this name's job, replica and task; null: there is none.
   virtual RemoteTask* task(const DeviceName& device) = 0;
@@ -89,24 +90,25 @@ class RemoteTasks {
   // The step has ended on every task.
   virtual void forget(std::int64_t step_id) = 0;
 
-  // A number that no other transfer of the sessions with these tasks has (PartitionOptions::next_transfer).
+  // Returns a number that no other transfer of the sessions with these tasks has (PartitionOptions::next_transfer).
   std::int64_t next_transfer() { return next_transfer_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Collectives by keys may have members in other tasks' steps. Those steps have one number, by their key
+  // True if collectives by keys may have members in other tasks' steps. Those steps share one number, by their key
   // (resolve_collective_groups.h), and a task runs one step of a key at a time.
   virtual bool meets_by_key() const { return false; }
-  // The number of the next step of that key, once the step before it has ended here. Ends with the reason of
-  // `cancellation`.
+  // Waits until the step before it has ended here, and returns the number of the next step of that key. Ends with the
+  // reason of `cancellation`.
   virtual Result<std::int64_t> begin_keyed(std::int64_t key, Cancellation& cancellation) {
     (void)key, (void)cancellation;
     return unimplemented("collectives do not meet those of other tasks' steps here");
   }
-  // That step has ended, well or with an error.
+  // That step has ended, with or without an error.
   virtual void end_keyed(std::int64_t key, std::int64_t step_id, const Status& status) {
     (void)key, (void)step_id, (void)status;
   }
 
-  // Does the task of that device number the frames of loops as this one does (frame_keys.h)? TensorFlow 1.x does not.
+  // True if the task of that device numbers the frames of loops as this one does (frame_keys.h). TensorFlow 1.x does
+  // not.
   virtual bool shares_loops(const DeviceName& device) const {
     (void)device;
     return true;

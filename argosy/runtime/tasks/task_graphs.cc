@@ -90,7 +90,7 @@ void TaskGraphs::deregister_graph(const std::string& handle) {
 
 // --- runs ------------------------------------------------------------------------------------------------------------
 
-// A run is known to abort() as long as it lives.
+// Enters a run in the list of runs, so that abort() finds it, for as long as it lives.
 class TaskGraphs::Entered {
  public:
   Entered(TaskGraphs& graphs, RunContext& context) : graphs_(graphs) {
@@ -158,7 +158,7 @@ void TaskGraphs::abort_all(const Status& cause) {
   cancel_runs([](std::int64_t) { return true; }, cause);
 }
 
-// A cancellation calls back with no lock held, and its run stays until then.
+// Cancels the runs that `which` chooses. A cancellation may call back, so no lock is held; no run leaves meanwhile.
 void TaskGraphs::cancel_runs(const std::function<bool(std::int64_t)>& which, const Status& cause) {
   std::vector<RunContext*> runs;
   {

@@ -1,5 +1,5 @@
-// TaskGraphs: the graphs that masters registered with one task, and their runs: what is behind RegisterGraph and RunGraph
-// of a worker. It knows no wire.
+// TaskGraphs: the graphs that masters registered with one task, and their runs. It implements RegisterGraph and
+// RunGraph of a worker, whatever the transport.
 //
 //   TaskGraphs graphs(device_set, rendezvous, op_state);
 //   handle = graphs.register_graph(std::move(step), options);          compiles; any thread
@@ -30,17 +30,17 @@ class TaskGraphs {
   // all graphs of this object.
   TaskGraphs(std::shared_ptr<DeviceSet> device_set, StepRendezvous& steps, std::shared_ptr<ResourceManager> op_state)
       : device_set_(std::move(device_set)), steps_(steps), op_state_(std::move(op_state)) {}
-  // REQUIRES for its end: no run is under way.
+  // REQUIRES: no run is under way when this object is destroyed.
 
   // Every node asks for one of the device set's devices, or for none (then: a device of this task by the usual rules).
-  // `_Send` nodes run whether they are targets or not. Errors name the node.
+  // `_Send` nodes run whether they are targets or not. An error of a node names it.
   Result<std::string> register_graph(StepGraph graph, const TaskGraphOptions& options);
   void deregister_graph(const std::string& handle);
-  // ABORTED "ARG-TASK-001" as run() says it.
+  // The ABORTED error of run() for an unknown handle; else OK.
   Status check(const std::string& handle);
 
-  // ABORTED "ARG-TASK-001" where the handle is not known: this task was started anew. Any other error of the run has
-  // aborted the step's rendezvous with it, marked as derived. When it ends well, nothing more is sent by this task.
+  // ABORTED "ARG-TASK-001" where the handle is not known: this task was restarted. Any other error also aborts the
+  // step's rendezvous, marked as derived. After a run without an error this task sends nothing more.
   Result<std::vector<Tensor>> run(const TaskRun& run);
   // Ends the step's runs and its rendezvous; a run of it that starts later ends at once. `cause` is derived.
   void abort(std::int64_t step_id, const Status& cause);
@@ -57,7 +57,7 @@ class TaskGraphs {
     TaskGraphOptions options;
   };
 
-  const std::string prefix_ = random_prefix();  // of handles: those of an earlier life of the task are not known
+  const std::string prefix_ = random_prefix();  // of handles: those of an earlier incarnation are unknown
   const std::shared_ptr<DeviceSet> device_set_;
   StepRendezvous& steps_;
   const std::shared_ptr<ResourceManager> op_state_;
@@ -65,7 +65,7 @@ class TaskGraphs {
   std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 1;
   std::map<std::string, Registered> graphs_ ARGOSY_GUARDED_BY(mutex_);
   std::multimap<std::int64_t, RunContext*> runs_ ARGOSY_GUARDED_BY(mutex_);  // under way, by step
-  int aborting_ ARGOSY_GUARDED_BY(mutex_) = 0;  // calls of cancel_runs(): no run goes meanwhile
+  int aborting_ ARGOSY_GUARDED_BY(mutex_) = 0;  // calls of cancel_runs(): no run leaves meanwhile
   CondVar aborted_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kForgottenSteps = 4096;  // that are remembered
 
-// Does the device's name begin with the task's, as a whole?
+// True if the device belongs to the task: its full name begins with the task's name.
 bool is_of(std::string_view device, std::string_view task) {
   return device.starts_with(task) && (device.size() == task.size() || device[task.size()] == '/');
 }
@@ -94,7 +94,8 @@ StepRendezvous::Steps StepRendezvous::drop_early() {
   return dropped;
 }
 
-// A step that a run holds goes on. Only the oldest few are looked at: each call adds one step at most.
+// Drops the oldest steps above the limit, except those that a run holds. It looks at the oldest few: each call adds at
+// most one step.
 StepRendezvous::Steps StepRendezvous::drop_begun() {
   constexpr int kLooks = 16;
   Steps dropped;

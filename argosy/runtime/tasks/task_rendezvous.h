@@ -25,7 +25,7 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
   // failed. It need not end when this object is aborted: the answer is then dropped.
   using Remote = std::function<void(std::int64_t step_id, const RendezvousKey& key, Done done)>;
 
-  // `task`: this one, "/job:ps/replica:0/task:0". Outlives nothing: `remote` is copied.
+  // `task`: this one, "/job:ps/replica:0/task:0". The object holds a copy of `remote`.
   TaskRendezvous(std::string task, std::int64_t step_id, Remote remote)
       : task_(std::move(task)), step_id_(step_id), remote_(std::move(remote)) {}
 
@@ -33,11 +33,11 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
     return local_.send(key, std::move(value), dead);
   }
   void receive(const RendezvousKey& key, Done done) override;
-  // What another task asks for. Returns a number for give_up(); 0: `done` was called.
+  // A receive of another task. Returns a number for give_up(); 0: `done` was called.
   std::int64_t receive_local(const RendezvousKey& key, Done done) {
     return local_.receive_numbered(key, std::move(done));
   }
-  // That task does not wait any more. False: it had its answer.
+  // That task does not wait any more. False: it has been answered.
   bool give_up(const RendezvousKey& key, std::int64_t number) { return local_.give_up(key, number); }
   void abort(Status cause) override;
   std::int64_t step_id() const { return step_id_; }
@@ -59,25 +59,26 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
 
 // The steps under way on one task. Thread-safe.
 //
-// Its memory is bounded, whatever numbers others ask for. The oldest go of
+// Its memory is bounded, whatever step numbers other tasks send. Above the limits it drops the oldest
 // - receives that come before their step;
 // - steps that have ended here and that nobody forgets.
 class StepRendezvous {
  public:
-  static constexpr std::int64_t kEarlyReceives = 32768;  // that wait for steps that have not begun here
-  static constexpr std::size_t kBegunSteps = 8192;       // that are kept where none of their runs goes on
+  static constexpr std::int64_t kEarlyReceives = 32768;  // receives that wait for steps not begun here
+  static constexpr std::size_t kBegunSteps = 8192;       // steps kept, of those without a run under way
 
   StepRendezvous(std::string task, TaskRendezvous::Remote remote)
       : task_(std::move(task)), remote_(std::move(remote)) {}
 
-  // The step begins here, or has begun. Of a step that was forgotten: one that is aborted, CANCELLED.
+  // Returns the rendezvous of a step, which begins here if it has not. A step that was forgotten: one that is aborted,
+  // CANCELLED.
   std::shared_ptr<TaskRendezvous> find(std::int64_t step_id);
-  // What another task asks for, perhaps before the step begins here. Returns a number for give_up(); 0: `done` was
+  // A receive of another task, perhaps before the step begins here. Returns a number for give_up(); 0: `done` was
   // called. RESOURCE_EXHAUSTED "ARG-SEND-008": too many later ones wait for steps that have not begun.
   std::int64_t receive(std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done);
-  // That task does not wait any more. A step that has not begun, and of which nobody waits for a value, is gone.
+  // That task does not wait any more. A step that has not begun and has no other receives is dropped.
   void give_up(std::int64_t step_id, const RendezvousKey& key, std::int64_t number);
-  // Where there is one.
+  // Aborts the step, if there is one.
   void abort(std::int64_t step_id, const Status& cause);
   // Aborts it, CANCELLED, and drops its values. The number is remembered for a while, so that a late receive fails.
   void forget(std::int64_t step_id);
@@ -96,9 +97,9 @@ class StepRendezvous {
   using Steps = std::vector<std::shared_ptr<TaskRendezvous>>;
   Entry& find_or_make(std::int64_t step_id) ARGOSY_REQUIRES(mutex_);
   std::shared_ptr<TaskRendezvous> erase(Entries::iterator at) ARGOSY_REQUIRES(mutex_);
-  // One receive less of a step that has not begun.
+  // Counts one receive less of a step that has not begun.
   void uncount(std::int64_t step_id, const std::shared_ptr<TaskRendezvous>& step);
-  // What is too much, for the caller to abort.
+  // Removes what exceeds a limit, and returns it for the caller to abort.
   Steps drop_early() ARGOSY_REQUIRES(mutex_);
   Steps drop_begun() ARGOSY_REQUIRES(mutex_);
 

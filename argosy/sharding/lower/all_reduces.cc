@@ -1,4 +1,5 @@
-// Sums over devices, in buckets. No member of a bucket waits for another one: all have waited for equally many sums.
+// Adds all-reduces for sums over devices, in buckets. The members of a bucket depend on equally long chains of sums, so
+// none of them depends on another.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,8 +14,8 @@ namespace {
 
 bool is_sum(const Reshard& r) { return r.from == Placement::partial(Combine::kSum); }
 
-// By node: the longest chain of sums that it waits for. A loop starts when all is there that enters it; what comes round
-// it has waited for that, too.
+// The longest chain of sums that each node depends on, found by iterating to a fixpoint. All nodes of a loop depend on
+// every value that enters it.
 class Depths {
  public:
   explicit Depths(const LowerState& s) : depth_(static_cast<std::size_t>(s.base.size()), 0) {
@@ -62,7 +63,7 @@ class Depths {
   Status status_;
 };
 
-// By node: what a step runs needs it. All of them, where nothing is run.
+// Returns flags by node: not 0 for ancestors of the nodes that a step runs; for all nodes, if it runs none.
 std::vector<char> needed_by_run(const LowerState& s) {
   std::vector<char> needed(static_cast<std::size_t>(s.base.size()), s.request.run.empty() ? 1 : 0);
   std::vector<NodeId> open = s.request.run;
@@ -82,7 +83,8 @@ class Buckets {
  public:
   explicit Buckets(LowerState& s) : s_(s), limit_(s.request.first_bucket_bytes) {}
 
-  // `run`: a step needs it. Other sums are for fetches, and no member of a bucket: it would be computed in every step.
+  // Adds the sum to a bucket. `run`: a step needs it. Sums for fetches alone are not put into buckets: every step would
+  // compute them.
   void add(std::size_t reshard, int depth, bool run) {
     const Reshard& r = s_.assignment.reshards[reshard];
     const DType dtype = s_.base.dtype(r.value);
@@ -107,11 +109,11 @@ class Buckets {
     std::size_t bytes = 0;
   };
 
-  // Are its values there in every step? Those of a Switch are dead in a branch that is not taken, and so would all sums be
-  // that share a bucket with them.
+  // True if the node's values are never dead. A dead member would make all sums of its bucket dead. Outputs of a Switch
+  // are dead in the branch that is not taken.
   bool always(NodeId id) const { return s_.regions.always(id) && s_.base.node(id).op->flow != Flow::kSwitch; }
 
-  // 0: they depend on the batch.
+  // 0: the size depends on the batch.
   std::size_t bytes_of(Endpoint e) const {
     const double bytes = s_.sizes.bytes(e, 1);
     return s_.sizes.bytes(e, 2) == bytes ? static_cast<std::size_t>(bytes) : 0;
@@ -145,7 +147,8 @@ class Buckets {
     for (const std::size_t m : members) s_.sums.back().sums.push_back(s_.summed[m]);
   }
 
-  // What the device with the shards [first, end) adds to the sums: block after block, of each all members.
+  // Returns the inputs of the all-reduce on the device with the shards [first, end): for each block, one sum per
+  // member.
   std::vector<Value> brought(const std::vector<std::size_t>& members, int first, int end, int block) {
     std::vector<Value> values;
     for (int k = first; k < end; k += block) {

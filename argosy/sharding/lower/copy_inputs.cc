@@ -1,4 +1,4 @@
-// What copies read, and what they wait for.
+// Connects the inputs and control inputs of copies, and of nodes that exist once.
 #include <algorithm>
 
 #include "argosy/ops/constant/constant.h"
@@ -52,7 +52,7 @@ class Connect {
   }
 
  private:
-  // Of a node that exists once: global values, and it waits for all devices.
+  // Connects a node that exists once: it reads global values, and waits for all devices.
   Status single(NodeId id) {
     const Node& n = s_.base.node(id);
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -78,7 +78,7 @@ class Connect {
     return ok_status();
   }
 
-  // Every device writes a variable of its own there.
+  // True if the copies of the node write variables, each its device's own.
   bool writes_mirror(NodeId id) const {
     const Node& n = s_.base.node(id);
     if (!s_.is_copied(id) || n.inputs.empty() || n.op->flow != Flow::kNone) return false;
@@ -86,8 +86,8 @@ class Connect {
     return n.op->stateful && n.op->effect == Effect::kChanges && s_.variable_behind(n.inputs[0]).has_value();
   }
 
-  // Shards draw their blocks of random numbers in nodes of their own. Who waited for the node before them must not run it:
-  // it would draw from the same stream.
+  // Removes control inputs from a random node that per-shard nodes replaced. It must not run, since it would draw from
+  // the same stream.
   void forget_replaced(NodeId id) {
     for (const NodeId c : s_.base.node(id).controls) {
       if (s_.copies[0][static_cast<std::size_t>(c.index)] != c) s_.graph.remove_control_input(id, c);
@@ -111,7 +111,7 @@ class Connect {
     return from;
   }
 
-  // A value with the global shape.
+  // Returns a value with the global shape: the joined shards, or in a loop the padded shard.
   Result<Endpoint> whole_shape(int d, Graph::Use use) {
     const Endpoint e = s_.base.node(use.node).inputs[static_cast<std::size_t>(use.input)];
     std::vector<Value> shards;

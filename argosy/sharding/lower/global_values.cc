@@ -9,7 +9,7 @@ namespace argosy {
 
 namespace {
 
-// A reshard after which every device has the value.
+// Returns the first device's result of a reshard that makes the value replicated; nullopt: there is none.
 std::optional<Endpoint> combined(const LowerState& s, Endpoint e) {
   for (std::size_t i = 0; i < s.assignment.reshards.size(); ++i) {
     const Reshard& r = s.assignment.reshards[i];

@@ -43,7 +43,7 @@ Value HostSizes::global(BatchSize size) {
   return known = size.plus == 0 ? grown : graph_.add("AddV2", {grown, number(size.plus)}, {}, "sharding/global");
 }
 
-// The part that is cut: items of a round.
+// Returns the number of items in a round: size / (rounds * unit). Shards are cut between items.
 Value HostSizes::items(Value size, const Placement& p) {
   const std::int64_t together = p.rounds * p.unit;
   if (together == 1) return size;

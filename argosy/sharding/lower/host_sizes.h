@@ -1,5 +1,5 @@
-// Sizes of shards and of global values, as integers on the host. They follow from the batch that is fed. Internal to
-// lower/.
+// HostSizes: nodes that compute sizes of shards and of global values, on the host, from the batch that is fed. Internal
+// to lower/.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ class HostSizes {
   // `batch`: a fed value whose dimension 0 is the batch.
   HostSizes(Graph& graph, Endpoint batch, std::vector<std::int64_t> weights);
 
-  // All are int64 scalars.
-  Value batch();
-  Value global(BatchSize size);
-  // Of a dimension sharded as `p`: the rows that device d has of it.
+  // The methods return int64 scalars, except pack() and part().
+  Value batch();                 // the number of examples
+  Value global(BatchSize size);  // the size for this batch
+  // The rows that shard d has of a dimension of global size `size`, sharded as `p`.
   Value local(BatchSize size, const Placement& p, int d);
   Value local(Value size, const Placement& p, int d);
-  // Of a dimension of `size` items: the first row that device d has in each round.
+  // The first row that shard d has in each round of such a dimension.
   Value begin(Value size, const Placement& p, int d);
 
-  // A vector of these scalars.
+  // A vector of these scalars, of dtype `dtype`.
   Value pack(const std::vector<Value>& sizes, DType dtype);
   Value number(std::int64_t n);  // a constant
   // local / global as a scalar of a floating dtype.
@@ -45,7 +45,7 @@ class HostSizes {
   Value batch_;
   std::map<std::int64_t, Value> numbers_;
   std::map<std::pair<std::int64_t, std::int64_t>, Value> globals_;
-  std::map<std::tuple<Endpoint, std::int64_t, int>, Value> shards_;  // by size, rows that stay together, device
+  std::map<std::tuple<Endpoint, std::int64_t, int>, Value> shards_;  // by size, rounds * unit, shard
 };
 
 }  // namespace argosy

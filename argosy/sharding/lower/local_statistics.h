@@ -1,15 +1,16 @@
-// Statistics of each shard (Placement::Kind::kLocal), on their way to sums over shards and back. Internal to lower/.
+// Changes between each shard's own statistics (Placement::Kind::kLocal, L) and partial sums. Internal to lower/.
 //
-//   L ──► times the shard's part of the batch ──► P(sum) ──► over the part ──► L
+//   L ──► times the shard's part of the batch ──► P(sum) ──► divided by that part ──► L
 #pragma once
 
 #include "argosy/sharding/lower/lower_state.h"
 
 namespace argosy {
 
-// What shard d has, near node `at`, as its term of the sum. Nothing where the shard is empty.
+// Returns the term of the sum over shards that shard d's statistics `own` make: `own` times its part of the batch,
+// zeros if the shard is empty. The result is on `device`, in the loops around node `at`.
 Value term_of_shard(LowerState& s, Value own, NodeId at, int d, std::string_view device);
-// What shard d adds to a sum, as its own statistics.
+// The inverse: returns shard d's statistics, given its term of a sum over shards.
 Value own_of_term(LowerState& s, Value term, NodeId at, int d);
 
 }  // namespace argosy

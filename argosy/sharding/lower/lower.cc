@@ -11,8 +11,8 @@ namespace argosy {
 
 namespace {
 
-// What one device runs in every step must wait for no branch. A sum that shares messages with a value of a branch is dead
-// where the branch is not taken. So are all updates after it.
+// ARG-SHARD-007: a node that runs in every step would wait for a branch in the lowered graph. It would be dead whenever
+// the branch is not taken, and so would all updates after it.
 Status check_always(const LowerState& s, const std::vector<NodeId>& order) {
   const LoopRegions lowered = find_regions(s.graph, order);
   for (std::int32_t i = 0; i < s.base.size(); ++i) {
@@ -27,7 +27,7 @@ Status check_always(const LowerState& s, const std::vector<NodeId>& order) {
   return ok_status();
 }
 
-// Nodes that read the end of an iteration, other than a Merge, would wait for the next one.
+// ARG-SHARD-007: a value is resharded behind NextIteration. Such a node would wait for the next iteration.
 Status check_ends_of_iterations(const LowerState& s) {
   for (const Reshard& r : s.assignment.reshards) {
     const Node& n = s.base.node(r.value.node);
@@ -63,7 +63,7 @@ Result<std::unique_ptr<Lowered>> Lowered::make(Graph& graph, const LowerRequest&
   ARGOSY_RETURN_IF_ERROR(connect_copies(s));
   ARGOSY_RETURN_IF_ERROR(write_mirrors(s));
   ARGOSY_RETURN_IF_ERROR(graph.status());
-  // A sum that another member of its bucket is computed from would wait for itself.
+  // This also finds cycles: a bucket whose member depends on another member would wait for itself.
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<NodeId> order, graph.topological_order());
   ARGOSY_RETURN_IF_ERROR(check_always(s, order));
   return std::unique_ptr<Lowered>(new Lowered(std::move(state)));

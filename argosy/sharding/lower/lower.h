@@ -1,4 +1,5 @@
-// Builds the graph of an assignment: what each device of one mesh axis computes, and what moves between them.
+// Builds the graph of an assignment: the nodes that each device of one mesh axis computes, and the nodes that move
+// values between devices.
 //
 //   Assignment                         graph
 //   x: S(0), w: R                      x ─┬► shard 0 ─► matmul            ─► sum            ─┐
@@ -6,13 +7,13 @@
 //   s = sum(y): P(sum) -> R               └► shard 1 ─► matmul/replica_1 ─► sum/replica_1 ─┘
 //
 // * Nodes of the step have a copy per device. Device 0 keeps names and ids; copies add "/replica_N". State that exists
-//   once stays single, and so do nodes outside of the step.
-// * A device that the mesh names several times in a row has several shards. It computes them in turns, and what is
-//   replicated exists once a device (turns.h).
+//   once (queues, tables) stays single, and so do nodes outside of the step.
+// * A device that the mesh names several times in a row has several shards. It computes them in turns. Replicated nodes
+//   have one copy on it (turns.h).
 // * Reshards become nodes: all-reduces in buckets, joined shards, slices.
-// * Sizes are global wherever they are data. Where a node asks for the size of its output, it gets its shard's.
+// * Sizes are global wherever they are data. A size operand of a node gives the size of its shard.
 //
-// What cannot be built is UNIMPLEMENTED ARG-SHARD-007, and names the node.
+// UNIMPLEMENTED ARG-SHARD-007 names a node that cannot be built.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +29,21 @@
 
 namespace argosy {
 
-// All of it is borrowed, and outlives what lower() returns.
+// All pointers are borrowed, and outlive the Lowered that is made from them.
 struct LowerRequest {
-  const Graph* base = nullptr;  // that was resolved
+  const Graph* base = nullptr;  // the graph of the assignment
   const Sizes* sizes = nullptr;
   const RuleTable* rules = nullptr;
   const Assignment* assignment = nullptr;
   const Mesh* mesh = nullptr;  // one axis, over devices; the shards of one device are neighbours
   std::vector<NodeId> batch;   // fed nodes that bring the batch: S(0)
   std::vector<NodeId> run;     // what a step runs
-  // So many consecutive shards are on one device, which adds up what they give before it travels.
+  // A device adds up partial sums of so many consecutive shards before the all-reduce. A block lies on one device.
   int block = 1;
   std::size_t first_bucket_bytes = 1 << 18, bucket_bytes = 4 << 20;
 };
 
-// A collective that was built, and is no sum.
+// A collective that was built, other than a sum.
 struct LoweredCollective {
   std::string op;          // "all-reduce" of a maximum or minimum, "all-gather"
   Endpoint value;          // of the base graph
@@ -50,12 +51,12 @@ struct LoweredCollective {
   std::string why;
 };
 
-// Sums over shards that are made together.
+// Sums over shards that one bucket makes together.
 struct LoweredSums {
-  std::vector<std::size_t> reshards;        // of the assignment, whose values they are
-  std::vector<std::vector<Endpoint>> sums;  // [member][shard]: in the lowered graph
-  std::size_t bytes = 0;                    // 0: they depend on the batch
-  bool travel = true;                       // false: one device has all shards
+  std::vector<std::size_t> reshards;        // by member: the position in Assignment::reshards
+  std::vector<std::vector<Endpoint>> sums;  // [member][shard]: the sum, in the lowered graph
+  std::size_t bytes = 0;                    // of the members; 0: none of them has a fixed size
+  bool travel = true;                       // false: one device has all shards, so there is no all-reduce
 };
 
 struct LowerState;
@@ -71,14 +72,15 @@ class Lowered {
   // True if each device, or each shard, has a copy of the node.
   bool is_copied(NodeId id) const;
   bool is_per_shard(NodeId id) const;  // each shard has
-  // Itself where it is not copied. The shards of one device have one copy of what is replicated.
+  // Returns the copy of a shard; the node itself if it is not copied. Shards of one device share copies of replicated
+  // nodes.
   NodeId copy(int shard, NodeId id) const;
-  std::vector<NodeId> copies(NodeId id) const;  // each once, the first one is itself
-  std::vector<NodeId> variables() const;        // that are copied
+  std::vector<NodeId> copies(NodeId id) const;  // each once; the node itself is the first
+  std::vector<NodeId> variables() const;        // the variables that have a copy on every device
   const std::vector<LoweredCollective>& collectives() const;
-  // What a step sums over shards, in starting order.
+  // Returns the sums over shards that a step makes, by bucket. Sums for fetches alone are not among them.
   const std::vector<LoweredSums>& sums() const;
-  // Nodes for whose sake micro-batches run side by side (turns.h).
+  // Returns the nodes because of which micro-batches run side by side (turns.h).
   std::vector<NodeId> coupled_turns() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the files of this folder share while one graph is built. Internal to lower/.
+// LowerState: the data that the files of this folder share while one graph is built. Internal to lower/.
 #pragma once
 
 #include <map>
@@ -15,9 +15,9 @@
 
 namespace argosy {
 
-// The error of this folder, at a node. `hint`: what its author can do; else the step runs on one device.
+// Returns UNIMPLEMENTED ARG-SHARD-007 at a node. `hint`: what the author of the graph can do.
 Status cannot_lower(const Node& n, std::string_view why, std::string_view hint = "run this step on one device");
-// Hints of loops, of which every device has its own.
+// Hints for nodes in loops: every device has loops of its own.
 inline constexpr std::string_view kOutsideOfLoop = "compute it before or after the loop";
 inline constexpr std::string_view kSizeBeforeLoop = "compute the size before the loop";
 
@@ -39,19 +39,20 @@ struct LowerState {
   // --- built
   std::vector<char> in_step;                                 // by node
   std::vector<char> copied;                                  // by node: each device, or each shard, has one
-  std::vector<char> sliced;                                  // by node: exists once, and every device takes its shard
+  std::vector<char> sliced;                                  // by node: it exists once; each device slices its outputs
   std::vector<char> per_shard;                               // by node: each shard has one
   std::vector<std::vector<NodeId>> copies;                   // [shard][node]
-  std::vector<std::vector<Endpoint>> outputs;                // [shard][output of the base]: what has its layout
+  std::vector<std::vector<Endpoint>> outputs;                // [shard][output of the base]: the value with its layout
   std::vector<std::vector<Endpoint>> changed;                // [reshard][device]; empty: not built yet
   std::map<std::size_t, std::vector<Endpoint>> summed;       // [reshard][device]: all-reduces of partial sums
-  std::map<std::pair<NodeId, int>, std::size_t> reshard_of;  // by use: the last reshard that it goes through
+  std::map<std::pair<NodeId, int>, std::size_t> reshard_of;  // by use: the last of its reshards
   std::vector<LoweredCollective> collectives;
   std::vector<LoweredSums> sums;
   std::map<Endpoint, Value> fetched;
-  // Means that no node reads: of so many elements, cut so. Their parts are weighted where a fetch adds them up.
+  // Means that no node reads, with the size of the reduced dimension and how it is cut. A fetch weights the shards'
+  // means and adds them up.
   std::map<Endpoint, std::pair<BatchSize, Placement>> fetched_means;
-  // Nodes that read an input of a copy, which is set last: { node, its input, device, whose, which }.
+  // Inputs that connect_copies() sets last: input `input` of `node` reads what `use` reads on `device`.
   struct Late {
     NodeId node;
     int input;
@@ -62,7 +63,7 @@ struct LowerState {
   std::optional<HostSizes> host;
 
   int size() const { return static_cast<int>(devices.size()); }  // shards
-  // The shard with which those of its device begin.
+  // The first shard of the device that has shard d.
   int first_of_device(int d) const {
     while (d > 0 && devices[static_cast<std::size_t>(d) - 1] == devices[static_cast<std::size_t>(d)]) --d;
     return d;
@@ -71,36 +72,37 @@ struct LowerState {
   int turn_of(int d) const { return d - first_of_device(d); }
   int device_count() const;
   bool has_turns() const { return device_count() < size(); }
-  // Whether the shard has a copy of its own, and not the one of its device's first shard.
+  // True if the shard has a copy of its own; else it uses the copy of its device's first shard.
   bool owns_copy(int d, NodeId id) const {
     return per_shard[static_cast<std::size_t>(id.index)] != 0 || starts_device(d);
   }
   bool is_copied(NodeId id) const { return copied[static_cast<std::size_t>(id.index)] != 0; }
   bool is_batch(NodeId id) const;
-  bool is_variable(NodeId id) const;  // of which every device has one
+  bool is_variable(NodeId id) const;  // with a copy on every device
   const Way& way(NodeId id) const { return assignment.ways[static_cast<std::size_t>(id.index)][0]; }
   const Placement& layout(Endpoint e) const { return assignment.layout(e)[0]; }
   const ShardingRule& rule(NodeId id) const { return request.rules->rule(id); }
   Endpoint& output(int d, Endpoint e) { return outputs[static_cast<std::size_t>(d)][sizes.index()(e)]; }
   Endpoint output(int d, Endpoint e) const { return outputs[static_cast<std::size_t>(d)][sizes.index()(e)]; }
   Value value(int d, Endpoint e) { return graph.value(output(d, e)); }
-  // What input `use` of a node reads on a device, after its reshards.
+  // The value that the use reads on shard d, after its reshards.
   Endpoint source(int d, Graph::Use use) const;
-  // What a reshard starts from.
+  // The value on shard d to which the reshard is applied: after earlier reshards of the same value.
   Endpoint before(std::size_t reshard, int d) const;
-  // The placement in which it arrives there.
+  // The placement of the value that the use reads, after its reshards.
   const Placement& arrives(Graph::Use use) const;
   // The variable behind a reference or handle, if every device has one.
   std::optional<NodeId> variable_behind(Endpoint e) const;
-  // A value from outside of loops, for nodes near `id` on device d: it enters the loops around them.
+  // Brings a value from outside of loops into the loops around shard d's copy of `id`, by Enter nodes.
   Value near(Value v, NodeId id, int d);
-  // What is near node `id`, dead where the node `by` is: past the last iteration, and in a branch that is not taken. Else
-  // who reads it would run there, draw random numbers, or begin another iteration.
+  // Makes a value in the loops of `id` dead when the node `by` is dead: after the last iteration, and in a branch that
+  // is not taken. Else its readers would run there, draw random numbers, or begin another iteration.
   Value dead_with(Value near, NodeId by, NodeId id);
-  // `size`, where the step needs effects before node `of` for it alone (passes/simplify/size_only_effects.h): a value that
-  // waits for the copies of `of`. In a loop it waits for device d's copy. Else `size` itself.
+  // Returns `size` after the effects that node `of` waits for, if the step would lose them without this edge
+  // (passes/simplify/size_only_effects.h). Then it waits for all copies of `of`, in a loop for shard d's. Else returns
+  // `size` itself.
   Value after_effects(Value size, NodeId of, int d);
-  // The loop in which outputs of a node are: of an Exit the one around.
+  // The loop in which the outputs of a node are. Outputs of an Exit are in the loop around it; 0: none.
   int loop_of(NodeId id) const;
   bool in_loop(NodeId id) const { return loop_of(id) != 0; }
 

@@ -1,11 +1,11 @@
-// Writes of variables from outside the step reach every device.
+// Copies the nodes outside of the step that write variables (initialisers, restores), so that they write every mirror.
 #include "argosy/sharding/lower/lower_state.h"
 
 namespace argosy {
 
 namespace {
 
-// Takes a reference or handle, and changes what is behind it.
+// True if the node takes a reference or handle and changes the state behind it.
 bool writes(const Graph& g, const Node& n) {
   if (n.inputs.empty() || n.op->flow != Flow::kNone || n.op->input_args.empty()) return false;
   if (n.op->input_args[0].is_ref) return n.output_is_ref(0);

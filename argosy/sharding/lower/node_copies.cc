@@ -1,4 +1,4 @@
-// A copy per device or shard of what the step computes.
+// Adds a copy per device, or per shard, of the nodes of the step.
 #include <algorithm>
 
 #include "argosy/device/name.h"
@@ -30,7 +30,7 @@ Status check_pins(const LowerState& s) {
   return ok_status();
 }
 
-// What is known of a copy's outputs: the sizes of shards are open.
+// Makes the sharded dimensions unknown in the output shapes of a copy.
 void open_shapes(LowerState& s, NodeId id, NodeId made) {
   const Node& n = s.base.node(id);
   for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {
@@ -47,7 +47,7 @@ void open_shapes(LowerState& s, NodeId id, NodeId made) {
   }
 }
 
-// Ops that sum over the batch add up as they would on one device (ops/collective/reduction_chunks.h).
+// Makes ops that sum over the batch add in the same order as on one device (ops/collective/reduction_chunks.h).
 void mark_chunks(LowerState& s, NodeId id) {
   const Node& n = s.base.node(id);
   const bool even = s.axis.weights.empty() ||
@@ -63,7 +63,7 @@ void mark_chunks(LowerState& s, NodeId id) {
   if (p.is_shard()) s.graph.set_attr(id, kRowChunksAttr, chunks);
 }
 
-// What a container is told of its elements: the sizes of shards are open.
+// Makes the sharded dimension unknown in the attribute `element_shape` of a copy that makes or uses a container.
 void open_elements(LowerState& s, NodeId id, NodeId made) {
   const Node& n = s.base.node(id);
   const auto* const told = n.attrs.find_as<PartialShape>("element_shape");
@@ -99,7 +99,7 @@ Result<NodeId> copy_node(LowerState& s, NodeId id, int replica) {
                 .device = std::string(n.device)};
   const auto* shared = n.attrs.find_as<std::string>("shared_name");
   if (shared != nullptr && !shared->empty()) spec.attrs.set("shared_name", str_cat(*shared, "/replica_", replica));
-  // Every copy of a loop iterates by itself.
+  // Every copy of a loop has a frame of its own.
   if (const auto* frame = n.attrs.find_as<std::string>("frame_name"); frame != nullptr) {
     spec.attrs.set("frame_name", str_cat(*frame, "/replica_", replica));
   }

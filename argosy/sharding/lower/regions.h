@@ -1,4 +1,4 @@
-// Where nodes run: in which loop, and whether in a branch of a conditional. Both in dataflow form.
+// Finds the loop and the branch of a conditional in which each node runs. Both are in dataflow form (Enter, Switch …).
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace argosy {
 struct LoopFrame {
   std::string name;            // Enter's frame_name
   int around = 0;              // the frame that encloses it; 0: none
-  NodeId enter = {};           // one of those that start it
+  NodeId enter = {};           // one of its Enter nodes
   std::vector<NodeId> enters;  // all of them
 };
 
 struct LoopRegions {
-  std::vector<int> frame;         // by node: its innermost loop, of an Enter the loop that it starts; 0: none
+  std::vector<int> frame;         // by node: its innermost loop; for an Enter, the loop that it enters; 0: none
   std::vector<LoopFrame> frames;  // [0]: no loop
   std::vector<char> conditional;  // by node: runs in one branch of a conditional only
 

@@ -11,7 +11,7 @@ namespace argosy {
 
 namespace {
 
-// Of a dimension in which the shards come several times: the same one, of one round.
+// Returns the size of one round of a dimension along which the shards repeat.
 BatchSize of_round(BatchSize size, std::int64_t rounds) { return {size.times / rounds, size.plus / rounds}; }
 
 Value slice_dim(LowerState& s, Value v, NodeId at, int d, int rank, int dim, Value begin, Value size) {
@@ -31,7 +31,7 @@ Value reshaped(LowerState& s, Value v, NodeId at, int d, std::string_view device
   return s.graph.add("Reshape", {v, sizes}, {}, "sharding/rounds");
 }
 
-// The size of a dimension that no function of the batch gives, read off the value.
+// Returns the size of a dimension of `v`, read from its shape at run time. For sizes that are no function of the batch.
 Result<Value> size_at(LowerState& s, Value v, Endpoint e, int dim) {
   if (s.in_loop(e.node)) {
     return cannot_lower(s.base.node(e.node), "it is sharded in a loop, and its size is not known", kSizeBeforeLoop);
@@ -43,7 +43,7 @@ Result<Value> size_at(LowerState& s, Value v, Endpoint e, int dim) {
   return s.graph.add("Reshape", {one, constant(s.graph, Tensor::vector<std::int32_t>({}))}, {}, "sharding/count");
 }
 
-// Sizes of `v`, which is e or a shard of it along `dim`. That one is left out: no value.
+// Returns the sizes of `v`, which is e or a shard of it along `dim`. Element `dim` is no value.
 Result<std::vector<Value>> sizes_beside(LowerState& s, Value v, Endpoint e, int dim) {
   std::vector<Value> sizes;
   for (int i = 0; i < s.sizes.shape(e).rank(); ++i) {
@@ -57,7 +57,7 @@ Result<std::vector<Value>> sizes_beside(LowerState& s, Value v, Endpoint e, int 
   return sizes;
 }
 
-// As `sizes`, with dimension `dim` taken apart into rounds.
+// Returns `sizes` with dimension p.dim split in two: the rounds, and `rows` in each round.
 std::vector<Value> split_shape(LowerState& s, std::vector<Value> sizes, const Placement& p, Value rows) {
   sizes[static_cast<std::size_t>(p.dim)] = rows;
   sizes.insert(sizes.begin() + p.dim, s.host->number(p.rounds));
@@ -184,7 +184,7 @@ class Reshards {
   }
 
  private:
-  // Gives every device the global value.
+  // Replaces the shards' values in `in` by the global value.
   Status whole(std::size_t at, std::vector<Value>& in) {
     const Reshard& r = s_.assignment.reshards[at];
     const Node& n = s_.base.node(r.value.node);
@@ -222,7 +222,7 @@ class Reshards {
     return ok_status();
   }
 
-  // Devices meet in a collective there: each has a frame of its own.
+  // Gathers shards in a loop by all-gather nodes: each device has a frame of its own, so no edge leads to another one.
   Status gather_in_loop(const Reshard& r, std::vector<Value>& in) {
     const Node& n = s_.base.node(r.value.node);
     const auto size = s_.sizes.dim(r.value, r.from.dim);

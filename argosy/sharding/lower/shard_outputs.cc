@@ -27,7 +27,7 @@ Status shard_feeds(LowerState& s) {
   return ok_status();
 }
 
-// Of a node that exists once.
+// Slices the sharded outputs of a node that exists once.
 Status slice_outputs(LowerState& s, NodeId id) {
   for (std::int32_t k = 0; k < std::ssize(s.base.node(id).output_dtypes); ++k) {
     const Endpoint e{id, k};
@@ -54,7 +54,7 @@ std::optional<HeldBy> holder(const LowerState& s, NodeId id) {
   return std::nullopt;
 }
 
-// Does a node look at the elements of one of its outputs?
+// True if some node reads the elements of one of its outputs, not only the shape.
 bool has_reader(const LowerState& s, NodeId id) {
   for (std::int32_t i = 0; i < s.base.size(); ++i) {
     const auto& inputs = s.base.node(NodeId{i}).inputs;
@@ -69,7 +69,8 @@ bool has_reader(const LowerState& s, NodeId id) {
   return false;
 }
 
-// A shard's own mean counts by its part of the factor; that of no elements counts nothing.
+// Makes partial sums of the shards' means: multiplies each by the shard's part of the factor. The mean of an empty
+// shard becomes zeros. A mean that no node reads goes to `fetched_means` instead.
 Status weigh_means(LowerState& s, NodeId id) {
   const Node& n = s.base.node(id);
   const Way& way = s.way(id);
@@ -125,7 +126,7 @@ Status weigh_means(LowerState& s, NodeId id) {
   return ok_status();
 }
 
-// The integers of an output, as functions of the batch.
+// Returns the integers of an output as functions of the batch; nullopt: they are not known.
 std::optional<std::vector<BatchSize>> known_sizes(const LowerState& s, Endpoint e) {
   const DType dtype = s.base.dtype(e);
   const PartialInts* const ints = s.sizes.ints(e);

@@ -63,7 +63,7 @@ class LocalSizes {
   }
 
  private:
-  // `sizes`, but for some of its elements those of `from`.
+  // Returns `sizes`, with the elements at positions `kept` taken from `from`.
   Value with_kept(Value sizes, Endpoint from, const std::vector<int>& kept, std::int64_t count,
                   std::pair<NodeId, int> at) {
     Tensor known = Tensor::zeros(DType::kBool, {count});
@@ -74,7 +74,7 @@ class LocalSizes {
     return s_.graph.add("Select", {mask, sizes, s_.graph.value(from)}, {}, "sharding/sizes");
   }
 
-  // How an element that is a multiple of these factors is cut, if the node is sharded along one of them.
+  // Returns how a size that is a product of these factors is cut; nullopt: the node is sharded along none of them.
   std::optional<Placement> part_of(NodeId id, const FactorsOfDim& dim) const {
     const Way& way = s_.way(id);
     std::int64_t outer = 1, inner = 1;
@@ -90,7 +90,7 @@ class LocalSizes {
     return Placement::shard(0, outer * way.rounds, inner * way.unit);
   }
 
-  // Element k of a vector that only the step knows.
+  // Returns element k of an integer vector whose value is known at run time only, as an int64 scalar.
   Value element(Endpoint from, int k, bool scalar) {
     const auto on = s_.graph.device(kHost);
     const auto at = [&](std::int64_t i) {
@@ -103,7 +103,7 @@ class LocalSizes {
                         "sharding/element");
   }
 
-  // -1 stays -1: what is left of the shard.
+  // Returns the size for shard d. -1 stays -1: the op infers it from the shard.
   Value local_or_open(Value size, const Placement& part, int d) {
     const Value local = s_.host->local(size, part, d);
     const auto on = s_.graph.device(kHost);
@@ -114,7 +114,7 @@ class LocalSizes {
   LowerState& s_;
 };
 
-// `from`, with this dimension open. A scalar tells nothing.
+// Returns `from` with -1 at position `dim`. A scalar, the shape of unknown rank, stays as it is.
 Result<Endpoint> opened(LowerState& s, int d, Graph::Use use, Endpoint from, int dim) {
   const Endpoint given = s.base.node(use.node).inputs[static_cast<std::size_t>(use.input)];
   const PartialShape& shape = s.sizes.shape(given);

@@ -1,4 +1,5 @@
-// Sizes that a node is told: each device tells those of its shard. Internal to lower/.
+// Replaces size operands and element shapes of lists: each device's copy of a node gets those of its shard. Internal to
+// lower/.
 #pragma once
 
 #include <optional>
@@ -7,12 +8,12 @@
 
 namespace argosy {
 
-// `from` counts elements of an output of the global value (OperandRule::kSizes). What device d's shard has of them.
-// UNIMPLEMENTED ARG-SHARD-007: a shard's size is not known.
+// `from` is a size operand (OperandRule::kSizes): sizes of the global output. Returns the sizes of device d's shard.
+// UNIMPLEMENTED ARG-SHARD-007: these are not known.
 Result<Endpoint> local_sizes(LowerState& s, int d, Graph::Use use, Endpoint from);
 
-// The shape that a list is told of its elements: the size of a shard is left open, -1. Nothing: this input is no such
-// shape, or elements are not sharded.
+// `from` is the `element_shape` of a TensorList: the sharded axis becomes -1. nullopt: this input is no element shape,
+// or elements are not sharded. UNIMPLEMENTED as above: the shape is not known when the step is compiled.
 std::optional<Result<Endpoint>> open_element_shape(LowerState& s, int d, Graph::Use use, Endpoint from);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Which nodes each device has a copy of.
+// Decides which nodes have a copy on each device, and which exist once.
 #include <algorithm>
 
 #include "argosy/sharding/lower/lower_state.h"
@@ -12,7 +12,8 @@ namespace {
 
 bool refers(const Graph& g, Endpoint e) { return holds_state(g, e) || g.node(e.node).output_is_ref(e.index); }
 
-// What sees the batch, and all that it and the step's targets need.
+// Returns flags by node: not 0 for descendants of the batch, for the nodes that the step runs, and for ancestors of
+// both.
 std::vector<char> find_step(const LowerState& s) {
   std::vector<char> in(static_cast<std::size_t>(s.base.size()), 0);
   std::vector<NodeId> open = s.request.batch;
@@ -93,7 +94,7 @@ class Copied {
     return true;
   }
 
-  // One device computes it whole, and every device takes its shard: draws, rows looked up in a table.
+  // True if one device may compute the node whole while every device slices its shard from the outputs.
   bool gives_shards(NodeId id) const {
     if (s_.way(id).kind != Way::Kind::kFactor) return false;
     for (std::int32_t k = 0; k < std::ssize(s_.base.node(id).output_dtypes); ++k) {
@@ -103,7 +104,7 @@ class Copied {
     return true;
   }
 
-  // What made the state that a handle refers to.
+  // Returns the node that made the state behind a handle or reference.
   NodeId maker_of(Endpoint e) const {
     for (std::int32_t steps = 0; steps < s_.base.size(); ++steps) {
       const Node& n = s_.base.node(e.node);
@@ -113,7 +114,8 @@ class Copied {
     return e.node;
   }
 
-  // An array or stack exists once where a node that uses it does not know how its elements are sharded.
+  // Returns ARG-SHARD-007 for a node that exists once and is in a loop. If it uses a stack or array, names the node
+  // that takes the elements whole: because of it the container exists once.
   Status once_in_loop(NodeId id) const {
     const Node& n = s_.base.node(id);
     constexpr std::string_view in_loop = "in a loop, of which each device has its own";

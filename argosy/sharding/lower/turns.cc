@@ -51,8 +51,8 @@ class PerShard {
     return false;
   }
 
-  // Every shard has what it is computed from, though it is equal on all: what follows from the seed of gradients. One
-  // copy would keep the turns of a device together.
+  // True if an input has a copy per shard though all copies are equal, such as values computed from the seed of
+  // gradients. One copy for all shards would make a device's turns wait for each other.
   bool follows_shard(NodeId id) const {
     const Node& n = s_.base.node(id);
     if (n.op->stateful || n.op->has_ref_input() || !s_.rule(id).updates.empty()) return false;
@@ -86,7 +86,7 @@ class PerShard {
     return fresh;
   }
 
-  // The handle of a stack or TensorArray, and all that work on it, exist equally often.
+  // The maker of a stack or TensorArray and all its users are per shard, or none of them is.
   bool spread_over_containers() {
     bool fresh = false;
     for (const NodeId id : s_.sizes.order()) {
@@ -101,8 +101,8 @@ class PerShard {
     return fresh;
   }
 
-  // Nodes without inputs and outputs, at which a shard's nodes wait for others of the shard: tf.tuple(), tf.gradients().
-  // One for all shards would let every turn wait for the last one.
+  // Takes nodes without inputs and outputs through which nodes of a shard wait for others of the shard: tf.tuple(),
+  // tf.gradients(). One copy for all shards would make every turn wait for the last one.
   void take_joins() {
     enum Side : char { kAfter = 1, kBefore = 2 };  // waits for a shard's node; a shard's node waits for it
     std::vector<char> sides(static_cast<std::size_t>(s_.base.size()), 0);
@@ -127,8 +127,8 @@ class PerShard {
     }
   }
 
-  // Constants that wait for a shard's nodes (TensorFlow's gradient of a square has one), and values passed on that wait
-  // for them (the outputs of its functions). One for all shards would let every turn wait for the last one.
+  // Takes constants that wait for a shard's nodes (TensorFlow's gradient of a square has one), and Identity-like nodes
+  // that do (at outputs of its functions). One copy for all shards would make every turn wait for the last one.
   void take_waiting() {
     std::vector<char> waits(static_cast<std::size_t>(s_.base.size()), 0), run = waits;
     for (const NodeId id : s_.request.run) run[at(id)] = 1;
@@ -153,7 +153,8 @@ class PerShard {
     }
   }
 
-  // Gives what it got, or a constant, and costs nothing.
+  // True for stateless nodes without inputs, and for nodes that forward their input. Another copy of them costs
+  // nothing.
   bool passes_value(NodeId id) const {
     const Node& n = s_.base.node(id);
     if (!s_.is_copied(id) || s_.is_variable(id) || s_.in_loop(id) || s_.per_shard[at(id)] != 0) return false;

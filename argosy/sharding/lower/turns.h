@@ -1,12 +1,14 @@
-// Devices with several shards, which they compute in turns. Internal to lower/.
+// Lowering for devices that have several shards and compute them in turns. Internal to lower/.
 //
 //   gpu:0   shard 0 ─► gradient ─┐             gpu:1   shard 2 ─► gradient ─┐
 //           shard 1 ─► gradient ─┴► sum ─┐             shard 3 ─► gradient ─┴► sum ─┐
 //                                        └────────────── all-reduce ────────────────┘ ─► update, once a device
 //
-// A node exists once a shard, if it reads or gives anything but replicated values; else once a device. A loop is a shard's
-// own as a whole, predicates included, and so is a stack or TensorArray: two shards cannot share a frame.
-// A node that only waits for a shard's nodes, and a shard's nodes for it (tf.tuple), is the shard's, too.
+// A node has a copy per shard if an input or output is not replicated, else a copy per device. Exceptions, per shard
+// too:
+// * all nodes of a loop with such a node, predicates included: two shards cannot share a frame;
+// * stacks and TensorArrays that such nodes use;
+// * nodes through which nodes of a shard only wait for each other (tf.tuple).
 #pragma once
 
 #include <vector>
@@ -15,19 +17,19 @@
 
 namespace argosy {
 
-// Marks what a shard's copy computes with its turn (ops/collective/turns.h).
+// Marks a shard's copy with the turn of the shard (ops/collective/turns.h).
 void mark_turn(LowerState& s, NodeId copy, int shard);
 
-// How many consecutive shards a device adds up by itself where the values have this dtype. All-reduces add values of 16
-// bits in float32 and round once: of these, every shard's value travels.
+// Returns how many consecutive shards a device adds up before the all-reduce, for values of this dtype. It is 1 for
+// 16-bit floats: all-reduces add these in float32 and round once, so every shard's value takes part.
 int shards_per_sum(const LowerState& s, DType dtype);
 
-// The sum of a value over the shards [first, last) of one device, made as its turns end. `values`: by shard. The tree is
-// that of all-reduces, so the bits are those of an all-reduce over all of them. At most log2(turns) + 1 sums are alive.
+// Adds nodes that sum a value over the shards [first, last) of one device as its turns end. `values`: by shard. The
+// tree of additions is that of all-reduces, so both give the same bits. At most log2(turns) + 1 sums are alive.
 Value sum_of_turns(LowerState& s, int first, int last, const std::vector<Value>& values, std::string_view name);
 
-// Nodes of the base graph that read, or wait for, a sum over all turns which was computed with variables. Then the turns run side by
-// side, and activations of all of them are alive. In the order of the graph.
+// Returns the nodes of the base graph that read, or wait for, a sum over all turns that depends on variables, by
+// ascending id. Because of them the turns run side by side, and activations of all turns are alive.
 std::vector<NodeId> coupled_turns(const LowerState& s);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// What the reshards of an assignment move.
+// The traffic of the reshards of an assignment.
 #pragma once
 
 #include "argosy/sharding/assignment.h"
@@ -11,10 +11,11 @@ struct ReshardCost {
   Redistribution how = Redistribution::kNothing;
   double bytes = 0;  // that each device of the axis sends
 };
-// For a batch of this size. A value that is sharded on other mesh axes as well has fewer bytes on this one.
+// Returns the collective and the bytes of a reshard, for a batch of this size. Sharding on other mesh axes makes the
+// value smaller on this one.
 ReshardCost cost_of(const Reshard& reshard, const Assignment& assignment, const Sizes& sizes, const Mesh& mesh,
                     std::int64_t batch);
-// Of all of them.
+// Returns the sum of the bytes over all reshards.
 double bytes_moved(const Assignment& assignment, const Sizes& sizes, const Mesh& mesh, std::int64_t batch);
 
 }  // namespace argosy

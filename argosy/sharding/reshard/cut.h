@@ -1,4 +1,4 @@
-// Which rows of a sharded dimension a device has.
+// Computes the rows of a sharded dimension that a shard has.
 //
 //   size 12, S(0)/2*3 over 2 devices: 2 rounds of 2 items of 3 rows
 //     device 0: rows 0-2, 6-8      device 1: rows 3-5, 9-11
@@ -19,7 +19,8 @@ struct Cut {
   std::int64_t size() const { return rounds * (end - begin); }  // of the shard along the dimension
 };
 
-// REQUIRES: p.is_shard(). INVALID_ARGUMENT ARG-SHARD-012: the size is no multiple of rounds * unit.
+// Returns the rows of shard `index`, for a dimension of this global size. REQUIRES: p.is_shard(). INVALID_ARGUMENT
+// ARG-SHARD-012: the size is not a multiple of rounds * unit.
 Result<Cut> cut_dim(const MeshAxis& axis, const Placement& p, std::int64_t size, int index);
 
 }  // namespace argosy

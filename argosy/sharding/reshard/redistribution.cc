@@ -12,7 +12,7 @@ struct Change {
   Kind from, to;
   Redistribution how;
 };
-// Equal placements, and S to S, are not here.
+// Changes between different kinds of placements. redistribution() handles equal placements, and S to S.
 constexpr std::array<Change, 13> kChanges = {{
     {Kind::kReplicate, Kind::kShard, Redistribution::kSlice},
     {Kind::kReplicate, Kind::kPartial, Redistribution::kKeepFirst},

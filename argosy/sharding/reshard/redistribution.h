@@ -1,4 +1,4 @@
-// What a change of placement takes on one mesh axis: a collective, and its bytes for each device.
+// Redistribution: the collective that a change of placement needs on one mesh axis, and its bytes for each device.
 //
 //   n: shards of the axis      B: bytes of the global value
 //
@@ -15,9 +15,9 @@
 //   S      once    gather                                                   (n-1)/n B
 //   R      once    nothing                                                  0
 //   L      P       times the shard's part of the batch                      0
-//   P      L       over the shard's part of the batch                       0
+//   P      L       divided by that part                                     0
 //
-// L becomes R by way of P. Any other change is impossible: scratch has no global value.
+// L becomes P first, then R: an all-reduce. Any other change is impossible: scratch has no global value.
 #pragma once
 
 #include <string_view>
@@ -30,8 +30,8 @@ namespace argosy {
 enum class Redistribution : char {
   kNothing,
   kSlice,
-  kKeepFirst,  // P(max), P(min): every device keeps it
-  kWeigh,
+  kKeepFirst,  // to P(max) or P(min), every device keeps the value
+  kWeigh,      // times, or divided by, the shard's part of the batch
   kAllReduce,
   kReduceScatter,
   kAllGather,
@@ -46,14 +46,15 @@ enum class Redistribution : char {
 Redistribution redistribution(const Placement& from, const Placement& to);
 std::string_view name_of(Redistribution r);  // "all-reduce"
 
-// Bytes that each device of the axis sends; 0 over turns. `bytes`: of the global value. REQUIRES: possible.
+// Returns the bytes that each device of the axis sends; 0 over turns. `bytes`: of the global value. REQUIRES: `r` is
+// not kImpossible.
 double bytes_moved(Redistribution r, const MeshAxis& axis, double bytes);
 
 struct Link {
   double latency = 0;           // seconds for a message
   double bytes_per_second = 0;  // of one device; above 0
 };
-// Seconds: messages one after the other, as in a ring.
+// Returns the seconds that it takes if messages follow each other, as in a ring: latency and transfer. 0 over turns.
 double seconds(Redistribution r, const MeshAxis& axis, double bytes, const Link& link);
 
 }  // namespace argosy

@@ -23,7 +23,7 @@ std::vector<int> loop_depths(const Graph& graph, const std::vector<NodeId>& orde
   return depth;
 }
 
-// Hidden state, as of random numbers, which no two devices share.
+// True if the outputs depend on hidden state, such as that of a random op. Devices do not share it.
 bool gives_by_chance(const Graph& graph, const RuleTable& rules, NodeId id) {
   const Node& n = graph.node(id);
   const ShardingRule& rule = rules.rule(id);
@@ -37,7 +37,7 @@ bool gives_by_chance(const Graph& graph, const RuleTable& rules, NodeId id) {
   return std::none_of(n.inputs.begin(), n.inputs.end(), state);
 }
 
-// State that others refer to: every device has its own, unless a seed says otherwise.
+// True for variables. Every device has its own copy, unless a seed says otherwise.
 bool is_variable(const Graph& graph, const Sizes& sizes, NodeId id) {
   const Node& n = graph.node(id);
   if (!n.inputs.empty() || n.output_dtypes.size() != 1 || n.attrs.find_as<DType>("dtype") == nullptr) return false;

@@ -1,4 +1,5 @@
-// What is decided on one mesh axis so far. Internal to resolve/: forward.h, propagate.h and combine.h work on it.
+// AxisState: what resolve() has decided on one mesh axis so far. forward.h, propagate.h and combine.h change it.
+// Internal to resolve/.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace argosy {
 
 // Why a partial value is combined.
 struct Combined {
-  std::string why = {};  // empty: nobody
+  std::string why = {};  // empty: it is not combined
   bool yes() const { return !why.empty(); }
 };
 
@@ -25,25 +26,25 @@ struct AxisState {
   const RuleTable& rules;
   const MeshAxis& axis;
   const ResolveRequest& request;
-  MeshAxis priced;                       // `axis` as costs see it: turns are priced as devices, one shard as two
-  std::vector<std::size_t> first_input;  // by node: of its inputs in one array of all
+  MeshAxis priced;                       // `axis` for costs: turns are priced as devices, one shard as two
+  std::vector<std::size_t> first_input;  // by node: the position of its first input in an array of all inputs
   std::vector<const Seed*> seed;         // by output; null: none
-  std::vector<char> given;               // by node: its outputs are seeds, its rule is not asked
-  std::vector<char> by_chance;           // by node: its whole value is another on every device, so one computes it
+  std::vector<char> given;               // by node: seeds give the placement of its outputs; its rule is not used
+  std::vector<char> by_chance;           // by node: random. Devices would compute different values, so one computes it
   std::vector<double> bytes;             // by output, times 8 for each loop around it
   Graph::Uses uses;
   Containers containers;
 
   // --- decided
   std::vector<Way> way;              // by node
-  std::vector<Placement> need;       // by input: what the node's way needs
-  std::vector<Placement> made;       // by output: what the node's way gives
-  std::vector<Placement> base;       // by output: what users start from: seeded, combined, or as made
-  std::vector<Placement> wish;       // by output: S, or R for none
-  std::vector<char> no_wish;         // by node: a wish for it was taken back
+  std::vector<Placement> need;       // by input: the placement that the node's way needs
+  std::vector<Placement> made;       // by output: the placement that the node's way gives
+  std::vector<Placement> base;       // by output: where users' reshards start: the seed, R if combined, or as made
+  std::vector<Placement> wish;       // by output: the shard that all users need, an S; R: none
+  std::vector<char> no_wish;         // by node: a wish for it was withdrawn, so it gets no other
   std::vector<Combined> combined;    // by output
-  std::vector<char> whole;           // by node: has to be computed whole, or else a loop finds no end
-  std::vector<Placement> elsewhere;  // by output: P on another mesh axis that was decided before; R: none
+  std::vector<char> whole;           // by node: it must be computed whole; else the fixpoint iteration may not end
+  std::vector<Placement> elsewhere;  // by output: P on a mesh axis that was decided before; R: none
 
   std::size_t at(Endpoint e) const { return sizes.index()(e); }
   std::size_t at(Graph::Use u) const {
@@ -60,7 +61,7 @@ struct AxisState {
   }
 };
 
-// A value behind which state lies: it cannot be sent anywhere.
+// True for resource handles and variants. Such a value refers to state, and cannot be sent to another device.
 bool holds_state(const Graph& graph, Endpoint e);
 // True if the node takes the reference itself, not the variable's value.
 bool takes_reference(const Graph& graph, const Node& n, int input);

@@ -33,8 +33,8 @@ bool combine_for_all(AxisState& s) {
 
 namespace {
 
-// Combinations below a partial value that combining the value itself would make unnecessary: those that are reached
-// through nodes with no other partial input.
+// For each partial value, the cost of the combinations downstream that combining the value itself would make
+// unnecessary: those that are reached through nodes with no other partial input.
 class Below {
  public:
   explicit Below(AxisState& state)
@@ -68,7 +68,7 @@ class Below {
     return s_.made[at].is_partial() && s_.seed[at] == nullptr && !s_.combined[at].yes();
   }
 
-  // The only partial input of a node that passes it on.
+  // Returns the only partial input of a node whose way passes it on; nullopt: there is none, or more than one.
   std::optional<Endpoint> source(NodeId id) const {
     const Node& n = s_.graph.node(id);
     const Way::Kind kind = s_.way[static_cast<std::size_t>(id.index)].kind;

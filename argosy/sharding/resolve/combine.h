@@ -1,8 +1,8 @@
-// Where partial values are combined. Internal to resolve/.
+// Decides where partial values are combined, that is become R. Internal to resolve/.
 //
 //   p: P(sum) ──► sqrt        needs R: p is combined, for all its users
 //        │
-//        └──────► add         was P(sum), reads R as well from now on
+//        └──────► add         read P(sum) so far; it reads R, too
 //
 //   s: P(sum) [d] ──► spread: P(sum) [batch, d] ──► mul     moved up: s is smaller
 #pragma once

@@ -10,7 +10,7 @@ namespace {
 bool is_list(DType d) { return d == DType::kVariant; }
 bool is_handle(DType d) { return d == DType::kResource || is_list(d); }
 
-// Makes a container of its own: a list, or state that lives behind a handle.
+// True if the node makes a new container: a list, or state behind a handle.
 bool may_make(const Graph& graph, const Sizes& sizes, NodeId id) {
   const Node& n = graph.node(id);
   if (n.inputs.empty() || n.output_dtypes.empty() || sizes.handle({id, 0}) == nullptr) return false;
@@ -19,7 +19,7 @@ bool may_make(const Graph& graph, const Sizes& sizes, NodeId id) {
   return std::none_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) { return is_handle(graph.dtype(e)); });
 }
 
-// The rule says of the handle what an element is.
+// True if the rule of the user says what an element behind this handle is.
 bool knows_elements(const RuleTable& rules, const Node& n, Graph::Use use) {
   if (passes_on(*n.op)) return true;
   const ShardingRule& rule = rules.rule(use.node);

@@ -1,12 +1,12 @@
-// Stacks and arrays that live for one step, and lists. The placement of a handle, or of a list, is that of its elements.
-// Internal to resolve/:
+// Containers: the placement of the elements of stacks, TensorArrays and lists. It is also the placement of the handle,
+// or of the list. Internal to resolve/:
 //
 //   StackV2         ──► handle: S(0) ──► Push(x: S(0)) … Pop ──► x: S(0)
 //   EmptyTensorList ──► list: S(0)   ──► PushBack(x: S(0)) ──► list: S(0) ──► PopBack ──► list: S(0), x: S(0)
 //
-// Lists are values. Those that are made of each other, or meet in one node, count as one container: a loop carries it.
-// The first shard that is put in decides, for all that is put in and read. Where none is, or some user cannot take it,
-// elements are replicated.
+// Lists are values. Lists that are made of each other, or are inputs of one node, count as one container: a loop
+// carries it. The first sharded element that is put in decides the placement of all elements. They are replicated if
+// none is sharded, or if some user cannot take shards.
 #pragma once
 
 #include <vector>
@@ -20,24 +20,25 @@ namespace argosy {
 
 class Containers {
  public:
-  // Of containers whose every user has a rule that says what an element is.
+  // Finds the containers of the graph. Stacks and arrays count only if the rule of every user says what an element is.
   Containers(const Graph& graph, const Sizes& sizes, const RuleTable& rules);
 
-  // The container behind a handle or list; -1: none.
+  // Returns the container behind a handle or list; -1: none.
   int behind(Endpoint e) const { return of_[index_(e)]; }
+  // True if the node makes a stack or array.
   bool makes(NodeId id) const { return makers_[static_cast<std::size_t>(id.index)] != 0; }
-  // False: a shard may be put in yet.
+  // True if the placement of the elements is fixed. False: a shard may still be put in.
   bool is_decided(int container) const {
     const Container& c = all_[static_cast<std::size_t>(container)];
     return c.whole || c.elements.is_shard();
   }
   const Placement& elements(int container) const { return all_[static_cast<std::size_t>(container)].elements; }
 
-  // A node puts in what it has as `p`, be it a shard.
+  // Notes that a node puts in an element with placement `p`. The first shard fixes the placement.
   void put(int container, const Placement& p);
-  // Some user cannot take elements in shards.
+  // Fixes the elements as replicated: some user cannot take shards.
   void replicate(int container);
-  // True if elements have another placement since the last call.
+  // True if the elements of some container have changed their placement since the last call.
   bool take_news();
 
  private:
@@ -45,7 +46,8 @@ class Containers {
     Placement elements = {};
     bool whole = false;
   };
-  // While they are found: of which container this one is a part, and whether all its users know what an element is.
+  // A disjoint-set forest while containers are found: `part_of` is the parent, `known` says that all users know
+  // elements.
   struct Found {
     std::vector<int> part_of;
     std::vector<char> known, list;

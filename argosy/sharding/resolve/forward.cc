@@ -15,7 +15,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kTimesRound = 4;  // how often the layout of what a loop carries may change before it is replicated
 
-// Bytes, wishes that are not met, inputs that change: less is better.
+// The price of a way, compared in this order: bytes that its reshards move, unmet wishes, inputs that change.
 using Price = std::tuple<double, int, int>;
 
 class Sweep {
@@ -83,7 +83,7 @@ class Sweep {
     return ok_status();
   }
 
-  // What the loop holds: nothing is resharded behind the end of an iteration.
+  // Returns the placement that the loop's Merge has. A NextIteration must give it, since no reshard can follow it.
   Placement wanted_by_merge(NodeId next) const {
     for (const Graph::Use& use : s_.uses[next.index]) {
       if (use.input >= 0 && s_.graph.node(use.node).op->flow == Flow::kMerge)
@@ -104,7 +104,7 @@ class Sweep {
     }
   }
 
-  // What the node cannot take in shards out of a container is replicated in there.
+  // For a node without a way: replicates the elements of its containers that are sharded. True if there are any.
   bool without_shards(NodeId id) {
     bool any = false;
     for (const Endpoint e : s_.graph.node(id).inputs) {
@@ -117,7 +117,8 @@ class Sweep {
     return any;
   }
 
-  // Scratch of shards cannot become scratch of the whole: then the node that made it is computed whole as well.
+  // For a node without a way: makes the nodes whose scratch it reads be computed whole, since scratch of shards cannot
+  // be joined. True if there are any.
   bool without_scratch(NodeId id) {
     bool any = false;
     for (const Endpoint e : s_.graph.node(id).inputs) {
@@ -188,7 +189,7 @@ class Sweep {
     }
   }
 
-  // The container that a list is; -1: it is no list.
+  // Returns the container of a list; -1: the value is not a list.
   int list_of(Endpoint e) const { return s_.graph.dtype(e) == DType::kVariant ? s_.containers.behind(e) : -1; }
 
   void set_output(Endpoint e, const Placement& made) {

@@ -6,7 +6,7 @@
 
 namespace argosy {
 
-// Sweeps until what loops carry stays the same. INVALID_ARGUMENT ARG-SHARD-013: a node has no way.
+// Sweeps until the placements that loops carry reach a fixpoint. INVALID_ARGUMENT ARG-SHARD-013: a node has no way.
 Status sweep_forward(AxisState& state);
 
 }  // namespace argosy

@@ -23,7 +23,7 @@ class Spread {
   }
 
  private:
-  // The one shard that all users need; R where none needs any; nothing where they disagree.
+  // Returns the shard that all users need; R if no user reads the elements. nullopt: they disagree, or it is fetched.
   std::optional<Placement> needed(Endpoint e) const {
     Placement all = Placement::replicate();
     for (const Graph::Use& use : s_.uses[e.node.index]) {
@@ -40,14 +40,14 @@ class Spread {
     return fetched_[s_.at(e)] != 0 ? std::nullopt : std::optional(all);
   }
 
-  // Put into a container that takes any layout yet.
+  // True if the use puts the value into a container whose placement is not fixed yet.
   bool goes_anywhere(Graph::Use use) const {
     const Endpoint first = s_.graph.node(use.node).inputs[0];
     const int container = s_.containers.behind(first);
     return use.input > 0 && container >= 0 && !s_.containers.is_decided(container);
   }
 
-  // A wish that is no longer what all users need is none, for good.
+  // Withdraws the node's wishes for good, if they are no longer what all users need. True if it did.
   bool take_back(NodeId id) {
     bool all_needed = true, any = false;
     const auto outputs = std::ssize(s_.graph.node(id).output_dtypes);

@@ -1,4 +1,5 @@
-// The backward sweep of resolve(): shards spread from users to what they use, where that costs nothing.
+// The backward sweep of resolve(): propagates shards from the users of a value to its node, where that costs nothing. A
+// *wish* is the shard that all users of an output need.
 //
 //   z = Zeros([batch, d])  R          all users of z take S(0): a wish for S(0)
 //   y = x + z              S(0)       the next forward sweep computes z as S(0)
@@ -10,7 +11,7 @@
 
 namespace argosy {
 
-// Sets AxisState::wish. Returns true if a wish is new, or taken back.
+// Sets AxisState::wish. Returns true if a wish is new or withdrawn.
 bool spread_wishes(AxisState& state);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// The words of an assignment: why a layout changes, why a node is computed whole. Internal to resolve/.
+// The texts of an assignment: why a layout changes, why a node is computed whole. Internal to resolve/.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace argosy {
 
-// Why `use` needs `to` of a value that is `from`.
+// Says why `use` needs the placement `to` of a value that has `from`.
 std::string why_needed(const AxisState& state, Graph::Use use, const Placement& from, const Placement& to);
-// Why the node is computed whole.
+// Says why the node is computed whole.
 std::string why_whole(const AxisState& state, NodeId id);
 
 }  // namespace argosy

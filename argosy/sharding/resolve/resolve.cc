@@ -24,7 +24,7 @@ Status decide(AxisState& s) {
   return sweep_forward(s);
 }
 
-// Reshards of one value on one axis.
+// Writes the reshards of values on one axis.
 class Writer {
  public:
   Writer(const AxisState& state, int axis, std::vector<Reshard>& out) : s_(state), axis_(axis), out_(out) {}
@@ -57,7 +57,7 @@ class Writer {
   }
 
  private:
-  // Who looks at the shape alone waits for no collective.
+  // True if the user reads only the shape: it takes the value as it was made, without a collective.
   bool takes_as_made(Graph::Use use, const Placement& made) const {
     const ShardingRule& rule = s_.rules.rule(use.node);
     const bool has_shape = made.is_replicate() || made.is_shard() || made.is_partial();
@@ -65,7 +65,8 @@ class Writer {
            rule.inputs[static_cast<std::size_t>(use.input)].kind == OperandRule::Kind::kShapeOnly;
   }
 
-  // The mean of the shards' statistics is a sum of what they are times the shards' parts of the batch.
+  // Writes a reshard. From L it goes by way of P(sum): the shards' statistics are first multiplied by their parts of
+  // the batch.
   void write_changes(Reshard r) {
     if (r.from.is_local() && !r.to.is_partial()) {
       Reshard weighed = r;
@@ -75,7 +76,7 @@ class Writer {
     out_.push_back(std::move(r));
   }
 
-  // What all users get.
+  // Writes the reshard that applies to all users: the combination, or the change to the seed's placement.
   void write_base(Endpoint e) {
     const std::size_t at = s_.at(e);
     Reshard r{.value = e, .axis = axis_, .from = s_.made[at], .to = s_.base[at]};
@@ -105,7 +106,7 @@ void write_whole(const AxisState& s, std::vector<WholeNode>& out) {
   }
 }
 
-// One list of several mesh axes.
+// Sorts the entries of all mesh axes by topological order. A node that is whole on several axes is kept once.
 void sort_by_graph(const std::vector<NodeId>& order, Assignment& a) {
   std::vector<std::size_t> position(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) position[static_cast<std::size_t>(order[i].index)] = i;

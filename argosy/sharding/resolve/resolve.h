@@ -6,11 +6,12 @@
 //                      s = l * 2              reads R as well           combined for one, combined for all
 //
 // One mesh axis after the other, each in rounds of three sweeps over the graph:
-// 1. forward: for each node the way whose reshards cost least; ties by how little changes, then by the rule's order.
-//    The layout of what a loop carries is found by iterating until nothing changes.
-// 2. backward (propagate.h): a replicated value whose users all take one shard of it is computed as that shard.
-// 3. combination (combine.h): what one user needs combined is combined for all; a combination moves up to where the
-//    partial value is smaller.
+// 1. forward: for each node the way whose reshards move the fewest bytes. Ties: wishes met, then fewer changed inputs,
+//    then
+//    the rule's order. Layouts that a loop carries are iterated to a fixpoint.
+// 2. backward (propagate.h): a replicated value whose users all need the same shard is computed as that shard.
+// 3. combination (combine.h): a partial value that one user needs combined is combined for all. A combination moves
+//    upstream to where the partial value is smaller.
 // No way is chosen by an op's or a node's name. The result is the same on every run.
 #pragma once
 
@@ -25,8 +26,8 @@
 
 namespace argosy {
 
-// What is decided already: the layout of a feed or variable, or a wish for any value. Of a variable: its reference or
-// handle.
+// A placement that is given: that of a feed or variable, or of any value, which is then resharded. For a variable,
+// `value` is its reference or handle.
 struct Seed {
   Endpoint value;
   int axis = 0;
@@ -37,15 +38,15 @@ struct Seed {
 struct ResolveRequest {
   std::vector<Seed> seeds;  // variables without one are replicated
   LocalStatistics local = {};
-  std::vector<Endpoint> fetches = {};  // needed whole
-  std::int64_t batch = 64;             // whose bytes reshards are compared by
+  std::vector<Endpoint> fetches = {};  // values that are needed replicated
+  std::int64_t batch = 64;             // the batch size at which bytes of reshards are compared
 };
 
 // INVALID_ARGUMENT ARG-SHARD-013: a node has no way, or a seed does not fit its value.
 Result<Assignment> resolve(const Graph& graph, const Sizes& sizes, const RuleTable& rules, const Mesh& mesh,
                            const ResolveRequest& request);
 
-// Seeds of data parallelism: the batch nodes are S(0) on this axis.
+// Returns the seeds of data parallelism: the batch nodes are S(0) on this axis.
 std::vector<Seed> shard_feeds(const std::vector<NodeId>& batch, int axis);
 
 }  // namespace argosy

@@ -43,8 +43,8 @@ class Lister {
   int outputs() const { return static_cast<int>(r_.wishes.size()); }
   const OperandRule& input_rule(int i) const { return rule_.inputs[static_cast<std::size_t>(i)]; }
 
-  // What an input must be where its dimensions do not matter: replicated, but for shapes, which are the global ones
-  // whatever the placement.
+  // Returns the placement that an input needs if it has no sharded dimension: replicated. An input of which only the
+  // shape is read keeps its placement, since shapes are global.
   Placement plain(int i) const {
     const bool shape_only = rule_.kind == ShardingRule::Kind::kFactors && input_rule(i).kind == Kind::kShapeOnly;
     const bool has_shape = in(i).is_replicate() || in(i).is_shard() || in(i).is_partial();
@@ -52,7 +52,7 @@ class Lister {
     const bool unread = std::find(rule_.unread.begin(), rule_.unread.end(), i) != rule_.unread.end();
     return unread && in(i).is_partial() ? in(i) : Placement::replicate();
   }
-  // What a shard computes with where it keeps statistics of its own.
+  // Like plain(), but keeps a shard's own statistics as they are.
   Placement own(int i) const {
     const bool sum = r_.takes_own && is_partial(i) && in(i).combine == Combine::kSum;
     return r_.known[static_cast<std::size_t>(i)] != 0 && (in(i).is_local() || sum) ? Placement::local() : plain(i);
@@ -101,7 +101,8 @@ class Lister {
   }
 
   // --- factors
-  // Sizes of the factors outside and inside of position `at` of a dimension; nothing where one is not known.
+  // Returns the products of the sizes of a dimension's factors before and after position `at`; nullopt: one is not
+  // known.
   std::optional<std::pair<std::int64_t, std::int64_t>> around(const FactorsOfDim& dim, std::size_t at) const {
     std::int64_t outer = 1, inner = 1;
     for (std::size_t k = 0; k < dim.size(); ++k) {
@@ -113,7 +114,7 @@ class Lister {
     return std::pair(outer, inner);
   }
 
-  // The factor that a sharded dimension is sharded along.
+  // Returns the factor along which the operand is sharded, if its placement is `p`, and how the factor is cut.
   std::optional<CutFactor> cut_of(const OperandRule& o, const Placement& p) const {
     if (o.kind != Kind::kDims || p.dim < 0 || p.dim >= std::ssize(o.dims)) return std::nullopt;
     const FactorsOfDim& dim = o.dims[static_cast<std::size_t>(p.dim)];
@@ -151,7 +152,8 @@ class Lister {
     return all;
   }
 
-  // Where an operand has the factor; R: nowhere. Nothing: sizes around it are not known, or follow the batch.
+  // Returns the placement of an operand that is sharded along the factor; R: it does not have the factor. nullopt:
+  // sizes of other factors in the same dimension are not known, or depend on the batch.
   std::optional<Placement> place(const OperandRule& o, const CutFactor& cut) const {
     for (std::size_t d = 0; o.kind == Kind::kDims && d < o.dims.size(); ++d) {
       for (std::size_t k = 0; k < o.dims[d].size(); ++k) {
@@ -193,13 +195,13 @@ class Lister {
     ways_.push_back(std::move(c));
   }
 
-  // The op keeps a shard's statistics along this factor, and is asked to.
+  // True if the op may use a shard's own statistics along this factor, and the request asks for it.
   bool may_be_local(int factor) const {
     const auto& may = rule_.may_be_local;
     return r_.keeps_local && std::find(may.begin(), may.end(), static_cast<std::int8_t>(factor)) != may.end();
   }
 
-  // Of an output that lacks the factor; nothing: the role has no such output.
+  // Returns the placement of an output that lacks the factor; nullopt: the factor's role does not allow one.
   std::optional<Placement> without(int factor) const {
     if (may_be_local(factor)) return rule_.linear.empty() ? Placement::local() : Placement::partial(Combine::kSum);
     switch (rule_.factors[static_cast<std::size_t>(factor)].role) {

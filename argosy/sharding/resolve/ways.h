@@ -1,8 +1,8 @@
 // The ways in which a node may be computed on one mesh axis, given the placements that its inputs have. Internal to
 // resolve/.
 //
-// rules/candidates.h lists what a rule allows whatever comes. Here shards come cut in rounds and units, and only ways
-// are listed that some input, or a wish for an output, gives a reason for.
+// rules/candidates.h lists everything that a rule allows. Here only ways are listed that some input's placement, or a
+// wish for an output, suggests. Shards have the rounds and units of these placements.
 #pragma once
 
 #include <span>
@@ -16,24 +16,25 @@ namespace argosy {
 
 struct Choice {
   Way way;
-  SmallVector<Placement, 4> inputs;   // that the node needs, by input
-  SmallVector<Placement, 2> outputs;  // that it gives
+  SmallVector<Placement, 4> inputs;   // the placements that the node needs
+  SmallVector<Placement, 2> outputs;  // the placements that it gives
 };
 
 struct WaysRequest {
   const OpDef* op = nullptr;
   const ShardingRule* rule = nullptr;
-  bool by_chance = false;             // computed whole, it would give other values on every device
+  bool by_chance = false;             // random: see AxisState
   bool keeps_local = false;           // LocalStatistics::of
   bool takes_own = false;             // LocalStatistics::gradients
-  std::span<const Placement> inputs;  // as they are
-  std::span<const char> known;        // by input: false where it comes round a loop and was not seen yet
+  std::span<const Placement> inputs;  // the placements that they have
+  std::span<const char> known;        // by input: false if it is the back edge of a loop that was not visited yet
   std::span<const Placement> wishes;  // by output: S, or R for none
-  // Rounds and units below it: a number that follows the batch is none of a layout. 0: any.
+  // An upper bound of rounds and units, exclusive: larger numbers depend on the batch size, which layouts must not. 0:
+  // none.
   std::int64_t limit = 0;
 };
 
-// Appends to `ways`: whole first, then factors in the rule's order, linear groups, monotone inputs.
+// Appends to `ways`: whole first, then factors in the rule's order, linear groups, monotone inputs, local statistics.
 void list_ways(const WaysRequest& request, std::vector<Choice>& ways);
 
 }  // namespace argosy

@@ -18,7 +18,8 @@
 
 namespace argosy {
 
-// Element `element` of integer input `input` is the size of a sharded dimension: each device takes its own shard's.
+// Element `element` of integer input `input` is the size of a sharded dimension. Each device uses the size of its
+// shard.
 struct LocalSize {
   int input = 0, element = 0;
   friend bool operator==(const LocalSize&, const LocalSize&) = default;
@@ -26,31 +27,34 @@ struct LocalSize {
 
 struct RuleCandidate {
   std::string what;  // for the plan: "along i"
-  int factor = -1;   // that is sharded; -1: none
-  // By input and output. Of an input whose rule is kShapeOnly any placement will do: R stands there. Scratch is kVarying
-  // where a factor is sharded: an output that each device keeps, an input that came from such an output.
+  int factor = -1;   // the sharded factor; -1: none
+  // By input and output. An input whose rule is kShapeOnly may have any placement: R stands for it. If a factor is
+  // sharded, scratch is kVarying: an output that each device keeps, or an input that came from such an output.
   std::vector<Placement> inputs, outputs;
-  // Linear groups: inputs that are P(sum) here may be R instead. An input that is R counts once.
+  // For a linear group: its inputs. Each is P(sum) here. Some may be R instead; such a value counts once, on one
+  // device.
   std::vector<int> group = {};
   std::vector<LocalSize> sizes = {};
-  // Outputs that are P(sum) become so by weighting: a shard's own value times its part of the factor's size (FactorRole::kMean).
+  // FactorRole::kMean: outputs become P(sum) by weighting. A shard's own value is multiplied by its part of the
+  // factor's size.
   bool mean = false;
 };
 
-// All of them: replicated first, then by factor, then by linear group and monotone input. Of a rule kOnce there is one:
-// replicated inputs, outputs on one device. Factors that the rule forbids to shard are left out, and those that share
-// a dimension with factors of unknown size, or come twice in one operand.
+// Returns all candidates: replicated first, then by factor, by linear group, by monotone input. A rule kOnce has one:
+// replicated inputs, outputs on one device. Left out are factors for which can_shard() is false.
 std::vector<RuleCandidate> candidates(const ShardingRule& rule);
 
-// Where an operand holds a factor: the dimension, how often the shards come along it, and how many rows stay together
-// (Placement::rounds, unit). Dimension -1: nowhere. Rounds or unit -1: not known.
+// The dimension of an operand that holds a factor, with Placement::rounds and unit of shards along it. Dimension -1: it
+// does not have the factor. Rounds or unit -1: not known.
 struct FactorPlace {
   int dim = -1;
   std::int64_t rounds = 1, unit = 1;
 };
 FactorPlace find_factor(const ShardingRule& rule, const OperandRule& operand, int factor);
 
-// True if nodes may be sharded along the factor.
+// True if nodes may be sharded along the factor. False:
+// - the factor's role forbids it;
+// - an operand holds the factor twice, or in one dimension with factors of unknown size.
 bool can_shard(const ShardingRule& rule, int factor);
 
 }  // namespace argosy

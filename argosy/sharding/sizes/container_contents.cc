@@ -8,8 +8,8 @@ namespace {
 
 constexpr int kMostRounds = 8;
 
-// The output that is what was put into a stack, or into a list that grows; -1: none. There are no gaps in them, unlike in
-// an array.
+// Returns the output that is an element taken from a stack or a growing list; -1: none. Arrays do not count, since
+// elements may be missing in them.
 int element_given(const Node& n) {
   if (n.inputs.size() == 1 && n.output_dtypes.size() == 1 && n.op->step_state) return 0;
   const bool list = n.output_dtypes.size() == 2 && n.output_dtypes[0] == DType::kVariant && !n.op->stateful &&
@@ -17,13 +17,13 @@ int element_given(const Node& n) {
   return list ? 1 : -1;
 }
 
-// Makes lists of which elements are zeros until they are set, by what it is told.
+// True if the node makes a list with a given number of elements, which are zeros until they are set.
 bool leaves_gaps(const Node& n) {
   return std::any_of(n.op->input_args.begin(), n.op->input_args.end(),
                      [](const ArgDef& arg) { return arg.name == "num_elements" || arg.name == "size"; });
 }
 
-// Integers that both have; the others are unknown.
+// Returns the integers that are equal in both; the others are unknown.
 std::optional<PartialInts> common_ints(const std::optional<PartialInts>& a, const std::optional<PartialInts>& b) {
   if (!a || !b || a->size() != b->size()) return std::nullopt;
   PartialInts both = *a;
@@ -96,7 +96,7 @@ void ContainerContents::take(NodeId id, InferredShapes& known) const {
   if (held != contents_.end()) known.ints[index_({id, output})] = held->second.ints;
 }
 
-// Lists of several makers that meet in a node hold what any of them does.
+// Lists of several makers that are inputs of one node are one container: each gets the common elements.
 void ContainerContents::unite() {
   std::vector<std::pair<Endpoint, Endpoint>> meet;
   for (const Node& n : graph_.nodes()) {
@@ -139,7 +139,7 @@ bool ContainerContents::learn() {
   return true;
 }
 
-// Makes lists of elements of its own, as its rule says.
+// True if the op makes lists that already hold elements, by its sharding rule.
 bool ContainerContents::is_filled(const OpDef& op) {
   const auto [known, fresh] = filled_.try_emplace(&op, false);
   if (fresh) known->second = !op.sharding.empty() && !op.sharding.starts_with("whole");

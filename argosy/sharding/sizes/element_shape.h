@@ -1,4 +1,5 @@
-// Lists are told what shape their elements have. The sizes of shards are no global sizes: they are left open, -1.
+// The inputs `element_shape` of list ops. If elements are sharded, the sharded dimension becomes -1 in them: shards
+// have other sizes than the global element.
 #pragma once
 
 #include <optional>
@@ -9,11 +10,11 @@
 
 namespace argosy {
 
-// True if this input tells a list op the shape of its elements.
+// True if this input is the shape of a list's elements.
 bool is_element_shape(const Graph& graph, Graph::Use use);
 
-// The dimension to leave open in such an input; nothing: elements are not sharded. `in`, `out`: how
-// the node's inputs arrive, and how its outputs are; a list has the placement of its elements.
+// Returns the dimension that is -1 in such an input; nullopt: elements are not sharded. `in`, `out`: the placements of
+// the node's inputs, after reshards, and of its outputs. A list has the placement of its elements.
 std::optional<int> open_dim(const Graph& graph, NodeId id, const std::vector<Placement>& in,
                             const std::vector<Placement>& out);
 

@@ -46,7 +46,8 @@ class Walk {
   }
 
  private:
-  // In a branch, what does not fit together whatever the batch is an error of steps that go there, on one device too.
+  // True if the node is behind a Switch and its shapes fit together for no batch. Then only steps that take that branch
+  // fail, as on one device.
   bool may_fail(NodeId id) {
     if (!is_behind_switch(graph_, id)) return false;
     if (out_.batch < 0) return true;
@@ -107,7 +108,7 @@ class Walk {
     }
   }
 
-  // A loop carries the value and never changes it: what a body takes from outside, as functions have it.
+  // True if the loop carries the value and never changes it: a capture of a function's body.
   bool is_carried_unchanged(NodeId merge) const {
     bool round = false;
     for (const Endpoint e : graph_.node(merge).inputs) {
@@ -124,7 +125,7 @@ class Walk {
     return round;
   }
 
-  // As Graph::infer() does it, on arrays of this walk.
+  // Like Graph::infer(), but reads and writes the arrays of this walk.
   Status call_shape_function(NodeId id) {
     const Node& n = graph_.node(id);
     const std::size_t outputs = n.output_dtypes.size();
@@ -169,14 +170,14 @@ class Walk {
     return ok_status();
   }
 
-  // What enters a loop, or goes one of two ways, is still the same.
+  // Outputs of an Enter or a Switch have the known integers of the input.
   void pass_ints(NodeId id) {
     const Node& n = graph_.node(id);
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k)
       out_.ints[index_({id, k})] = out_.ints[index_(n.inputs[0])];
   }
 
-  // Sizes that change on the way round a loop become unknown. True if there are new ones.
+  // Makes sizes unknown that change between iterations of a loop. True if there are new ones: another walk is needed.
   bool learn_carried() {
     bool learned = false;
     for (const NodeId id : order_) {

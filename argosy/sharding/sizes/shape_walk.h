@@ -1,4 +1,4 @@
-// Shapes and known integers of all values of a graph for one size of the batch. The graph stays as it is. Internal to
+// Infers shapes and known integers of all values of a graph for one batch size, without changing the graph. Internal to
 // sizes/.
 #pragma once
 
@@ -28,12 +28,12 @@ struct InferredShapes {
   std::int64_t batch = 0;
   std::vector<PartialShape> shapes;              // by output
   std::vector<std::optional<PartialInts>> ints;  // by output
-  std::map<Endpoint, HandleFact> handles;        // what outputs refer to, where that is known
+  std::map<Endpoint, HandleFact> handles;        // by output: the value behind the handle, if it is known
 };
 
-// `given`: shapes of nodes whose output 0 is not inferred. `order`: topological. The value that a loop carries has the
-// sizes that are the same in every iteration. An error: the shapes do not fit together for this batch. Behind a Switch,
-// shapes that fit together for no batch are no error: what they give is unknown.
+// `given`: shapes of output 0 of nodes that are not inferred. `order`: a topological order. A value that a loop carries
+// has the sizes that are equal in every iteration; the others are unknown. An error: the shapes do not fit together for
+// this batch. Exception: behind a Switch, outputs of a node whose shapes fit together for no batch are unknown.
 Result<InferredShapes> infer_shapes(const Graph& graph, const OutputIndex& index, const std::vector<NodeId>& order,
                                     const std::map<NodeId, PartialShape>& given, std::int64_t batch);
 

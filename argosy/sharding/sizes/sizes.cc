@@ -7,13 +7,14 @@ namespace argosy {
 
 namespace {
 
-// Two large sizes, one twice the other: most divisors that a Reshape may ask for divide them. A small one that is prime
-// to them shows what is no function: min(batch, 100), batch % 4. The smallest shows what needs several examples.
+// Batch sizes that are tried. The function goes through two large ones, kNominal and its double. Most divisors that a
+// Reshape may need divide them. A small one, prime to them, refutes functions that do not hold: min(batch, 100),
+// batch % 4. The smallest finds graphs that need several examples.
 constexpr std::int64_t kNominal = 55440;
 constexpr std::array<std::int64_t, 2> kSmall = {13, 2};
 
-// Of lengths: the shortest that is tried, for 1 is broadcast, and has no axis after a Squeeze; and how many times the
-// example's the longest is.
+// Lengths that are tried: the shortest, and the longest as a multiple of the example's. 1 is not tried: such an axis is
+// broadcast, and a Squeeze removes it.
 constexpr std::int64_t kShortest = 2, kLong = 1024;
 
 Status wrong(std::string_view what) { return invalid_argument(what).with_id("ARG-SHARD-011"); }
@@ -32,7 +33,7 @@ std::map<NodeId, PartialShape> fed_shapes(const Graph& graph, const SizesRequest
   return fed;
 }
 
-// Of the batch that the examples are; 0: not known.
+// Returns the number of rows of the first example with rows; 0: not known.
 std::int64_t own_size(const SizesRequest& request) {
   for (const NodeId id : request.batch) {
     const auto example = request.examples.find(id);
@@ -41,7 +42,7 @@ std::int64_t own_size(const SizesRequest& request) {
   return 0;
 }
 
-// The examples' own size among them. Largest first.
+// Returns kSmall and, if it lies between them, own_size(); largest first.
 std::vector<std::int64_t> small_sizes(const SizesRequest& request) {
   std::vector<std::int64_t> sizes(kSmall.begin(), kSmall.end());
   const std::int64_t own = own_size(request);
@@ -111,7 +112,7 @@ Result<Sizes> Sizes::find(const Graph& graph, const SizesRequest& request) {
   return sizes;
 }
 
-// Keeps what is the same in `other`.
+// Makes sizes and integers unknown that differ in `other`.
 void Sizes::keep_equal(const InferredShapes& other) {
   for (std::size_t i = 0; i < at_.shapes.size(); ++i) {
     const PartialShape &one = at_.shapes[i], &two = other.shapes[i];
@@ -147,7 +148,7 @@ void Sizes::forget_lengths(const SizesRequest& request) {
     }
   }
   const auto fed = fed_shapes(*graph_, request, at_.batch);
-  // Whether the graph fits another length there. What it changes is forgotten.
+  // True if shapes fit together with another length there. Then sizes that it changes become unknown.
   const auto fits_with = [&](const Places& where, std::int64_t other) {
     auto changed = fed;
     for (const auto& [id, d] : where) {

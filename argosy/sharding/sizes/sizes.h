@@ -4,14 +4,15 @@
 //   concat(x, x, zeros)   Shape(…)          { 2 * batch + 1, 6 }
 //                         Shape(x)[0] / 2   not known: no such function
 //
-// Shapes are inferred for several batch sizes. What is not the same times * batch + plus for all of them is not known.
+// Shapes are inferred for several batch sizes. A size is known if one function times * batch + plus fits all of them.
 //
-// Sizes are values: an integer that is a size is always the *global* one, so it is R on every mesh axis, wherever it is
-// data. A device that computes with a shard needs the size of its shard. It follows from the global size and the
-// placement of the sized dimension (cut.h), and adds up to it over the devices: it is P(sum). Where a rule says that an
-// input is the sizes of an output (OperandRule::Kind::kSizes), each device takes the size of its own shard. Where a rule
-// reads the shape of an input alone (kShapeOnly), it is the global shape. Both directions move no data: the host knows
-// the global batch from the feeds.
+// A size that is data, in an integer tensor, is always the *global* size, so it is R on every mesh axis. The size of a
+// shard follows from the global size and the placement of the dimension (cut.h). The sizes of all shards add up to the
+// global size: they are P(sum).
+// * A size operand (OperandRule::Kind::kSizes) is an exception: each device's copy gets the sizes of its own shard.
+// * A node that reads only the shape of an input (kShapeOnly) gets the global shape.
+//
+// Neither moves data between devices: the host knows the global batch from the feeds.
 //
 // Immutable; threads may share it.
 #pragma once
@@ -35,30 +36,31 @@ struct BatchSize {
 
 struct SizesRequest {
   std::vector<NodeId> batch;  // nodes whose output 0 has the batch as dimension 0: fed placeholders
-  // Of fed nodes, where the graph leaves sizes open: their lengths. What follows a length is not known. Lengths from the
-  // shortest to the longest that was tried are covered, see fits(): no size that grows with a length, or falls, is the
-  // same at both ends and another between.
+  // Example shapes of fed nodes, for dimensions that the graph leaves open: their *lengths*. Sizes that depend on a
+  // length are unknown. Lengths between the shortest and the longest that fit are covered, see fits(): a size that is
+  // monotone in a length, and equal at both ends, is equal between them.
   std::map<NodeId, Shape> examples = {};
-  std::optional<std::int64_t> exactly = {};  // the one batch size that matters; unset: any
+  std::optional<std::int64_t> exactly = {};  // the only batch size to find sizes for; unset: any
 };
 
 class Sizes {
  public:
-  // The graph is borrowed. Where a batch node has a static first size, that is the one batch size that matters.
-  // INVALID_ARGUMENT ARG-SHARD-011: the shapes do not fit together for any, or for this, batch size; two batch nodes have
-  // different static sizes.
+  // The graph is borrowed. If a batch node has a static first size, sizes are found for that batch size alone.
+  // INVALID_ARGUMENT ARG-SHARD-011: the shapes do not fit together for any, or for this, batch size; two batch nodes
+  // have different static sizes.
   static Result<Sizes> find(const Graph& graph, const SizesRequest& request);
 
-  // The batch size that shape() and ints() are for. It is large: sizes that follow the batch cannot be taken for others.
+  // The batch size for which shape() and ints() are. It is large, so that sizes that depend on it are told apart from
+  // others.
   std::int64_t nominal() const { return at_.batch; }
-  // True if one batch size alone matters: nominal(). No size is a function of the batch then.
+  // True if sizes are found for one batch size alone, nominal(). Then all known sizes are constants.
   bool is_exact() const { return only_.has_value(); }
-  // True if what is found holds for this batch size.
+  // True if the sizes are valid for this batch size.
   bool covers(std::int64_t batch) const { return only_ ? batch == *only_ : batch >= smallest_ && batch <= largest_; }
-  // False if a fed node has sizes for which nothing was found: outside of the lengths that were tried.
+  // False if a length of the fed node is outside of those that were tried: the sizes are not valid for it.
   bool fits(NodeId fed, const Shape& shape) const;
 
-  // At the nominal batch size. What is no function of the batch is unknown.
+  // The shape at the nominal batch size. Sizes that are no function of the batch are unknown.
   const PartialShape& shape(Endpoint e) const { return at_.shapes[index_(e)]; }
   const PartialInts* ints(Endpoint e) const {
     const auto& known = at_.ints[index_(e)];
@@ -66,14 +68,14 @@ class Sizes {
   }
   const HandleFact* handle(Endpoint e) const;
 
-  // Nothing: not known.
+  // The size of a dimension, or an element of an integer tensor, as a function of the batch; nullopt: not known.
   std::optional<BatchSize> dim(Endpoint e, int dim) const;
   std::optional<BatchSize> element(Endpoint e, int element) const;
-  // Shape for a batch size; unknown where a size is.
+  // The shape for a batch size. Sizes that are not known stay unknown.
   PartialShape shape(Endpoint e, std::int64_t batch) const;
-  // Bytes for a batch size; sizes that are not known count as 1.
+  // The bytes for a batch size. Sizes that are not known count as 1, elements of strings and handles as 8 bytes.
   double bytes(Endpoint e, std::int64_t batch) const;
-  // True if this size, found in shape() or ints(), grows with the batch.
+  // True if this size, taken from shape() or ints(), depends on the batch: it is at least nominal().
   bool follows_batch(std::int64_t size) const { return !only_ && size >= at_.batch; }
 
   const OutputIndex& index() const { return index_; }
@@ -82,7 +84,7 @@ class Sizes {
  private:
   Sizes(const Graph& graph, std::vector<NodeId> order) : graph_(&graph), order_(std::move(order)), index_(graph) {}
   void keep_functions(const std::vector<InferredShapes>& others);
-  // Forgets what follows lengths that examples brought.
+  // Makes sizes unknown that depend on lengths of examples, and finds the lengths that are covered.
   void forget_lengths(const SizesRequest& request);
   void keep_equal(const InferredShapes& other);
 

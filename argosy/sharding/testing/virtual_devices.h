@@ -1,5 +1,5 @@
-// Runs a graph with an Assignment on virtual devices: node by node on CPU kernels, with real shards, partial values and
-// reshards. For tests: it shows that an assignment computes what one device does, before anything is lowered.
+// VirtualDevices: runs a graph with an Assignment, node by node on CPU kernels, with real shards, partial values and
+// reshards. For tests: it shows that an assignment gives one device's values, before anything is lowered.
 //
 //   node ──► for each device: inputs through their reshards, local sizes ──► kernel ──► outputs in their placements
 //
@@ -25,17 +25,17 @@ class VirtualDevices {
   VirtualDevices(const Graph& graph, const Sizes& sizes, const RuleTable& rules, const MeshAxis& axis,
                  const Assignment& assignment);
 
-  // The state of other devices, as many as these: variables with the same layouts.
+  // Takes over the state of other devices. REQUIRES: there are as many, and variables have the same layouts.
   void share_state(const VirtualDevices& others) { resources_ = others.resources_; }
 
   // One step. `feeds`: global values. State stays for the next step.
   Status run(const std::map<Endpoint, Tensor>& feeds, const std::vector<NodeId>& targets);
 
-  // Global values of the last step: by value and iteration ("": outside of loops, "/1": the second iteration of a
-  // loop). References and handles are left out. An error names the value: devices do not agree.
+  // The global values of the last step, by value and iteration ("": outside of loops, "/1": the second iteration of a
+  // loop). References and handles are left out. An error names a replicated value that differs between devices.
   using Name = std::pair<Endpoint, std::string>;
   Result<std::map<Name, Tensor>> values() const;
-  // What a fetch gives, through its reshards.
+  // Returns the value of a fetch, after its reshards.
   Result<Tensor> fetch(int number, Endpoint e) const;
   // The global value of a variable, now.
   Result<Tensor> variable(Endpoint reference) const;
@@ -52,7 +52,7 @@ class VirtualDevices {
   std::map<Name, Shards> values_;
 };
 
-// Every value on every device: what one device does.
+// Returns the assignment in which every value is replicated: each device computes what one device does.
 Assignment all_replicated(const Graph& graph);
 
 }  // namespace argosy

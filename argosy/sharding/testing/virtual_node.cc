@@ -1,4 +1,4 @@
-// One node on all virtual devices.
+// Computes one node on all virtual devices.
 #include <algorithm>
 #include <optional>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = OperandRule::Kind;
 
-// Where an operand has a factor; -1: nowhere.
+// Returns the dimension of an operand that holds a factor; -1: none.
 int dim_of(const OperandRule& o, int factor) {
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     if (std::count(o.dims[d].begin(), o.dims[d].end(), factor) > 0) return static_cast<int>(d);
@@ -23,7 +23,7 @@ int dim_of(const OperandRule& o, int factor) {
   return -1;
 }
 
-// How a number that counts these factors is cut; nothing: the way's factor is not among them.
+// Returns how a size that is the product of these factors is cut; nullopt: the way's factor is not among them.
 std::optional<Placement> part_of(const ShardingRule& rule, const FactorsOfDim& factors, const Way& way) {
   const auto at = std::find(factors.begin(), factors.end(), way.index);
   if (at == factors.end()) return std::nullopt;
@@ -56,7 +56,7 @@ std::int64_t element(const Tensor& t, std::int64_t at) {
 
 }  // namespace
 
-// What arrives at a use: a reference is read where a value is wanted, and reshards are applied in order.
+// Returns the value that a use reads: a reference is dereferenced if the op wants a value, and reshards apply in order.
 Result<Shards> VirtualStep::input(const Node& n, Graph::Use use, const Shards& made) const {
   Shards shards = made;
   const Endpoint e = n.inputs[static_cast<std::size_t>(use.input)];
@@ -126,7 +126,8 @@ void VirtualStep::open_element_shapes(NodeId id, std::vector<Tensor>& own) const
   }
 }
 
-// Sizes of sharded outputs are the shard's own; what only looks at a shape sees the global one.
+// Replaces size operands by the sizes of the device's shard, and inputs of which only the shape is read by global
+// values.
 Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& in, std::vector<Tensor>& own) const {
   const Node& n = d_.graph_.node(id);
   const ShardingRule& rule = d_.rules_.rule(id);
@@ -168,7 +169,7 @@ Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& i
   return ok_status();
 }
 
-// A shard's own mean counts by its part of the factor.
+// Multiplies a shard's own mean by its part of the factor.
 Status VirtualStep::weigh_mean(NodeId id, int device, const std::vector<Shards>& in,
                                std::vector<Tensor>& outputs) const {
   const Way& way = d_.a_.ways[static_cast<std::size_t>(id.index)][0];

@@ -40,7 +40,7 @@ class VirtualStep {
   // --- one node (virtual_node.cc)
   Result<Shards> input(const Node& n, Graph::Use use, const Shards& made) const;
   Result<std::vector<Shards>> compute(NodeId id, std::vector<Shards> inputs);
-  // What lists are told of their elements: sizes of shards are open.
+  // Makes the sharded dimension -1 in inputs that are element shapes of lists.
   void open_element_shapes(NodeId id, std::vector<Tensor>& own) const;
   Status localize(NodeId id, int device, const std::vector<Shards>& in, std::vector<Tensor>& own) const;
   Result<std::vector<Tensor>> run_kernel(const Node& n, int device, const std::vector<Tensor>& inputs);

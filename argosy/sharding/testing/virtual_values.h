@@ -1,5 +1,5 @@
-// Values on virtual devices: global tensors cut into what each device of a mesh axis holds, and put together again.
-// For tests: every change goes through the global value.
+// Cuts global tensors into the values that the devices of a mesh axis hold, and joins them again. For tests: every
+// reshard goes through the global value.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// A small training graph, resolved for a mesh axis, verified, run on virtual devices, and compared with one device:
-// every value of every step, and every variable.
+// A harness for tests: resolves a small training graph for a mesh axis, verifies it, and runs it on virtual devices. It
+// compares every value of every step, and every variable, with one device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ struct TrialOptions {
   std::vector<std::int64_t> batches;  // one step each
   double tolerance = 1e-9;
   std::vector<Seed> seeds = {};  // beside those of feeds
-  int turns = 1;                 // of run_lowered: shards of a device; divides the axis
-  // Makes an assignment wrong, on purpose: it is not verified then.
+  int turns = 1;                 // for run_lowered(): shards of a device; it divides the size of the axis
+  // Makes an assignment wrong on purpose. Then it is not verified.
   std::function<void(Assignment&)> change = {};
 };
 
@@ -48,7 +48,7 @@ struct TrialResult {
 
 TrialResult run_trial(const TrainingTrial& trial, const TrialOptions& options);
 
-// What a step of the trial is fed.
+// Returns the feeds of a step of the trial.
 std::map<Endpoint, Tensor> feeds_for(const TrainingTrial& t, std::int64_t batch, std::uint64_t step);
 
 // Builds the graph of the assignment and runs it in a session on emulated devices. Compares fetches and variables with

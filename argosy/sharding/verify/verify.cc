@@ -117,7 +117,7 @@ class Check {
     return std::any_of(n.inputs.begin(), n.inputs.end(), state);
   }
 
-  // The user takes a handle, or a reference itself.
+  // True if the user takes a handle, or a reference itself.
   bool carries_state(Graph::Use use) const {
     const Node& n = graph_.node(use.node);
     const Endpoint e = n.inputs[static_cast<std::size_t>(use.input)];
@@ -161,7 +161,7 @@ class Check {
     return ok_status();
   }
 
-  // A container: its elements may have any layout. State that others refer to may not.
+  // Checks a node that makes a container: its elements may have any layout.
   std::string why_not_made(NodeId id, const std::vector<Placement>& in, const std::vector<Placement>& out) const {
     const Node& n = graph_.node(id);
     if (n.inputs.empty() || rules_.rule(id).kind != ShardingRule::Kind::kWhole) return "it makes no container";

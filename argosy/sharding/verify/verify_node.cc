@@ -10,7 +10,7 @@ using Kind = OperandRule::Kind;
 
 bool is_varying(const Placement& p) { return p.kind == Placement::Kind::kVarying; }
 
-// What an input that holds no sharded factor and is no partial sum may be.
+// Checks an input that holds no sharded factor and is no partial sum. Returns "" if its placement is allowed.
 std::string why_not_plain(const ShardingRule& rule, std::size_t i, const Placement& p, bool scratch_varies, bool own) {
   const OperandRule& o = rule.inputs[i];
   if (p.is_replicate() && !(o.kind == Kind::kScratch && scratch_varies)) return "";
@@ -51,7 +51,7 @@ std::string all_alike(const std::vector<Placement>& in, const std::vector<Placem
   return "";
 }
 
-// An op without factors, which every shard computes from what all have and its own statistics.
+// Checks an op without factors that every shard computes from replicated values and its own statistics.
 std::string all_local(const std::vector<Placement>& in, const std::vector<Placement>& out) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!in[i].is_replicate() && !in[i].is_local()) return str_cat("input ", i, " is no shard's own");
@@ -85,7 +85,7 @@ class Factors {
   }
 
  private:
-  // Every shard for itself, from what all have and its own.
+  // Checks a node that every shard computes from replicated values and its own statistics.
   std::string local() const {
     if (!rule_.updates.empty() || rule_.draws) return "it writes or draws, and shards would do so for themselves";
     for (std::size_t i = 0; i < in_.size(); ++i) {
@@ -158,7 +158,7 @@ class Factors {
     return "";
   }
 
-  // The shard of an operand that has the factor; `p` stays R where it has not.
+  // Sets `p` to the shard of an operand that has the factor. It stays R if the operand does not have it.
   std::string find(const OperandRule& o, Placement& p) const {
     if (o.kind != Kind::kDims) return "";
     for (std::size_t d = 0; d < o.dims.size(); ++d) {

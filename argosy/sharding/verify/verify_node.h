@@ -1,5 +1,4 @@
-// Holds the rule of one node against what arrives and what the node is said to give, on one mesh axis. Internal to
-// verify/.
+// Checks the rule of one node against the placements of its inputs and outputs on one mesh axis. Internal to verify/.
 #pragma once
 
 #include <string>
@@ -10,8 +9,9 @@
 
 namespace argosy {
 
-// "": it holds. Else the reason, for a message. `hidden_state`: the node neither reads nor gives a handle of its state.
-// `keeps_local`: shards may keep statistics of their own there.
+// Returns "" if the placements agree with the rule, else the reason, for a message. `in`: after reshards.
+// `hidden_state`: the node neither reads nor returns a handle of its state. `keeps_local`: its shards may keep
+// statistics of their own.
 std::string why_not(const OpDef& op, bool hidden_state, const ShardingRule& rule, const Way& way,
                     const std::vector<Placement>& in, const std::vector<Placement>& out, bool keeps_local);
 

@@ -17,8 +17,8 @@ bool named_grad_ys(const Node& n) {
   return std::string_view(n.name).substr(slash == std::string::npos ? 0 : slash + 1).starts_with("grad_ys");
 }
 
-// TensorFlow 2's tf.gradients starts at a Fill of that name; 1.x gives the name to the constant that a "gradients/Fill"
-// is filled with.
+// The seed of tf.gradients is a Fill. TensorFlow 2 names the Fill "grad_ys". TensorFlow 1 gives that name to the
+// constant with which "gradients/Fill" is filled.
 bool is_fill(const Node& n) { return n.op->name == "Fill"; }
 bool is_filled_with_grad_ys(const Graph& graph, const Node& n) {
   return is_fill(n) && named_grad_ys(graph.node(n.inputs[1].node));
@@ -36,8 +36,9 @@ Seed seed_kind(const Graph& graph, const Node& n, std::span<const Graph::Use> us
   return n.op->name == "Const" && !fills ? Seed::kTheirs : Seed::kNone;
 }
 
-// The consumer "scope/loss/Mean_grad/…" of "scope/grad_ys_0" belongs to "loss/Mean". A name may contain "_grad", so
-// there are several candidates, shortest first.
+// Returns the names that the loss may have, by the name of a consumer of the seed. The consumer
+// "scope/loss/Mean_grad/…" of "scope/grad_ys_0" gives "loss/Mean". A name may contain "_grad/", so there may be
+// several; the shortest is first.
 std::vector<std::string> names_in_taker(std::string_view seed, std::string_view taker) {
   const std::size_t slash = seed.rfind('/');
   const std::string_view scope = slash == std::string_view::npos ? "" : seed.substr(0, slash + 1);
@@ -51,7 +52,7 @@ std::vector<std::string> names_in_taker(std::string_view seed, std::string_view 
   return names;
 }
 
-// The first output that may be a loss: a loop gives its counters first.
+// Returns the first floating-point output: the first outputs of a loop are its counters.
 std::optional<Endpoint> loss_of(const Graph& graph, NodeId id) {
   const Node& n = graph.node(id);
   for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) {

@@ -1,5 +1,5 @@
-// Finds the losses of imported graphs by the seeds of their gradients. A *seed* is the gradient of the loss with respect
-// to itself. gradients() and tf.gradients both name it "grad_ys".
+// Finds the losses of imported graphs by the seeds of their gradients. A *seed* is the gradient of the loss with
+// respect to itself. gradients() and tf.gradients both name it "grad_ys".
 #pragma once
 
 #include <functional>
@@ -11,16 +11,16 @@
 
 namespace argosy {
 
-// Returns the losses whose gradients `train` follows, each once.
-// - Ours is what an OnesLike of that name is of.
-// - One of tf.gradients is found by the name of the seed's consumer: "gradients/Mean_grad/…" belongs to "Mean".
+// Returns the losses whose gradients the nodes of `train` depend on, each once.
+// - gradients() of this project: the loss is the input of the seed, an OnesLike.
+// - tf.gradients: the name of the seed's consumer names the loss. "gradients/Mean_grad/…" belongs to "Mean".
 //
-// `find_node` finds a node by name; a lazy importer may create it then. It returns null if there is none.
+// `find_node` finds a node by name, or returns nullopt. A lazy importer may create the node then.
 using FindNode = std::function<std::optional<NodeId>(std::string_view)>;
 std::vector<Endpoint> find_losses(const Graph& graph, const std::vector<NodeId>& train, const FindNode& find_node);
 
-// True if the node is a seed of tf.gradients, or what tf.GradientTape computes in a function. For functions that were
-// lowered: their losses have no name in the client's graph.
+// True if, by its name, the node is a seed ("grad_ys") or belongs to the gradient of a tf.GradientTape. It finds the
+// gradients in functions that were lowered: their losses have no name in the client's graph.
 bool belongs_to_gradient(const Node& n);
 
 }  // namespace argosy

@@ -10,7 +10,7 @@ bool is_handle(const Graph& graph, Endpoint e) {
   return e.index >= 0 && (graph.node(e.node).output_is_ref(e.index) || graph.dtype(e) == DType::kResource);
 }
 
-// Queues, tables and accumulators are named by references and handles, too.
+// References and handles also point to queues, tables and accumulators. The attributes tell them apart.
 bool is_variable(const Node& n) {
   if (!n.op->stateful || !n.inputs.empty() || n.output_dtypes.size() != 1) return false;
   const auto* const dtype = n.attrs.find_as<DType>("dtype");

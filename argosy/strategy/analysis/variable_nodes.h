@@ -14,14 +14,16 @@ bool is_handle(const Graph& graph, Endpoint e);
 bool is_variable(const Node& n);
 // True if the node takes a variable's reference or handle and changes the variable.
 bool writes_variable(const Graph& graph, const Node& n);
-// True if it does so because it draws: the generator lies in a variable (tf.random.Generator).
+// True if the node draws random numbers and so advances a generator whose state is a variable (tf.random.Generator).
 bool moves_generator(const Graph& graph, const Node& n);
-// True for ops that are stateful only so that no pass removes or merges them (Assert, Print). Their outputs depend on
-// their inputs alone, so copies may run on shards. Each copy of a Print keeps its own count.
+// True for nodes that only check or print (Assert, Print). They are stateful only so that no pass removes or merges
+// them. Their outputs depend on their inputs alone, so copies may run on shards. Each copy of a Print counts by itself.
 bool only_looks(const Node& n);
-// True for stateful ops that may run twice in a step (Effect): they change nothing. Copies may read the one table.
+// True if the node may run several times in a step, since it changes no state (OpDef::effect). Its copies may read the
+// same table.
 bool may_be_repeated(const Node& n);
-// True if a node that `run` needs writes a variable, or calls a function, which may write one. `generators`: drawing counts.
+// True if an ancestor of `run` writes a variable, or is a stateful call of a function, which may write one.
+// `generators`: drawing from a generator counts as a write.
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run, bool generators = true);
 // Returns the variable that an endpoint's reference or handle points to. Follows Identity and similar ops.
 std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e);

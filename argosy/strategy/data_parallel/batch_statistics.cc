@@ -26,13 +26,13 @@ bool keeps_elements(const OpDef& op) {
   return op.elementwise || op.forwards || op.flow != Flow::kNone || op.broadcasts != Broadcasts::kNone;
 }
 
-// The way to the losses: nodes beyond it belong to gradients. Empty: not known, every node counts.
+// Flags by node: the ancestors of the losses. Other nodes belong to gradients. Empty: not known, every node counts.
 using Forward = std::vector<char>;
 bool lies_in(const Forward& forward, NodeId id) {
   return forward.empty() || forward[static_cast<std::size_t>(id.index)] != 0;
 }
 
-// By node: not 0 for `from`, and for what is computed from it element by element on the way to the losses.
+// Returns flags by node: not 0 for `from`, and for ancestors of the losses that elementwise ops compute from it.
 std::vector<char> carried_on(const Graph& graph, const Graph::Uses& uses, const Forward& forward, NodeId from) {
   std::vector<char> reached(static_cast<std::size_t>(graph.size()), 0);
   std::vector<NodeId> open = {from};
@@ -51,8 +51,8 @@ std::vector<char> carried_on(const Graph& graph, const Graph::Uses& uses, const 
   return reached;
 }
 
-// Whether the rows whose mean it is meet their deviation, element by element: x * rsqrt(variance + epsilon). A loss that
-// only compares deviations does not normalise.
+// True if an elementwise op combines the rows, whose mean is `mean`, with a function of `variance`, as in
+// x * rsqrt(variance + epsilon). A loss that only compares deviations does not normalise.
 bool normalises_rows(const Graph& graph, const Graph::Uses& uses, const Forward& forward, NodeId mean,
                      NodeId variance) {
   NodeId x = graph.node(mean).inputs[0].node;
@@ -73,7 +73,7 @@ bool normalises_rows(const Graph& graph, const Graph::Uses& uses, const Forward&
   return false;
 }
 
-// Mean ─► StopGradient ─► SquaredDifference ─► Mean: both means, where rows are normalised by them.
+// Appends both means of the pattern Mean ─► StopGradient ─► SquaredDifference ─► Mean, if rows are normalised by them.
 void find_moments(const Graph& graph, const Graph::Uses& uses, const Forward& forward, NodeId stop,
                   std::vector<NodeId>& found) {
   const NodeId mean = graph.node(stop).inputs[0].node;

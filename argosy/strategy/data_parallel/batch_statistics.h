@@ -9,22 +9,25 @@
 
 namespace argosy {
 
-// Returns the nodes that normalise by the batch, in their order:
+// Returns the nodes that normalise by statistics of the batch, by ascending id:
 // - FusedBatchNorm and its gradient, in training;
-// - the means of tf.nn.moments along axis 0, or along axes that are not known, where rows meet their deviation.
+// - the two means of tf.nn.moments along axis 0, or along axes that are not known, if the rows are scaled by the
+//   variance.
 //
-// Moments along other axes belong to one example (layer norm) and do not count. Nor do those that a loss only compares.
-// `losses`: of the graph, to tell its gradients apart; empty: not known, and gradients count as uses.
+// Moments along other axes belong to one example (layer norm) and do not count. Nor do moments that a loss only
+// compares. `losses`: the losses of the graph; only their ancestors count as uses of moments. Empty: all nodes count.
 std::vector<NodeId> batch_statistics(const Graph& graph, const std::vector<Endpoint>& losses = {});
 
-// Where shards keep statistics of their own. Moments that nothing is trained through are the global batch's. The
-// gradients: what updates of the variables behind the losses are computed from, and the losses are not. `order`: a
-// topological one.
+// Returns where shards keep statistics of their own:
+// - `of`: nodes of batch_statistics(), except moments through which no gradient flows. Those are of the global batch.
+// - `gradients`: ancestors of updates, but not of the losses. Only updates of variables that a loss reads count.
+//
+// `order`: a topological order of the graph.
 LocalStatistics local_statistics(const Graph& graph, const std::vector<NodeId>& order,
                                  const std::vector<Endpoint>& losses);
 
-// True if rows on the way to a loss are computed with a number of the global batch that training goes through: the mean
-// that normalises advantages. `order`: a topological one.
+// True if a sharded ancestor of a loss is computed from a sum over shards through which gradients flow. An example is
+// the mean that normalises advantages. `order`: a topological order of the graph.
 bool trains_through_global_values(const Graph& graph, const std::vector<NodeId>& order, const Assignment& assignment,
                                   const std::vector<Endpoint>& losses);
 

@@ -93,7 +93,7 @@ class Decomposer {
   Graph& graph_;
 };
 
-// A copy that waits for the norm: in a branch that is not taken, neither gives anything.
+// Returns a copy of `given` that waits for the norm. So the copy is dead in a branch that is not taken, like the norm.
 Value copy_after(Graph& graph, Value given, const Node& norm, NodeId id, const char* name) {
   const auto on = graph.device(norm.device);
   const auto after = graph.control_dependencies({Value(&graph, id, Value::kControl)});

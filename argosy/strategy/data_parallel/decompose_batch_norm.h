@@ -6,7 +6,7 @@
 //   FusedBatchNormGrad   n = (x - mean) / sqrt(variance + epsilon)
 //                        dx = scale / sqrt(variance + epsilon) * (dy - Mean(dy) - n * Mean(dy * n))
 //
-// Formulas: Ioffe and Szegedy, Batch Normalization, 2015. The four means are the sums over shards.
+// Formulas: Ioffe and Szegedy, Batch Normalization, 2015. Only the four means become sums over shards.
 #pragma once
 
 #include <map>
@@ -15,15 +15,15 @@
 
 namespace argosy {
 
-// By output of a fused node: the output that is read instead. The fused nodes stay in the graph, unread.
+// Maps an output of a fused node to the output that is read instead.
 using Replaced = std::map<Endpoint, Endpoint>;
 
-// Decomposes every fused norm in training and its gradient, but for those in loops.
+// Decomposes every fused norm in training and its gradient, except in loops. The fused nodes stay in the graph, unread.
 Result<Replaced> decompose_batch_norms(Graph& graph);
 
-// Outside of training a fused norm gives the mean and the variance that it was given. Whoever reads them reads what was
-// given, which all shards have: of an empty shard the op gives NaN. The fused nodes stay, for their first output. REQUIRES:
-// examples have elements.
+// Outside of training a fused norm outputs the mean and the variance that it has as inputs. Connects readers of these
+// outputs to copies of the inputs, which all shards have: on an empty shard the op outputs NaN. The fused nodes stay,
+// for their first output. REQUIRES: examples have elements.
 Result<Replaced> pass_on_given_statistics(Graph& graph);
 
 }  // namespace argosy

@@ -8,13 +8,13 @@
 
 namespace argosy {
 
-// A device's copy of a variable, which the first device has as well.
+// A variable of the first device, and the copy of it on another device.
 struct Mirror {
   NodeId first, mirror;
   DType dtype = DType::kInvalid;
   std::string device;  // of the mirror
 };
-// What to run so that every mirror takes the value of its first. Adds nodes.
+// Returns what to run to copy the value of every first variable to its mirror. Adds nodes.
 Result<Value> refresh(Graph& graph, const std::vector<Mirror>& mirrors);
 
 }  // namespace argosy

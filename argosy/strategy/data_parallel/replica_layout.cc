@@ -40,7 +40,7 @@ Status check(const DataParallelOptions& options) {
   return ok_status();
 }
 
-// The largest power of two whose blocks of shards lie on one device each.
+// Returns the largest power of two for which every block of so many shards lies on one device.
 int block_of(const std::vector<int>& device_of) {
   const int shards = static_cast<int>(device_of.size());
   const auto fits = [&](int block) {

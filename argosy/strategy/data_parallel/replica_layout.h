@@ -1,4 +1,5 @@
-// How a batch is spread: the shards, the device of each, and what a device adds up by itself. Internal to strategy/.
+// ReplicaLayout: the shards of a batch, the device of each, and the blocks of shards whose sums a device makes by
+// itself. Internal to strategy/.
 //
 //   shards     0   1   2   3 │ 4   5   6   7        accumulate = 4 on two devices
 //   turns      0   1   2   3 │ 0   1   2   3        of each device, one after the other
@@ -24,19 +25,20 @@ struct ReplicaLayout {
   int chunks = 0;
   // Shards [k * block, (k + 1) * block) are on one device, which adds their values up. The last block may be shorter.
   int block = 1;
-  int accumulate = 1;  // as asked for
+  int accumulate = 1;  // DataParallelOptions::accumulate
   std::size_t first_bucket_bytes = 0, bucket_bytes = 0;
 
   int shards() const { return static_cast<int>(weights.size()); }
   int blocks() const { return (shards() + block - 1) / block; }
   int first_shard(int device) const;
-  // Some device has several shards, and computes them one after another.
+  // True if some device has several shards, which it computes one after another.
   bool has_turns() const { return weights.size() > devices.size(); }
   int turn_of(int shard) const { return shard - first_shard(device_of[shard]); }
 };
 
-// Speeds become integers, so that every device computes the same split. INVALID_ARGUMENT for weights that are none, and for
-// shards that are too few for the devices or for their micro-batches.
+// Spreads a batch over the devices of `options`. Their speeds become integer weights, so that every device computes the
+// same split. INVALID_ARGUMENT: a weight is not finite and above 0, or there are fewer shards than devices or
+// micro-batches.
 Result<ReplicaLayout> make_layout(const DataParallelOptions& options);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Which node of a data-parallel graph is whose copy. Internal to strategy/.
+// Replicas: the copies of each node of the original graph in the data-parallel graph. Internal to strategy/.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace argosy {
 
-// How often a node exists.
+// How many copies a node has.
 enum class ReplicaKind : char {
   kSingleton,   // once: feeds, initialisers, savers
   kReplicated,  // once per device: variables, updates, constants

@@ -36,8 +36,8 @@ Result<Sizes> find_sizes(const Graph& graph, SizesRequest request) {
       .with_hint("sizes of their own for placeholders that bring no examples: [10], not [None]");
 }
 
-// Those that depend on the batch. Others are terms whose gradients start where the loss's do, such as a weight decay:
-// devices compute them alike. ARG-DP-004: no loss depends on the batch.
+// Returns the losses that depend on the batch. Others are terms that are equal on all devices, such as a weight decay.
+// ARG-DP-004: no loss depends on the batch.
 Result<std::vector<Endpoint>> losses_of_batch(const Graph& graph, const std::vector<NodeId>& batch,
                                               std::vector<Endpoint> losses) {
   if (losses.empty()) return losses;
@@ -49,7 +49,7 @@ Result<std::vector<Endpoint>> losses_of_batch(const Graph& graph, const std::vec
       .with_id("ARG-DP-004");
 }
 
-// Of feeds that nobody named: examples that say how many rows each has must agree.
+// For batch inputs that nobody named. ARG-DP-011: their examples have unequal numbers of rows.
 Status check_examples(const Graph& graph, const std::vector<NodeId>& batch, const std::map<NodeId, Shape>& examples) {
   const auto rows = [&](NodeId id) -> std::optional<std::int64_t> {
     const auto found = examples.find(id);
@@ -68,7 +68,8 @@ Status check_examples(const Graph& graph, const std::vector<NodeId>& batch, cons
   return ok_status();
 }
 
-// Fed other numbers of rows, a step ends: sizes are those of the first, and means would be weighted by them.
+// Adds checks that end a step whose batch inputs are fed with unequal numbers of rows. The sizes of shards follow from
+// the first input, and would weight means of the others wrongly.
 Status require_equal_rows(Graph& graph, const std::vector<NodeId>& batch) {
   const auto uses = graph.consumers();
   const auto root = graph.name_scope("");
@@ -110,7 +111,7 @@ Result<Value> ReplicatedGraph::fetch(Endpoint e) {
   return lowered_->global(written != replaced_.end() ? written->second : e);
 }
 
-// Statistics become plain means, of which sums travel. A fused norm would gather what it normalises.
+// Replaces fused batch norms by plain ops, whose means become sums over shards. A fused norm would gather its input.
 Status ReplicatedGraph::decompose_norms() {
   ARGOSY_ASSIGN_OR_RETURN(replaced_, decompose_batch_norms(base_));
   for (const auto& [fused, written] : replaced_) base_.replace_with_noop(fused.node);
@@ -181,7 +182,8 @@ Status ReplicatedGraph::build(const DataParallelOptions& options) {
 Status ReplicatedGraph::assign(const std::vector<NodeId>& batch) {
   ResolveRequest request{.seeds = shard_feeds(batch, 0), .local = local_};
   ARGOSY_ASSIGN_OR_RETURN(assignment_, resolve(base_, *sizes_, *rules_, mesh_, request));
-  // Gradients of these are the global batch's, and those of shards' own statistics are not told from them.
+  // Gradients through such values are sums over the global batch. They cannot be told apart from gradients of a shard's
+  // own statistics. So no shard keeps its own.
   if (!local_.of.empty() && trains_through_global_values(base_, sizes_->order(), assignment_, losses_)) {
     local_ = request.local = {};
     ARGOSY_ASSIGN_OR_RETURN(assignment_, resolve(base_, *sizes_, *rules_, mesh_, request));
@@ -189,7 +191,7 @@ Status ReplicatedGraph::assign(const std::vector<NodeId>& batch) {
   return verify(base_, *sizes_, *rules_, mesh_, assignment_, {.local = local_});
 }
 
-// What the caller says of the loss has to be what it is.
+// ARG-DP-002: the loss does not combine as the caller asked.
 Status ReplicatedGraph::check_combination(std::optional<PlacementKind> asked) const {
   if (!asked || losses_.empty() || layout_.shards() == 1) return ok_status();
   const PlacementKind is = loss_placement();
@@ -205,8 +207,8 @@ Status ReplicatedGraph::check_combination(std::optional<PlacementKind> asked) co
       .with_hint("leave out --combine: the graph says how its loss combines");
 }
 
-// Copies of the end of a conditional or loop have no control inputs from outside, and the copy of a turn must not wait for
-// later ones. Another node stands for all of them.
+// Makes target() run all copies of the node: the first copy waits for the others. Two kinds of copies cannot wait:
+// those that end a conditional or loop, and those of turns. For them a new node waits for all copies.
 void ReplicatedGraph::run_everywhere(NodeId id) {
   if (!lowered_->is_copied(id)) return;
   const bool turns = layout_.has_turns() && lowered_->is_per_shard(id);
@@ -256,7 +258,7 @@ void ReplicatedGraph::find_notes() {
   }
 }
 
-// Fills `replicas_` and `points_`.
+// Fills in `replicas_` and `points_`.
 void ReplicatedGraph::list_copies() {
   const auto copies = [&](int shard) {
     std::vector<NodeId> all;

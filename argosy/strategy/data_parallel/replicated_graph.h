@@ -1,9 +1,10 @@
-// What is behind DataParallel: the step as a graph for many devices, by the sharding rules of ops. Internal to strategy/.
+// ReplicatedGraph: the implementation of DataParallel. It replicates a graph by the sharding rules of ops. Internal to
+// strategy/.
 //
 //   graph ─► Sizes ─► RuleTable ─► resolve ─► verify ─► lower (argosy/sharding)
 //
-// It knows neither losses nor gradients. What no rule covers is gathered, and every device computes it. Results are one
-// device's, but for batch normalisation: each shard keeps its own statistics, unless all are asked for.
+// Every device computes nodes that no rule covers, from gathered inputs. Results are one device's, except with batch
+// normalisation: each shard keeps its own statistics, unless `sync_batch_norm` is set.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ class ReplicatedGraph {
   // Errors: DataParallel::make's.
   Status build(const DataParallelOptions& options);
 
-  // Methods are DataParallel's; there is what they say. Values are those of replicated().
+  // The methods below are those of DataParallel, which documents them. Values that they return belong to replicated().
   Graph& replicated() { return *graph_; }
   Value target(Value v);
   Result<Value> fetch(Endpoint e);

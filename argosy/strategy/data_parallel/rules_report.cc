@@ -17,14 +17,15 @@ bool updates_variable(const RulesStep& step, Graph::Use use) {
   return use.node != kFetch && !step.rules.rule(use.node).updates.empty();
 }
 
-// True for a gradient that an optimizer's update takes.
+// True if an optimizer's update reads the value: it is a gradient.
 bool is_gradient(const RulesStep& step, const Reshard& r) {
   return std::any_of(r.users.begin(), r.users.end(), [&](const Graph::Use& use) {
     return use.node != kFetch && step.base.node(use.node).op->update.has_value();
   });
 }
 
-// True if updates of variables are all that these nodes end in: rows are scaled, or equal ones added up, on the way.
+// True if every path from these users ends in an update of a variable. On the way, rows may be scaled, or rows of equal
+// index added up.
 bool ends_in_updates(const RulesStep& step, const std::vector<Graph::Use>& users) {
   const Graph::Uses uses = step.base.consumers();
   std::vector<char> seen(static_cast<std::size_t>(step.base.size()), 0);
@@ -74,7 +75,8 @@ std::string why_of(const RulesStep& step, const std::vector<int>& members) {
   return str_cat(members.size() == 1 ? "a value" : "values", " of the global batch: ", point(step, members[0]).why);
 }
 
-// Of the caller's node that an added one was made for.
+// Returns the name of the value's node. For a node that was added, it is the name of the caller's node for which it
+// was.
 std::string name_of(const RulesStep& step, Endpoint e) {
   NodeId id = e.node;
   while (id.index >= step.original && !step.base.node(id).inputs.empty()) id = step.base.node(id).inputs[0].node;
@@ -108,7 +110,7 @@ bool becomes_partial(const RulesStep& step, Graph::Use use) {
   return has_reshard(step, use, [](const Reshard& r) { return r.to.is_partial(); });
 }
 
-// By node: replicated, and computed from sums over shards.
+// Returns flags by node: not 0 if it is replicated and computed from sums over shards.
 std::vector<char> find_made_of_sums(const RulesStep& step) {
   std::vector<NodeId> takers;
   for (const Reshard& r : step.assignment.reshards) {
@@ -124,12 +126,12 @@ std::vector<char> find_made_of_sums(const RulesStep& step) {
   return made;
 }
 
-// How partial values combine, from what they are made of. A loop adds to what it carries: that is asked about once.
+// Finds how partial values combine, recursively from the inputs of their nodes. Values around a loop are visited once.
 class Combination {
  public:
   explicit Combination(const RulesStep& step) : step_(step), made_of_sums_(find_made_of_sums(step)) {}
 
-  // Nothing: the value is being asked about.
+  // nullopt: the value is being visited already.
   std::optional<PlacementKind> of(Endpoint value) {
     const auto [known, fresh] = known_.try_emplace(value);
     if (!fresh) return known->second;

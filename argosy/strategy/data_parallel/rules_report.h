@@ -1,4 +1,5 @@
-// What people are told of a step that was replicated by sharding rules. Internal to strategy/.
+// Reports on a step that was replicated by sharding rules: its collectives, its copies of nodes, how its losses
+// combine. Internal to strategy/.
 #pragma once
 
 #include <string>
@@ -27,10 +28,11 @@ struct RulesStep {
   const ShardedUpdates* zero = nullptr;    // null: ZeRO-1 is off
 };
 
-// How the value combines over shards, as people say it: by the reduction over the batch that it comes from.
+// Returns how the values that shards have of `value` combine. A partial sum is named after the reduction over the batch
+// that it comes from: a sum, a mean or a weighted mean.
 PlacementKind combines_as(const RulesStep& step, Endpoint value);
 
-// True if shards are gathered, other than rows of sparse gradients.
+// True if the step has all-gathers, other than those for rows of sparse gradients.
 bool gathers_whole(const RulesStep& step);
 std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes);
 std::vector<PlannedCollective> collectives_of(const RulesStep& step);

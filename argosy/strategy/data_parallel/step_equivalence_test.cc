@@ -22,14 +22,14 @@ Tensor many(std::int64_t n, float scale, float off = 0) {
   return t;
 }
 
-std::string compared(const Tensor& one, const Tensor& replicated, const Tensor& nudged = {}, DType in = kF32) {
-  StepValue v{.name = "v", .one = one, .replicated = replicated};
-  add_noise(v, nudged);
+std::string compared(const Tensor& one, const Tensor& replicated, const Tensor& perturbed = {}, DType in = kF32) {
+  StepValue v{.name = "v", .one_device = one, .replicated = replicated};
+  add_noise(v, perturbed);
   return other_than_on_one_device(v, in);
 }
 
 std::string updated(const Tensor& before, const Tensor& one, const Tensor& replicated) {
-  return other_than_on_one_device({.name = "v", .one = one, .replicated = replicated, .before = before}, kF32);
+  return other_than_on_one_device({.name = "v", .one_device = one, .replicated = replicated, .before = before}, kF32);
 }
 
 Tensor plus(const Tensor& a, const Tensor& b, float times = 1) {
@@ -76,7 +76,7 @@ TEST(SameStep, WhatRoundingAloneDoesIsAllowedAndTold) {
   const Tensor one = Tensor::vector<float>({0.001f, -0.001f}), flipped = Tensor::vector<float>({0.001f, 0.001f});
   EXPECT_NE(compared(one, flipped), "");
   EXPECT_EQ(compared(one, flipped, flipped), "");
-  StepValue v{.name = "v", .one = one, .replicated = one};
+  StepValue v{.name = "v", .one_device = one, .replicated = one};
   add_noise(v, one);
   EXPECT_FALSE(is_noise(v, kF32));
   add_noise(v, flipped);
@@ -86,7 +86,7 @@ TEST(SameStep, WhatRoundingAloneDoesIsAllowedAndTold) {
 // One run of several in which a ReLU near zero turns.
 TEST(SameStep, TheLargestOfSeveralRunsIsWhatRoundingDoes) {
   const Tensor one = Tensor::vector<float>({1, 2}), turned = Tensor::vector<float>({1, 2.01f});
-  StepValue v{.name = "v", .one = one, .replicated = turned};
+  StepValue v{.name = "v", .one_device = one, .replicated = turned};
   for (int run = 0; run < 2; ++run) add_noise(v, one);
   EXPECT_NE(other_than_on_one_device(v, kF32), "");
   add_noise(v, turned);
@@ -114,9 +114,9 @@ TEST(SameStep, ShapesDtypesAndInfinitiesMustAgree) {
   EXPECT_EQ(compared(Tensor(), Tensor()), "");
 }
 
-TEST(SameStep, NudgedNumbersAreSomeUnitsOff) {
+TEST(SameStep, PerturbedNumbersAreSomeUnitsOff) {
   const Tensor value = many(64, 1);
-  const Tensor off = nudged(value, kF32);
+  const Tensor off = perturbed(value, kF32);
   int changed = 0;
   for (std::int64_t i = 0; i < 64; ++i) {
     const float a = value.data<float>()[i], b = off.data<float>()[i];
@@ -124,14 +124,14 @@ TEST(SameStep, NudgedNumbersAreSomeUnitsOff) {
     EXPECT_LE(std::abs(a - b), 32 * 2.5e-7f * std::abs(a));
   }
   EXPECT_GT(changed, 32);
-  const Tensor again = nudged(value, kF32), other = nudged(value, kF32, 1);
+  const Tensor again = perturbed(value, kF32), other = perturbed(value, kF32, 1);
   int unlike = 0;
   for (std::int64_t i = 0; i < 64; ++i) {
     EXPECT_EQ(again.data<float>()[i], off.data<float>()[i]);
     unlike += other.data<float>()[i] != off.data<float>()[i];
   }
   EXPECT_GT(unlike, 16);
-  EXPECT_EQ(*nudged(Tensor::scalar(std::int64_t{7}), kF32).data<std::int64_t>(), 7);
+  EXPECT_EQ(*perturbed(Tensor::scalar(std::int64_t{7}), kF32).data<std::int64_t>(), 7);
   EXPECT_EQ(coarser(kF32, DType::kBfloat16), DType::kBfloat16);
   EXPECT_EQ(coarser(DType::kInt64, kF32), kF32);
   EXPECT_EQ(coarser(kF32, DType::kFloat64), kF32);

@@ -1,4 +1,4 @@
-// The line that says how a step is replicated. Internal to strategy/.
+// The summary of a replicated step in one line. Internal to strategy/.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct StepSummary {
   std::vector<PlacementKind> losses = {};      // how each combines over shards
   std::size_t sums = 0;                        // values that are summed over shards
   std::vector<std::size_t> bucket_bytes = {};  // of the all-reduces, in starting order
-  int joined = 0;                              // tensors whose rows are joined
-  int gathered = 0;                            // values that every device takes whole
+  int joined = 0;                              // sparse gradients whose rows are gathered
+  int gathered = 0;                            // values of other collectives: all-gathers, maxima and minima
   const ShardedUpdates* zero = nullptr;        // null: ZeRO-1 is off
   const std::vector<ReplicationNote>& notes;
 };

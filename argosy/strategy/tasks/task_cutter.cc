@@ -14,12 +14,12 @@ namespace {
 
 constexpr int kEveryTask = -1;
 
-// A place to wait: it computes nothing, so every task has its own.
+// True for nodes that other nodes only wait for (NoOp). They compute nothing, so every task has its own.
 bool only_waits(const Node& n) { return n.op->input_args.empty() && n.op->output_args.empty() && !n.op->stateful; }
 
 }  // namespace
 
-// Scopes of devices leave several constraints on a node, of which the last one holds.
+// Nested device scopes leave several constraints on a node. asked_device() merges them.
 int TaskCutter::device_of(const Node& n) const {
   if (n.device.empty()) return -1;
   const DeviceName asked = asked_device(n.device);
@@ -27,12 +27,12 @@ int TaskCutter::device_of(const Node& n) const {
   return named == names_.end() ? -1 : static_cast<int>(named - names_.begin());
 }
 
-// By its device, else by what it reads. What keeps state and belongs nowhere is task 0's.
+// The owner follows from the node's device, else from its inputs. A node with effects and no owner belongs to task 0.
 int TaskCutter::owner_of(NodeId id) const {
   const Node& n = graph_.node(id);
   if (only_waits(n) || std::find(fed_.begin(), fed_.end(), id) != fed_.end()) return kEveryTask;
   if (const int named = device_of(n); named >= 0) return devices_.task[static_cast<std::size_t>(named)];
-  // The one whose variable it changes.
+  // The owner of the variable that it changes.
   for (const Endpoint e : n.inputs) {
     const Node& from = graph_.node(e.node);
     const bool handle = graph_.dtype(e) == DType::kResource || from.output_is_ref(e.index);
@@ -103,7 +103,8 @@ Status TaskCutter::exchange(const std::vector<Endpoint>& values, bool in_flow) {
   return ok_status();
 }
 
-// Node by node, as every task would: a collective when all of its ranks may begin.
+// Visits the nodes in topological order, as every task would. A collective gets its number when all its ranks are
+// ready.
 Status TaskCutter::number_collectives(const std::vector<Endpoint>& fetched) {
   const auto n = static_cast<std::size_t>(graph_.size());
   std::vector<int> waits(n, 0);
@@ -180,7 +181,8 @@ Status TaskCutter::add_exchanges() {
   return ok_status();
 }
 
-// Nodes of this task read mirrors, wait for no other task's nodes and are on its session's devices.
+// Connects this task's nodes to mirrors of other tasks' values, removes their control inputs from other tasks' nodes,
+// and places them on devices of this task's session.
 Status TaskCutter::keep_own() {
   for (std::size_t i = 0; i < owners_.size(); ++i) {
     const NodeId id{static_cast<std::int32_t>(i)};

@@ -1,4 +1,5 @@
-// TaskCutter: finds whose each node is, and changes the graph so. Internal to strategy/tasks.
+// TaskCutter: finds the task that owns each node, and changes the graph into one task's part. Internal to
+// strategy/tasks.
 #pragma once
 
 #include <map>
@@ -11,7 +12,7 @@
 
 namespace argosy {
 
-// It keeps state, or may change a variable: it runs even if nobody reads what it gives.
+// True if the op keeps state or may change a variable. It runs even if nobody reads its outputs.
 inline bool has_effect(const OpDef& op) { return op.stateful || op.has_ref_input(); }
 
 class TaskCutter {
@@ -21,7 +22,7 @@ class TaskCutter {
   Result<TaskPart> run(const std::vector<Endpoint>& fetched);
 
  private:
-  // A set of values that travel together: what one node reads of other tasks and no earlier one did.
+  // Values that travel together: inputs of one node that other tasks own, and that no earlier exchange brings.
   struct Exchange {
     std::vector<Endpoint> values;  // by owner, ascending
     int number = 0;                // among all collectives over tasks
@@ -29,19 +30,20 @@ class TaskCutter {
 
   Status find_owners();
   int owner_of(NodeId id) const;
-  // Numbers collectives and exchanges in an order in which every task can make them.
+  // Numbers collectives and exchanges in a topological order, which every task can follow.
   Status number_collectives(const std::vector<Endpoint>& fetched);
-  // `in_flow`: who reads them is in a loop or a branch.
+  // Makes an exchange of those `values` that have an owner and no exchange yet. `in_flow`: the reader is in a loop or a
+  // branch.
   Status exchange(const std::vector<Endpoint>& values, bool in_flow);
   Status check_travels(Endpoint e, bool in_flow) const;
   Status add_exchanges();
   Status keep_own();
   std::string describe_program() const;
 
-  // The position of the device that a node asks for; -1: none of any task.
+  // Returns the position in TaskDevices of the device that a node asks for; -1: it asks for none of these.
   int device_of(const Node& n) const;
   int owner(NodeId id) const { return owners_[static_cast<std::size_t>(id.index)]; }
-  // The group of a collective whose ranks are on several tasks; "": it is none.
+  // Returns the group of a collective of two or more ranks; "": the node is no such collective.
   std::string spanning_group(const Node& n) const;
 
   Graph& graph_;

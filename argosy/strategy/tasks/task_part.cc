@@ -25,7 +25,7 @@ Endpoint TaskPart::local(Endpoint e) const {
 
 std::vector<NodeId> TaskPart::targets(const std::vector<Endpoint>& fetches, const std::vector<NodeId>& targets,
                                       const std::vector<Endpoint>& feeds) const {
-  // What any task runs, from the end to the beginning.
+  // Marks the nodes that any task runs, from the fetches and targets backwards.
   std::vector<char> seen(static_cast<std::size_t>(global_->size()), 0), exchanged(exchanges_.size(), 0);
   std::vector<NodeId> open;
   const auto visit = [&](NodeId id) {

@@ -1,4 +1,4 @@
-// What ZeRO-1 needs to know of a replicated step. Internal to strategy/.
+// ReplicationFacts: the facts of a replicated step that ZeRO-1 needs. Internal to strategy/.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace argosy {
 
 struct ReplicationFacts {
   std::vector<ReplicaKind> kinds;  // by node of the original
-  std::vector<Endpoint> points;    // of the original: what is summed over shards. Replicas::sums has what they become
+  std::vector<Endpoint> points;    // values of the original that are summed over shards; Replicas::sums has the sums
 };
 
 }  // namespace argosy

@@ -69,7 +69,7 @@ class UpdateSharder {
 
   // --- gradients -----------------------------------------------------------------------------------------------------
 
-  // The device's elements of the summed gradient.
+  // Returns the device's elements of the summed gradient.
   Endpoint gradient(const ShardedUpdate& update, int d) {
     if (const auto part = parts_.find({update.collective, d}); part != parts_.end()) return part->second;
     const auto on = graph_.device(layout_.devices[d]);
@@ -77,7 +77,7 @@ class UpdateSharder {
     return shard_batch(flat(whole), weights_, d, str_cat(graph_.node(whole.node).name, "/zero_", d)).endpoint();
   }
 
-  // A bucket's sums that only sharded updates take become a reduce-scatter. The others stay one all-reduce.
+  // Turns the sums of each bucket that only sharded updates read into a reduce-scatter. The others stay one all-reduce.
   void scatter_sums(ShardedUpdates& done) {
     std::set<int> wanted;
     for (const ShardedUpdate& update : zero_.updates) {
@@ -114,14 +114,14 @@ class UpdateSharder {
     replicas_.buckets = std::move(left_members);
   }
 
-  // Of the gradient that is this point.
+  // Returns the bytes of the gradient at this point.
   std::size_t bytes_of(int point) const {
     const auto takes = [&](const ShardedUpdate& update) { return update.collective == point; };
     const auto update = std::find_if(zero_.updates.begin(), zero_.updates.end(), takes);
     return static_cast<std::size_t>(update->elements) * element_bytes(original_.dtype(step_.points[point]));
   }
 
-  // What rank d brings to the sums of these points, shard after shard.
+  // Returns the inputs of rank d's all-reduce for these points: for each block of shards, one value per point.
   std::vector<Endpoint> brought(const std::vector<int>& points, int d) const {
     const Node& bucket = graph_.node(replicas_.sums[d][points[0]].node);
     const std::int64_t each = bucket.attrs.get_int("M");
@@ -170,8 +170,8 @@ class UpdateSharder {
 
   // --- variables -----------------------------------------------------------------------------------------------------
 
-  // Updates whose variables travel together: those of one bucket. An update that another of them leads to goes alone,
-  // so that no gathering waits for itself.
+  // Groups the updates whose variables share an all-gather: those of one bucket. An update that depends on another one
+  // has a group of its own, so that no all-gather waits for itself.
   std::vector<std::vector<const ShardedUpdate*>> together() const {
     std::vector<char> after(static_cast<std::size_t>(original_.size()), 0);
     const auto uses = original_.consumers();

@@ -12,22 +12,22 @@
 namespace argosy {
 
 struct ShardedUpdates {
-  int slots = 0, variables = 0;            // that are sharded
-  int sums = 0;                            // gradients that are reduced and scattered
+  int slots = 0, variables = 0;            // sharded slots, and variables that are updated in shards
+  int sums = 0;                            // gradients in reduce-scatters
   std::vector<std::size_t> scatter_bytes;  // of each reduce-scatter, in starting order
   std::vector<std::vector<int>> scatters;  // their members: positions in ReplicationFacts::points
   // The variables of each all-gather: nodes of the original graph.
   std::vector<std::vector<NodeId>> gathers;
-  std::vector<char> is_sharded;   // by node of the original graph: a slot whose devices hold shards
-  std::vector<std::string> kept;  // as ZeroPlan's
+  std::vector<char> is_sharded;   // by node of the original graph: it is a slot that is sharded
+  std::vector<std::string> kept;  // ZeroPlan::kept
 };
 
-// `original`: the graph that the step was made of. `graph`: what it became. Sums that are scattered leave
-// `replicas.buckets`; for whoever fetches them, their all-reduces stay.
+// Changes the replicated `graph`, which was made of `original`. Sums that become reduce-scatters are removed from
+// `replicas.buckets`. Their all-reduces stay in the graph for fetches.
 Result<ShardedUpdates> shard_updates(const Graph& original, const ReplicationFacts& step, const ReplicaLayout& layout,
                                      const std::vector<NodeId>& targets, Graph& graph, Replicas& replicas);
 
-// "slots sharded over 4 devices (ZeRO-1): 8 of 4 variables"; slots that are not, and why.
+// "slots sharded over 4 devices (ZeRO-1): 8 slots of 4 variables", then the slots that are not sharded, and why.
 std::string zero_text(const ShardedUpdates& zero, std::size_t devices);
 
 }  // namespace argosy

@@ -46,7 +46,7 @@ class Planner {
   }
 
  private:
-  // Fills in the update. "": it may run on shards.
+  // Fills in the update. Returns "" if it may run on shards, else the reason. `small`: the variable is too small.
   std::string why_not(ShardedUpdate& update, bool& small) const {
     const Node& n = graph_.node(update.node);
     const ElementwiseUpdate& rule = *n.op->update;
@@ -101,14 +101,14 @@ class Planner {
     return "";
   }
 
-  // Of a write: somebody takes the reference that it gives.
+  // True if the user is a write and a node reads its output, a reference.
   bool result_is_read(const Graph::Use& use) const {
     if (!writes_variable(graph_, graph_.node(use.node))) return false;
     const auto readers = uses_[use.node.index];
     return std::any_of(readers.begin(), readers.end(), [](const Graph::Use& u) { return u.input >= 0; });
   }
 
-  // By node: what runs after it.
+  // Returns flags by node: not 0 if it depends on `id`, also by control edges.
   std::vector<char> after(NodeId id) const {
     std::vector<char> reached(static_cast<std::size_t>(graph_.size()), 0);
     std::vector<NodeId> stack = {id};
@@ -122,7 +122,8 @@ class Planner {
     return reached;
   }
 
-  // A whole update is atomic; a sharded one ends with a gathering. So what uses the variable must have an order to it.
+  // A whole update is atomic; a sharded one ends with an all-gather. So every user of the variable must be ordered
+  // before or after it. Removes updates for which this does not hold.
   void keep_whole_where_unordered(ZeroPlan& found) const {
     std::vector<std::vector<char>> later;
     std::vector<char> after_any(static_cast<std::size_t>(graph_.size()), 0);

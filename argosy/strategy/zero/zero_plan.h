@@ -20,28 +20,28 @@ struct ShardedUpdate {
   Endpoint gradient;
   std::int64_t elements = 0;
   DType dtype = DType::kInvalid;
-  // The point of the step that the gradient is, if only such updates take it: its sum is made in shards. -1: the sum is
-  // made whole, and sliced.
+  // The position of the gradient in ReplicationFacts::points, if only sharded updates read it: a reduce-scatter makes
+  // its sum. -1: the sum is made whole on every device, and sliced.
   int collective = -1;
-  // Reads of the variable in no order to the update. They come first: later they would see some shards before, some
-  // after it.
+  // Reads of the variable that nothing orders before or after the update. They must run before it. Else they could see
+  // the old values of some shards and the new ones of others.
   std::vector<NodeId> reads = {};
 };
 
 struct ZeroPlan {
   std::vector<ShardedUpdate> updates;
-  std::vector<std::string> kept;  // "'u' (ApplyAdam): 'mean' (Mean) uses its slot 'w/Adam'": slots that stay whole
+  std::vector<std::string> kept;  // updates whose slots stay whole: "'u' (ApplyAdam): 'mean' (Mean) uses its slot …"
 };
 
-// `graph`: the original. `targets`: nodes that a step names to run them.
+// Finds the updates of the original `graph` that may run on shards. `targets`: nodes that a step runs by name.
 Result<ZeroPlan> plan_sharded_updates(const Graph& graph, const ReplicationFacts& step,
                                       const std::vector<NodeId>& targets);
 
 // How a node that runs once (a saver, an initialiser) uses a variable by its reference or handle.
 enum class SlotUse : char {
-  kRead,    // takes the value
-  kWrite,   // input 1 is written, element by element: Assign
-  kAsk,     // takes a fact that all shards share: whether there is a value
+  kRead,    // reads the value
+  kWrite,   // assigns input 1, a value of the same shape: Assign
+  kAsk,     // queries a fact that all shards share: whether the variable is initialised
   kUnknown  // none of these
 };
 SlotUse slot_use(const Graph& graph, NodeId variable, const Graph::Use& use);

@@ -1,5 +1,5 @@
-// What a kernel takes of its device's memory beside inputs and outputs, and what it says it takes
-// (argosy/op/kernel/workspace.h).
+// Measures a kernel's workspace, the device memory that it allocates beside inputs and outputs, to compare it with what
+// the kernel declares (argosy/op/kernel/workspace.h).
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace argosy {
 
 struct WorkspaceTrial {
-  std::uint64_t taken = 0;            // the most at once, outputs and what stays behind (state) left out
-  std::optional<std::uint64_t> said;  // nothing: the kernel does not know before it runs
+  std::uint64_t taken = 0;            // the measured peak, without outputs and what stays allocated (state)
+  std::optional<std::uint64_t> said;  // the declared size; nullopt: the kernel does not know before it runs
 };
 
-// Runs the case's first kernel of kind "cpu" twice. The second run has its outputs in memory of their own, as in a step's
-// plan, so that everything it takes is workspace. The kernel's error, if it has one.
+// Runs the case's first kernel of kind "cpu" twice. The second run gets memory for its outputs, as from a step's memory
+// plan, so that all its allocations are workspace. Returns the kernel's error, if it has one.
 Result<WorkspaceTrial> try_workspace(const RandomCase& c);
 
-// The case with larger tensors, one for each factor of its sharding rule. The factor repeats in all inputs that have it,
-// until the largest tensor has some `most_elements`. Empty: nothing can be enlarged.
+// The case with larger tensors, one for each factor of its sharding rule. The factor repeats in all inputs that have
+// it, until the largest tensor has some `most_elements`. Empty: nothing can be enlarged.
 std::vector<RandomCase> enlarged_cases(const RandomCase& c, std::int64_t most_elements);
 
 }  // namespace argosy

@@ -1,4 +1,4 @@
-// Hand-written cases of ops for tests of their rules: rows of examples, and shards.
+// Hand-written cases of ops for tests of their batch rules and sharding rules.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace argosy {
 
-// The cases of this op. Needed where its kernels seldom accept random cases, or where those tell little.
+// The cases of this op. They are for ops whose kernels seldom accept random cases, or for which random cases test
+// little.
 std::vector<RandomCase> rule_cases(const OpDef& op);
 
 }  // namespace argosy

@@ -7,7 +7,8 @@
 
 namespace argosy {
 
-// The cases of this op: those that random cases seldom hit, and one for each way in which its rule depends on attributes.
+// The cases of this op: ones that random cases seldom hit, and one for each way in which its rule depends on
+// attributes.
 std::vector<RandomCase> shard_cases(const OpDef& op);
 
 // Cases that follow from the arguments of an op that changes variables: an optimizer's update, a scatter.

@@ -1,4 +1,5 @@
-// Runs a case whole and on shards, and compares: whether what a sharding rule claims of a node is true for this case.
+// Tests of sharding rules: runs a case on global values and on shards, and compares. So it checks whether a claim of
+// the rule holds for the case.
 #pragma once
 
 #include <optional>
@@ -12,52 +13,55 @@
 
 namespace argosy {
 
-// What a run of a case gives. `after`: by input, the value of the variable there; not valid() elsewhere.
+// The result of a run of a case. `after[i]`: the value of the variable that input i is; invalid for other inputs.
 struct CaseResult {
   std::vector<Tensor> outputs, after;
 };
 
-// All inputs have elements that can be sharded: they are no handles but of variables with a value, and no variants.
+// True if all inputs have elements that can be sharded: no variants, and no handles but those of variables with a
+// value.
 bool is_tensor_case(const RandomCase& c);
 
 // An input of a case: a variable that holds `value`.
 Tensor variable_case(const Tensor& value);
 
-// A recorded case, its variables made anew. Empty: it has none of the values that it needs.
+// A recorded case with new variables. nullopt: a value that it needs was not recorded.
 std::optional<RandomCase> as_random_case(const OpDef& op, const RecordedCase& recorded);
 
 // Runs the case on its first CPU kernel. The case's own variables keep their values.
 Result<CaseResult> run_case(const RandomCase& c);
 
-// The rule of the case's node; shapes of outputs are those of `result`. Every `hidden`-th size and integer is not known
-// (0: all are).
+// The rule of the case's node, whose outputs have the shapes of `result`. Every `hidden`-th size and integer is hidden
+// from the rule (0: none).
 Result<ShardingRule> rule_of_case(const RandomCase& c, const CaseResult& result, int hidden = 0);
 
-// The elements of the factor that the candidate shards, also where the rule does not know them; 0: there are none.
+// The size of the factor that the candidate shards, also where the rule does not know it. 0: it shards no factor.
 std::int64_t size_of_factor(const RandomCase& c, const CaseResult& result, const ShardingRule& rule,
                             const RuleCandidate& candidate);
 
 struct TrialOutcome {
   enum class Kind : char {
     kHeld,
-    kWrong,         // the claim is not true
-    kRefusesEmpty,  // a shard without elements is refused: an error, not a wrong value
-    kNotTried       // the values tell nothing: not finite
+    kWrong,         // the rule's claim is not true
+    kRefusesEmpty,  // the kernel refuses a shard without elements: an error, not a wrong value
+    kNotTried       // nothing to compare: the values are not finite
   };
   Kind kind = Kind::kHeld;
   std::string why = {};  // kWrong, kRefusesEmpty
 };
 
-// The candidate shards a factor. `ends`: where the shards end, along the factor: {1, 4} for two shards of 4 elements.
+// Tries a candidate that shards a factor. `ends`: where the shards end along the factor; {1, 4} are two shards, of 1
+// and 3 elements.
 TrialOutcome try_factor(const RandomCase& c, const CaseResult& global, const ShardingRule& rule,
                         const RuleCandidate& candidate, const std::vector<std::int64_t>& ends);
 
-// The candidate has partial inputs: those of `partial` are made so, with unequal parts; other members of the linear
-// group count on the first shard.
+// Tries a candidate with partial inputs. The inputs `partial` are split into unequal partial values; the other members
+// of the linear group are on the first shard only.
 TrialOutcome try_partial(const RandomCase& c, const CaseResult& global, const RuleCandidate& candidate,
                          const std::vector<int>& partial, int shards);
 
-// Whether the rule fits the node's tensors: as many operands and dimensions, and the sizes of factors. Empty: it does.
+// How the rule does not fit the node's tensors: the numbers of operands and dimensions, the sizes of factors. "": it
+// fits.
 std::string misfit(const RandomCase& c, const CaseResult& result, const ShardingRule& rule);
 
 }  // namespace argosy

@@ -1,4 +1,5 @@
-// Attributes and TensorFlow's AttrValue. Internal to argosy/tf: the messages are known here by name only.
+// Converts attributes to and from TensorFlow's AttrValue. Internal to argosy/tf. The messages are only
+// forward-declared.
 #pragma once
 
 #include <functional>
@@ -13,26 +14,26 @@ class NameAttrList;
 
 namespace argosy::tf {
 
-// The name by which the graph will know a function that an attribute names; the attributes of its own that come with
-// it are part of that name. Null: the name as it is.
+// Returns the name in our graph of a function that an attribute refers to. The reference's own attributes (type
+// parameters) select the function, too. Null: the name is taken unchanged.
 using FunctionNamer = std::function<Result<std::string>(const tensorflow::NameAttrList&)>;
 
-// Constants above this are refused before any memory is taken: a list of one value may stand for any number of them.
-// Smaller ones that are larger than their message are counted in the budget of host memory.
+// Larger constants are refused before any memory is allocated: a value list of one element can describe a tensor of any
+// size. Smaller constants that are larger than their message count in the budget of host memory.
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 inline constexpr std::int64_t kMostConstantBytes = 1 << 20;
 #else
 inline constexpr std::int64_t kMostConstantBytes = std::int64_t{4} << 30;
 #endif
 
-// As the kind that the definition wants; without one (attributes that no op knows), as the kind it has. An absent value
-// is a std::monostate.
+// Converts an AttrValue to the kind that `def` asks for. `def` null (an attribute that no op defines): to the kind that
+// the message holds. An AttrValue without a value becomes a std::monostate.
 Result<AttrValue> from_proto(const tensorflow::AttrValue& proto, const AttrDef* def, const FunctionNamer& namer);
 
 // A std::monostate becomes an AttrValue without a value.
 Status to_proto(const AttrValue& value, tensorflow::AttrValue* proto);
 
-// "int", "list(type)": as op definitions spell it.
+// Returns the kind as op definitions spell it: "int", "list(type)".
 std::string_view kind_name(AttrKind kind);
 
 }  // namespace argosy::tf

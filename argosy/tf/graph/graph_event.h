@@ -1,4 +1,4 @@
-// A graph in an event file, for TensorBoard's page "Graphs".
+// Writes a graph to an event file, for TensorBoard's page "Graphs".
 #pragma once
 
 #include "argosy/formats/events/events.h"
@@ -6,8 +6,8 @@
 
 namespace argosy::tf {
 
-// Constants are cut, so that the file stays small. Errors: UNIMPLEMENTED for a graph that TensorFlow's form cannot hold,
-// and those of the file.
+// Writes a shortened graph (ExportOptions::picture): large constants without values, functions by name. Errors: those
+// of export_graph() and of the file.
 Status write_graph(EventWriter& writer, const Graph& graph);
 
 }  // namespace argosy::tf

@@ -37,7 +37,7 @@ Status write_attr(const AttrValue& value, tensorflow::AttrValue* to, const Expor
   return ok_status();
 }
 
-// All but the inputs.
+// Writes everything of a node but its inputs.
 Status write_node(const Node& node, NodeDef* to, const ExportOptions& options) {
   to->set_name(node.name);
   to->set_op(node.op->name);
@@ -57,7 +57,7 @@ Status write_node(const Node& node, NodeDef* to, const ExportOptions& options) {
 
 std::string input_name(const std::string& node, int index) { return index == 0 ? node : str_cat(node, ":", index); }
 
-// How the body of a function names an output: "node:argument:number".
+// Returns the name of an output as function bodies spell it: "node:argument:number".
 Result<std::string> body_name(const Node& node, int index) {
   int first = 0;
   for (const ArgDef& arg : node.op->output_args) {
@@ -73,7 +73,7 @@ Result<std::string> body_name(const Node& node, int index) {
   return in_node(internal_error("output ", index, " has no name"), node);
 }
 
-// Names of a signature: letters, digits and '_', beginning with a small letter; each once.
+// Makes unique names for a function's signature: letters, digits and '_', beginning with a lower-case letter.
 class SignatureNames {
  public:
   std::string make(std::string_view wanted) {

@@ -24,8 +24,8 @@ using tensorflow::GraphDef;
 using tensorflow::MetaGraphDef;
 using tensorflow::SavedModel;
 
-// While it lives, protobuf prints nothing to stderr: what is wrong is in the errors here. Later versions of protobuf
-// have no such lines.
+// While it lives, protobuf prints nothing to stderr; our errors contain the messages. Later versions of protobuf do not
+// print.
 struct Silence {
 #if GOOGLE_PROTOBUF_VERSION < 4022000
   google::protobuf::LogSilencer silencer;
@@ -43,7 +43,7 @@ Status malformed(const std::string& path, const auto&... what) {
       .with_hint("a .pb, .pbtxt or .meta file, or the folder of a SavedModel");
 }
 
-// The error for bytes that are no message, and what they are where that is known.
+// Returns the error for bytes that are no message. It says what they are, if that is known.
 Status no_graph(const std::string& path, std::string_view bytes, std::string_view wanted) {
   const bool zip = bytes.starts_with("PK\x03\x04"), hdf5 = bytes.starts_with("\x89HDF\r\n\x1a\n");
   if (!zip && !hdf5) return malformed(path, bytes.size(), " bytes are ", wanted);
@@ -87,7 +87,7 @@ bool parse_binary(std::string_view bytes, Message& to) {
   return to.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-// Messages of another type often parse, too, but then their nodes have no ops.
+// False if this is probably a message of another type: those often parse, but then the nodes have no ops.
 bool is_plausible(const GraphDef& def) {
   return std::all_of(def.node().begin(), def.node().end(),
                      [](const auto& node) { return !node.name().empty() && !node.op().empty(); });
@@ -160,7 +160,7 @@ Result<GraphFile> read_graph(const std::string& path, std::string_view bytes) {
   return file;
 }
 
-// Behind blanks and comments.
+// Returns the text after leading blanks and comments.
 std::string_view first_statement(std::string_view text) {
   if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
   while (true) {
@@ -170,7 +170,8 @@ std::string_view first_statement(std::string_view text) {
   }
 }
 
-// "node" of "node { …" and "versions" of "versions: …"; empty for what is no text of a message.
+// Returns the name of the first field of a message in text: "node" for "node { …", "versions" for "versions: …". Empty:
+// the text is no message.
 std::string_view first_field(std::string_view text) {
   text = first_statement(text);
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
@@ -179,7 +180,7 @@ std::string_view first_field(std::string_view text) {
   return rest.starts_with('{') || rest.starts_with(':') || rest.starts_with('<') ? name : std::string_view();
 }
 
-// A message as bytes has some of these in its beginning: the tags and lengths of its fields.
+// True if the bytes begin like a binary message: with control characters, from tags and lengths of fields.
 bool is_binary(std::string_view bytes) {
   bytes = bytes.substr(0, 4096);
   return std::any_of(bytes.begin(), bytes.end(), [](char c) {
@@ -187,7 +188,7 @@ bool is_binary(std::string_view bytes) {
   });
 }
 
-// No field has its name in two of the messages, so that the first one tells which it is.
+// Returns the kind of a message in text, by its first field: no two of the messages have a field of the same name.
 std::optional<GraphKind> kind_of_text(std::string_view text) {
   constexpr std::pair<std::string_view, GraphKind> kFields[] = {
       {"node", GraphKind::kGraphDef},
@@ -212,7 +213,8 @@ std::optional<GraphKind> kind_of_text(std::string_view text) {
   return std::nullopt;
 }
 
-// Text by its path alone: an empty file, or one that begins with something else. The parser says what is wrong there.
+// Parses a file whose path says that it is text, but whose contents do not begin like a message. The parser's error
+// says what is wrong. (An empty file is valid.)
 Result<GraphFile> read_other_text(const std::string& path, std::string_view bytes) {
   ARGOSY_ASSIGN_OR_RETURN(GraphFile file, read_graph(path, bytes));
   if (file.meta->graph_def().ByteSizeLong() > 0 || first_statement(bytes).empty()) return file;

@@ -1,6 +1,6 @@
 // Graphs in files of TensorFlow: a GraphDef (.pb, or .pbtxt as text), a MetaGraphDef (.meta), a SavedModel (a folder
-// with saved_model.pb or .pbtxt). Each may be text under any name: what is in a file says which it is.
-// Internal to argosy/tf: the messages are known here by name only.
+// with saved_model.pb or .pbtxt). Text is recognised by the contents, whatever the file's name.
+// Internal to argosy/tf. The messages are only forward-declared.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ std::string_view kind_name(GraphKind kind);
 struct GraphFile {
   GraphKind kind = GraphKind::kGraphDef;
   std::string path;                                // the file itself
-  std::string folder;                              // of a SavedModel: where variables/ and assets/ are
-  std::unique_ptr<tensorflow::MetaGraphDef> meta;  // of a GraphDef: nothing but graph_def
+  std::string folder;                              // a SavedModel's folder, which has variables/ and assets/
+  std::unique_ptr<tensorflow::MetaGraphDef> meta;  // for a GraphDef only its field graph_def is set
 
   GraphFile();
   GraphFile(GraphFile&&) noexcept;
@@ -32,17 +32,18 @@ struct GraphFile {
   ~GraphFile();
 };
 
-// `tags`: which graph of a SavedModel that holds several; empty: its only one, or the one tagged "serve" alone.
-// NOT_FOUND; INVALID_ARGUMENT, with line and column of a text; FAILED_PRECONDITION listing the tags there are.
+// Reads a file. `tags`: selects a graph of a SavedModel; empty: its only graph, else the one with the single tag
+// "serve". NOT_FOUND: no file. INVALID_ARGUMENT: no such message; for text with line and column. FAILED_PRECONDITION:
+// no graph has these tags; it lists the tags that exist.
 Result<GraphFile> read_graph_file(const std::string& path, const std::vector<std::string>& tags = {});
-// The same from a file's contents. `path` is named in errors; it says what the bytes should be where they do not.
+// Likewise from a file's contents. `path`: for errors, and for the kind of message where the bytes leave it open.
 Result<GraphFile> read_graph_bytes(const std::string& path, std::string_view bytes,
                                    const std::vector<std::string>& tags = {});
-// Whether a file that begins so, whatever its name, is for read_graph_bytes(): text that begins as a message does
-// ("node {", "saver_def {"), or what is no text at all.
+// True if a file with this beginning may be for read_graph_bytes(), whatever its name: it is binary, or text that
+// begins as such a message does ("node {", "saver_def {").
 bool may_be_graph(std::string_view head);
 
-// Writes text if the path ends in .pbtxt, else binary. Replaces the file in one step.
+// Writes text if the path ends in .pbtxt, else binary. Replaces the file atomically.
 Status write_graph_file(const std::string& path, const tensorflow::GraphDef& def);
 std::string graph_text(const tensorflow::GraphDef& def);
 

@@ -9,7 +9,8 @@ namespace argosy::tf {
 
 namespace {
 
-// The nodes on the stack are as if nobody had asked for them when an exception unwinds it. Else it is empty.
+// Sets the nodes that are still on the stack back to kNew in its destructor, that is, after an exception. Otherwise the
+// stack is empty then.
 struct OpenNodes {
   std::vector<std::pair<std::int32_t, std::uint32_t>>& stack;
   ImportNodes& nodes;
@@ -26,7 +27,7 @@ Status never_given(const std::string& argument) {
       .with_hint("an argument of a function is in its signature, not among its nodes");
 }
 
-// Gives the error of a failed node to the converted nodes that need it.
+// Gives the error of each failed node to the converted nodes that depend on it.
 void spread_failures(std::span<const std::int32_t> done, ImportNodes& nodes, const StandIns& stand_ins) {
   for (bool more = true; more;) {
     more = false;
@@ -48,7 +49,7 @@ void GraphImporter::convert(std::span<const std::int32_t> roots) {
   for (const std::int32_t root : roots) {
     const std::size_t open = loops_.size();
     convert_one(root);
-    // What closes the loops met, and the loops met on the way to that.
+    // Converts the nodes that close the loops found so far, and those that close loops found meanwhile.
     for (std::size_t i = open; i < loops_.size(); ++i) convert_one(loops_[i].next);
     close_loops(open);
     loops_.resize(open);

@@ -1,4 +1,4 @@
-// GraphVersions: the versions of a graph that is imported part by part. Internal to argosy/tf/graph.
+// GraphVersions: the VersionDef of a graph that is imported in several parts. Internal to argosy/tf/graph.
 #pragma once
 
 #include "argosy/base/status.h"
@@ -8,9 +8,9 @@ namespace argosy::tf {
 
 class GraphVersions {
  public:
-  // INVALID_ARGUMENT where a consumer of our version may not read a graph of these versions: ARG-IMPORT-007.
+  // INVALID_ARGUMENT "ARG-IMPORT-007": a consumer of our version (kProducerVersion) may not read such a graph.
   static Status check(const tensorflow::VersionDef& versions);
-  // The first graph that has versions gives them; later ones may only ask for more of the consumer.
+  // Merges a part's versions: the producer of the first part that has one, the largest min_consumer, all bad_consumers.
   void merge(const tensorflow::VersionDef& more);
   const tensorflow::VersionDef& all() const { return versions_; }
 

@@ -1,4 +1,4 @@
-// ImportNodes: the nodes of one graph or function body on their way into a Graph: definition, inputs, state, error.
+// ImportNodes: the nodes of one graph or function body during its import: definition, inputs, state and error of each.
 // Internal to argosy/tf. Not thread-safe.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace argosy::tf {
 
-// One input of a node, as spelled: a node, and which of its outputs.
+// One input of a node, as the GraphDef spells it: the source node, and which of its outputs.
 struct ImportInput {
   static constexpr std::int32_t kControl = -1;
   static constexpr std::int32_t kWholeArg = -2;  // all outputs of the argument `out`
   std::int32_t node;
-  std::int32_t index;         // of the output; with `out`, within that argument
-  std::string_view out = {};  // of the node's op; empty: `index` counts all outputs
+  std::int32_t index;         // of the output; with `out`, within that output argument
+  std::string_view out = {};  // name of an output argument of the op; empty: `index` counts all outputs
 };
 
 enum class ImportState : std::uint8_t { kNew, kOpen, kDone, kFailed };
@@ -29,18 +29,18 @@ struct ImportNode {
   ImportState state = ImportState::kNew;
   bool is_merge = false, closes_loop = false;
   bool is_switch = false;
-  bool chosen = false;      // behind a Switch, or all nodes of the set are: a step may not reach it
+  bool chosen = false;      // it depends on a Switch, or is in a branch's body: a step may not execute it
   bool absent = false;      // chosen, and its op does not exist
-  NodeId id = {};           // of the graph; once kDone
-  std::int32_t error = -1;  // of ImportNodes; once kFailed
+  NodeId id = {};           // in the graph; set once kDone
+  std::int32_t error = -1;  // index of its error in ImportNodes; set once kFailed
 };
 
-// Nodes are named by their number, in order of add().
+// Nodes are identified by a number, in order of add().
 class ImportNodes {
  public:
   // `source.def` is borrowed. Inputs may name nodes that are added later.
   std::int32_t add(const NodeSource& source, std::span<const ImportInput> inputs);
-  // A node that the graph has already: a parameter.
+  // Adds a node that is already in the graph: a parameter of a function.
   std::int32_t add_converted(NodeId id);
 
   int size() const { return static_cast<int>(nodes_.size()); }
@@ -54,7 +54,7 @@ class ImportNodes {
 
   // OK unless the node failed.
   const Status& status(std::int32_t node) const;
-  // Marks a node as failed: with an error of its own, or with that of another node.
+  // Mark a node as failed: with an error of its own, or with an error that another node has.
   void fail(std::int32_t node, Status error);
   void fail_as(std::int32_t node, std::int32_t error);
 

@@ -29,7 +29,8 @@ constexpr int kNodesBetweenPolls = 1024;
 
 bool is_alphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-// Segments that begin with a letter, a digit or '.' and go on with those and "_-/"; '>' begins a further segment.
+// True for TensorFlow's node names: segments of letters, digits and any of "._-/\", separated by '>'. Each begins with
+// a letter, a digit or '.'.
 bool is_node_name(std::string_view name, bool internal) {
   if (internal && name.starts_with('_')) name.remove_prefix(1);
   bool first = true;
@@ -41,7 +42,7 @@ bool is_node_name(std::string_view name, bool internal) {
   return !first;
 }
 
-// "name", "name:3" or "^name"; index Value::kControl for the last. False: it is none of these.
+// Parses "name", "name:3" or "^name" (index Value::kControl). False: another form.
 bool parse_endpoint(std::string_view text, std::string_view& name, std::int32_t& index) {
   index = 0;
   if (text.starts_with('^')) {
@@ -73,7 +74,7 @@ class ImportedGraph::Impl {
   Status extend(GraphDef&& def) {
     ARGOSY_RETURN_IF_ERROR(GraphVersions::check(def.versions()));
     ARGOSY_RETURN_IF_ERROR(functions_.library().check(def.library()));
-    // As it came, and once more where its constants become tensors.
+    // Twice its size: the message, and the tensors of its constants.
     ARGOSY_ASSIGN_OR_RETURN(auto reserved,
                             host_budget().reserve(HostUse::kGraphs, 2 * static_cast<std::int64_t>(def.ByteSizeLong()),
                                                   str_cat("a graph of ", def.node_size(), " nodes")));
@@ -179,7 +180,8 @@ class ImportedGraph::Impl {
   }
 
  private:
-  // Names and inputs of all nodes; `ends[i]`: where node i's inputs end. Names stay in names_ on an error.
+  // Reads the names and inputs of all nodes; `ends[i]`: the end of node i's inputs. On an error the names stay in
+  // names_.
   Status read(const GraphDef& part, std::vector<GraphImporter::Input>& inputs, std::vector<std::size_t>& ends) {
     const std::int32_t base = nodes_.size();
     if (part.node_size() > INT_MAX / 2 - base) return resource_exhausted("too many nodes").with_id("ARG-IMPORT-008");
@@ -224,7 +226,7 @@ class ImportedGraph::Impl {
         .with_hint(near.empty() ? "" : str_cat("\"", near, "\", if that was meant"));
   }
 
-  // Of handles that were met since the last call, those that are met by it included.
+  // Converts the consumers of all handles that were converted since the last call, and so on to a fixpoint.
   void convert_users() {
     if (!users_) return;
     for (; users_seen_ < nodes_.done().size(); ++users_seen_) {
@@ -243,7 +245,8 @@ class ImportedGraph::Impl {
     forget_constants();
   }
 
-  // Their values are in the graph now: a frozen model must not be held twice.
+  // Clears the values of converted constants in the GraphDef: the graph has them, and a frozen model must not be held
+  // twice.
   void forget_constants() {
     for (; forgotten_ < nodes_.done().size(); ++forgotten_) {
       NodeDef& def = *defs_[static_cast<std::size_t>(nodes_.done()[forgotten_])];

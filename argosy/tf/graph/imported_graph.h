@@ -1,14 +1,19 @@
-// ImportedGraph: a GraphDef as it came. Its nodes become nodes of a Graph of ours when a value needs them.
+// ImportedGraph: holds a GraphDef, and converts its nodes to nodes of our Graph on demand, when a value depends on
+// them.
 //
 //   GraphDef ──extend──► records by name ──value("loss:0")──► nodes of graph(): loss and all it depends on
 //
-// Most of what Python sends never runs (savers, initialisers, gradients of labels), and it may hold unknown ops. So a
-// node is converted once, when a value that depends on it is asked for. A node that cannot be converted (unknown op or
+// Most of a client's graph never runs (savers, initialisers, gradients of labels), and it may hold unknown ops. So a
+// node is converted once, when a value that depends on it is requested. A node that cannot be converted (unknown op or
 // attribute, contradicting shapes) keeps its error: only values that depend on it have the error.
-// extend() costs in proportion to what it adds. Functions may grow beyond what was sent: their number and size have
-// limits (argosy/tf/graph/functions/function_table.h). Inside an InterruptScope extend() ends with the reason of the
-// cancellation, and value() and convert_all() may throw Interrupted; a later call goes on. Not thread-safe: if a Session
-// shares the graph, call value() inside Session::mutate_graph().
+//
+// * extend() costs time in proportion to what it adds.
+// * Converted functions may be larger than their definitions; their number and size are limited
+//   (argosy/tf/graph/functions/function_table.h).
+// * Inside an InterruptScope extend() ends with the cancellation's status. value() and convert_all() may throw
+//   Interrupted; a later call goes on.
+//
+// Not thread-safe: if a Session shares the graph, call value() inside Session::mutate_graph().
 #pragma once
 
 #include <memory>
@@ -32,11 +37,12 @@ class ImportedGraph {
   ImportedGraph(ImportedGraph&&) noexcept;
   ImportedGraph& operator=(ImportedGraph&&) noexcept;
 
-  // From now on value() also converts whoever takes a handle or reference that it has met. Each of them may decide where
-  // a variable must live. For devices whose kernels take some ops and dtypes only. REQUIRES: nothing was added yet.
+  // From now on value() also converts all consumers of each handle or reference that it converts. Each consumer may
+  // restrict the devices of a variable, on devices whose kernels support only some ops and dtypes. REQUIRES: nothing
+  // was added yet.
   void convert_resource_users();
 
-  // Names may begin with '_' from now on: those that a master gives when it cuts a step.
+  // From now on names may begin with '_', as in the partitions that a master registers.
   void allow_internal_names();
 
   // Adds the nodes and functions of a GraphDef, serialised or parsed (then moved from). On an error nothing is added.
@@ -49,12 +55,12 @@ class ImportedGraph {
   bool has(std::string_view node) const;
   int num_nodes() const;
 
-  // The value named "node:1", "node" (its output 0) or "^node"; everything that it depends on is converted.
+  // Returns the value named "node:1", "node" (its output 0) or "^node", and converts everything that it depends on.
   // NOT_FOUND: no such node. INVALID_ARGUMENT: no such output. Else the error of the first node that cannot be
   // converted, with its name ("Op type not registered 'X'" is NOT_FOUND).
   Result<Value> value(std::string_view name);
-  // The same for a value that is to be fed. Its node, and what it depends on, need not be convertible: a "_Missing"
-  // node stands in its place then. A step that needs it without feeding it has the node's error.
+  // Likewise for a value that is to be fed. Its node and the node's inputs need not be convertible: a "_Missing" node
+  // then replaces it. A step that needs it without feeding it fails with the node's error.
   Result<Value> value_to_feed(std::string_view name);
   // The nodes converted so far, with the GraphDef's names, devices and attributes. Only value() adds nodes.
   Graph& graph();
@@ -70,7 +76,8 @@ class ImportedGraph {
   };
   std::vector<Failure> convert_all();
 
-  // TensorFlow's graph version that we claim; since 2019 it counts days. Graphs that want a newer consumer are refused.
+  // The TensorFlow graph version that we claim as consumer; since 2019 it counts days. Graphs with a greater
+  // min_consumer are refused.
   static constexpr int kProducerVersion = 2474;
 
  private:

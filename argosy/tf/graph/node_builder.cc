@@ -10,10 +10,10 @@ namespace {
 
 using tensorflow::NodeDef;
 
-// Before this version a Placeholder's empty shape meant that nothing is known of it.
+// Before this producer version a Placeholder's empty shape meant an unknown shape.
 constexpr int kScalarPlaceholders = 24;
 
-// Of one node: a few bytes must not ask for gigabytes.
+// Limit on the outputs of one node: a few bytes must not ask for gigabytes.
 constexpr std::int64_t kMostOutputs = 1 << 16;
 
 // Not an op of ours: a call of the function that computes the gradient. It has the attributes of a call.
@@ -21,7 +21,7 @@ constexpr std::string_view kGradient = "SymbolicGradient";
 
 std::string_view partitioned_call(bool stateful) { return stateful ? "StatefulPartitionedCall" : "PartitionedCall"; }
 
-// The value that a placeholder stands for.
+// Returns the value bound to a placeholder attribute; any other attribute unchanged.
 const tensorflow::AttrValue& bound(const tensorflow::AttrValue& value, const AttrBindings* bindings) {
   if (bindings == nullptr || value.value_case() != tensorflow::AttrValue::kPlaceholder) return value;
   const auto found = bindings->find(value.placeholder());
@@ -38,14 +38,15 @@ Status in_attr(Status error, std::string_view name) {
   return Status(error.code(), str_cat("attribute ", name, " ", error.message())).with_id(std::string(error.id()));
 }
 
-// Our op for the op that a graph names.
+// Returns the name of our op for the op that a NodeDef names.
 std::string_view our_op(const NodeDef& def) {
   if (def.op() == kGradient) return partitioned_call(false);
   if (def.op() == "_Retval") return "Identity";  // of a graph that was the body of a function; `index` is its own
   return def.op();
 }
 
-// Attributes of the op, converted to its kinds; attributes that begin with '_' as they are; no others.
+// Returns the node's attributes that the op defines, converted to the op's kinds, and those that begin with '_',
+// unchanged. Others are dropped.
 Result<AttrMap> attrs_of(const OpDef& op, const NodeDef& def, const BuildContext& context) {
   const bool gradient = def.op() == kGradient;
   const bool called = op.calls == Calls::kCall || op.calls == Calls::kCallOn;
@@ -71,7 +72,7 @@ Result<AttrMap> attrs_of(const OpDef& op, const NodeDef& def, const BuildContext
   return attrs;
 }
 
-// A node whose op is a function, as a call of it.
+// Returns the op and attributes of the call that replaces a node whose op is a function.
 Result<std::pair<std::string_view, AttrMap>> call_attrs(const NodeDef& def, const tensorflow::FunctionDef& function,
                                                         const BuildContext& context) {
   tensorflow::NameAttrList named;
@@ -100,7 +101,7 @@ Result<std::pair<std::string_view, AttrMap>> call_attrs(const NodeDef& def, cons
   return std::pair{partitioned_call(signature.is_stateful), std::move(attrs)};
 }
 
-// What the node says of its outputs' shapes, beside what follows from its inputs.
+// Refines the outputs' inferred shapes by the node's attributes for them.
 Status refine_outputs(Graph& graph, NodeId id, const NodeDef& def) {
   const auto said = def.attr().find("_output_shapes");
   if (said == def.attr().end()) return ok_status();
@@ -208,8 +209,8 @@ Result<std::pair<int, int>> outputs_of(const Graph& graph, NodeId id, std::strin
   if (functions.library().find(op) == nullptr) {
     first = offset_of(node.op->output_args, node.attrs, out, count);
   } else {
-    // A call of a function by its name: its outputs are named by the function. Lists among them need its attributes,
-    // which the call has resolved: what is not fixed shares what remains.
+    // A call of a function by its name: the function names its outputs. The length of a list needs the attributes,
+    // which the call has resolved: a list gets the outputs that are left by those of fixed length.
     const auto& args = functions.library().find(op)->signature().output_arg();
     const int total = static_cast<int>(node.output_dtypes.size());
     const auto is_list = [](const auto& arg) { return !arg.number_attr().empty() || !arg.type_list_attr().empty(); };

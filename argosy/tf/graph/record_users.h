@@ -1,4 +1,4 @@
-// RecordUsers: which records of a GraphDef read what another one gives. Internal to argosy/tf. Not thread-safe.
+// RecordUsers: the consumers of each node of a GraphDef, by the nodes' numbers. Internal to argosy/tf. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace argosy::tf {
 
 class RecordUsers {
  public:
-  // `user` takes these; control inputs do not count.
+  // Adds a node with these inputs; control inputs do not count.
   void add(std::int32_t user, std::span<const ImportInput> inputs) {
     for (const ImportInput& input : inputs) {
       if (input.index == ImportInput::kControl) continue;
@@ -20,7 +20,7 @@ class RecordUsers {
       by_source_[source].push_back(user);
     }
   }
-  // In order of add(); one that takes several outputs comes as often.
+  // Returns the consumers of a node, in order of add(). A consumer of several outputs occurs once for each.
   std::span<const std::int32_t> of(std::int32_t source) const {
     const auto at = static_cast<std::size_t>(source);
     return at < by_source_.size() ? std::span<const std::int32_t>(by_source_[at]) : std::span<const std::int32_t>();

@@ -94,8 +94,9 @@ NodeId StandIns::ordered(std::int32_t node) const {
   return stand_ins_.at(key({node, ImportInput::kControl})).node;
 }
 
-// The stand-in is live when the node's inputs are: it is ordered after all of them. An Identity stands between a value
-// and the order, because a Switch itself is always live. The recursion is as deep as absent nodes follow each other.
+// Makes a stand-in that is live if the node's inputs are: it has control inputs from all of them. Each control input
+// comes from an Identity of the value, because a Switch itself is always live. Recursion depth: the length of the chain
+// of absent nodes.
 Status StandIns::stand_for(const ImportInput& input, DType dtype) {
   if (dtype == DType::kInvalid) return nodes_.status(input.node);
   std::vector<NodeId> controls;

@@ -1,4 +1,4 @@
-// StandIns: "_Missing" nodes in place of nodes that cannot be converted, and what an input means with them.
+// StandIns: makes "_Missing" nodes in place of nodes that cannot be converted, and resolves inputs to endpoints.
 // Internal to argosy/tf. Not thread-safe.
 #pragma once
 
@@ -11,25 +11,27 @@
 
 namespace argosy::tf {
 
-// A stand-in fails a step that reaches it with the error of its node. All three references outlive it.
+// A stand-in fails a step that executes it, with the error of its node. All three references outlive this object.
 class StandIns {
  public:
   StandIns(Graph& graph, const BuildContext& context, ImportNodes& nodes)
       : graph_(graph), context_(context), nodes_(nodes) {}
 
-  // A value to feed in place of output `index` of a node that failed. Nodes that failed with the same error become new:
-  // they can be converted with it. Its dtype is the one that its consumers ask for; the node's error if none does.
+  // Returns a value to feed in place of output `index` of a failed node. Its dtype is the one that its consumers need;
+  // if they need none, returns the node's error. Nodes that failed with the same error become kNew again: with the
+  // stand-in they may be convertible.
   Result<Endpoint> stand_in(std::int32_t node, std::int32_t index);
-  // OK when the value of `input` exists, or a stand-in of this dtype does: one is made if the node's op does not exist
-  // and a step may not reach it. Else the node's error.
+  // Makes sure that the value of `input`, or a stand-in for it, exists. Makes a stand-in of this dtype if the node is
+  // absent (ImportNode::absent). Else returns the node's error.
   Status provide(const ImportInput& input, DType dtype);
-  // Whether input number `position` of `node` (of its data inputs) exists, or has a stand-in.
+  // Like provide() for data input number `position` of `node`; the dtype is the one that `node` needs. Returns success.
   bool provided(const ImportInput& input, std::int32_t node, int position);
   bool has(const ImportInput& input) const { return stand_ins_.contains(key(input)); }
 
-  // Appends the endpoints that an input means. REQUIRES: its node is converted, or has a stand-in for it.
+  // Appends the endpoints that an input refers to. REQUIRES: its node is converted, or has a stand-in for the input.
   Status resolve(const ImportInput& input, std::vector<Endpoint>& to) const;
-  // The node of the graph to order after. REQUIRES: the node is converted, or has a stand-in for kControl.
+  // Returns the node of the graph that represents a control input from `node`. REQUIRES: the node is converted, or has
+  // a stand-in for kControl.
   NodeId ordered(std::int32_t node) const;
 
  private:

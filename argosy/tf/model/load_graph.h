@@ -1,5 +1,5 @@
-// Models that TensorFlow wrote, ready to be run: frozen graphs (.pb, .pbtxt), graphs of a tf.train.Saver (.meta),
-// SavedModels (folders). Each may be text, whatever the file's name.
+// Loads TensorFlow's models: frozen graphs (.pb, .pbtxt), graphs of a tf.train.Saver (.meta), SavedModels (folders).
+// Each may be text, whatever the file's name.
 //
 //   Result<LoadedGraph> model = load_graph("mnist.pb");
 //   Session session(model->graph());
@@ -19,9 +19,9 @@ namespace argosy {
 
 class Session;
 
-// Of load_graph() and load_saved_model().
+// Options of load_graph().
 struct LoadOptions {
-  // Which graph of a SavedModel that holds several; empty: its only one, or the one tagged "serve" alone.
+  // Selects a graph of a SavedModel; empty: its only graph, else the one with the single tag "serve".
   std::vector<std::string> tags = {};
 };
 
@@ -31,58 +31,59 @@ struct ModelSignature {
   std::string method;                          // "tensorflow/serving/predict"
   std::map<std::string, std::string> inputs;   // "image" -> "serving_default_image:0"
   std::map<std::string, std::string> outputs;  // "probabilities" -> "StatefulPartitionedCall:0"
-  // What a signature says of an input or output.
+  // The type of an input or output, as the signature gives it.
   struct Type {
-    DType dtype = DType::kInvalid;  // not known
+    DType dtype = DType::kInvalid;  // kInvalid: not known
     PartialShape shape = {};        // as written in the file
   };
   std::map<std::string, Type> types = {};  // by the graph's name of the value, "serving_default_image:0"
 
-  // " float[?,28,28,1]" of a value by the graph's name; empty where it is not known.
+  // Returns the type of a value as text, by the value's name in the graph: " float[?,28,28,1]"; empty: not known.
   std::string type_text(const std::string& tensor) const;
-  // "signature serving_default: feed image float[?,28,28,1]; fetch probabilities float[?,10]", in one line.
+  // Returns one line: "signature serving_default: feed image float[?,28,28,1]; fetch probabilities float[?,10]".
   std::string to_string() const;
 };
 
-// value() adds the nodes that a value depends on to the graph: call it before the first run, or inside
+// A loaded model. value() adds the nodes that a value depends on to the graph: call it before the first run, or inside
 // Session::mutate_graph(). Not thread-safe.
 class LoadedGraph {
  public:
-  LoadedGraph(LoadedGraph&&) noexcept;             // The other one is empty then.
-  LoadedGraph& operator=(LoadedGraph&&) noexcept;  // The other one is empty then.
+  LoadedGraph(LoadedGraph&&) noexcept;             // Afterwards the source is empty.
+  LoadedGraph& operator=(LoadedGraph&&) noexcept;  // Afterwards the source is empty.
   ~LoadedGraph();
 
-  // Stays where it is, also when this object is moved.
+  // The graph. Its address does not change when this object is moved.
   Graph& graph();
   // `name` is, in this order:
   //   * "node", "node:1" or "^node";
   //   * an input or output of the signature that use_signature() chose, else of "serving_default";
-  //   * an input or output of any signature. INVALID_ARGUMENT: several signatures mean different values by it.
-  // An error names the node that cannot run here, and why.
+  //   * an input or output of any signature. INVALID_ARGUMENT: it is a different value in several signatures.
+  // An error names the node that cannot be converted, and says why.
   Result<Value> value(std::string_view name);
-  // The same for a value that is to be fed. Its node, and what it depends on, may have unknown ops.
+  // Likewise for a value that is to be fed. Its node, and the nodes that it depends on, may have unknown ops.
   Result<Value> value_to_feed(std::string_view name);
   // The names of all nodes, in the file's order.
   const std::vector<std::string>& node_names() const;
-  // The op of each of them.
+  // The op of each node, in the same order.
   const std::vector<std::string>& node_ops() const;
 
   const std::vector<ModelSignature>& signatures() const;  // sorted by name
-  // value() reads names as this signature's from now on. NOT_FOUND lists the signatures.
+  // Makes value() look names up in this signature first. NOT_FOUND lists the signatures.
   Status use_signature(std::string_view name);
-  // A substitute for a signature: placeholders as inputs, values that no node reads as outputs, by the graph's names.
+  // A substitute for a signature, by the graph's names: placeholders are the inputs, values without consumers the
+  // outputs.
   const ModelSignature& ends() const;
-  // Null when there is none of that name.
+  // Returns the signature of that name; null: there is none.
   const ModelSignature* signature(std::string_view name = "serving_default") const;
 
-  // Whether restore() is needed before the first run.
+  // True if restore() is needed before the first run.
   bool has_variables() const;
   // Gives the variables their values and runs the model's initialisation (tables, assets). Call it once, before the
   // first run. A frozen graph has nothing to restore.
   // `checkpoint`: the prefix to read; empty: the SavedModel's own. FAILED_PRECONDITION if there is none.
   Status restore(Session& session, const std::string& checkpoint = "");
-  // The variables of a SavedModel that its signatures read and restore() gives no value, sorted: steps that read them
-  // fail. What tf.saved_model.save writes of a Keras 3 model has such, for its Python restores them.
+  // Returns the variables of a SavedModel that its signatures read and that restore() does not set, sorted. Steps that
+  // read them fail. Keras 3 models written by tf.saved_model.save have such variables: Keras restores them in Python.
   const std::vector<std::string>& unrestored() const;
 
  private:
@@ -92,8 +93,8 @@ class LoadedGraph {
   std::unique_ptr<Impl> impl_;
 };
 
-// NOT_FOUND; INVALID_ARGUMENT for what is no graph, naming the node or the line; FAILED_PRECONDITION when no graph of
-// the SavedModel has these tags.
+// Loads a model. NOT_FOUND: no file. INVALID_ARGUMENT: the file is no graph; it names the node or the line.
+// FAILED_PRECONDITION: no graph of the SavedModel has these tags.
 Result<LoadedGraph> load_graph(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace argosy

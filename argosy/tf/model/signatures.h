@@ -10,9 +10,10 @@ class MetaGraphDef;
 
 namespace argosy {
 
-// Sorted by name; TensorFlow's own ("__saved_model_init_op") are left out.
+// Returns the signatures, sorted by name, without TensorFlow's internal ones ("__saved_model_init_op").
 std::vector<ModelSignature> signatures_of(const tensorflow::MetaGraphDef& meta);
-// Of a graph without signatures: its placeholders, and the nodes with outputs that no node reads, by their own names.
+// Returns a substitute for a graph without signatures: its placeholders are the inputs, the values of nodes without
+// consumers the outputs, by the nodes' names.
 ModelSignature ends_of(const tensorflow::GraphDef& graph);
 
 }  // namespace argosy

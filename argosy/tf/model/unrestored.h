@@ -1,4 +1,4 @@
-// Variables that a SavedModel reads and never restores. Internal to argosy/tf/model.
+// Finds variables that a SavedModel's signatures read and nothing restores. Internal to argosy/tf/model.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@ class MetaGraphDef;
 
 namespace argosy {
 
-// The variables that signatures read, and that neither the restoring nor `init_ops` reaches, sorted. What
-// tf.saved_model.save writes of a Keras 3 model has such: its Python restores them.
+// Returns the variables, sorted, that signatures read and that get a value neither from the restore op nor from
+// `init_ops` nor from an assignment in a signature. Keras 3 models written by tf.saved_model.save have such variables:
+// Keras restores them in Python.
 std::vector<std::string> unrestored_of(const tensorflow::MetaGraphDef& meta, const std::vector<std::string>& init_ops);
 
 }  // namespace argosy

@@ -1,5 +1,5 @@
-// ClusterTasks: the other tasks of a cluster as one session of this master sees them: RemoteTasks over gRPC. They are
-// tasks of ours or TensorFlow's own; both are spoken to in TensorFlow's protocol.
+// ClusterTasks: the other tasks of a cluster, for one session of this master: implements RemoteTasks over gRPC. The
+// tasks may run Argosy or TensorFlow; both get TensorFlow's protocol.
 //
 //   connect: GetStatus of every task that the session may use ──► devices, incarnations
 //            CreateWorkerSession where the session has state or a cluster of its own
@@ -20,20 +20,20 @@ namespace argosy::tf {
 class GrpcTask;
 
 struct ClusterTasksOptions {
-  std::string session;                      // its handle
-  std::vector<std::string> device_filters;  // "/job:ps": other tasks than these are not used; empty: all are
+  std::string session;                      // the session's handle
+  std::vector<std::string> device_filters;  // "/job:ps": only these tasks are used; empty: all
   bool isolate_state = false;
   std::string collective_leader;              // "": the task's own choice
   std::string cluster_def;                    // a serialised ClusterDef instead of the server's cluster; "": none
-  std::chrono::milliseconds timeout{60'000};  // until every task has answered
+  std::chrono::milliseconds timeout{60'000};  // for the answers of all tasks
   std::uint64_t master_incarnation = 0;
   std::vector<DeviceSpec> own;  // this task's devices, as the session sees them
 };
 
 class ClusterTasks final : public RemoteTasks {
  public:
-  // `worker`: of this task; outlives the result. UNAVAILABLE "ARG-CLUSTER-018" names the tasks that do not answer.
-  // Ends early with the reason of `cancellation`.
+  // `worker`: this task's; it outlives the result. UNAVAILABLE "ARG-CLUSTER-018" names the tasks that do not answer. If
+  // `cancellation` is cancelled, returns its status.
   static Result<std::shared_ptr<ClusterTasks>> connect(WorkerService& worker, ClusterTasksOptions options,
                                                        Cancellation& cancellation);
   ~ClusterTasks() override;  // tells the other tasks that the session is closed
@@ -54,7 +54,7 @@ class ClusterTasks final : public RemoteTasks {
 
   bool shares_loops(const DeviceName& device) const override;
 
-  // Some of the tasks is TensorFlow's: steps have no ops but its own.
+  // True if one of the tasks runs TensorFlow: steps may then have only TensorFlow's ops.
   bool has_foreign_task() const;
 
  private:
@@ -72,7 +72,8 @@ class ClusterTasks final : public RemoteTasks {
   std::map<TaskName, std::unique_ptr<GrpcTask>> tasks_;  // the others
 };
 
-// Empties containers on the tasks that pass the filters; "": TensorFlow's default one. The first error.
+// Removes the resources of these containers on the tasks that pass the filters; "": TensorFlow's default container.
+// Returns the first error.
 Status cleanup_all(Peers& peers, const std::vector<std::string>& device_filters,
                    const std::vector<std::string>& containers, std::chrono::milliseconds timeout);
 

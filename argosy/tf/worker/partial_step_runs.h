@@ -20,9 +20,9 @@ class PartialStepRuns {
   // `abort` ends the run early, before or while it runs.
   Status start(std::int64_t step_id, std::function<Status()> step, std::function<void(const Status&)> abort)
       ARGOSY_EXCLUDES(mutex_);
-  // Waits for its end and forgets it; OK where it was not started here.
+  // Waits for the step's end, forgets it, and returns its status. OK: it was not started here.
   Status finish(std::int64_t step_id) ARGOSY_EXCLUDES(mutex_);
-  // Aborts it for this reason, waits for its end and forgets it. Nothing where it was not started here.
+  // Aborts the step for this reason, waits for its end and forgets it. Does nothing if it was not started here.
   void end(std::int64_t step_id, const Status& cause) ARGOSY_EXCLUDES(mutex_);
 
  private:

@@ -1,4 +1,4 @@
-// A partition of a step as it travels: the GraphDef of RegisterGraph, and what a task runs of it.
+// Converts a partition of a step to RegisterGraph's GraphDef, and that GraphDef to the step that a task runs.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,19 @@ class GraphDef;
 
 namespace argosy::tf {
 
-// The keys by which RunGraph brings feeds and takes fetches; "" for a fetch without a value.
+// The rendezvous keys by which RunGraph sends feeds and receives fetches; "" for a fetch without a value.
 struct PartitionKeys {
   std::vector<std::string> feeds, fetches;
 };
-// Writes a partition as GraphDef. Feeds become `_Recv`s and fetches `_Send`s of keys that RunGraph names, as TensorFlow's
-// own masters do it. `incarnation`: of the task's devices. `number`: of no other graph of the session on that task. The
-// names of these nodes have it: a task of TensorFlow keeps ops with state by session and name, and these are some.
+// Writes a partition as GraphDef. Feeds become `_Recv`s and fetches `_Send`s of keys that RunGraph names, as
+// TensorFlow's own masters do it. `incarnation`: of the task's devices. `number`: of no other graph of the session on
+// that task. The names of these nodes have it: a task of TensorFlow keeps ops with state by session and name, and these
+// are some.
 Status write_partition(const StepGraph& step,
                        const std::function<std::uint64_t(const std::string& device)>& incarnation, std::int64_t number,
                        tensorflow::GraphDef* def, PartitionKeys* keys);
 
-// Attributes that a task of an older TensorFlow does not know. It refuses them even where they say nothing.
+// Attributes that a task of an older TensorFlow does not know. It refuses them even with their default values.
 class UnknownAttributes {
  public:
   // Reads TensorFlow's "NodeDef mentions attr 'grad_a' not in Op<name=MatMul; ...". False: it says something else.

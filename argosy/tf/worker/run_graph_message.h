@@ -11,7 +11,7 @@
 
 namespace argosy::tf {
 
-// As a worker reads it: views into the request.
+// The request as a worker reads it: views into the message.
 struct RunGraphRequest {
   std::string_view session, graph;
   std::int64_t step_id = 0, request_id = 0;
@@ -28,7 +28,7 @@ struct RunGraphRequest {
 // `to` must be fresh; it borrows what `in` reads from. INVALID_ARGUMENT "ARG-PROTO-003" when damaged.
 Status scan(WireReader in, RunGraphRequest& to);
 
-// As a master writes it.
+// The request as a master writes it.
 struct RunGraphCall {
   std::string session, graph;
   std::int64_t step_id = 0, request_id = 0;
@@ -39,11 +39,11 @@ struct RunGraphCall {
 };
 Result<std::vector<WirePiece>> write_run_graph(const RunGraphCall& call);
 
-// As a worker writes it.
+// The response as a worker writes it: received values, or an error in the body.
 Status add_received(std::string_view key, const Tensor& value, WireWriter& to);
 std::vector<WirePiece> run_graph_error(const Status& error);
 
-// As a master reads it: values by key, or the error in the body.
+// The response as a master reads it: values by key, or the error in the body.
 struct RunGraphAnswer {
   std::vector<std::pair<std::string, Tensor>> received;
   std::string step_stats;                     // serialised

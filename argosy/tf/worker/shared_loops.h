@@ -13,11 +13,12 @@ class GetStatusResponse;
 
 namespace argosy::tf {
 
-// Does the task that answers so number frames as we do? TensorFlow does since 2.4; versions from 2.5 on say so.
+// True if the task with this status numbers frames as we do. TensorFlow does since 2.4; its status shows it from 2.5
+// on.
 bool numbers_frames_as_we(const tensorflow::GetStatusResponse& status);
 
-// Of a graph that a master has cut: `may_share` is asked of each other task with which a loop of it has values in common.
-// UNIMPLEMENTED "ARG-PART-004": it said no.
+// Of a graph that a master has cut: `may_share` is asked of each other task with which a loop of it has values in
+// common. UNIMPLEMENTED "ARG-PART-004": it said no.
 Status check_shared_loops(const StepGraph& step, const TaskName& own,
                           const std::function<bool(const TaskName& task)>& may_share);
 

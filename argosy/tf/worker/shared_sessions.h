@@ -23,7 +23,7 @@ class SharedSessions {
                                 const std::function<Result<std::string>(WorkerSession&)>& add) ARGOSY_EXCLUDES(mutex_);
   // Null: it has no graph.
   std::shared_ptr<WorkerSession> find(const std::string& handle) const ARGOSY_EXCLUDES(mutex_);
-  // With its last graph goes what the session's ops kept.
+  // Removes a graph. With its last graph the session ends, with the state of its ops.
   void remove_graph(const std::string& handle, const std::string& graph) ARGOSY_EXCLUDES(mutex_);
   std::vector<std::shared_ptr<WorkerSession>> remove_all() ARGOSY_EXCLUDES(mutex_);
   std::size_t size() const ARGOSY_EXCLUDES(mutex_);

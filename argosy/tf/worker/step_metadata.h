@@ -16,8 +16,7 @@ namespace argosy::tf {
 // Per device, every op that ran, when, what it gave and in which memory. `stats` was collected with keep_ops and
 // keep_outputs.
 void add_step_stats(const StepStats& stats, const Graph& graph, tensorflow::RunMetadata& to);
-// What another task says of its devices and ops; what is not of that form is left out, and times that cannot be
-// are 0.
+// Reads another task's statistics of its devices and ops. Leaves out what is malformed; impossible times become 0.
 void read_step_stats(const tensorflow::StepStats& from, StepStats& to);
 // One GraphDef per device: its nodes, where they were placed, and what they take from each other.
 void add_partition_graphs(const PlacementReport& placement, const Graph& graph, tensorflow::RunMetadata& to);

@@ -1,5 +1,5 @@
-// WorkerService: TensorFlow's service by which a master runs parts of its steps on this task, on messages. A table of
-// RpcMethods puts it at a port.
+// WorkerService: implements TensorFlow's service by which a master runs parts of its steps on this task, on messages.
+// Its table of RpcMethods is served at a port by GrpcTransport.
 //
 //   RegisterGraph ─► read_partition ─► TaskGraphs of the master's session
 //   RunGraph ──────► values in ─► TaskGraphs::run ─► values out
@@ -45,7 +45,7 @@ class WorkerService {
   WorkerSessions& sessions() { return sessions_; }
   SharedSessions& shared_sessions() { return shared_; }
   TaskCollectives& collectives() { return *collectives_; }
-  // Collectives of graphs on these devices, which are a view of the task's, meet those of other tasks' steps.
+  // Lets collectives of graphs on these devices, a view of the task's, take part in groups with other tasks' steps.
   void meet_by_key(DeviceSet& devices);
   const std::shared_ptr<DeviceSet>& device_set() const { return options_.device_set; }
   const std::shared_ptr<Peers>& peers() const { return options_.peers; }

@@ -1,5 +1,5 @@
-// WorkerSession: what one master's session has on this task: its graphs, and what their ops keep between runs.
-// WorkerSessions: all of them, by handle.
+// WorkerSession: the part of a master's session on this task: its graphs, and the state that their ops keep between
+// runs. WorkerSessions: all of them, by handle.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,12 @@ class WorkerSession {
 // Thread-safe.
 class WorkerSessions {
  public:
-  static constexpr std::size_t kUnused = 1024;  // sessions that were made and never asked for: the oldest go
+  static constexpr std::size_t kUnused = 1024;  // limit on sessions that were never used; the oldest are removed
   static constexpr std::size_t kMost = 16384;
 
-  // Who made a session: another life of the same master's task ends what the earlier one left behind.
+  // The master that made a session. Another incarnation of the same task ends the sessions of the earlier one.
   struct Master {
-    std::string task;  // "": not told
+    std::string task;  // "": not known
     std::int64_t incarnation = 0;
   };
 
@@ -59,7 +59,7 @@ class WorkerSessions {
   struct Entry {
     Master master;
     std::shared_ptr<WorkerSession> session;
-    std::int64_t place = 0;  // in unused_; 0: it was asked for
+    std::int64_t place = 0;  // key in unused_; 0: the session was used
   };
   using Sessions = std::map<std::string, Entry>;
   std::shared_ptr<WorkerSession> erase(Sessions::iterator at) ARGOSY_REQUIRES(mutex_);

@@ -12,8 +12,8 @@ namespace argosy {
 
 namespace {
 
-// The variables, by index, in groups: those of a group together take no more bytes than the largest variable. The largest
-// come first, so that no group needs more memory than the one before.
+// Returns groups of indices of `values`, by descending size. The values of a group together have at most the bytes of
+// the largest value.
 std::vector<std::vector<std::size_t>> restored_together(const std::vector<const Tensor*>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -121,7 +121,7 @@ Status CompiledModel::prepare(std::size_t devices) {
     ARGOSY_ASSIGN_OR_RETURN(const Value images, parallel_.fetch(p.images));
     sample_images_.push_back(cast(images, DType::kFloat32));  // whatever the precision of the computation
   }
-  // The first device's have the original names. Some variables may be on one device alone.
+  // The first device's variables have the original names. Some variables may exist on one device only.
   if (devices < 2) return ok_status();
   mirrored_.resize(devices);
   for (const VariableNode& v : built_.variables) {
@@ -216,8 +216,8 @@ Status CompiledModel::initialize(std::span<const tf::NamedTensor> values) {
   return once.run({}, {}, parts.targets).status();
 }
 
-// In several runs: beside the variables, each holds no more values than the largest variable takes. A training step holds
-// that variable's gradient, so what trains can be restored.
+// Restores in several runs. Beside the variables, each run needs at most the memory of the largest variable. A training
+// step needs as much for that variable's gradient. So every model that can be trained can be restored.
 Status CompiledModel::restore(std::span<const tf::NamedTensor> values) {
   std::map<std::string_view, const Tensor*> given;
   for (const tf::NamedTensor& v : values) given[v.name] = &v.tensor;
@@ -342,7 +342,7 @@ StepSignature CompiledModel::signature(std::int64_t batch) {
 Result<std::vector<MemoryForecast>> CompiledModel::step_forecast(std::int64_t batch) {
   std::vector<Value> targets;
   if (built_.train.run.valid()) targets.push_back(parallel_.target(built_.train.run));
-  // A model that only evaluates gives its metrics, where it has some.
+  // A model for evaluation fetches its metrics if it has some, else the loss.
   const bool evaluates = targets.empty() && !metrics_.empty();
   const Parts parts = part_of(fed_inputs(), evaluates ? metrics_ : std::vector<Value>{loss_}, targets);
   return session_->forecast(feed_shapes(batch), parts.fetches, parts.targets);

@@ -1,4 +1,5 @@
-// A model that is built, replicated over devices and in a session: for training, for evaluation, or to be measured.
+// CompiledModel: a model that is built, replicated over devices and in a session: for training, evaluation or
+// measurements.
 #pragma once
 
 #include <functional>
@@ -27,7 +28,7 @@ struct BuiltModel {
   std::vector<Layers::Input> inputs;
   Model model;
   TrainStep train;                      // train.run is not valid() without an optimizer
-  std::vector<VariableNode> variables;  // all: of the model and the optimizer, and the global step
+  std::vector<VariableNode> variables;  // of the model and the optimizer, the global step included
   Value initializer;
 };
 
@@ -36,15 +37,15 @@ Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions option
                                MinimizeOptions minimize = {});
 
 struct CompiledModelOptions {
-  std::vector<DeviceSpec> devices;  // of the session: those that compute; with `tasks` those of all tasks
+  std::vector<DeviceSpec> devices;  // the devices that compute; with `tasks`, those of all tasks
   SessionOptions session = {};
   std::optional<PlacementKind> loss_placement = {};
   bool sync_batch_norm = false;  // see DataParallelOptions
   int shards = 0;                // see DataParallelOptions
   int accumulate = 1;            // see DataParallelOptions
   int zero = 0;                  // see DataParallelOptions
-  // The tasks that run the model together; each runs its part. Every call below is then made by all of them. Null: this
-  // process alone.
+  // The tasks that run the model together; each runs its part. All of them must make every call of CompiledModel. Null:
+  // this process alone.
   std::shared_ptr<RunTasks> tasks = nullptr;
 };
 
@@ -55,8 +56,9 @@ class CompiledModel {
 
   // Gives every variable its initial value, or the value given by name. NOT_FOUND ARG-CKPT-013: only some are given.
   Status initialize(std::span<const tf::NamedTensor> values = {});
-  // The values of all variables, with their names in the original graph. They may share memory with the variables,
-  // which nothing overwrites while they do. Of several tasks the first gets them; on the others the list is empty.
+  // Returns the values of all variables, with their names in the original graph. They may share memory with the
+  // variables, which nothing overwrites while they do. With several tasks only the first gets them; the others get an
+  // empty list.
   Result<std::vector<tf::NamedTensor>> variables();
   // The variables with a mirror on every device, and their values on one device. Empty for one device.
   const std::vector<std::string>& mirrored() const { return mirrored_names_; }
@@ -75,7 +77,7 @@ class CompiledModel {
 
   // The memory that a step of `batch` examples needs on each device.
   Result<std::vector<MemoryForecast>> step_forecast(std::int64_t batch);
-  // The memory of the run that gives variables their first values; nothing without an optimizer.
+  // The memory of the run that gives variables their initial values; empty without an optimizer.
   Result<std::vector<MemoryForecast>> first_values_forecast();
   // By device: the larger of both.
   Result<std::vector<MemoryForecast>> forecast(std::int64_t batch);
@@ -94,12 +96,12 @@ class CompiledModel {
   Status prepare(std::size_t devices);
   // Gives every variable the value of its name.
   Status restore(std::span<const tf::NamedTensor> values);
-  // The graph becomes this task's part of it.
+  // Changes the graph into this task's part of it, and checks that all tasks have the same graph. `what`: for messages.
   Status take_part(const std::string& what);
   struct Parts {
     std::vector<Value> feeds, fetches, targets;
   };
-  // What this process runs of a run of all tasks.
+  // Returns the part of a run of all tasks that this process runs.
   Parts part_of(std::vector<Value> feeds, std::vector<Value> fetches, std::vector<Value> targets);
   std::vector<Value> fed_inputs();
   Result<std::unique_ptr<Session::Callable>> callable(const std::vector<Value>& fetches,
@@ -121,16 +123,17 @@ class CompiledModel {
   std::optional<TaskPart> part_;     // with tasks
 };
 
-// By device: the larger of two forecasts.
+// Returns, for each device, the larger of two forecasts.
 std::vector<MemoryForecast> larger_by_device(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other);
-// By device: for two steps that stay compiled and run in turn. They share variables and arenas; constants are each one's.
+// Returns, for each device, the forecast for two steps that stay compiled and run alternately. They share variables and
+// arenas; each has constants of its own.
 std::vector<MemoryForecast> of_both_steps(std::vector<MemoryForecast> one, std::span<const MemoryForecast> other);
 
-// By input: the index of the dataset's component with that name. INVALID_ARGUMENT ARG-DATA-020, ARG-DATA-021: the data
-// have no such component, or it has another dtype or shape.
+// Returns, for each input, the index of the dataset's component of that name. INVALID_ARGUMENT ARG-DATA-020: there is
+// no such component. ARG-DATA-021: it has another dtype or shape.
 Result<std::vector<std::size_t>> match_inputs(const std::vector<Layers::Input>& inputs, const data::Dataset& dataset);
 
-// The value of a tensor with one element, of any real dtype.
+// Returns the value of a tensor with one element, of any real dtype.
 Result<double> scalar_value(const Tensor& t);
 
 }  // namespace argosy

@@ -67,7 +67,7 @@ Result<std::unique_ptr<CompiledModel>> CompiledModels::make_measured(const std::
 }
 
 Result<std::unique_ptr<CompiledModel>> CompiledModels::make_alone(std::shared_ptr<DeviceSet> device_set) const {
-  // By the name that the process itself has for it.
+  // The device's name in this process: devices_ has the names of all tasks' devices.
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<DeviceSpec> own, chosen_devices(options_.devices));
   return make({own[0]}, Purpose::kAlone, std::move(device_set));
 }

@@ -24,7 +24,7 @@ class CompiledModels {
   // Chooses the devices and compiles the model for training. Call it first.
   Status open();
 
-  // That train, those of all tasks.
+  // The devices that train, of all tasks.
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   const std::shared_ptr<RunTasks>& tasks() const { return tasks_; }  // null: this process alone
   CompiledModel& training() const { return *training_; }
@@ -33,12 +33,12 @@ class CompiledModels {
   // Compiles the model for training on some of the devices, with its own variables on `device_set`. Not traced.
   Result<std::unique_ptr<CompiledModel>> make_measured(const std::vector<DeviceSpec>& devices,
                                                        std::shared_ptr<DeviceSet> device_set) const;
-  // Compiles the model for training on the first device, which takes the global batch at once: no strategy.
+  // Compiles the model for training on the first device, which computes the global batch at once: without a strategy.
   Result<std::unique_ptr<CompiledModel>> make_alone(std::shared_ptr<DeviceSet> device_set) const;
 
   // The metrics over all examples, each used once.
   Result<Evaluation> evaluate(const data::Dataset& test);
-  // Of the evaluation step; empty before there was an evaluation.
+  // The forecast of the evaluation step; empty before the first evaluate().
   const std::vector<MemoryForecast>& evaluation_forecast() const { return evaluation_forecast_; }
 
  private:

@@ -146,7 +146,7 @@ class Runner {
     return shapes;
   }
 
-  // Whether a step of all models fits, what it takes and where it runs.
+  // Checks that a step of all models fits, and fills in its memory and its placement.
   Status foresee(Session& session, Outcome& outcome) const {
     std::vector<Value> losses, targets;
     for (const Fleet::Member& m : fleet_.members) {
@@ -169,7 +169,7 @@ class Runner {
     return ok_status();
   }
 
-  // Which component of a batch feeds each placeholder of these models.
+  // Returns, for each placeholder of these models, the component of a batch that feeds it.
   Result<std::vector<std::size_t>> components(const data::Dataset& data, std::size_t first, std::size_t models) const {
     std::vector<std::size_t> all;
     for (std::size_t k = first; k < first + models; ++k) {
@@ -257,7 +257,7 @@ bool same(const Outcome& a, const Outcome& b) {
   return true;
 }
 
-// Samples a second in stretches of equally many steps.
+// Returns the samples per second of consecutive intervals with equally many steps.
 std::vector<double> stretches(const std::vector<double>& by_step, double samples_a_step) {
   constexpr std::size_t kStretches = 5;
   const std::size_t each = by_step.size() / kStretches;

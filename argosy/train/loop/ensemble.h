@@ -1,7 +1,7 @@
 // Trains an ensemble: K models with the same names, each in its own scope, on K devices.
 //
-// Side by side they take as long as the slowest. One after another they take as long as all together. The results are
-// equal.
+// Side by side, the time is that of the slowest model. One after another, it is the sum over the models. The results
+// are equal.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace argosy {
 
-// Of train_ensemble().
+// Options of train_ensemble().
 struct EnsembleOptions {
   std::vector<ModelBuilder> models;   // model k: scope "model_k", device k modulo the number of devices
   Optimizer optimizer = adam(1e-3);   // each model gets its own slots
@@ -36,7 +36,7 @@ struct EnsembleOptions {
   std::function<bool(std::int64_t steps_done, std::int64_t total)> progress = {};  // false ends the run
 };
 
-// What train_ensemble() found.
+// The result of train_ensemble().
 struct EnsembleReport {
   // One model.
   struct Member {

@@ -13,7 +13,8 @@ namespace argosy {
 
 using Evaluation = std::vector<std::pair<std::string, double>>;  // by metric
 
-// The components of a batch that the model's inputs take, in the order of the inputs (match_inputs()).
+// Returns the components of a batch that feed the model's inputs, in the order of the inputs. `components`: the result
+// of match_inputs().
 std::vector<Tensor> feeds_of(const data::Batch& batch, const std::vector<std::size_t>& components);
 // The model's metrics over all examples, each used once, in batches of at most `batch`.
 Result<Evaluation> evaluate_all(CompiledModel& program, const data::Dataset& data, std::int64_t batch);

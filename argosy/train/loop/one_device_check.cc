@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kDifferencesTold = 3;
 
-// Of other memory than the variables': these are written to next.
+// Returns copies in memory of their own: the variables are written to next.
 std::vector<tf::NamedTensor> copies(std::vector<tf::NamedTensor> values) {
   for (tf::NamedTensor& v : values) v.tensor = v.tensor.clone();
   return values;
@@ -26,9 +26,10 @@ Status OneDeviceCheck::look(std::int64_t batch) {
     not_checked_ = note.text;
     return ok_status();
   }
-  if (compares()) ARGOSY_RETURN_IF_ERROR(make_alone(batch));
+  if (compares()) ARGOSY_RETURN_IF_ERROR(make_single_device(batch));
   if (RunTasks* const tasks = program_.tasks().get(); tasks != nullptr) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto told, tasks->from_first({Tensor::scalar(std::int64_t{alone_ != nullptr})}));
+    ARGOSY_ASSIGN_OR_RETURN(const auto told,
+                            tasks->from_first({Tensor::scalar(std::int64_t{single_device_ != nullptr})}));
     if (!tasks->is_first() && *told[0].data<std::int64_t>() == 0) not_checked_ = "task 0 cannot run the whole step";
   }
   return ok_status();
@@ -36,7 +37,7 @@ Status OneDeviceCheck::look(std::int64_t batch) {
 
 bool OneDeviceCheck::compares() const { return program_.tasks() == nullptr || program_.tasks()->is_first(); }
 
-Status OneDeviceCheck::make_alone(std::int64_t batch) {
+Status OneDeviceCheck::make_single_device(std::int64_t batch) {
   auto made = make_();
   Status status = made.ok() ? check_memory(**made, batch) : made.status();
   if (status.code() == Code::kResourceExhausted) {
@@ -44,7 +45,7 @@ Status OneDeviceCheck::make_alone(std::int64_t batch) {
     return ok_status();
   }
   ARGOSY_RETURN_IF_ERROR(std::move(status));
-  alone_ = *std::move(made);
+  single_device_ = *std::move(made);
   const Graph& graph = *program_.built().graph;
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     for (const DType dtype : graph.node(NodeId{i}).output_dtypes) computed_in_ = coarser(computed_in_, dtype);
@@ -52,19 +53,19 @@ Status OneDeviceCheck::make_alone(std::int64_t batch) {
   return ok_status();
 }
 
-Result<OneDeviceCheck::AloneRun> OneDeviceCheck::run_from(std::vector<tf::NamedTensor> before,
-                                                          const std::vector<Tensor>& feeds) {
-  AloneRun run{.before = std::move(before), .after = {}};
-  ARGOSY_RETURN_IF_ERROR(alone_->initialize(run.before));
-  ARGOSY_ASSIGN_OR_RETURN(run.loss, alone_->step(feeds));
-  ARGOSY_ASSIGN_OR_RETURN(auto after, alone_->variables());
+Result<OneDeviceCheck::SingleDeviceRun> OneDeviceCheck::run_from(std::vector<tf::NamedTensor> before,
+                                                                 const std::vector<Tensor>& feeds) {
+  SingleDeviceRun run{.before = std::move(before), .after = {}};
+  ARGOSY_RETURN_IF_ERROR(single_device_->initialize(run.before));
+  ARGOSY_ASSIGN_OR_RETURN(run.loss, single_device_->step(feeds));
+  ARGOSY_ASSIGN_OR_RETURN(auto after, single_device_->variables());
   run.after = copies(std::move(after));
   return run;
 }
 
-Result<OneDeviceCheck::AloneRun> OneDeviceCheck::run_nudged(const std::vector<Tensor>& feeds, int k) {
+Result<OneDeviceCheck::SingleDeviceRun> OneDeviceCheck::run_perturbed(const std::vector<Tensor>& feeds, int k) {
   std::vector<tf::NamedTensor> before = one_.before;
-  for (tf::NamedTensor& v : before) v.tensor = nudged(v.tensor, computed_in_, k);
+  for (tf::NamedTensor& v : before) v.tensor = perturbed(v.tensor, computed_in_, k);
   return run_from(std::move(before), feeds);
 }
 
@@ -74,23 +75,23 @@ Status OneDeviceCheck::before_step(const std::vector<Tensor>& feeds, std::int64_
   ARGOSY_ASSIGN_OR_RETURN(auto values, program_.variables());
   if (!compares()) return ok_status();
   ARGOSY_ASSIGN_OR_RETURN(one_, run_from(copies(std::move(values)), feeds));
-  ARGOSY_ASSIGN_OR_RETURN(nudged_, run_nudged(feeds, 0));
+  ARGOSY_ASSIGN_OR_RETURN(perturbed_, run_perturbed(feeds, 0));
   return ok_status();
 }
 
-// The loss, then variables, then mirrors of some.
+// Returns the loss, then the variables, then the mirrors that this task has.
 Result<std::vector<StepValue>> OneDeviceCheck::values(double loss) const {
   ARGOSY_ASSIGN_OR_RETURN(const auto after, program_.variables());
   std::vector<StepValue> values = {
-      {.name = "the loss", .one = Tensor::scalar(one_.loss), .replicated = Tensor::scalar(loss)}};
+      {.name = "the loss", .one_device = Tensor::scalar(one_.loss), .replicated = Tensor::scalar(loss)}};
   const auto add = [&](std::size_t i, const Tensor& got, const std::string& where) {
     values.push_back({.name = str_cat("'", one_.after[i].name, "'", where),
-                      .one = one_.after[i].tensor,
+                      .one_device = one_.after[i].tensor,
                       .replicated = got,
                       .before = one_.before[i].tensor});
   };
   for (std::size_t i = 0; i < one_.after.size(); ++i) add(i, after[i].tensor, "");
-  // Those of other tasks are compared by their hashes (sdc_check.h).
+  // Mirrors of other tasks are compared by their hashes (sdc_check.h).
   const RunTasks* const tasks = program_.tasks().get();
   for (std::size_t d = 1; d < devices_ && !program_.mirrored().empty(); ++d) {
     if (tasks != nullptr && !tasks->is_own(d)) continue;
@@ -105,7 +106,7 @@ std::size_t OneDeviceCheck::mirrored_at(std::size_t mirror) const {
   return static_cast<std::size_t>(found - one_.after.begin());
 }
 
-void OneDeviceCheck::add_noise(std::vector<StepValue>& values, const AloneRun& run) const {
+void OneDeviceCheck::add_noise(std::vector<StepValue>& values, const SingleDeviceRun& run) const {
   argosy::add_noise(values[0], Tensor::scalar(run.loss));
   const std::size_t variables = run.after.size();
   for (std::size_t i = 1; i < values.size(); ++i) {
@@ -126,17 +127,17 @@ Status OneDeviceCheck::after_step(std::int64_t step, const std::vector<Tensor>& 
     largest.value = values[i].name;
   }
   std::vector<std::string> differences;
-  const auto compare = [&](const AloneRun& nudged) {
-    add_noise(values, nudged);
+  const auto compare = [&](const SingleDeviceRun& perturbed) {
+    add_noise(values, perturbed);
     differences.clear();
     for (const StepValue& v : values) {
       const std::string text = other_than_on_one_device(v, computed_in_);
       if (!text.empty()) differences.push_back(str_cat(v.name, " ", text));
     }
   };
-  compare(nudged_);
+  compare(perturbed_);
   for (int k = 1; k < kNoiseRuns && !differences.empty(); ++k) {
-    ARGOSY_ASSIGN_OR_RETURN(const AloneRun run, run_nudged(feeds, k));
+    ARGOSY_ASSIGN_OR_RETURN(const SingleDeviceRun run, run_perturbed(feeds, k));
     compare(run);
   }
   if (differences.empty()) return ok_status();

@@ -1,5 +1,5 @@
-// OneDeviceCheck: runs steps of a replicated model also on one device, from equal variables, and compares (--check).
-// Over tasks the first one does; the others bring what they have of the variables, and every task makes every call.
+// OneDeviceCheck: runs steps of a replicated model on one device, too, from equal variables, and compares (--check).
+// With several tasks the first one does, and the others send it their shards of variables. Every task makes every call.
 #pragma once
 
 #include <functional>
@@ -30,37 +30,37 @@ class OneDeviceCheck {
   // Compares the replicated step with the run of before_step(). INTERNAL "ARG-CHECK-001" names the value that differs.
   // REQUIRES: not_checked() is "".
   Status after_step(std::int64_t step, const std::vector<Tensor>& feeds, double loss);
-  // Of all steps that were compared.
+  // The largest difference in all steps that were compared.
   const StepDifference& largest_difference() const { return largest_difference_; }
 
  private:
   // A run on one device: the variables before and after the step, in the model's order.
-  struct AloneRun {
+  struct SingleDeviceRun {
     std::vector<tf::NamedTensor> before, after;
     double loss = 0;
   };
   Status look(std::int64_t batch);
-  // On the task that compares: makes the model of one device, or finds why it cannot be.
-  Status make_alone(std::int64_t batch);
+  // On the task that compares: makes the model for one device, or sets not_checked_.
+  Status make_single_device(std::int64_t batch);
   bool compares() const;
-  Result<AloneRun> run_from(std::vector<tf::NamedTensor> before, const std::vector<Tensor>& feeds);
-  // Runs the step from nudged variables, for the k-th time.
-  Result<AloneRun> run_nudged(const std::vector<Tensor>& feeds, int k);
+  Result<SingleDeviceRun> run_from(std::vector<tf::NamedTensor> before, const std::vector<Tensor>& feeds);
+  // Runs the step from perturbed variables, for the k-th time.
+  Result<SingleDeviceRun> run_perturbed(const std::vector<Tensor>& feeds, int k);
   // The values that the replicated step returned and wrote, each with one device's.
   Result<std::vector<StepValue>> values(double loss) const;
-  void add_noise(std::vector<StepValue>& values, const AloneRun& run) const;
+  void add_noise(std::vector<StepValue>& values, const SingleDeviceRun& run) const;
 
-  // The index of the variable that this mirror belongs to.
+  // Returns the index of the variable that this mirror belongs to.
   std::size_t mirrored_at(std::size_t mirror) const;
 
   CompiledModel& program_;
   const std::size_t devices_;
   const MakeAlone make_;
   bool looked_ = false;
-  std::unique_ptr<CompiledModel> alone_;  // null on tasks that do not compare
+  std::unique_ptr<CompiledModel> single_device_;  // null on tasks that do not compare
   std::string not_checked_;
   DType computed_in_ = DType::kInvalid;
-  AloneRun one_, nudged_;
+  SingleDeviceRun one_, perturbed_;
   StepDifference largest_difference_;
 };
 

@@ -1,5 +1,5 @@
-// Writes a run's TensorBoard event file: loss, learning rate and speed of steps, evaluations, weights, sample images
-// and the graph.
+// RunLog: writes a run's TensorBoard event file: loss, learning rate and speed of steps, evaluations, weights, sample
+// images and the graph.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kWarmUpSteps = 3;  // they compile and touch memory first: not part of the speed
 constexpr std::int64_t kSampleStatsEvery = 4;
 
-// This process's.
+// Returns the names of the devices of this process.
 std::vector<DeviceName> names_of(const CompiledModels& models) {
   std::vector<DeviceName> names;
   const RunTasks* const tasks = models.tasks().get();
@@ -189,7 +189,7 @@ Status RunRecorder::log_sample_images(std::int64_t step) {
   if (named.empty() || last_feeds_.empty()) return ok_status();
   std::vector<Tensor> few;
   for (const Tensor& feed : last_feeds_) few.push_back(feed.rows(0, std::min<std::int64_t>(feed.shape()[0], 3)));
-  // The other tasks have not read these rows.
+  // The other tasks have not read these rows: the first task sends them.
   if (models_.tasks() != nullptr) {
     ARGOSY_ASSIGN_OR_RETURN(few, models_.tasks()->from_first(std::move(few)));
   }
@@ -208,13 +208,13 @@ Result<Comparison> RunRecorder::measure(double ideal) {
   ARGOSY_ASSIGN_OR_RETURN(const auto alone, models_.make_measured({models_.devices()[0]}, device_set));
   ARGOSY_RETURN_IF_ERROR(check_memory(*alone, last_examples_));
   ARGOSY_ASSIGN_OR_RETURN(const auto all, models_.make_measured(models_.devices(), device_set));
-  // They share the first device's variables, but slots in shards are others than whole ones.
+  // Both models share the first device's variables. Sharded slots are other variables than whole ones.
   ARGOSY_RETURN_IF_ERROR(alone->initialize());
   ARGOSY_RETURN_IF_ERROR(all->initialize());
   return measure_interleaved(*alone, *all, last_feeds_, last_examples_, ideal);
 }
 
-// Of the steps that are planned by now.
+// Reports the planned memory of the steps that are compiled by now.
 void RunRecorder::note_plan() {
   report_.planned_bytes.clear();
   const auto steps = of_both_steps(forecast_, models_.evaluation_forecast());

@@ -1,4 +1,5 @@
-// Measures one run and reports it: speed, time breakdown, memory, TensorBoard log and scaling verdict. Internal to loop/.
+// Measures one run and reports it: speed, time breakdown, memory, TensorBoard log and scaling verdict. Internal to
+// loop/.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ class RunRecorder {
   struct Step {
     std::int64_t index = 0;  // 0: the first of this run
     std::int64_t asked = 0;  // now_nanos() when its batch was requested
-    double waited = 0;       // seconds for its batch
+    double waited = 0;       // seconds of waiting for its batch
     bool sampled = false;    // `stats` are collected
     std::int64_t examples = 0;
     StepStats stats = {};
@@ -33,10 +34,10 @@ class RunRecorder {
   // After it ran: `feeds` may serve for measurements at the end.
   void after_step(const Step& step, const std::vector<Tensor>& feeds);
 
-  // To the log, if there is one.
+  // Write to the log, if there is one.
   Status log_step(std::int64_t step, double loss);
   Status log_weights(std::int64_t step);
-  // Also to the report.
+  // Writes an evaluation to the log, and to the report.
   Status evaluated(std::int64_t step, const Evaluation& evaluation);
 
   // Samples/s since the last logged step; of the last step where none is counted yet.
@@ -57,11 +58,11 @@ class RunRecorder {
     double rate() const { return seconds > 0 ? samples / seconds : 0; }
   };
   Status log_sample_images(std::int64_t step);
-  bool writes() const;  // of several tasks the first alone
+  bool writes() const;  // true on the first task
   void note_memory();
   void note_plan();
   Result<Comparison> measure(double ideal);
-  // Of every task; each calls it.
+  // Returns ScalingVerdict::on_network of every task. Every task calls it.
   Result<std::vector<double>> shares_on_network() const;
 
   CompiledModels& models_;
@@ -70,7 +71,7 @@ class RunRecorder {
   std::unique_ptr<RunLog> log_;               // null: none
   std::vector<MemoryForecast> forecast_;      // of the training step
   std::vector<MemoryForecast> first_values_;  // of the run before it, which gives variables their first values
-  Speed speed_, recent_, last_;               // of all counted steps; of those since the last logged one; of the last
+  Speed speed_, recent_, last_;               // of all counted steps, of those since the last log entry, of the last
   TimeBreakdownMeter breakdown_;
   std::optional<CoreUseMeter> cores_;  // from the first counted step
   std::int64_t counted_from_ = 0;      // time of that step

@@ -32,7 +32,7 @@ Status check_fits(const BuiltModel& built, const tf::CheckpointReader& reader) {
       .with_hint("the flags that the checkpoint was made with (model, size, optimizer), or another --checkpoint-dir");
 }
 
-// What a checkpoint holds, by the model's variables.
+// The content of a checkpoint. Values are in the order of the model's variables.
 struct Saved {
   Resumed resumed;
   std::vector<Tensor> values;
@@ -70,8 +70,8 @@ Result<std::optional<Saved>> read_saved(const BuiltModel& built, const std::stri
   return std::optional<Saved>(std::move(saved));
 }
 
-// The first task's, on every task: whether there is one, step, position, rate, then the variables. The prefix is a name on
-// the first task's disk.
+// Sends the first task's checkpoint to every task: whether there is one, step, position, rate, then the variables. The
+// prefix is the path on the first task's disk.
 Result<std::optional<Saved>> share(RunTasks& tasks, std::optional<Saved> saved) {
   std::vector<Tensor> told;
   if (tasks.is_first() && saved) {

@@ -34,10 +34,10 @@ struct Resumed {
 // model.
 Result<std::string> check_folder(const BuiltModel& built, const std::string& directory);
 
-// Restores the newest checkpoint that verifies: of several tasks the first one's, which the others get from it; each calls
-// this. Empty if the folder has none. FAILED_PRECONDITION (ARG-CKPT-011) lists
-// the variables that are missing or have another dtype or shape. A checkpoint without our loader's state (TensorFlow's)
-// starts at the beginning of the data.
+// Restores the newest checkpoint whose checksums are correct. With several tasks each calls this; the first one reads,
+// and sends the values to the others. nullopt: the folder has none. FAILED_PRECONDITION (ARG-CKPT-011) lists the
+// variables that are missing or have another dtype or shape. After a checkpoint without a loader's state, such as
+// TensorFlow's, the run starts at the beginning of the data.
 Result<std::optional<Resumed>> resume(CompiledModel& program, const std::string& directory,
                                       const data::Dataset& dataset, const data::LoaderOptions& loader);
 

@@ -11,8 +11,8 @@
 namespace argosy {
 
 std::uint64_t content_hash(const Tensor& tensor) {
-  // Four lanes, so that multiplications overlap. Each turn is a bijection of its lane for a given word, and of the word
-  // for a given lane: one bit more or less is never lost.
+  // Four lanes, so that multiplications overlap. Each round is a bijection of its lane for a given word, and of the
+  // word for a given lane. So a change of one bit always changes the hash.
   constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15ULL;
   std::uint64_t lanes[4] = {1, 2, 3, 4};
   const auto* bytes = static_cast<const std::byte*>(tensor.raw());

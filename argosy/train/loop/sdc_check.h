@@ -17,19 +17,19 @@ class SdcCheck {
   // `devices`: those of the program. Both outlive this object.
   SdcCheck(CompiledModel& program, const std::vector<DeviceSpec>& devices, const DeviceRequest& request);
 
-  // With tasks every task calls it at the same step, and all of them get one answer.
   // False for one device, and for devices of different kinds: their mirrors cannot be compared.
   bool possible() const { return possible_; }
-  // Compares all mirrors. DATA_LOSS:
-  // - ARG-TRAIN-003: a mirror differs. The message names the variable and the devices that the majority outvotes, or
-  //   both of two. It also names GPUs whose memory has reported errors.
+  // Compares all mirrors. With several tasks every task calls it at the same step, and all get the same result.
+  // DATA_LOSS:
+  // - ARG-TRAIN-003: a mirror differs. The message names the variable and the devices in the minority; of two devices,
+  //   both. It also names GPUs whose memory has reported errors.
   // - ARG-DEV-006: all mirrors are equal, but a GPU has reported uncorrectable bit errors since the last call.
   Status check();
 
  private:
   // The GPUs whose count of uncorrectable errors has grown, by their names in the session.
   std::vector<std::string> broken_gpus();
-  // By device, those of other tasks too, and variable.
+  // Returns hashes by device (of all tasks) and variable.
   Result<std::vector<std::vector<std::uint64_t>>> hashes_of_mirrors();
 
   CompiledModel& program_;
@@ -39,7 +39,7 @@ class SdcCheck {
   std::map<int, std::int64_t> errors_;  // by GPU
 };
 
-// A 64-bit hash of a tensor's bytes. Tensors that differ in one bit have different hashes.
+// Returns a 64-bit hash of a tensor's bytes. Tensors that differ in exactly one bit have different hashes.
 std::uint64_t content_hash(const Tensor& tensor);
 
 }  // namespace argosy

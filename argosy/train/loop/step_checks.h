@@ -14,10 +14,10 @@ namespace argosy {
 // Used by one thread.
 class StepChecks {
  public:
-  // All are borrowed. Sets report.not_checked, also later.
+  // All are borrowed. Sets report.not_checked now, and in after_step().
   StepChecks(const CompiledModels& models, const TrainerOptions& options, TrainReport& report);
 
-  // Around every training step: runs it on one device, too, while options.check_steps asks for it, and compares.
+  // Call them around every training step. The first options.check_steps steps also run on one device, and are compared.
   Status before_step(const std::vector<Tensor>& feeds, std::int64_t examples);
   Status after_step(std::int64_t step, const std::vector<Tensor>& feeds, double loss);
 

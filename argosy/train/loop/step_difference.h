@@ -1,16 +1,16 @@
-// How far a replicated step was from one device's.
+// The difference between a replicated step and one device's.
 #pragma once
 
 #include <string>
 
 namespace argosy {
 
-// Of the loss, the variables' updates and their mirrors.
+// The largest relative difference among the loss, the variables' updates, and those of their mirrors.
 struct StepDifference {
-  double relative = 0;  // the largest distance, over the largest magnitude of that value; 0: the same bits
+  double relative = 0;  // relative_difference(); 0: all elements are equal
   std::string value;    // where: "the loss", "'dense/kernel' on device 1"; "" of equal bits
-  // The same over variables and mirrors alone. The loss that is reported is no part of what a run promises: it is added up
-  // from the shards for the report.
+  // The same without the loss. The promise of equal bits does not cover the reported loss, which is added up from the
+  // shards for the report.
   double variables = 0;
 };
 

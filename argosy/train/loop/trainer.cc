@@ -14,7 +14,7 @@
 
 namespace argosy {
 
-// The loop. Its parts: CompiledModels, RunCheckpoints, StepChecks, RunRecorder.
+// The training loop, made of CompiledModels, RunCheckpoints, StepChecks and RunRecorder.
 class Trainer::Impl {
  public:
   Impl(ModelBuilder model, TrainerOptions options)
@@ -43,7 +43,7 @@ class Trainer::Impl {
   Status check_loss(const Run& run, double loss) const;
   Status after_step(Run& run, const data::Dataset* test, double loss, bool epoch_ended);
   Status finish(Run& run);
-  // With tasks.
+  // With several tasks: checks that they have the same data and options.
   Status agree_on_run(const data::Dataset& train, const data::Dataset* test) const;
   Status ended(Status status);
 
@@ -56,7 +56,7 @@ struct Trainer::Impl::Run {
   Run(CompiledModels& models, const TrainerOptions& options)
       : checkpoints(models.training(), options), checks(models, options, report), recorder(models, options, report) {}
 
-  // A new best value of the first metric, or one more epoch without one.
+  // Notes a value of the first metric: a new best one, or one more epoch without it.
   void note_metric(double value) {
     epochs_without_better = value > best ? 0 : epochs_without_better + 1;
     best = std::max(best, value);
@@ -84,7 +84,7 @@ Status Trainer::Impl::open() {
   return ended(models_.open());
 }
 
-// An error of one task ends all of them, with the job's first cause.
+// With several tasks: an error of one task ends all of them. Returns the job's first cause.
 Status Trainer::Impl::ended(Status status) {
   if (status.ok() || options_.tasks == nullptr) return status;
   Status cause = models_.tasks() != nullptr ? models_.tasks()->fail(status) : options_.tasks->fail(status);
@@ -96,7 +96,7 @@ Status Trainer::Impl::ended(Status status) {
       .with_hint(cause.hint());
 }
 
-// What is no part of the graph, and must be the same on every task all the same.
+// Checks the facts that must be equal on every task and are not in the graph.
 Status Trainer::Impl::agree_on_run(const data::Dataset& train, const data::Dataset* test) const {
   if (models_.tasks() == nullptr) return ok_status();
   const TrainerOptions& o = options_;

@@ -29,9 +29,9 @@ namespace argosy {
 
 class JobTasks;  // argosy/cluster/job_tasks.h
 
-// What a caller hears while it trains.
+// The argument of TrainerOptions::progress.
 struct TrainProgress {
-  std::int64_t step = 0;                                        // done
+  std::int64_t step = 0;                                        // steps done
   std::int64_t total_steps = 0;                                 // 0: not known
   double epoch = 0;                                             // 1.5: half of the second epoch is done
   double loss = 0;                                              // of the last step
@@ -39,17 +39,18 @@ struct TrainProgress {
   std::vector<std::pair<std::string, double>> evaluation = {};  // not empty right after an evaluation
 };
 
-// What to train with, where, and what to write.
+// The optimizer, the devices, the data and the output of a training.
 struct TrainerOptions {
   Optimizer optimizer = adam(1e-3);  // its rule and rate
   MinimizeOptions minimize = {};     // clipping
   DeviceRequest devices = {};        // that train
-  // The same bits on any number of devices of one kind, in any number of micro-batches: a step has this many logical shards.
+  // True: the same bits on any number of devices of one kind and for any number of micro-batches. A step has a fixed
+  // number of logical shards, `shards`.
   bool reproducible = false;
-  int shards = 0;                                    // at least devices * micro-batches; 0: 8, or as many as devices
+  int shards = 0;                                    // at least devices * micro-batches; 0: the larger of 8 and devices
   bool sync_batch_norm = false;                      // see DataParallelOptions
   std::optional<PlacementKind> loss_placement = {};  // unset: found from the graph
-  // How the devices share the work. "auto" and "@FILE" are resolved before (argosy/planner/planner.h).
+  // How the devices share the work. "auto" and "@FILE" must be resolved before (argosy/planner/planner.h).
   StrategySpec strategy = {};
 
   std::int64_t batch = 128;         // the global batch: examples per step over all devices
@@ -72,7 +73,8 @@ struct TrainerOptions {
   // its end. -1: every 100 steps, more rarely where checks take more than 1 % of the time. 0: no checks at all.
   std::int64_t check_replicas_every = -1;
   // The first `check_steps` steps also run on one device, from the same state. INTERNAL "ARG-CHECK-001" names the loss
-  // or the variable that differs (argosy/strategy/data_parallel/step_equivalence.h). No effect on one device.
+  // or the variable that differs (argosy/strategy/data_parallel/step_equivalence.h). No effect on one device without
+  // micro-batches.
   std::int64_t check_steps = 0;
   bool verdict = true;                // with several devices: measure one device and all in turn at the end
   bool stop_on_nan = true;            // a loss that is not finite ends the run with ABORTED
@@ -80,15 +82,16 @@ struct TrainerOptions {
   std::string trace_path = "";        // Chrome trace of the training steps; "": $ARGOSY_TRACE, else none
   bool log_device_placement = false;  // prints where each node runs
 
-  // The tasks that train this model together, each with these options and devices of its own. `devices` are this task's;
-  // the batch is that of all. Task 0 alone writes checkpoints and logs. Outlives the trainer. Null: this process alone.
+  // The tasks that train this model together, each with these options and devices of its own. `devices` are this
+  // task's; the batch is that of all. Task 0 alone writes checkpoints and logs. Outlives the trainer. Null: this
+  // process alone.
   JobTasks* tasks = nullptr;
 
   // Called after every step; false ends the run after a last checkpoint.
   std::function<bool(const TrainProgress&)> progress = {};
 };
 
-// What fit() did.
+// The result of fit().
 struct TrainReport {
   std::vector<DeviceSpec> devices;                                               // that trained
   std::int64_t first_step = 0;                                                   // step at which this run began
@@ -99,22 +102,23 @@ struct TrainReport {
   double seconds = 0;                                                            // of training, in all
   std::vector<std::pair<std::string, double>> evaluation;                        // the last one, by metric
   std::vector<std::pair<std::string, std::uint64_t>> peak_bytes, planned_bytes;  // by device
-  // By device: variables and slots, counted in what the device holds at the end.
+  // By device: the bytes of variables and slots at the end.
   std::vector<std::pair<std::string, std::uint64_t>> state_bytes;
   ScalingVerdict verdict;             // one device and all
   std::int64_t checked_steps = 0;     // steps that equal one device's
   StepDifference largest_difference;  // of these steps
-  std::string not_checked;   // why others of check_steps were not compared; "": all were, or none was asked for
-  std::string strategy;      // how the graph was replicated, in one line
-  std::string placement;     // a summary, if options.log_device_placement
-  std::string checkpoint;    // prefix of the last one; "": none
+  std::string not_checked;            // why some of check_steps were not compared; "": all were, or check_steps is 0
+  std::string strategy;               // how the graph was replicated, in one line
+  std::string placement;              // a summary, if options.log_device_placement
+  std::string checkpoint;             // prefix of the last one; "": none
   std::string replaces;      // prefix of an earlier run's newest checkpoint in the folder, if this run began anew
   bool interrupted = false;  // progress() returned false
 };
 
 class Trainer {
  public:
-  // Builds the graph, replicates it and checks that it fits. INVALID_ARGUMENT, RESOURCE_EXHAUSTED where it does not.
+  // Builds the graph, replicates it and checks that it fits in memory. INVALID_ARGUMENT: the model or the options are
+  // wrong. RESOURCE_EXHAUSTED: it does not fit.
   static Result<std::unique_ptr<Trainer>> make(ModelBuilder model, TrainerOptions options);
   ~Trainer();
   Trainer(const Trainer&) = delete;

@@ -4,9 +4,9 @@
 //   Value images = net.input("image", DType::kFloat32, {28, 28, 1});
 //   Value x = net.dense(flatten(images), 256, {.activation = relu});
 //
-// Variables have the names that TensorFlow's layers give ("dense/kernel", "conv2d_1/bias"), so checkpoints fit both. A
-// layer's random numbers follow from the one seed and the layer's place in the model, so equal models start equal.
-// Errors stick to the graph. Used by one thread.
+// Variables have the names that TensorFlow's layers give ("dense/kernel", "conv2d_1/bias"), so both read each other's
+// checkpoints. A layer's random numbers follow from one seed and the layer's place in the model, so equal models have
+// equal initial values. The graph keeps the first error (Graph::status()). Used by one thread.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace argosy {
 
 using Activation = std::function<Value(Value)>;  // what a layer applies to its result
 
-// Of a fully connected layer.
+// Options of a fully connected layer.
 struct DenseOptions {
   Activation activation = {};             // none: linear
   bool bias = true;                       // adds one number to each unit
@@ -31,7 +31,7 @@ struct DenseOptions {
   std::string name = "dense";             // the scope of its variables
 };
 
-// Of a convolution layer.
+// Options of a convolution layer.
 struct ConvOptions {
   std::array<std::int64_t, 2> window = {3, 3};   // height, width
   std::array<std::int64_t, 2> strides = {1, 1};  // height, width
@@ -42,26 +42,26 @@ struct ConvOptions {
   std::string name = "";                         // "": conv2d or conv2d_transpose
 };
 
-// Of batch normalisation.
+// Options of batch normalisation.
 struct BatchNormLayerOptions {
   double momentum = 0.99;                    // of the moving averages
   double epsilon = 1e-3;                     // added to the variance
   std::string name = "batch_normalization";  // the scope of its variables
 };
 
-// Of layer normalisation.
+// Options of layer normalisation.
 struct LayerNormOptions {
   double epsilon = 1e-6;                     // added to the variance
   std::string name = "layer_normalization";  // the scope of its variables
 };
 
-// Of self-attention.
+// Options of self-attention.
 struct AttentionOptions {
   int heads = 4;                   // the width is a multiple of it
   std::string name = "attention";  // the scope of its variables
 };
 
-// Of all layers of a model.
+// Options of all layers of a model.
 struct LayersOptions {
   std::uint64_t seed = 0;         // of initial weights and dropout
   bool training = true;           // dropout drops, batch norm uses batch statistics
@@ -112,7 +112,7 @@ class Layers {
   // Adds an update that runs after the gradients of every training step: moving averages.
   void add_update(Value update) { updates_.push_back(update); }
 
-  // What input() made.
+  // The result of a call of input().
   struct Input {
     std::string name;   // the dataset's component
     Value placeholder;  // what is fed

@@ -1,5 +1,5 @@
-// Metrics as mergeable state: a sum over examples and their number (or weight). Batches, shards and devices add up in
-// any split. So every example counts once, whatever the batch size and the number of devices.
+// Metrics as mergeable state: a sum over examples and their number (or weight). The states of batches, shards and
+// devices add up to that of all examples, however they are split. So every example counts once.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace argosy {
 
-// In the graph: what one batch adds to the state.
+// A metric in the graph: the values that one batch adds to the state.
 struct Metric {
   std::string name;  // in reports
   Value total;       // scalar
@@ -23,7 +23,7 @@ Metric top_k_accuracy(Value logits, Value labels, int k);
 // The mean of one number per example.
 Metric mean_metric(std::string name, Value per_example);
 
-// On the host: the sums so far.
+// The state of a metric on the host: the sums so far.
 class MetricState {
  public:
   void add(double total, double weight);  // Adds a batch: sum of its values, sum of their weights.

@@ -12,8 +12,8 @@ namespace argosy {
 
 struct Model {
   Value loss;                   // scalar; its reduction over the batch says how shards combine
-  std::vector<Metric> metrics;  // of an evaluation
-  // Images that show what the network does.
+  std::vector<Metric> metrics;  // for evaluations
+  // Images that the model computes, for people: inputs and outputs.
   struct SampleImages {
     std::string name;  // of the summary
     Value images;      // [batch, height, width, 1 or 3], in 0 … 1

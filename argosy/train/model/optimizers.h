@@ -18,7 +18,7 @@
 
 namespace argosy {
 
-// Of Optimizer::minimize().
+// Options of Optimizer::minimize().
 struct MinimizeOptions {
   std::optional<double> clip_value = {};         // clips every element to ±clip_value
   std::optional<double> clip_norm = {};          // clips every gradient by its own norm
@@ -27,7 +27,7 @@ struct MinimizeOptions {
   std::optional<VariableNode> global_step = {};  // default: a new int64 variable "global_step"
 };
 
-// What minimize() added to the graph.
+// The nodes that minimize() added to the graph.
 struct TrainStep {
   Value run;                        // one step: gradients, updates, global_step + 1
   VariableNode global_step;         // steps done
@@ -43,8 +43,8 @@ class Optimizer {
   const std::string& name() const { return name_; }            // "Adam"
   const LearningRate& learning_rate() const { return rate_; }  // at each step
 
-  // Builds gradients, clipping, slots and updates. Errors stick to the loss's graph; one is a variable that the loss
-  // does not depend on.
+  // Adds gradients, clipping, slots and updates. The loss's graph keeps the first error (Graph::status()). It is an
+  // error if the loss does not depend on a variable.
   TrainStep minimize(Value loss, const std::vector<VariableNode>& variables, const MinimizeOptions& options = {}) const;
 
  private:
@@ -66,24 +66,24 @@ class Optimizer {
 };
 
 Optimizer sgd(LearningRate rate);  // w -= rate * gradient
-// By a running sum of gradients; nesterov: looked at one step ahead.
+// Momentum: updates by a decaying sum of gradients. `nesterov`: Nesterov's variant, which looks one step ahead.
 Optimizer momentum(LearningRate rate, double momentum = 0.9, bool nesterov = false);
 Optimizer adagrad(LearningRate rate, double initial_accumulator = 0.1);  // Divides by the root of the sum of squares.
-// By running means of squares of gradients and of updates.
+// Adadelta: by decaying means of squared gradients and of squared updates.
 Optimizer adadelta(LearningRate rate, double rho = 0.95, double epsilon = 1e-8);
-// Divides by the root of a running mean of squares.
+// RMSProp: divides by the root of a decaying mean of squared gradients.
 Optimizer rms_prop(LearningRate rate, double decay = 0.9, double momentum = 0, double epsilon = 1e-10);
-// By running means of gradients and of their squares, both corrected for their start.
+// Adam: by decaying means of gradients and of their squares, both with bias correction.
 Optimizer adam(LearningRate rate, double beta1 = 0.9, double beta2 = 0.999, double epsilon = 1e-8);
 // Adam with decoupled weight decay (Loshchilov and Hutter, 2019): weights shrink by rate * weight_decay before the
 // gradient is applied. Scalars and vectors (biases, scales) do not shrink.
 Optimizer adam_w(LearningRate rate, double weight_decay = 0.01, double beta1 = 0.9, double beta2 = 0.999,
                  double epsilon = 1e-8);
-// Follow the regularised leader, with l1 and l2 penalties.
+// FTRL (follow the regularised leader), with l1 and l2 penalties.
 Optimizer ftrl(LearningRate rate, double l1 = 0, double l2 = 0, double initial_accumulator = 0.1, double power = -0.5);
 
-// By name, with default settings: "sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop", "adam", "adamw",
-// "ftrl". INVALID_ARGUMENT lists them.
+// Returns an optimizer by name, with default settings: "sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop",
+// "adam", "adamw", "ftrl". INVALID_ARGUMENT lists the names.
 Result<Optimizer> optimizer_by_name(const std::string& name, LearningRate rate);
 
 }  // namespace argosy

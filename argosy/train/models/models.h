@@ -23,7 +23,7 @@ struct AutoencoderOptions {
 // Convolutional; its loss is a sum of squares over the batch. Images in [0, 1].
 ModelBuilder autoencoder(const AutoencoderOptions& options);
 
-// Images of this shape into classes.
+// Options of image classifiers.
 struct ClassifierOptions {
   int image_size = 28;  // pixels on a side
   int channels = 1;     // of the images
@@ -48,7 +48,7 @@ struct TransformerOptions {
   int layers = 2;        // blocks
   double dropout = 0.1;  // of elements that are dropped
 };
-// Attends over a sequence, and gives a word for every place.
+// Encoder blocks of self-attention; logits for each token of the sequence.
 ModelBuilder transformer(const TransformerOptions& options);
 
 }  // namespace argosy::models

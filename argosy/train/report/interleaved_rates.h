@@ -1,5 +1,5 @@
-// Compares the rates of one device and of several, measured in alternating rounds. Answers how much faster several are,
-// how far the rounds spread, and whether the measurement is valid.
+// Compares the rates of one device and of several, measured in alternating rounds. Computes the speed-up and its
+// spread, and decides whether the measurement is valid.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace argosy {
 
 // Rates of each round (samples/s or another unit, the same on both sides).
 struct InterleavedRates {
-  std::vector<double> one, many;  // samples/s, round by round
+  std::vector<double> one, many;  // by round
   CoreUse use = {};               // of the cores that this process may run on, over all rounds
   double cores = 1;               // number of these cores
   double seconds = 0;             // of all rounds together
@@ -22,10 +22,10 @@ struct Range {
   double low = 0, middle = 0, high = 0;                                     // of samples/s, or of speed-ups
   double spread() const { return middle > 0 ? (high - low) / middle : 0; }  // width over the middle; 0 of nothing
 };
-// The middle is the median; of five numbers and more the ends are left out.
+// Returns the range of the numbers; zeros if there are none.
 Range range_of(std::vector<double> numbers);
 
-// What rounds of one device and of all say.
+// The result of compare().
 struct Comparison {
   int rounds = 0;            // counted ones
   Range one, many;           // samples/s
@@ -38,14 +38,14 @@ struct Comparison {
 // - They took more than a quarter of a core, or a twentieth of all cores if that is more.
 // - Our threads waited for a core for more than a twentieth of the time.
 //
-// The kernel counts in hundredths of a second: short times are never called disturbed.
+// The kernel counts in hundredths of a second. So less than 0.05 s of other programs never counts as a disturbance.
 std::string disturbed(const CoreUse& use, double cores, double seconds);
 
 // Compares the two rates. `ideal`: the greatest speed-up that the devices allow. There is no result (not_measured) if
 // - there are fewer than three rounds;
 // - other programs disturbed the measurement;
 // - the rounds spread by more than a third of their median;
-// - the speed-up exceeds `ideal` in (nearly) all rounds: the one device must have been held up.
+// - the speed-up is above 1.05 * ideal in (nearly) all rounds: something must have delayed the one device.
 Comparison compare(const InterleavedRates& measured, double ideal, const char* one = "one device",
                    const char* many = "all devices");
 

@@ -14,7 +14,7 @@ constexpr int kRounds = 7, kFewRounds = 3;  // the second: of steps that take lo
 constexpr double kRoundSeconds = 0.03;      // of each side at least: all rounds are many of the kernel's ticks
 constexpr double kProbeSeconds = 3;         // no further round beyond
 
-// Samples a second of so many steps.
+// Runs so many steps and returns the samples per second.
 Result<double> rate_of(CompiledModel& program, const std::vector<Tensor>& feeds, std::int64_t batch,
                        std::int64_t steps) {
   const std::int64_t start = now_nanos();

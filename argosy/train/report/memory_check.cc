@@ -13,7 +13,7 @@ struct Shortage {
   DeviceSpec spec = {};
 };
 
-// The device that lacks most.
+// Returns the device that lacks the most memory; nullopt: all have enough.
 Result<std::optional<Shortage>> shortage(const DeviceSet& device_set, const ForecastOfBatch& forecast,
                                          std::int64_t batch) {
   ARGOSY_ASSIGN_OR_RETURN(const auto forecasts, forecast(batch));
@@ -30,7 +30,7 @@ Result<std::optional<Shortage>> shortage(const DeviceSet& device_set, const Fore
   return worst;
 }
 
-// Beside variables and constants, which stay.
+// Returns the largest memory of a device beside variables and constants.
 std::uint64_t working_bytes(const std::vector<MemoryForecast>& forecasts) {
   std::uint64_t most = 0;
   for (const MemoryForecast& f : forecasts) most = std::max(most, f.arena_bytes + f.dynamic_bytes);

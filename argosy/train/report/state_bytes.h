@@ -10,8 +10,8 @@
 
 namespace argosy {
 
-// By short name of a device: bytes of the values that its variables have now, in every container. Mirrors count on each
-// device. Thread-safe beside running steps; a step that runs may change what is counted.
+// Returns, by short name of a device, the bytes of its variables' present values, in all resource containers. Mirrors
+// count on each device. May be called while steps run; then the bytes may be those before or after an update.
 std::vector<std::pair<std::string, std::uint64_t>> state_bytes(const DeviceSet& device_set);
 
 }  // namespace argosy

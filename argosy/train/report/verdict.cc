@@ -58,8 +58,8 @@ std::string with_spread(const Range& r) {
   return str_cat(rate(r.middle), " (", rate(r.low), " to ", rate(r.high), ")");
 }
 
-// Why the run and the comparison after it cannot both be right; "" when they can. What the run waited for its input the
-// comparison did not wait for.
+// Says why the run and the comparison after it cannot both be correct; "" if they can. The comparison has no waits for
+// input, so those of the run are subtracted.
 std::string contradiction(const ScalingVerdict& v) {
   constexpr double kFaster = 1.25;  // than all rounds of the same steps
   const Comparison& c = *v.interleaved;
@@ -130,7 +130,7 @@ double ScalingVerdict::on_tasks(int other) const {
   const double scales = s.compute + s.input + s.copies;
   if (other < 1 || scales + s.all_reduce + s.overhead <= 0) return std::numeric_limits<double>::quiet_NaN();
   const auto travels = [](int n) { return static_cast<double>(n - 1) / n; };
-  // Of one task nothing travels; what its devices sum among themselves is not known.
+  // With one task, nothing is sent over the network, and the time of sums over several tasks is not known.
   const double sums = tasks > 1 ? s.all_reduce * travels(other) / travels(tasks) : s.all_reduce;
   return 1 / (scales * tasks / other + sums + s.overhead);
 }

@@ -6,7 +6,7 @@
 //     bound   compute 89 %  all-reduce 4 %  input 1 %  copies 2 %  overhead 4 %
 //     try     --batch 256 (predicted 1.91x)
 //
-// Over hosts one device alone is not measured, but the network is:
+// With several hosts, one device alone is not measured, but waiting on the network is:
 //
 //   verdict  8 devices: 3106 samples/s
 //     hosts   2 tasks: 11 % of a step waits for sums; 4 tasks would give 1.63x, 1 task 0.56x (predicted)
@@ -31,7 +31,7 @@ namespace argosy {
 // Where the time of a step goes, as fractions of 1, averaged over the devices that compute.
 struct TimeBreakdown {
   double compute = 0;     // kernels run
-  double all_reduce = 0;  // waiting for gradients
+  double all_reduce = 0;  // in collectives
   double input = 0;       // waiting for the next batch
   double copies = 0;      // waiting for copies and other devices
   double overhead = 0;    // launches, synchronisation and all else
@@ -53,10 +53,10 @@ class TimeBreakdownMeter {
   int steps_ = 0;
 };
 
-// What several devices gained over one.
+// The gain of several devices over one, and the reasons.
 struct ScalingVerdict {
   int devices = 1;                        // that trained
-  int tasks = 1;                          // that have them: processes, one a host
+  int tasks = 1;                          // the processes that have them, one a host
   bool emulated = false;                  // they share the machine's cores
   std::int64_t batch = 0;                 // global batch of the run
   double samples_per_second = 0;          // of the run
@@ -65,8 +65,8 @@ struct ScalingVerdict {
   TimeBreakdown breakdown;                // of the run
   CoreUse use = {};                       // during the run, of `cores` cores over `seconds`
   double cores = 1, seconds = 0;          // of the machine; length of the run
-  // By task: which part of the counted time it had calls on the network, waiting for others among them. Empty: one task, or
-  // too short a run.
+  // By task: the fraction of the counted time in calls on the network, waiting for other tasks included. Empty: there
+  // is one task, or the run was too short.
   std::vector<double> on_network = {};
   // Why there is no speed-up; "" if there is one, and for one device. The caller gives it if there is no comparison.
   std::string not_measured;
@@ -77,12 +77,13 @@ struct ScalingVerdict {
   std::string advice;         // one change, or why none is needed; "": the measurement says nothing
   double predicted_gain = 1;  // of the advice: samples/s over now
 
-  // The speed on `other` tasks with as many devices each, over now: a prediction from the breakdown. The global batch
-  // stays. What devices compute and read shrinks with their number; waiting for sums grows with (N - 1) / N; overhead
-  // stays. NaN where no step was sampled.
+  // Predicts, from the breakdown, the speed on `other` tasks with as many devices each, over the speed now. The global
+  // batch stays. The time of compute, input and copies is divided by the number of tasks N. Collectives grow with (N -
+  // 1) / N. Overhead stays. NaN: no step was sampled.
   double on_tasks(int other) const;
-  static constexpr double kWaits = 0.1;  // of the time
-  // The task that the others wait for: it waits least itself, and they more than kWaits longer. -1: none.
+  static constexpr double kWaits = 0.1;  // a fraction of the time
+  // Returns the task that the others wait for: the one with the least time on the network, if the mean of the others is
+  // more than kWaits larger. -1: none.
   int straggler() const;
   // 1 for one device; NaN if not measured.
   double speedup() const;

@@ -14,7 +14,7 @@ namespace argosy {
 namespace {
 
 constexpr std::chrono::milliseconds kRendezvous{300'000};
-// Tags of what is no part of a step. Numbers of a step's collectives begin at 0.
+// Tags of messages beside the steps. Numbers of the steps' collectives begin at 0.
 constexpr std::uint32_t kFromFirst = 0x1fff'0000, kVote = 0x1fff'0001;
 
 std::string write_devices(const std::vector<DeviceSpec>& devices) {
@@ -54,7 +54,7 @@ Result<std::vector<DeviceSpec>> read_devices(const std::string& bytes, int task)
 constexpr std::size_t kFirstNumber = 1000;
 constexpr std::chrono::seconds kWorthTelling{1};  // of a wait
 
-// Seconds that a collective may take, other tasks' slowness included.
+// Returns the time limit of a collective, waiting for slow tasks included: $ARGOSY_NET_TIMEOUT in seconds, else 300 s.
 std::chrono::milliseconds net_timeout() {
   const char* const text = std::getenv("ARGOSY_NET_TIMEOUT");
   double seconds = 0;
@@ -96,7 +96,8 @@ Result<std::shared_ptr<RunTasks>> RunTasks::make(JobTasks& job, const std::vecto
   return tasks;
 }
 
-// A connection that is closed while another task still reads from it may take what was sent along: all end together.
+// A barrier: if a connection is closed while another task still reads from it, sent data may be lost. So all tasks end
+// together.
 RunTasks::~RunTasks() {
   job_.on_pulse(nullptr);
   if (net_ != nullptr && net_->cause().ok()) (void)job_.barrier("train/end", kRendezvous);
@@ -163,7 +164,7 @@ Status RunTasks::agree(std::string_view what, const std::string& lines) {
   ARGOSY_ASSIGN_OR_RETURN(const auto brief,
                           net_->gather_texts(std::string(reinterpret_cast<const char*>(&all), sizeof all), what));
   if (std::all_of(brief.begin(), brief.end(), [&](const std::string& b) { return b == brief[0]; })) return ok_status();
-  // The hash of each line, then the first that differs.
+  // Exchanges the hash of each line, then the first line that differs.
   std::string hashes;
   for (const std::string_view line : mine) {
     const std::uint64_t hash = hash_of(line);

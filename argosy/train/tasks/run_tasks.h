@@ -1,7 +1,7 @@
-// RunTasks: the tasks that train one model together, as the training loop sees them: whose devices there are, and what the
-// tasks tell each other beside the sums of the step. Internal to train/.
+// RunTasks: the tasks that train one model together, for the training loop. It has the devices of all tasks, and the
+// communication between tasks beside the collectives of a step. Internal to train/.
 //
-//   JobTasks (argosy/cluster)     who there is, first causes
+//   JobTasks (argosy/cluster)     list of tasks, first causes
 //        │
 //   RunTasks ── NetGroup (argosy/comm/net)     sums, values, agreements
 //        │
@@ -23,11 +23,10 @@
 
 namespace argosy {
 
-// Used by one thread, but for what says otherwise.
+// Used by one thread.
 class RunTasks {
  public:
-  // Every task calls it. `own`: the devices that this task trains on. `job` outlives this.
-  // One for each job.
+  // Every task calls it, once for a job. `own`: the devices that this task trains on. `job` outlives this object.
   static Result<std::shared_ptr<RunTasks>> make(JobTasks& job, const std::vector<DeviceSpec>& own);
   // Waits for the other tasks, unless the run has failed.
   ~RunTasks();
@@ -38,32 +37,34 @@ class RunTasks {
   JobTasks& job() const { return job_; }
   NetGroup& net() const { return *net_; }
 
-  // Of all tasks, in their order: "/job:train/replica:0/task:1/device:GPU:0".
+  // The devices of all tasks, in the order of tasks: "/job:train/replica:0/task:1/device:GPU:0".
   const std::vector<DeviceSpec>& devices() const { return devices_; }
   const TaskDevices& task_devices() const { return task_devices_; }
-  // The same for the next graph, whose collectives have numbers of their own. Every task makes its graphs in one order.
+  // The same for the next graph, whose collectives have numbers of their own. All tasks must make their graphs in the
+  // same order.
   TaskDevices devices_of_next_graph();
   bool is_own(std::size_t device) const { return task_devices_.task[device] == rank(); }
-  // Kernels of this device set find the group.
+  // Makes net() available to the kernels of this device set.
   Status serve(DeviceSet& device_set) const;
 
-  // FAILED_PRECONDITION ARG-CLUSTER-060 names the first line that differs. `what`: "the training step".
+  // Checks that `lines` are equal on all tasks. FAILED_PRECONDITION ARG-CLUSTER-060 names the first line that differs.
+  // `what`: for messages, "the training step".
   Status agree(std::string_view what, const std::string& lines);
-  // Task 0's on every task; what the others bring counts for nothing.
+  // Returns task 0's values on every task. The arguments of the other tasks are ignored.
   Result<std::vector<Tensor>> from_first(std::vector<Tensor> values);
-  // The smallest of all tasks' numbers.
+  // Returns the smallest of all tasks' numbers.
   Result<std::int64_t> smallest(std::int64_t number);
-  // Texts of all tasks, by task.
+  // Returns the texts of all tasks, by task. `what`: for messages.
   Result<std::vector<std::string>> all_texts(const std::string& own, std::string_view what);
 
-  // Tells the others, while a step runs, whether this task wants to stop after it. Then collect_vote(): whether any does,
-  // the same on every task.
+  // Sends to the others, while a step runs, whether this task wants to stop after it.
   void cast_vote(bool stop);
+  // Waits for the votes of all tasks. Returns whether any wants to stop, the same on every task. REQUIRES: cast_vote().
   Result<bool> collect_vote();
 
-  // This task's run has failed. Returns the job's first cause.
+  // Reports that this task's run has failed, and aborts the network. Returns the job's first cause.
   Status fail(const Status& status);
-  // Where this task is, for the coordinator.
+  // Reports the progress of this task to the coordinator.
   void progress(std::int64_t step, std::string_view doing) { job_.progress(step, doing); }
 
  private:

@@ -1,4 +1,4 @@
-// A job whose tasks are threads of a test: JobTasks without a coordinator.
+// For tests: a job whose tasks are threads, and whose JobTasks needs no coordinator.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace argosy {
 
-// What the tasks share.
+// The state that the tasks of a job share.
 class TestJob {
  public:
   explicit TestJob(int size) {

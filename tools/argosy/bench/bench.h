@@ -31,14 +31,14 @@ struct BenchResult {
   std::vector<std::pair<std::string, std::int64_t>> figures = {};  // single numbers, for scripts
 };
 
-// Adds a subcommand of `argosy bench` that prints what `measure` gives, as a table or as JSON.
+// Adds a subcommand of `argosy bench` that prints the result of `measure`, as a table or as JSON.
 template <typename Options>
 Command& add_benchmark(Command& bench, const std::string& name, const std::string& summary, Options*& options,
                        Result<BenchResult> (*measure)(const Options&, Console&));
 
 Result<int> print_result(const BenchResult& result, Console& console);
 
-// Measures whether other programs take the cores while it lives. Programs that this one starts do not count.
+// Measures whether other programs use the cores during its lifetime. Programs that this one starts do not count.
 class BenchWatch {
  public:
   BenchWatch();

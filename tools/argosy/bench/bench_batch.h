@@ -1,4 +1,4 @@
-// Batches that benchmarks feed to their models.
+// made_up_batch(): synthetic batches for the models of benchmarks.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The first step of a training graph: every pass, kernels made, memory planned, run once. Deep perceptrons of narrow
-// layers with their gradients and updates, so that nothing but the size of the graph costs. Every graph is built and
-// run in a process of its own, as programs do: earlier graphs of a process leave its memory in pieces.
+// layers with their gradients and updates, so that the graph's size alone determines the time. Every graph is built and
+// run in a process of its own, since earlier graphs fragment a process's memory.
 #include <sys/mman.h>
 
 #include <cmath>

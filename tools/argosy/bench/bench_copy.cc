@@ -1,5 +1,5 @@
-// From one device to another in the same process: the hop of a small tensor while both sides are awake, and a large
-// copy at the speed of memory.
+// Copies from one device to another in the same process: the latency of a small tensor while both sides are awake, and
+// the bandwidth of a large one.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -6,7 +6,7 @@
 
 namespace argosy::cli {
 
-// Is the first device that the request chooses a real GPU?
+// Whether the first device of the request is a real GPU.
 Result<bool> names_real_gpus(const DeviceRequest& request);
 
 // The emulated GPUs of a benchmark without real ones: what --emulate says (at least `least` of them), else `count`.
@@ -15,12 +15,12 @@ Result<std::string> emulated_gpus(const DeviceRequest& request, int least, int c
 
 // The links between the machine's GPUs, measured now.
 GpuLinks links_of_gpus(const DeviceRequest& request);
-// Bytes a second from one device to another, as tried out: GPUs, or the CPU for the host's memory. Nothing for two
-// devices of one physical GPU, and where the link was not measured.
+// The measured rate from one device to another, in bytes per second: GPUs, or the CPU for the host's memory. nullopt:
+// both are devices of one physical GPU, or the link was not measured.
 std::optional<double> link_limit(const GpuLinks& links, const DeviceSpec& from, const DeviceSpec& to);
 
-// GFLOP/s of products of n x n on one GPU and nothing else: what a longer chain of them takes longer than a shorter
-// one. `dtype`: float32 or bfloat16.
+// GFLOP/s of products of n x n matrices on one GPU, without overhead: from the difference in time between a longer and
+// a shorter chain of them. `dtype`: float32 or bfloat16.
 Result<double> gpu_matmul_rate(const DeviceRequest& request, const DeviceSpec& gpu, std::int64_t n,
                                DType dtype = DType::kFloat32);
 

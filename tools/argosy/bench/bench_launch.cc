@@ -1,4 +1,4 @@
-// What starting work on a device costs: chains of additions of small tensors, each needing the one before.
+// The cost of launching work on a device: chains of additions of small tensors, each dependent on the one before.
 //
 //   one by one   every addition is started by itself (on a GPU: a stream of launches, nothing recorded)
 //   recorded     on a GPU: the step is recorded once and repeated as a whole (a CUDA graph)

@@ -1,5 +1,5 @@
-// A command of the argosy program, declared as data: its name, what it takes, what it runs. Parsing (parse.h), help
-// (help.h) and every error text are made from the declaration, so that they cannot disagree.
+// A command of the argosy program, declared as data: its name, its flags and arguments, and the function that it runs.
+// Parsing (parse.h), help (help.h) and error texts all come from the declaration, so they cannot disagree.
 //
 //   struct Options { std::int64_t steps = 200; std::string data = "synthetic"; bool trace = false; };
 //   void define_train(Command& program) {
@@ -31,17 +31,18 @@ namespace argosy::cli {
 
 class Console;
 
-// What values an option takes; bounds are inclusive.
+// The values that an option accepts; bounds are inclusive.
 struct Limits {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   std::vector<std::string> one_of = {};
-  // Words for another program, which may be empty: all that follows its name is its own, whatever it looks like.
+  // Of an argument with the words of another program's command line: words may be empty, and all words after the
+  // program's name belong to that program, even if they look like flags.
   bool may_be_empty = false;
-  std::string implied = {};  // of a number: its value where the flag stands alone ("--check"); "": it may not
+  std::string implied = {};  // of a number: its value if the flag has none ("--check"); "": a value is required
 };
 
-// Sets `to` from text; the error says what would have been right. bool is a switch and takes no text.
+// Parses text into `to`; the error says what would be right. (A bool is a switch, which has no text.)
 Status parse_value(std::string_view text, const Limits& limits, std::int64_t& to);
 Status parse_value(std::string_view text, const Limits& limits, int& to);
 Status parse_value(std::string_view text, const Limits& limits, double& to);
@@ -87,10 +88,10 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  // A subcommand; owned here.
+  // Adds a subcommand, which this command owns.
   Command& add(std::string name, std::string summary);
 
-  // A value that lives as long as the command: the home of its options.
+  // Makes a value that lives as long as the command, such as the struct of its options.
   template <typename T>
   T& own() {
     auto holder = std::make_unique<Holder<T>>();

@@ -36,7 +36,7 @@ class Console {
   // Prints what failed, where, and what to type next on stderr. With --json also {"error": …} on stdout, unless a
   // document was printed there: it holds the error itself (error_json.h).
   void error(const Status& status, std::string_view command);
-  // Pushes stdout out. NOT OK when it went nowhere (a full disk): a result that was not written is a failure.
+  // Flushes stdout. An error: it could not be written (a full disk), so the command has failed.
   Status flush();
 
   // `text` in a style for stdout / stderr, or as it is where colours are off.

@@ -1,12 +1,13 @@
-// The processes that this one has started, and those that they have started.
+// Descendants of this process: the processes that it has started, and those that they have started.
 #pragma once
 
 namespace argosy::cli {
 
-// From now on, what a child leaves behind becomes this process's child instead of the system's: still to be found.
+// Makes this process a subreaper: orphaned descendants become its children instead of init's, so they can still be
+// found.
 void adopt_orphans();
 
-// SIGKILL to all of them, until none is left but those that have ended. From any thread; not from a signal handler.
+// Sends SIGKILL to all descendants until all have ended. May be called from any thread, but not from a signal handler.
 void kill_descendants();
 
 }  // namespace argosy::cli

@@ -10,7 +10,7 @@ namespace argosy::cli {
 void add_machine_flags(Command& command, DeviceRequest& request);
 // Flags of the devices to use: those, and --gpus, --devices, --cpu-threads.
 void add_device_flags(Command& command, DeviceRequest& request);
-// "gpu:0 is the machine's GPU 2, gpu:1 its GPU 3"; empty where both count alike.
+// "gpu:0 is the machine's GPU 2, gpu:1 its GPU 3"; empty where the numbers are equal.
 std::string machine_numbers(const std::vector<DeviceSpec>& devices);
 
 }  // namespace argosy::cli

@@ -1,7 +1,7 @@
-// Ctrl-C and a scheduler's notice. The first SIGINT, SIGTERM or SIGUSR1 asks: the owner looks at requested() once a
-// step, finishes the step, writes its checkpoint and leaves with kInterrupted (75). The second SIGINT or SIGTERM ends
-// the process at once with 128 + its number; files written atomically (as checkpoints are) stay whole. Signals within
-// 0.2 s of the first are the first: timeout sends two.
+// Interrupt: handles Ctrl-C and a scheduler's notice. The first SIGINT, SIGTERM or SIGUSR1 is a request: the owner
+// checks requested() once a step, finishes the step, writes its checkpoint and exits with kInterrupted (75). The second
+// SIGINT or SIGTERM ends the process at once with 128 + its number; files that are written atomically, such as
+// checkpoints, stay intact. Signals within 0.2 s of the first count as the first, since timeout(1) sends two.
 //
 //   Interrupt interrupt("finishing this step and writing a checkpoint; once more to stop at once");
 //   while (step < steps && !interrupt.requested()) …

@@ -1,4 +1,5 @@
-// A piece of work in a process of its own: for what can be done for the first time only once.
+// in_own_process(): runs a function in a child process. For measurements of work that a process does only once, such as
+// its first step.
 #pragma once
 
 #include <sys/wait.h>
@@ -13,8 +14,9 @@
 
 namespace argosy::cli {
 
-// What work() gives, a Result<T>, computed by a child that has this process's memory and nothing it did since; a
-// failure loses all but its message. REQUIRES: this process has one thread.
+// Returns the result of work(), a Result<T>, computed in a forked child: the child's changes are not seen here. Of an
+// error only the message arrives, as INTERNAL. UNAVAILABLE: there is no process, or it ended early. REQUIRES: this
+// process has one thread.
 template <typename T, typename Work>
 Result<T> in_own_process(Work&& work) {
   static_assert(std::is_trivially_copyable_v<T>, "it comes through a pipe");

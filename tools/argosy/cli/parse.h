@@ -1,4 +1,4 @@
-// From words on the command line to the command they name, with its options set.
+// parse(): finds the command that the words of a command line name, and sets its options.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is wrong with a command line, and the line to type instead: every error of usage says both.
+// Usage errors: each says what is wrong with the command line, and the line to type instead.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ std::string good_use(const Command& command, const Option& option, const TypedLi
 
 // An error of usage at this command; `next` is the line to type.
 Status usage_error(const Command& command, std::string message, std::string next);
-// The option whose value is missing, or which takes none. `value_error`: what the parser said. `globals`: options of all
-// commands. `words`: what was typed.
+// The option whose value is missing, or which takes none. `value_error`: what the parser said. `globals`: options of
+// all commands. `words`: what was typed.
 Status explain_value(const Command& command, const std::vector<Option>& globals, const std::string& value_error,
                      const std::vector<std::string>& words);
 // A word that is no flag, no command and no argument of this command.

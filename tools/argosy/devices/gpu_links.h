@@ -9,12 +9,12 @@
 
 namespace argosy::cli {
 
-// A matrix of rates in GB/s, from the GPU of the row to the GPU of the column, and lines on what is not as it should
-// be or not direct. Empty where there is no GPU.
+// A matrix of rates in GB/s, from the GPU of the row to the GPU of the column, and lines about links that are slow or
+// not direct. Empty without GPUs.
 std::string links_table(const GpuLinks& all);
 // "of gpu:0, gpu:1: NCCL (it is there); ..." Empty for fewer than two GPUs.
 std::string links_sums(const GpuLinks& all);
-// Advice.
+// What the user should change, one line each.
 std::vector<std::string> links_advice(const GpuLinks& all);
 nlohmann::ordered_json links_json(const GpuLinks& all);
 

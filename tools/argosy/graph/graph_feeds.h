@@ -1,4 +1,4 @@
-// What --feed gives a graph: .npy files, and scalars as text, read in the dtype that the graph wants.
+// The feeds of --feed: .npy files, and scalars as text, converted to the dtype of the fed value.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace argosy::cli {
 
-// Of "NAME=FILE.npy" and "NAME=TEXT", one for each word. INVALID_ARGUMENT names the word and the dtype's range: no
-// number is altered but for rounding to a floating dtype.
+// Reads the words "NAME=FILE.npy" and "NAME=TEXT", each a feed. INVALID_ARGUMENT: a number that the dtype cannot hold,
+// and it names the word and the dtype's range. Only rounding to a floating dtype changes numbers.
 Result<Feeds> read_feeds(GraphSource& source, const std::vector<std::string>& words);
 
 }  // namespace argosy::cli

@@ -1,4 +1,4 @@
-// argosy graph import: what of a TensorFlow graph can be run here.
+// argosy graph import: reports which parts of a TensorFlow graph can run here.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// A graph from wherever `argosy graph` is pointed at: our own text form, or a file or folder of TensorFlow.
+// GraphSource: the graph that `argosy graph` is given: our own text form, or a file or folder of TensorFlow.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace argosy::cli {
 
 // Files of TensorFlow are known by their endings (.pb, .pbtxt, .meta), folders by what is in them.
 bool is_tensorflow(const std::string& path);
-// The same, and files of any name by how they begin: text of a message, or what is no text at all.
+// The same, and recognizes files of any name by their beginning: a text message, or bytes that are no text.
 bool holds_tensorflow(const std::string& path);
 
 bool is_saved_model(const std::string& path);
@@ -21,7 +21,7 @@ bool is_saved_model(const std::string& path);
 // Our text form; "-" reads standard input.
 Result<Graph> load_text(const std::string& path);
 
-// Either, ready to be run.
+// A graph of either form, ready to run.
 class GraphSource {
  public:
   static Result<GraphSource> open(const std::string& path, const std::vector<std::string>& tags);

@@ -1,5 +1,5 @@
-// ConsoleOutput: a descriptor of this program's that others read: standard output, or standard error. Writing to it never
-// waits, for a thread does it. So a reader that has stopped reading holds nobody up who has signals to pass on.
+// ConsoleOutput: asynchronous writes to standard output or standard error. A thread of its own writes, so that a reader
+// that has stopped reading never blocks the launcher, which must pass signals on.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ class ConsoleOutput {
   static constexpr std::size_t kMostBytes = 4 << 20;
 
   explicit ConsoleOutput(int descriptor);
-  // What nobody has read by then is lost.
+  // Bytes that are not written by then are lost.
   ~ConsoleOutput();
   ConsoleOutput(const ConsoleOutput&) = delete;
   ConsoleOutput& operator=(const ConsoleOutput&) = delete;
@@ -24,9 +24,10 @@ class ConsoleOutput {
   void write(std::string_view bytes);
   bool full() const;   // kMostBytes wait for the reader: who writes should wait, too
   bool empty() const;  // everything was written
-  // Since when nothing was taken of what waits, but not before `from`. The current time where nothing waits.
+  // The time since which the reader has taken none of the waiting bytes, but at least `from`. The current time where no
+  // bytes wait.
   Time unread_since(Time from) const;
-  // Drops what waits, and all that comes.
+  // Drops the waiting bytes, and all later ones.
   void give_up();
 
  private:

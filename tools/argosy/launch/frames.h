@@ -1,5 +1,5 @@
-// What an agent sends to its launcher over a pipe or ssh: frames of a kind, a length and bytes. So the output of the
-// program, its errors and how it ended travel as one stream and stay apart.
+// Frames that an agent sends to its launcher over a pipe or ssh: a kind, a length and bytes. So standard output,
+// standard error and the exit status of a program share one stream, and stay separate.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class FrameReader {
  public:
   static constexpr std::size_t kMostBytes = 1 << 20;  // of one frame
 
-  // Calls `take` for each frame that is complete. DATA_LOSS "ARG-CLUSTER-052": these are no frames; `rest` says what came.
+  // Calls `take` for each frame that is complete. DATA_LOSS "ARG-CLUSTER-052": these are no frames; `rest` says what
+  // came.
   Status feed(std::string_view bytes, const std::function<void(FrameKind, std::string_view)>& take);
 
  private:

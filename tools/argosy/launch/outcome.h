@@ -1,4 +1,4 @@
-// How the tasks of a launch ended, and the one cause that is told at the end.
+// How the tasks of a launch ended, and the first cause, which the launcher reports.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -28,8 +28,8 @@ struct TaskOutcome {
 // {"schema_version": 1, "task": 1, "host": …, "exit": 5, "signal": 0, "error": {…}, "last_output": …}
 nlohmann::ordered_json outcome_json(const TaskOutcome& outcome);
 
-// Of an agent that ended without its last frame. `remote`: started by ssh; `answered`: a frame of it came before. A host
-// that ssh does not reach, or that has no such program, is missing (3); one that answered first is gone (5).
+// Of an agent that ended without its last frame. `remote`: started by ssh; `answered`: a frame of it came before. A
+// host that ssh does not reach, or that has no such program, is missing (3); one that answered first is gone (5).
 void agent_ended(int exit, int signal, bool remote, bool answered, TaskOutcome& outcome);
 
 // Reads an agent's last frame, {"exit": 5, "signal": 0, "error": {…}}. False: it is none.

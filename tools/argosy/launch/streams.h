@@ -1,4 +1,4 @@
-// Where the output of tasks goes: to files, to this program's standard output (task 0's alone), to standard error.
+// Streams: routes the output of tasks to files, to this program's standard output (task 0's alone) and standard error.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// A child process in our place: it has our terminal and files, gets the signals that are sent to us, and its end is
-// ours.
+// run_child(): runs a program as a child that acts in this process's place. The child inherits the terminal and files,
+// and gets the signals that are sent to this process. The caller exits with the child's exit code.
 #pragma once
 
 #include <chrono>
@@ -10,14 +10,14 @@
 
 namespace argosy::cli {
 
-// After the first SIGINT or SIGTERM the child has so long to end; then it and all that it started get SIGKILL. A second
-// one, half a second or more after the first, does that at once.
+// The time that the child has to end after the first SIGINT or SIGTERM. Then it and all its descendants get SIGKILL. A
+// second signal, half a second or more after the first, does that at once.
 inline constexpr std::chrono::seconds kScriptGrace{10};
 
 // Runs `words` (looked up in PATH) with that environment and waits for it. Its exit code; 128 + n when signal n ended
 // it. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process meanwhile go to the child (a terminal
-// sends Ctrl-C to both by itself). If this process is killed, the child is, too. NOT_FOUND: there is no such program. One
-// at a time.
+// sends Ctrl-C to both by itself). If this process is killed, the child is, too. NOT_FOUND: there is no such program.
+// One at a time.
 Result<int> run_child(const std::vector<std::string>& words, const std::vector<std::string>& environment);
 
 }  // namespace argosy::cli

@@ -10,7 +10,7 @@ namespace argosy::cli {
 struct RunReport {
   tf::WorkTotals totals;
   bool replicate = false;                // the program's training steps were to be sharded over the GPUs
-  double seconds = 0;                    // that the program took
+  double seconds = 0;                    // the run time of the program
   int exit_code = 0;                     // the program's
   std::string own_task = {};             // of a cluster: what this run served itself; "": none
   std::vector<std::string> served = {};  // tasks whose servers the program started, as RunHook::served() says

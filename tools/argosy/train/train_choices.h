@@ -19,8 +19,8 @@ struct StrategyChoice : StrategySpec {};
 Status parse_value(std::string_view text, const Limits& limits, StrategyChoice& to);
 std::string show_value(const StrategyChoice& value);
 
-// 0 and "" mean that a flag was not given, and cannot be typed where they would mean something else. Such flags have the
-// model's own default, where it has one.
+// 0 and "" mean that a flag was not given, and cannot be typed where they would mean something else. Such flags have
+// the model's own default, where it has one.
 struct TrainChoices {
   std::string model;
   DeviceRequest request;
@@ -44,11 +44,11 @@ struct TrainChoices {
   std::optional<int> members;
 };
 
-// What says which graph a step has, and what it is fed with: flags of every command that takes a model.
+// Adds the flags that determine the graph of a step and its feeds: for every command that takes a model.
 void add_model_flags(Command& command, TrainChoices& choices);
-// The devices, and how they share the work.
+// Adds the flags that choose the devices, and how they share the work.
 void add_strategy_flags(Command& command, TrainChoices& choices);
-// All flags of `argosy train`, the ones above among them.
+// Adds all flags of `argosy train`, including those above.
 void add_train_flags(Command& command, TrainChoices& choices);
 // The models whose step can be planned: all but ensembles.
 std::vector<std::string> planned_models();

@@ -1,5 +1,5 @@
-// Whether a training on several devices ends with one device's variables, to the bit: what the documents promise, asked
-// of one run.
+// Tells for one run whether a training on several devices ends with the same variables, bit for bit, as on one device:
+// the promise of the documentation.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct StepSizes {
   int accumulate = 1;                               // micro-batches on each device
 };
 
-// Why the last digits may differ from one device's; "" where they do not, and on one device.
+// The reason why results may differ from one device's in the last digits; "": they do not, or there is one device.
 std::string why_not_bit_identical(const TrainChoices& choices, std::span<const DeviceSpec> devices,
                                   const StepSizes& sizes);
 
-// The flags under which they do not, on this many devices of one kind.
+// The flags with which they are equal, on this many devices of one kind.
 std::string flags_for_equal_bits(std::size_t devices, int accumulate);
 
 }  // namespace argosy::cli

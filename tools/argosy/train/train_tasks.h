@@ -1,4 +1,4 @@
-// `argosy train` as one task of a job: it joins, takes its share of the host, and tells who trained.
+// `argosy train` as one task of a job: joins the job, takes its share of the host's cores, and reports all tasks.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@
 
 namespace argosy::cli {
 
-// Where this process stands, by its environment. Several tasks on a host share its cores: call it before threads start.
+// This process's rank and job, from its environment. Limits the process to its share of the cores if several tasks are
+// on the host; so call it before threads start.
 Result<JobPlace> take_place();
 // A usage error for flags of several tasks where no launcher started this process.
 Status refuse_task_flags(const JobPlace& place, const TrainChoices& choices);

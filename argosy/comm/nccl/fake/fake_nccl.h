@@ -1,6 +1,6 @@
-// NCCL that is not there, for tests: its functions over the fake GPUs. A collective is an operation in the order of
-// each rank's stream that waits for those of the other ranks, as NCCL's kernels do; the last to come does the work. It
-// can hang, fail, bring wrong data, and be of any version. One at a time in a process, over fake::FakeDriver. Thread-safe.
+// A fake NCCL for tests, over fake::FakeDriver. A collective is an operation on each rank's stream. It waits for the
+// operations of the other ranks, as NCCL's kernels do; the last to arrive does the work. The fake can hang, fail, give
+// wrong data and report any version. At most one lives in a process. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -26,13 +26,13 @@ class FakeNccl {
   FakeNccl& operator=(const FakeNccl&) = delete;
 
   const NcclCalls& calls() const;
-  // From the next collective on this rank does not come; until abort.
+  // From the next collective on, this rank does not arrive, until an abort.
   void hang(int rank);
-  // What ncclCommGetAsyncError says of every communicator from now on.
+  // Sets the result of ncclCommGetAsyncError of every communicator from now on.
   void break_down(int result);
 
-  int collectives() const;    // that were done
-  int communicators() const;  // that are there
+  int collectives() const;    // completed so far
+  int communicators() const;  // alive now
   int aborts() const;
 
   class State;

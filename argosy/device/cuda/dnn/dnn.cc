@@ -19,7 +19,7 @@ Status failed(const DnnCalls& calls, std::string_view what, int status) {
   return internal_error("cuDNN: ", what, " failed with ", dnn_error(calls, status)).with_id("ARG-GPU-014");
 }
 
-// Another copy of the library, where that is at hand, is worth a try.
+// The error of a library that does not start. The hint suggests another copy of it where that may help.
 Status does_not_start(const DnnCalls& calls, int status) {
   Status failure = failed(calls, "create", status);
   if (status != kDnnNotReady && !dnn_not_supported(status)) return failure;
@@ -66,7 +66,7 @@ const void* dnn_zero(DType dtype) {
 
 Result<std::shared_ptr<Dnn>> Dnn::over(const DnnCalls& calls) {
   DnnHandle handle = nullptr;
-  // The first handle makes the library ready; its manual would have that done before other threads make theirs.
+  // The first handle initialises the library. Its manual asks that this ends before other threads make handles.
   static Mutex one_at_a_time;
   MutexLock lock(one_at_a_time);
   if (const int status = calls.create(&handle); status != 0) return does_not_start(calls, status);

@@ -86,7 +86,7 @@ void DnnGraph::convolution(int direction, Tensor first, Tensor second, Tensor re
   operation.set_node(form.first, tensor(first));
   operation.set_node(form.second, tensor(second));
   operation.set_node(form.result, tensor(result));
-  // Factors of the result and of what was there.
+  // Factors of the result, and of the earlier content of its memory (alpha and beta).
   if (type == kDnnDouble) {
     const double one = 1, zero = 0;
     operation.set(form.alpha, dnn_type_of::kDouble, 1, &one);
@@ -154,7 +154,7 @@ std::vector<DnnEngine> DnnGraph::engines(const DnnTarget& target, unsigned witho
       configurations.push_back(std::make_shared<DnnNode>(calls_, dnn_kind::kConfiguration));
       nodes.push_back(configurations.back()->get());
     }
-    // Fewer than was said, at times.
+    // The library may return fewer than it announced.
     std::int64_t filled = 0;
     if (count == 0 || calls_.graph_get(heuristics.get(), dnn_attr::kHeuristicsResults, dnn_type_of::kDescriptor, count,
                                        &filled, nodes.data()) != 0) {

@@ -19,7 +19,7 @@ const char* from_environment(const char* name) { return std::getenv(name); }
 constexpr int kNewestCuda = 13;
 std::atomic<int> preferred = kNewestCuda;
 
-// 12 of "libcublasLt.so.12".
+// Returns the number at the end of a file name: 12 of "libcublasLt.so.12".
 int number_of(const std::string& file) { return std::atoi(file.c_str() + file.rfind('.') + 1); }
 
 void add_matching(std::vector<std::string>& folders, const fs::path& in, std::string_view prefix, const char* below) {
@@ -32,7 +32,7 @@ void add_matching(std::vector<std::string>& folders, const fs::path& in, std::st
   folders.insert(folders.end(), found.begin(), found.end());
 }
 
-// The folder above the one with the python3 on PATH: the first there is the one that runs.
+// Returns the folder above that of the python3 on PATH: the first python3 found there is the one that runs.
 std::optional<fs::path> python_root(const std::string& path) {
   for (const std::string& folder : str_split(path, ':')) {
     std::error_code error;
@@ -41,7 +41,7 @@ std::optional<fs::path> python_root(const std::string& path) {
   return std::nullopt;
 }
 
-// Where that keeps its packages, without asking it; its user's own are in ~/.local.
+// Returns the folders of that python3's packages, found without running it; and those of the user, in ~/.local.
 std::vector<fs::path> site_packages(const std::optional<fs::path>& python, const std::string& home) {
   std::vector<fs::path> libs, found;
   if (python) libs = {*python / "lib", *python / "local" / "lib"};
@@ -57,7 +57,7 @@ std::vector<fs::path> site_packages(const std::optional<fs::path>& python, const
   return found;
 }
 
-// The file behind what the loader has opened.
+// Returns the file of a library that the loader has opened.
 std::string path_of(void* handle, const std::string& name) {
   link_map* map = nullptr;
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && *map->l_name != 0 ? map->l_name : name;
@@ -163,7 +163,7 @@ Status check_library_version(const LibraryWanted& wanted, const std::string& pat
 
 namespace {
 
-// Of a library whose files bear CUDA's version; since CUDA 13 the names of these packages do not.
+// A library whose files bear CUDA's version. Since CUDA 13 the names of its packages do not.
 LibraryWanted of_toolkit(const char* name, const std::string& file, const char* wheel, const std::string& package,
                          int major) {
   std::vector<std::string> files = {file + "13", file + "12"};
@@ -195,7 +195,7 @@ std::vector<LibraryFacts> library_facts() {
       continue;
     }
     facts.path = (*library)->path();
-    // Each says its version in a way of its own.
+    // Each library reports its version in its own way.
     std::size_t (*as_size)() = nullptr;
     int (*as_number)(int*) = nullptr;
     int (*as_pair)(int*, int*) = nullptr;

@@ -77,7 +77,7 @@ void Nvml::look_at(GpuFacts& facts) const {
   }
   if (told == 0) {
     for (std::size_t i = 0; i < count && i < processes.size(); ++i) {
-      // Some users may not see it: all bits are set then.
+      // Some users may not see the memory in use: all bits are set then.
       const bool known = processes[i].used_bytes != ~0ULL;
       facts.users.push_back(
           str_cat("pid ", processes[i].pid, known ? ", " + format_bytes(processes[i].used_bytes) : ""));

@@ -135,7 +135,7 @@ CuResult set_current(CuContext context) {
   return current_error();
 }
 
-// Every call of the driver is made by way of one of these.
+// Every call of the driver goes through one of these.
 template <auto kCall>
 struct Counted;
 template <typename... A, CuResult (*DriverCalls::*kCall)(A...)>
@@ -382,7 +382,7 @@ std::size_t FakeDriver::different_kernels() const {
 }
 
 namespace {
-// Names nodes while their kernels run, and else lets all as it is.
+// Records the name of a node while its kernel runs; it changes nothing else.
 class NodeNames final : public KernelObserver {
  public:
   Status before(std::string_view node, Cancellation*) override {

@@ -17,7 +17,7 @@ constexpr std::size_t kGrain = 512;
 constexpr std::size_t kLarge = std::size_t{1} << 20;
 std::size_t rounded(std::size_t bytes) { return (std::max<std::size_t>(bytes, 1) + kGrain - 1) / kGrain * kGrain; }
 
-// Behind each block, nobody's: so that what is beyond the end of one is not another's begin.
+// A gap behind each block that belongs to no block: an access beyond the end of one does not hit the next.
 constexpr std::size_t kZone = kGrain;
 
 // From the GPU's own address space. REQUIRES: mutex held. 0: none.
@@ -144,8 +144,8 @@ CuResult allocate(CuPointer* out, std::size_t bytes, CuMemoryPool handle, CuStre
     break;
   }
   if (pointer == 0 && pool->reuse_waits) {
-    // The driver would rather have what another stream is about to free, and makes this one wait for it. (What it gets
-    // here is other memory, all the same.)
+    // The driver prefers memory that another stream is about to free, and makes this stream wait for it. Here it gets
+    // other memory all the same.
     for (const Freeing& other : pool->freeing) {
       if (other.bytes < size || other.stream == stream || other.ticket->reached) continue;
       s->push(stream, {.name = "wait", .waits = other.ticket});
@@ -259,7 +259,7 @@ CuResult to_device(CuPointer to, const void* from, std::size_t bytes, CuStream s
   if (const CuResult error = current_error(); error != kCuSuccess) return error;
   State* const s = State::current();
   std::lock_guard lock(s->mutex);
-  // What is not pinned is taken away at the call; pinned memory is read when the copy's turn comes.
+  // Pageable memory is read at the call; pinned memory is read when the copy runs.
   std::shared_ptr<std::vector<std::byte>> taken;
   if (!is_pinned(s, from, bytes)) {
     const auto* const p = static_cast<const std::byte*>(from);

@@ -80,7 +80,7 @@ constexpr int kGreatestPriority = -5;
 
 CuResult stream_create_with_priority(CuStream* out, unsigned flags, int priority) {
   Context* const context = current_context();
-  // The legacy stream waits for streams that are not made so, and they for it.
+  // Without this flag the legacy stream and the new one would wait for each other.
   if (flags != kCuStreamNonBlocking || priority > 0 || priority < kGreatestPriority) return kCuInvalidValue;
   if (context == nullptr) return kCuInvalidContext;
   if (const CuResult error = current_error(); error != kCuSuccess) return error;
@@ -135,7 +135,7 @@ CuResult stream_wait(CuStream handle, CuEvent event_handle, unsigned) {
     return kCuSuccess;
   }
   if (stream->capture != nullptr) {
-    // Of an event from outside: it would be forgotten at replay.
+    // The event is from outside the capture: the wait would be lost in a replay.
     if (stream->capture != event->capture) return State::invalidate(stream, kCuCaptureIsolation);
     return kCuSuccess;
   }
@@ -185,7 +185,7 @@ CuResult event_query(CuEvent handle) {
   if (event->context->gpu->broken != kCuSuccess) return event->context->gpu->broken;
   if (event->capture != nullptr) return kCuCapturedEvent;
   const bool reached = event->ticket == nullptr || event->ticket->reached;
-  // Who asks again and again waits.
+  // Asking for the same event again and again counts as one wait of the host.
   if (!reached && s->asked_for != handle) {
     s->note(Call::How::kCalled, nullptr, "host waits for event");
     s->asked_for = handle;

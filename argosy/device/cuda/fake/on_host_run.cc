@@ -24,10 +24,10 @@ namespace {
 
 constexpr std::size_t kStackBytes = 128 << 10;
 
-// Where a thread of the block stands.
+// The state of a thread of the block.
 enum class State { kFresh, kRuns, kAtBlock, kAtWarp, kAtShuffle, kDone };
 
-// Numbers from a seed (xorshift64*), for orders. Seed 0: every order stays as it is.
+// A generator of pseudo-random numbers (xorshift64*), for orders. Seed 0: every order stays as it is.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u) {}
@@ -48,17 +48,17 @@ class Dice {
   std::uint64_t state_;
 };
 
-// Where a line of execution was left.
+// The point at which a fiber was suspended.
 struct Position {
   ucontext_t context{};
   jmp_buf jump;
-  bool begun = false;  // `jump` says where; else `context` where to begin
+  bool begun = false;  // resumes at `jump`; else begins at `context`
 };
 
-// Leaves `from` and goes on at `to`. swapcontext() asks the kernel for the signal mask, four fifths of the time of a
-// kernel full of barriers; _setjmp() does not, but cannot begin on a new stack.
+// Suspends `from` and resumes `to`. swapcontext() asks the kernel for the signal mask, which takes four fifths of the
+// time of a kernel full of barriers. _setjmp() does not, but it cannot begin on a new stack.
 void switch_to(Position& from, Position& to) {
-#if defined(ARGOSY_TSAN) || defined(ARGOSY_ASAN)  // which follow the one, and not the other from stack to stack
+#if defined(ARGOSY_TSAN) || defined(ARGOSY_ASAN)  // they can follow swapcontext(), but not _longjmp(), between stacks
   swapcontext(&from.context, &to.context);
 #else
   if (_setjmp(from.jump) != 0) return;
@@ -78,7 +78,7 @@ struct Fiber {
 #endif
 };
 
-// One OS thread's blocks. Fibers are kept from block to block.
+// Runs the blocks of one OS thread. Fibers are kept from block to block.
 class Runner final : public Block {
  public:
   Runner(const Kernel& kernel, Dim3 grid_size, Dim3 block_size, void** arguments, const Ways& ways, Dice& dice)
@@ -189,7 +189,7 @@ class Runner final : public Block {
     enter(t);
   }
 
-  // Lets go on whom a complete barrier held. False when there is none.
+  // Resumes the threads that a complete barrier held. False when there are none.
   bool release() {
     bool any = false;
     for (int first = 0; first < threads_; first += 32) {
@@ -210,7 +210,7 @@ class Runner final : public Block {
     if (watch_ != nullptr && barrier == State::kAtBlock) watch_->synced();
     if (watch_ != nullptr && barrier == State::kAtWarp) watch_->synced_warp(static_cast<unsigned>(begin) / 32);
     dice_.shuffle(released_);
-    // Each runs to its next barrier; it is not looked at again before all of them have.
+    // Each runs to its next barrier. No barrier is checked before all of them have.
     for (const int t : released_) {
       woken_ = true;
       resume(*fiber_of_[static_cast<std::size_t>(t)]);

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kPage = 512;           // bytes of memory
 constexpr std::size_t kMostPages = 1 << 15;  // kept; their shadow takes 20 KB each
 
-// Who touched a byte, in one word; 0: nobody. Fields are cut, which hides a collision of what lies exactly so far
-// apart.
+// The thread that accessed a byte, packed into one word; 0: none. The fields are truncated. A race is missed if block
+// or epoch numbers differ by exactly a multiple of a field's range.
 struct Who {
   std::uint64_t word = 0;
 
@@ -35,14 +35,15 @@ struct Who {
   bool same_warp_epoch(Who b) const { return (word >> 2 & 0xfff) == (b.word >> 2 & 0xfff); }
 };
 
-// Of two touches, the first of which is not the later one.
+// True if the two accesses are ordered. REQUIRES: `a` is not the later one.
 bool ordered(Who a, Who b) {
   if (a.same_thread(b)) return true;
   if (a.block() != b.block()) return false;
   return !a.same_epoch(b) || (a.warp() == b.warp() && !a.same_warp_epoch(b));
 }
 
-// How far apart: other blocks collide whatever is done within one, other warps whatever is done within one.
+// How far apart two accesses are. Accesses of different blocks race whatever is synchronised within a block; those of
+// different warps race whatever is synchronised within a warp.
 int distance(Who a, Who b) { return a.block() != b.block() ? 3 : a.warp() != b.warp() ? 2 : a.same_thread(b) ? 0 : 1; }
 
 struct Byte {
@@ -91,7 +92,7 @@ class Shadow {
   std::uint64_t launch_ = 0;
 };
 
-// Where the object of the kernel lies.
+// Where the kernel's shared object is mapped.
 struct Watch::Object {
   std::string file;
   std::uintptr_t base = 0;

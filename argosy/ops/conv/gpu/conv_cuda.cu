@@ -1,5 +1,5 @@
-// Convolutions without a library: the last of the list. Forward and towards the image, a thread an element; towards the
-// filter, a block an element, its threads along the patches.
+// Convolutions without a library: the last kernels of the list. Forward, and for the gradient of the image, one thread
+// computes an element. For the gradient of the filter, a block computes an element, and its threads share the patches.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/conv/gpu/windows_cuda.h"
 
@@ -26,7 +26,7 @@ template <typename T>
 ARGOSY_DEVICE void forward(const GpuConv& g, const T* image, const T* filter, const T* bias, T* result) {
   using A = Compute<T>;
   const i64 in_group = g.in_c / g.groups, out_group = g.out_c / g.groups;
-  // Channels innermost: neighbours share what they read of the image, and read neighbours of the filter.
+  // Channels are innermost: neighbouring threads read the same image elements, and neighbouring filter elements.
   for (i64 e = first_index(); e < g.batch * g.h.out * g.w.out * g.out_c; e += index_step()) {
     const i64 o = e % g.out_c, ox = e / g.out_c % g.w.out, oy = e / g.out_c / g.w.out % g.h.out,
               n = e / g.out_c / g.w.out / g.h.out;
@@ -49,7 +49,7 @@ ARGOSY_DEVICE void forward(const GpuConv& g, const T* image, const T* filter, co
   }
 }
 
-// Each input element sums over the windows it lies under.
+// Each input element gathers the sum over the windows that cover it.
 template <typename T>
 ARGOSY_DEVICE void backward_input(const GpuConv& g, const T* dy, const T* filter, T* result) {
   using A = Compute<T>;
@@ -104,7 +104,7 @@ ARGOSY_DEVICE void backward_filter(const GpuConv& g, const T* image, const T* dy
   }
 }
 
-// What is fused behind a convolution that a library did: y as [outer, channels, inner].
+// Bias and activation after a convolution by cuDNN: y as [outer, channels, inner].
 template <typename T>
 ARGOSY_DEVICE void finish(i64 n, i64 channels, i64 inner, const T* bias, int activation, f32 alpha, T* y) {
   for (i64 e = first_index(); e < n; e += index_step()) {

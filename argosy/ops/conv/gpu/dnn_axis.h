@@ -1,4 +1,4 @@
-// Windows over one axis of an image as cuDNN is told of them.
+// One axis of a convolution or pooling in the form that cuDNN takes.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,16 @@ struct DnnAxis {
   auto operator<=>(const DnnAxis&) const = default;
 };
 
-// Does padding both ends alike give these windows? Pooling is told of one number, and finds that of the windows itself;
-// convolutions of padding that is the same at both ends have more engines.
+// True if equal padding at both ends gives the same windows. Pooling in cuDNN takes one number of padding, and computes
+// the number of windows. Convolutions with equal padding have more engines.
 inline bool pads_alike(const WindowAxis& a) {
   const std::int64_t reach = (a.window - 1) * a.dilation + 1, padded = a.in + 2 * a.pad_before;
   return padded >= reach && (padded - reach) / a.stride + 1 == a.out;
 }
 
-// No value where a number is beyond int.
+// nullopt if a number does not fit an int.
 inline std::optional<DnnAxis> dnn_axis(const WindowAxis& a) {
-  // What the last window wants; TensorFlow's SAME may have more of it than that.
+  // The padding that the last window reads. TensorFlow's SAME may have more than that.
   const std::int64_t missing = (a.out - 1) * a.stride + (a.window - 1) * a.dilation + 1 - a.in - a.pad_before;
   const std::int64_t after = pads_alike(a) ? a.pad_before : std::max<std::int64_t>(missing, 0);
   for (const std::int64_t v : {a.in, a.window, a.out, a.pad_before, after, a.stride, a.dilation}) {

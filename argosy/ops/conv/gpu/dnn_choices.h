@@ -1,4 +1,5 @@
-// Which engine was the fastest for a convolution, found by timing: kept from run to run in a file of the user's.
+// DnnChoices: the fastest cuDNN engine of each convolution, found by timing. A file of the user's keeps them between
+// runs.
 #pragma once
 
 #include <map>
@@ -10,29 +11,30 @@
 
 namespace argosy::cuda {
 
-// An engine by the library's number, and its place among those that the library named and the problem allows: an engine
-// is there several times, with other settings.
+// An engine by cuDNN's number, and its position among those that cuDNN offers and the problem allows. cuDNN offers an
+// engine several times, with different settings.
 struct DnnChoice {
   int engine = 0, place = 0;
   auto operator<=>(const DnnChoice&) const = default;
 };
 
-// Keys are one line of text: all that the choice depends on (DnnConvolutions makes them). Thread-safe; processes may
-// share the file, which is replaced as a whole.
+// Keys are one line of text, which holds all that the choice depends on (DnnConvolutions makes them). Thread-safe.
+// Processes may share the file; a write replaces it as a whole.
 class DnnChoices {
  public:
-  // Of `path`; empty: kept for this process alone. A file that is not ours, or was cut off, is left out with a warning,
-  // and replaced when something new is found.
+  // Reads the choices of the file `path`; if empty, choices live as long as this object. A file that is not ours, or is
+  // cut off, is ignored with a warning, and replaced when a new choice is found.
   explicit DnnChoices(std::string path);
 
   std::optional<DnnChoice> find(const std::string& key) const;
-  // Remembers, and writes what it knows and what others have written since. A file that cannot be written costs a
-  // timing next time, nothing else.
+  // Adds a choice and writes the file, with the choices that other processes have written since. If the file cannot be
+  // written, the next run times the convolution again.
   void keep(const std::string& key, const DnnChoice& choice);
 
  private:
   using Table = std::map<std::string, DnnChoice>;
-  // Nothing: there is no file. False beside it: one that is not ours.
+  // read() adds the file's choices to `to`; adds nothing if there is no file. Both return false if it is not a file of
+  // ours.
   static bool read(const std::string& path, Table& to);
   static bool parse(std::string_view text, Table& to);
 

@@ -55,7 +55,8 @@ bool DnnChoices::read(const std::string& path, Table& to) {
   return false;
 }
 
-// The first line, a line "engine place key" for each, and their number, by which a file cut off is known.
+// Reads the first line, a line "engine place key" for each choice, and their number, which shows if the file was cut
+// off.
 bool DnnChoices::parse(std::string_view text, Table& to) {
   if (take_line(text) != kFirstLine) return false;
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// Convolutions by cuDNN: what is asked of it for a convolution, and the answers kept by problem.
+// DnnConvolutions: builds and runs cuDNN graphs for convolutions, and caches them by problem.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@
 
 namespace argosy::cuda {
 
-// One convolution: of images of one layout, and a filter [out, in, h, w] (nchw) or [out, h, w, in].
+// One convolution: images of one layout, and a filter [out, in, h, w] (nchw) or [out, h, w, in].
 struct DnnProblem {
   int direction = kDnnForward;
   DType dtype = DType::kFloat32;
@@ -27,13 +27,13 @@ struct DnnProblem {
   bool tf32 = false, deterministic = false;
   int alignment = 16;  // of all operands, in bytes
   auto operator<=>(const DnnProblem&) const = default;
-  // In a line: what a choice is known by, beside GPU and library.
+  // One line of text: the problem's part of the key of a choice; GPU and library are the rest.
   std::string to_string() const;
 };
 
-// A problem as a graph, and the engines that may compute it, best first. float32 is computed in float32 unless
-// problem.tf32; sums of 16-bit numbers are float32. Where deterministic results are asked for, other engines are left
-// out.
+// A problem as a cuDNN graph, with the engines that may compute it, best first. float32 is computed in float32 unless
+// problem.tf32; sums of 16-bit numbers are float32. If deterministic results are asked for, engines that do not promise
+// them are left out.
 struct DnnConvolutionGraph {
   DnnGraph graph;
   std::vector<std::int64_t> ids;  // of first, second, result, bias
@@ -45,10 +45,10 @@ struct DnnConvolutionGraph {
 class DnnConvolutions {
  public:
   struct Setup {
-    std::string gpu;                                // "sm_90 NVIDIA H100": part of what a choice is known by
-    std::shared_ptr<DnnChoices> choices = nullptr;  // null: nothing is timed, the library's own order holds
+    std::string gpu;                                // "sm_90 NVIDIA H100": part of the key of a choice
+    std::shared_ptr<DnnChoices> choices = nullptr;  // null: no timing; cuDNN's own order
     std::size_t most_workspace = std::size_t{512} << 20;
-    // For tests of the library: of each problem's engines only the one at this place, best first, is used.
+    // For tests of cuDNN: of each problem's engines, use only the one at this position, best first.
     std::optional<int> only_place = {};
   };
   DnnConvolutions(std::shared_ptr<Dnn> dnn, Setup setup);
@@ -60,14 +60,14 @@ class DnnConvolutions {
     const void *first, *second, *bias;  // operands in the order of dnn_calls.h
     void* result;
   };
-  // UNIMPLEMENTED: no engine does this problem, as far as is known; nothing need be made ready for convolve().
+  // OK if convolve() is expected to succeed; its caller may then prepare operands. UNIMPLEMENTED if no engine is known
+  // to compute the problem.
   Status offers(const DnnProblem& problem, void* stream);
-  // Seconds that `work` takes on the device, itself and all before it done.
+  // Returns the seconds that `work` takes on the device. Waits for all work before it, and for `work`.
   using Clock = std::function<Result<double>(const std::function<Status()>& work)>;
-  // Starts the convolution on `stream`. UNIMPLEMENTED: no engine does this problem within the workspace there is.
-  // The workspace is `scratch`'s for the length of the call: its memory is given back in the stream's order. With
-  // choices to keep, a problem met first is timed by `clock`. An engine that refuses when it is started is not
-  // tried again.
+  // Starts the convolution on `stream`. The workspace is allocated from `scratch`, and freed in the stream's order when
+  // the call returns. If there are choices to keep, `clock` times the engines of a new problem. An engine that refuses
+  // to start is not tried again. UNIMPLEMENTED if no engine computes the problem within the workspace that there is.
   Status convolve(const DnnProblem& problem, const Pointers& at, Allocator& scratch, void* stream, const Clock& clock);
 
  private:

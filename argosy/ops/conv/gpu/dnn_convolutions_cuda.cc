@@ -89,12 +89,12 @@ DnnConvolutionGraph::DnnConvolutionGraph(const DnnCalls& calls, const DnnProblem
     graph.convolution(p.direction, first, second, result, windows, summed);
   }
   const bool uneven = p.h.pad != p.h.pad_after || p.w.pad != p.w.pad_after;
-  // Gradients of cuDNN 9.19 on an H100 are wrong for such padding: those of the filter by its first engine, those of the
-  // image by two others. The caller writes the padding out.
+  // cuDNN 9.19 on an H100 computes wrong gradients for such padding: of the filter by its first engine, of the image by
+  // two others. The caller adds the padding to the image instead.
   if (uneven && p.direction != kDnnForward) return;
   engines = graph.engines(target, unwanted_notes(p), kMostEngines);
-  // For padding that is not the same at both ends the library at times has its slowest engine alone, where for an image
-  // with its padding written out it has others: that is the caller's next try.
+  // For uneven padding, cuDNN sometimes has only its slowest engine, but has others for an image with the padding
+  // added. The caller tries that next.
   if (uneven) std::erase_if(engines, [](const DnnEngine& engine) { return engine.number == 0; });
 }
 
@@ -111,7 +111,7 @@ struct DnnConvolutions::State {
   Result<Ways*> ways_of(DnnHandle handle, const DnnProblem& p) {
     return plans.of(p, [&](Ways& ways) { return make(ways, p, handle); });
   }
-  // No engines where the library refuses it.
+  // Leaves the list of engines empty if cuDNN refuses the problem.
   Status make(Ways& ways, const DnnProblem& p, DnnHandle handle) const {
     ways.convolution = std::make_unique<DnnConvolutionGraph>(calls, p, DnnTarget{.handle = handle});
     const int status = ways.convolution->graph.status();
@@ -153,7 +153,7 @@ struct DnnConvolutions::State {
     return answer;
   }
 
-  // The kept choice, or the fastest by the clock, comes first.
+  // Puts the kept choice, or the fastest by the clock, first.
   Status order(DnnHandle handle, Ways& ways, const DnnProblem& p, const Pointers& at, Allocator& scratch,
                const Clock& clock) const {
     if (std::exchange(ways.ordered, true) || setup.choices == nullptr || ways.ways.size() < 2) return ok_status();

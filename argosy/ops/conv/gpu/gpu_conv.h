@@ -1,5 +1,5 @@
-// Convolutions of a GPU by cuDNN, where it is and has a way: images padded, filters turned and layouts changed as it
-// wants them.
+// Convolutions on a GPU by cuDNN, if it is installed and has an engine. Pads images, transposes filters and changes
+// layouts to those that cuDNN takes.
 #pragma once
 
 #include "argosy/ops/conv/conv_geometry.h"
@@ -14,21 +14,21 @@ struct ConvCall {
   DType dtype = DType::kFloat32;
   bool nchw = false;
   ConvGeometry geometry;
-  // Towards the image: dy and the filter; towards the filter: the image and dy. Filters are TensorFlow's, [h, w, in,
-  // out].
+  // Operands. Gradient of the image: dy and the filter. Gradient of the filter: the image and dy. Filters are in
+  // TensorFlow's layout, [h, w, in, out].
   const void *image = nullptr, *filter = nullptr, *output = nullptr;
   const void* bias = nullptr;  // forward
   FusedOps fused = {};
 };
 
-// The result goes where `call` has the missing one, `result`. UNIMPLEMENTED where the convolution is our own kernels':
-// without the library, and what it has no way for.
+// Runs the convolution by cuDNN. `result`: the memory of the operand that `call` leaves null. UNIMPLEMENTED if cuDNN is
+// missing or has no engine: then our own kernels compute it.
 Status conv_by_library(KernelContext& c, const ConvCall& call, void* result);
 
-// $ARGOSY_CUDNN_AUTOTUNE=1: algorithms are timed where a convolution is met first, and the fastest is kept in
-// <cache folder>/convolutions.txt; else the library's own order holds.
+// True for ARGOSY_CUDNN_AUTOTUNE=1: engines are timed at the first run of a convolution, and the fastest is kept in
+// <cache folder>/convolutions.txt. Otherwise cuDNN's own order is used.
 bool autotune_wanted(const char* (*environment)(const char*));
-// $ARGOSY_CUDNN_ENGINE=2: for tests of the library, the engine at that place of its order and no other. Nothing: all.
+// For tests of cuDNN: ARGOSY_CUDNN_ENGINE=2 uses only the engine at that position in cuDNN's order. nullopt if unset.
 std::optional<int> only_engine(const char* (*environment)(const char*));
 
 }  // namespace argosy::cuda

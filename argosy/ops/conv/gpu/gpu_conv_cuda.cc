@@ -30,7 +30,7 @@ Result<std::shared_ptr<DnnConvolutions>> convolutions_of(CudaDevice& device) {
   }));
 }
 
-// Images: their sizes as [n, h, w, c], and the distances along those in one layout or the other.
+// The sizes of images as [n, h, w, c], and their strides in one layout or the other.
 struct ImageShape {
   std::int64_t n, h, w, c;
   Ints sizes() const { return {n, h, w, c}; }
@@ -38,15 +38,14 @@ struct ImageShape {
   std::int64_t elements() const { return n * h * w * c; }
 };
 
-// How the library is to see a convolution: perhaps with padding that is not the same on both sides written out, perhaps
-// in the other layout.
+// How cuDNN sees a convolution: perhaps with uneven padding added to the image, perhaps in the other layout.
 struct Seen {
   bool nchw = false, padded = false;
   ImageShape image, output;
   DnnAxis h, w;
 };
 
-// `written`: padding that is not the same on both sides becomes part of the image.
+// One axis as cuDNN sees it. `written`: uneven padding is part of the image.
 struct SeenAxis {
   DnnAxis axis;
   std::int64_t in = 0, before = 0;  // size, and where the image starts in it
@@ -67,7 +66,7 @@ class LibraryConv {
   LibraryConv(KernelContext& c, const ConvCall& call, DnnConvolutions& convolutions)
       : c_(c), call_(call), convolutions_(convolutions), bytes_(element_bytes(call.dtype)) {}
 
-  // In the layout of the images, then in the other; in each as it is, then with its padding written out.
+  // Tries the layout of the images, then the other one; in each, first as it is, then with the padding added.
   Status run(void* result) {
     const ConvGeometry& g = call_.geometry;
     if (g.in_elements() == 0 || g.out_elements() == 0 || g.filter_elements() == 0) {
@@ -141,7 +140,7 @@ class LibraryConv {
     return move(result, df.data, turned_filter(seen.nchw), true);
   }
 
-  // relu(x + bias) as one call where the library has it; else what is fused comes after.
+  // relu(convolution + bias) in one call if cuDNN has it; else bias and activation come after.
   Status forward(DnnProblem p, const void* x, const void* f, void* y) {
     if (call_.bias != nullptr && call_.fused.activation == FusedOps::Activation::kRelu) {
       p.bias_relu = true;
@@ -158,7 +157,7 @@ class LibraryConv {
   }
 
   Status convolve(DnnProblem p, const DnnConvolutions::Pointers& at) {
-    // Engines that read several elements at once want to know that they may.
+    // Finds the alignment of all operands, which engines with vector access need to know.
     for (const void* pointer : {at.first, at.second, at.bias, static_cast<const void*>(at.result)}) {
       while (reinterpret_cast<std::uintptr_t>(pointer) % static_cast<unsigned>(p.alignment) != 0) p.alignment /= 2;
     }
@@ -185,7 +184,7 @@ class LibraryConv {
   }
   static void* as_is(const void* data) { return const_cast<void*>(data); }
 
-  // `region` from one to the other; `back`: the other way round.
+  // Copies `region`; `back`: in the other direction.
   Status move(void* to, const void* from, const Region& region, bool back = false) {
     Region r = region;
     if (back) std::swap(r.to, r.from);
@@ -194,7 +193,7 @@ class LibraryConv {
     return copy_engine.status();
   }
 
-  // The library's filter from TensorFlow's [h, w, in, out].
+  // The copy from TensorFlow's filter, [h, w, in, out], to cuDNN's.
   Region turned_filter(bool nchw) const {
     const ConvGeometry& g = call_.geometry;
     const std::int64_t window = g.h.window * g.w.window, in = g.in_c_per_group();
@@ -214,7 +213,7 @@ class LibraryConv {
     return f;
   }
 
-  // The image among its padding in the layout the library sees; `to` is the padded side.
+  // The copy of the image into its padded form, in the layout that cuDNN sees; `to` is the padded side.
   Region inside(const Seen& seen) const {
     const ConvGeometry& g = call_.geometry;
     const ImageShape own{g.batch, g.h.in, g.w.in, g.in_c};

@@ -1,4 +1,4 @@
-// Windows over images, as kernels are given them. Read by nvcc and the host's compiler.
+// Windows over images, as parameters of kernels. Read by nvcc and the host's compiler.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
@@ -8,9 +8,9 @@ namespace argosy::cuda {
 struct GpuAxis {
   i64 in, window, stride, dilation, out, pad;
 
-  // The input row under row `y` of the window at output row `o`; negative or too large: padding.
+  // Returns the input row that row `y` of the window reads at output row `o`; negative or too large: padding.
   ARGOSY_DEVICE i64 under(i64 o, i64 y) const { return o * stride + y * dilation - pad; }
-  // The output row whose window has its row `y` over input row `i`; -1: none.
+  // Returns the output row whose window has its row `y` at input row `i`; -1 if there is none.
   ARGOSY_DEVICE i64 over(i64 i, i64 y) const {
     const i64 from = i + pad - y * dilation;
     if (from < 0 || from % stride != 0) return -1;
@@ -18,7 +18,7 @@ struct GpuAxis {
   }
 };
 
-// Distances between neighbours along each axis of an image.
+// The stride of each axis of an image, in elements.
 struct GpuImage {
   i64 n, h, w, c;
 };

@@ -11,7 +11,8 @@ constexpr std::int64_t kChannels = 32;  // fewer: the transforms outweigh the pr
 constexpr std::int64_t kPanel = 64;     // output channels multiplied at once, at most
 constexpr std::int64_t kRows = 6;       // tiles multiplied at once
 constexpr std::int64_t kTiles = 64;     // fewer: transforming the filter outweighs the products
-// Of a filter that is transformed block by block, at least 128 x 64 channels for at most so many tiles: a quicker way.
+// For filter_outweighs(): the filter has at least 128 x 64 channels, and there are at most kFewTiles tiles. Then
+// transforming the filter block by block is faster.
 constexpr std::int64_t kTilesPerBlock = 16, kLargeFilter = 8192, kFewTiles = 160;
 constexpr double kUsed = 0.7;  // of the tiles' outputs: 7x7 images fill 0.77 of theirs
 
@@ -63,7 +64,7 @@ std::int64_t WinogradTiles::sum_shards() const {
 
 namespace {
 
-// `kept`: shards whose sums lie beside each other; 0: a thread has those of a block, and `more` elements.
+// `kept`: the shards whose sums are in memory at once. 0: each thread has the sums of one block, and `more` elements.
 std::size_t sum_bytes(const WinogradTiles& t, std::int64_t kept, std::int64_t more, int threads) {
   const std::int64_t sums = kept * t.in_blocks() * t.out_blocks() * t.sum_elements();
   const std::int64_t of_thread =

@@ -21,7 +21,7 @@ namespace argosy {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Vectors of outputs that stay in registers, times six rows: targets with 32 registers hold four, others two.
+// Vectors of outputs in registers, for each of six rows: targets with 32 registers hold four, others two.
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM
 constexpr int kVectors = 4;
 #else
@@ -42,7 +42,7 @@ struct Operands {
   std::int64_t c_row;
 };
 
-// kRows x n vectors of c = A · B, or added to c, in registers.
+// Computes kRows x n vectors of c = A · B, or adds them to c, in registers.
 template <int kRows, int n, bool add>
 HWY_INLINE void product_block(const Operands& p, std::int64_t row, std::int64_t column) {
   const Floats d;
@@ -88,7 +88,8 @@ void product(const Operands& p, std::int64_t rows, std::int64_t columns) {
 
 // ------------------------------------------------------------------------------------------------- the whole products
 
-// Tiles in blocks small enough for a core's cache: transformed, multiplied panel by panel, transformed back.
+// Processes tiles in blocks that fit a core's cache: transforms them, multiplies them panel by panel, and transforms
+// the result back.
 template <int kWindow>
 void slide_blocks_of_tiles(const WinogradTiles& w, const float* image, const float* filter, bool turned,
                            const Finish& finish, float* scratch) {
@@ -105,7 +106,7 @@ void slide_blocks_of_tiles(const WinogradTiles& w, const float* image, const flo
   const std::int64_t most = w.slide_block();
   const std::int64_t image_offset = most * w.in_c + WinogradTiles::kOffset;
   const std::int64_t sum_offset = most * std::min(w.out_c, width) + WinogradTiles::kOffset;
-  // Blocks go to whoever is free: a core that others slow down takes fewer.
+  // A free thread takes the next block, so a core that other work slows down takes fewer.
   const std::int64_t tiles = w.tiles(), takers = std::clamp<std::int64_t>(tiles / 12, 1, thread_budget());
   const std::int64_t blocks = std::max((tiles + most - 1) / most, takers), block = (tiles + blocks - 1) / blocks;
   std::atomic<std::int64_t> threads{0}, taken{0};
@@ -131,8 +132,8 @@ void slide_blocks_of_tiles(const WinogradTiles& w, const float* image, const flo
   });
 }
 
-// All tiles at once, and the filter in blocks small enough for a core's cache, each transformed just before it is
-// multiplied. The same additions in the same order.
+// Transforms all tiles first. The filter comes in blocks that fit a core's cache, each transformed just before it is
+// multiplied. The additions and their order are the same.
 template <int kWindow>
 void slide_blocks_of_filter(const WinogradTiles& w, const float* image, const float* filter, bool turned,
                             const Finish& finish, float* scratch) {
@@ -149,7 +150,7 @@ void slide_blocks_of_filter(const WinogradTiles& w, const float* image, const fl
                                          image_offset);
     }
   });
-  // Threads that would have no panel share one: each transforms its filter, for a part of the tiles.
+  // If there are more threads than panels, several share a panel: each transforms its filter, for a part of the tiles.
   constexpr std::int64_t kShare = 16;
   const std::int64_t panels = (w.out_c + width - 1) / width;
   const std::int64_t groups =
@@ -200,13 +201,14 @@ void slide_any(const WinogradTiles& w, const float* image, const float* filter, 
                        : slide<5>(w, image, filter, turned, finish, scratch);
 }
 
-// Where the filter of a block of channels lies: a matrix for each place in the window, row by row.
+// The memory of the filter of a block of channels: a matrix for each position in the window, row by row.
 struct FilterBlock {
   float* at;
   std::int64_t matrix, row;
 };
 
-// The filter's gradient in one block of channels, from sums of products: shard after shard, `sum_elements` apart.
+// Computes the filter's gradient in one block of channels, from sums of products: shard after shard, `sum_elements`
+// apart.
 template <int kWindow>
 void filters_of_sums(const WinogradTiles& w, const Part& part, const float* sums, std::int64_t shards, bool parts,
                      const FilterBlock& result) {
@@ -237,16 +239,16 @@ void filters_of_sums(const WinogradTiles& w, const Part& part, const float* sums
   }
 }
 
-// Filters of chunks of the batch, one after the other, added up as the tree of add_chunks_as_tree() does it: one waits at every
-// level for its neighbour.
+// Adds the filters of the batch's chunks, which come one after another, in the order of add_chunks_as_tree(). One
+// filter is kept at each level until its neighbour comes.
 class FilterTree {
  public:
   // `memory`: WinogradTiles::kTreeLevels blocks of `elements`.
   FilterTree(float* memory, std::int64_t elements) : memory_(memory), elements_(elements) {}
 
-  // Where the next chunk's filter belongs.
+  // Returns the memory for the next chunk's filter.
   float* next() const { return level(std::countr_one(static_cast<unsigned>(parts_))); }
-  // It is there.
+  // Adds the filter in next().
   void add() {
     const int levels = std::countr_one(static_cast<unsigned>(parts_++));
     float* const fresh = level(levels);
@@ -255,7 +257,7 @@ class FilterTree {
       for (std::int64_t i = 0; i < elements_; ++i) fresh[i] = before[i] + fresh[i];
     }
   }
-  // REQUIRES: a power of two of chunks.
+  // Returns the sum. REQUIRES: the number of chunks is a power of two.
   const float* sum() const { return level(std::countr_zero(static_cast<unsigned>(parts_))); }
 
  private:
@@ -266,9 +268,9 @@ class FilterTree {
   int parts_ = 0;
 };
 
-// Work falls into blocks of channels and shards of tiles, whatever the number of threads: so do the additions. Parts of
-// the batch are shards whose filters are added as a tree. A block's sums become filters once all its shards are there:
-// at once, where it has but one, or one after the other.
+// Work is split into blocks of channels and shards of tiles, which do not depend on the number of threads; nor do the
+// additions. The chunks of a batch are shards whose filters are added as a tree. A block's sums become filters once all
+// its shards are done: at once if there is one, or one after another.
 template <int kWindow>
 void sum_products(const WinogradTiles& w, const float* image, const float* dy, std::span<const std::int64_t> ends,
                   float* result, float* scratch) {
@@ -282,7 +284,7 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
   const std::int64_t sum_offset = w.sum_offset(), sum_elements = w.sum_elements();
   const std::int64_t across = w.out_blocks(), blocks = w.in_blocks() * across;
   const std::int64_t kept = shards > 1 && !in_turn ? blocks * shards : 0;
-  // Inputs and outputs of a block.
+  // The input and output channels of a block.
   const auto part_of = [&](std::int64_t block) {
     const std::int64_t c = block / across * Blocks::kBlock, k = block % across * Blocks::kBlock;
     return Part{c, std::min(c + Blocks::kBlock, w.in_c), k, std::min(Blocks::kBlock, w.out_c - k)};
@@ -292,7 +294,8 @@ void sum_products(const WinogradTiles& w, const float* image, const float* dy, s
   };
   const std::int64_t of_thread = 2 * kProducts * Blocks::kFactorOffset + (kept > 0 ? 0 : sum_elements) +
                                  (in_turn ? Blocks::kTreeLevels * w.block_filter() : 0);
-  // Units of a block follow each other: in turn, they are one thread's. Else they go to whoever is free.
+  // The units of a block are consecutive. With `in_turn`, one thread computes them all; else a free thread takes the
+  // next unit.
   const std::int64_t together = in_turn ? shards : 1, units = blocks * shards;
   std::atomic<std::int64_t> threads{0}, taken{0};
   parallel_for_whole(std::min<std::int64_t>(units / together, thread_budget()), 1, [&](std::int64_t, std::int64_t) {

@@ -1,4 +1,4 @@
-// Elements put together, and taken apart.
+// Batches of elements, and their inverse.
 #include "argosy/base/threads/parallel.h"
 #include "argosy/ops/dataset/unary_dataset.h"
 
@@ -66,7 +66,7 @@ Result<DatasetPtr> make_batch(const DatasetArgs& a) {
   return batch_dataset(a, std::move(input), b.size, b.drop);
 }
 
-// Both in one op.
+// Map and batch in one op.
 Result<DatasetPtr> make_map_and_batch(const DatasetArgs& a) {
   ARGOSY_ASSIGN_OR_RETURN(DatasetPtr input, a.dataset());
   ARGOSY_ASSIGN_OR_RETURN(const BatchSize b, batch_size_of(a));

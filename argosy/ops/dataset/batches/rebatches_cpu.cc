@@ -1,4 +1,4 @@
-// Batches cut another way: windows as batches, batches of other sizes; and elements from a list, or at a slower pace.
+// Batches of other sizes, and windows as batches. Also datasets from a list of tensors, and delayed elements.
 #include <chrono>
 #include <deque>
 
@@ -151,7 +151,7 @@ Result<DatasetPtr> make_rebatch(const DatasetArgs& a) {
       std::make_shared<Rebatch>(a, std::move(input), std::vector<std::int64_t>(values.begin(), values.end()), drop));
 }
 
-// Every element in `parts` parts of equally many rows, but the last: those may be fewer, or none.
+// Splits every element into `parts` parts with equally many rows; the last part may have fewer, or none.
 class SplitBatches final : public UnaryDataset {
  public:
   SplitBatches(const DatasetArgs& a, DatasetPtr input, std::int64_t parts)
@@ -205,7 +205,7 @@ Result<DatasetPtr> make_split_batches(const DatasetArgs& a) {
   return DatasetPtr(std::make_shared<SplitBatches>(a, std::move(input), parts));
 }
 
-// Each element some time after it was asked for.
+// Delays each element after it is asked for.
 class Sleep final : public UnaryDataset {
  public:
   Sleep(const DatasetArgs& a, DatasetPtr input, std::int64_t microseconds)
@@ -249,7 +249,7 @@ Result<DatasetPtr> make_sleep(const DatasetArgs& a) {
   return DatasetPtr(std::make_shared<Sleep>(a, std::move(input), std::clamp<std::int64_t>(microseconds, 0, kMost)));
 }
 
-// The tensors, cut into elements of as many components as there are types.
+// A dataset of the tensors, each element taking as many as there are types.
 Result<DatasetPtr> make_list(const DatasetArgs& a) {
   const std::vector<Tensor> tensors = a.tensors("tensors");
   const std::size_t components = a.types().size();
@@ -270,7 +270,7 @@ Result<DatasetPtr> make_list(const DatasetArgs& a) {
   return list_dataset(a.op(), a.types(), a.shapes(), std::move(elements));
 }
 
-// What patterns give that nothing matches.
+// The dataset of patterns that no file matches.
 class NoFiles final : public DatasetValue {
  public:
   explicit NoFiles(std::string op) : DatasetValue(std::move(op), {DType::kString}, {PartialShape::scalar()}) {}
@@ -296,7 +296,7 @@ Result<DatasetPtr> make_matching_files(const DatasetArgs& a) {
   return list_dataset(a.op(), {DType::kString}, {PartialShape::scalar()}, std::move(elements));
 }
 
-// Whichever is fastest gives the same elements as the first.
+// All inputs must have the same elements; the first one is used.
 Result<DatasetPtr> make_choose_fastest(const DatasetArgs& a) {
   ARGOSY_ASSIGN_OR_RETURN(auto inputs, a.dataset_list("input_datasets"));
   return std::move(inputs.front());

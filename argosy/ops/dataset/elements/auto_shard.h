@@ -1,7 +1,8 @@
-// Which part of a pipeline each worker gets: what AutoShardDataset says, as TensorFlow's rewrite of the pipeline does it.
+// AutoShard: the shard of a pipeline that a worker gets by AutoShardDataset. It shards where TensorFlow's rewrite of
+// the pipeline does.
 //
-//   by data   every worker makes all elements, and gives each count-th
-//   by file   each worker reads files of its own: the list of files is sharded, and shuffled after that
+//   by data   each worker computes all elements, and keeps every count-th
+//   by file   each worker reads its own files: the list of files is sharded, then shuffled
 //   by hint   where the pipeline says shard(SHARD_HINT, …)
 //
 // Internal to the family.
@@ -11,9 +12,9 @@
 
 namespace argosy::datasets {
 
-// What iterators are told (IteratorContext::shard).
+// The shard of a pipeline, for its iterators (IteratorContext::shard).
 struct AutoShard {
-  // Where the shard is, seen from a dataset.
+  // Whether a dataset is sharded: not at all, on its input, or on its own elements.
   enum class Where { kElsewhere, kBefore, kAfter };
 
   std::int64_t count = 1, index = 0;
@@ -22,11 +23,12 @@ struct AutoShard {
   std::vector<const DatasetValue*> after;   // by file: datasets that are sharded
 
   Where at(const DatasetValue& dataset) const;
-  // One shard of the list of files. Its shuffle comes after that, so that all workers shard one order.
+  // Returns this shard of a list of files. If the list is a shuffle, it is sharded first, so that all workers shard the
+  // same order.
   DatasetPtr of_files(const DatasetPtr& list) const;
 };
 
-// Does it make a dataset that reads records of files?
+// True if the op makes a dataset that reads records of files.
 bool is_reader(const OpDef& op);
 
 }  // namespace argosy::datasets

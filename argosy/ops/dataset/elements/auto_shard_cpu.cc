@@ -1,5 +1,5 @@
-// AutoShardDataset: finds where a pipeline reads its files, by the rules of TensorFlow's rewrite. Datasets are recipes, and
-// are not changed: what is found is told to their iterators.
+// AutoShardDataset: finds where a pipeline reads its files, by the rules of TensorFlow's rewrite. Datasets are
+// immutable, so they are not rewritten: their iterators are told what was found.
 #include "argosy/ops/dataset/elements/auto_shard.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ bool opens_datasets(std::string_view op) {
   return is_one_of(op, {"ExperimentalParallelInterleaveDataset", "FlatMapDataset", "InterleaveDataset",
                         "LegacyParallelInterleaveDataset", "ParallelInterleaveDataset"});
 }
-// What may stand between the files and the end of a pipeline.
+// True for ops that may be between the files and the end of a pipeline.
 bool passes_on(std::string_view op) {
   return is_one_of(op, {"AssertNextDataset",
                         "BatchDataset",
@@ -64,7 +64,7 @@ const DatasetValue* list_of_datasets(const DatasetValue& d) {
   return passes_on(d.op()) ? list_of_datasets(*inputs[0]) : nullptr;
 }
 
-// NOT_FOUND where there are no files to shard.
+// Finds the files of a pipeline, and notes in `shard` where to shard them. NOT_FOUND if there are none.
 Status find_files(const DatasetValue& d, AutoShard& shard) {
   const std::vector<DatasetPtr> inputs = d.inputs();
   if (is_source(d.op())) return not_found("Found an unshardable source dataset: ", d.op());
@@ -91,7 +91,7 @@ Status find_files(const DatasetValue& d, AutoShard& shard) {
   return ok_status();
 }
 
-// The shuffle of a list of files that lies deepest, or null.
+// Returns the deepest shuffle of a list of files, or null.
 const DatasetValue* shuffle_below(const DatasetValue& d) {
   const DatasetValue* found = d.op().starts_with("ShuffleDataset") ? &d : nullptr;
   for (const DatasetPtr& input : d.inputs()) {

@@ -10,14 +10,14 @@ namespace argosy::datasets {
 
 namespace {
 
-// What is found in a cache may be another dataset's.
+// The dtypes of a cached element: the cache may be another dataset's.
 std::vector<DType> types_of(const Element& element) {
   std::vector<DType> types;
   for (const Tensor& t : element) types.push_back(t.dtype());
   return types;
 }
 
-// A pass that also writes down what it gives; complete at its end.
+// A pass that also stores its elements; the cache is complete at its end.
 class CachingIterator : public DatasetIterator {
  public:
   CachingIterator(IteratorPtr input, std::size_t components)

@@ -5,7 +5,7 @@ namespace argosy::datasets {
 
 namespace {
 
-// The element of the input that the selector names, and so on.
+// For each element of the selector, takes the next element of the input that it names.
 class Directed final : public DatasetValue {
  public:
   Directed(const DatasetArgs& a, DatasetPtr selector, std::vector<DatasetPtr> inputs)

@@ -1,4 +1,4 @@
-// Which elements come, in which order: none of them is looked at.
+// Datasets that select and order elements, but do not read them: repeat, take, skip, shard, concatenate, zip.
 #include <algorithm>
 
 #include "argosy/ops/dataset/elements/auto_shard.h"
@@ -58,13 +58,13 @@ class Repeat final : public UnaryDataset {
   const std::int64_t count_;
 };
 
-// Elements [skip, skip + take) of every `stride`; a negative take: all of them.
+// Every `stride`-th element from `skip` on, at most `take`; a negative take: all of them.
 class Section final : public UnaryDataset {
  public:
   Section(const DatasetArgs& a, DatasetPtr input, std::int64_t skip, std::int64_t take, std::int64_t stride,
           bool non_empty)
       : UnaryDataset(a, std::move(input)), skip_(skip), take_(take), stride_(stride), non_empty_(non_empty) {}
-  // One of the shards of another's elements.
+  // Shard `index` of `count` of the input.
   Section(const DatasetPtr& input, std::int64_t count, std::int64_t index)
       : UnaryDataset("ShardDataset", input->types(), input->shapes(), input),
         skip_(index),
@@ -109,7 +109,7 @@ class Section final : public UnaryDataset {
     }
 
    private:
-    // The first elements of the shards after this one: each must have one.
+    // Skips the first elements of the shards after this one. INVALID_ARGUMENT if a shard has none.
     Status pass_other_shards() {
       for (; passed_ < d_->stride_ - 1 - d_->skip_; ++passed_) {
         Element dropped;
@@ -142,7 +142,7 @@ class HintedShard final : public UnaryDataset {
   }
 };
 
-// Nothing at all: skip(-1).
+// An empty dataset: skip(-1).
 class Nothing final : public UnaryDataset {
  public:
   using UnaryDataset::UnaryDataset;
@@ -287,7 +287,7 @@ class Zip final : public DatasetValue {
   class Iterator final : public DatasetIterator {
    public:
     explicit Iterator(std::vector<IteratorPtr> inputs) : inputs_(std::move(inputs)) {}
-    // All inputs are asked, whoever fails or ends: they stay in step.
+    // Asks all inputs, even if one fails or ends, so that they stay at the same element.
     Result<bool> next(Element& out) override {
       Element all;
       Status failed;

@@ -218,7 +218,7 @@ Result<DatasetPtr> make_interleave(const DatasetArgs& a) {
   return DatasetPtr(std::make_shared<Interleave>(a, std::move(input), a.function("f"), turns));
 }
 
-// More threads than this at once are more than a machine has files to read from: longer cycles take turns.
+// The most threads of one dataset: a machine gains nothing from reading more files at once. Longer cycles take turns.
 constexpr std::int64_t kMostPrefetched = 64;
 constexpr std::int64_t kMostBuffer = 1024;
 

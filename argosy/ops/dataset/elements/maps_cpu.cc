@@ -128,7 +128,7 @@ Result<DatasetPtr> make_by_last(const DatasetArgs& a) {
   return DatasetPtr(std::make_shared<ByLast>(a, std::move(input)));
 }
 
-// (state, element) -> (state, output), the state of one element being given to the next.
+// Scan: (state, element) -> (state, output); the new state is passed to the next element.
 class Scan final : public UnaryDataset {
  public:
   Scan(const DatasetArgs& a, DatasetPtr input, Captured f, Element initial)

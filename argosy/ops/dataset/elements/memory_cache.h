@@ -1,4 +1,5 @@
-// What a cached dataset holds once it has been read to its end. Internal to the families dataset and iterator.
+// MemoryCache: the elements of a cached dataset, once it has been read to its end. Internal to the families dataset and
+// iterator.
 #pragma once
 
 #include <map>
@@ -9,13 +10,13 @@
 
 namespace argosy::datasets {
 
-// AutoShardDataset shares the datasets below it with other pipelines, where TensorFlow makes them anew. So each shard
-// has elements of its own here. Thread-safe.
+// Each shard, and each pass without shuffles, has elements of its own: AutoShardDataset shares the datasets below it
+// with other pipelines, where TensorFlow makes new ones. Thread-safe.
 class MemoryCache final : public Resource {
  public:
   using Elements = std::shared_ptr<const std::vector<Element>>;
   std::string describe() const override { return "memory cache of a dataset"; }
-  // What passes of this kind hold. Null until one is complete.
+  // The elements of this kind of pass; null until one such pass is complete.
   Elements get(const IteratorContext& context) const {
     MutexLock lock(mutex_);
     const auto found = elements_.find(kind(context));
@@ -30,7 +31,7 @@ class MemoryCache final : public Resource {
  private:
   struct Kind {
     bool sharded, without_shuffles;
-    std::weak_ptr<const AutoShard> shard;  // its pipeline may be gone: what it held goes with the next to come
+    std::weak_ptr<const AutoShard> shard;  // expired: its elements are dropped by the next set()
     bool operator<(const Kind& other) const {
       const std::pair flags(sharded, without_shuffles), others(other.sharded, other.without_shuffles);
       return flags != others ? flags < others : shard.owner_before(other.shard);

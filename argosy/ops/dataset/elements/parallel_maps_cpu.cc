@@ -1,8 +1,8 @@
 // ParallelMap: threads that take the input's elements one after the other and map them at the same time. The caller
 // does the same instead of waiting: small functions cost less than waking somebody.
 //
-// Who has set taking_ takes an element, so the order of slots_ is the input's. In order, the caller wants the first
-// slot; else any that is done. At most `calls` elements are under way at once.
+// The thread that has set taking_ takes an element, so the order of slots_ is the input's. If results are in order, the
+// caller waits for the first slot, else for any that is done. At most `calls` elements are being mapped at once.
 #include <algorithm>
 #include <deque>
 
@@ -14,9 +14,9 @@ namespace argosy::datasets {
 
 namespace {
 
-// Elements under way and elements that wait for the caller, at least: with fewer, threads wait for each other.
+// The least number of elements being mapped or waiting for the caller; with fewer, threads wait for each other.
 constexpr std::size_t kRoom = 16;
-// At most: more calls at once than this keep no machine busier, and fill its memory.
+// The most; more calls at once keep no machine busier, and fill its memory.
 constexpr std::size_t kMostRoom = 1 << 14;
 
 class ParallelMap final : public UnaryDataset {
@@ -125,7 +125,7 @@ class ParallelMap final : public UnaryDataset {
       return !stopping_ && !ended_ && !taking_ && active_ < d_->calls_ && slots_.size() < d_->room_;
     }
 
-    // REQUIRES: may_take(). Lets go of the lock while it takes and maps.
+    // Takes an element and maps it, without the lock. REQUIRES: may_take().
     void map_one() ARGOSY_REQUIRES(mutex_) {
       auto slot = once_there_is_memory([] { return std::make_shared<Slot>(); });
       Element element, mapped;

@@ -5,7 +5,7 @@ namespace argosy::datasets {
 
 namespace {
 
-// Without a length of the user's.
+// The lengths of the buffer if the user gives none.
 constexpr std::size_t kFirstLength = 2, kLongest = 16;
 
 class Prefetch final : public UnaryDataset {

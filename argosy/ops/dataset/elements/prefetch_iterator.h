@@ -1,5 +1,6 @@
-// PrefetchIterator: a thread that runs ahead of its caller, into a buffer of bounded length, as far as the budget of
-// host memory allows. Internal to the family.
+// PrefetchIterator: a thread that computes elements ahead of the caller, into a buffer of bounded length, as long as
+// the budget of host memory allows.
+// Internal to the family.
 #pragma once
 
 #include <deque>
@@ -13,7 +14,7 @@ class PrefetchIterator final : public ThreadedIterator {
  public:
   struct Options {
     std::size_t length = 2;         // of the buffer
-    std::size_t longest = 0;        // above `length`: it doubles up to this whenever the caller finds it empty
+    std::size_t longest = 0;        // if above `length`: it doubles up to this when the caller finds it empty
     std::function<void()> on_news;  // called by the thread after every element and at the end
     std::size_t components = 1;     // of an element
   };
@@ -21,13 +22,13 @@ class PrefetchIterator final : public ThreadedIterator {
 
   PrefetchIterator(const IteratorContext& context, Options options);
   ~PrefetchIterator() override { stop(); }
-  // Opens what is to be iterated over at once; its thread starts with the first next().
+  // Opens the input now; the first next() starts the thread.
   Status open(const Open& open);
-  // Starts the thread at once, which opens.
+  // Starts the thread now, and opens the input there.
   Status start_opening(Open open);
 
   Result<bool> next(Element& out) override;
-  bool ready() override;  // also at the end
+  bool ready() override;  // true at the end, too
 
  private:
   struct Slot {
@@ -35,20 +36,20 @@ class PrefetchIterator final : public ThreadedIterator {
     Element element;
   };
   void run_prefetch();
-  // There is host memory for one more element.
+  // True if the budget of host memory allows one more element.
   bool may_grow() ARGOSY_REQUIRES(mutex_);
   void broke() override {
     if (options_.on_news) options_.on_news();
   }
 
   const Options options_;
-  IteratorPtr input_;  // the thread's, once it runs
+  IteratorPtr input_;  // used by the thread alone, once it runs
   HeldItems held_ ARGOSY_GUARDED_BY(mutex_);
   std::deque<Slot> buffer_ ARGOSY_GUARDED_BY(mutex_);
   std::size_t length_ ARGOSY_GUARDED_BY(mutex_);
   bool started_ ARGOSY_GUARDED_BY(mutex_) = false;
   bool ended_ ARGOSY_GUARDED_BY(mutex_) = false;
-  bool waiting_ ARGOSY_GUARDED_BY(mutex_) = false;  // the caller
+  bool waiting_ ARGOSY_GUARDED_BY(mutex_) = false;  // the caller waits
   bool full_ ARGOSY_GUARDED_BY(mutex_) = false;     // the thread waits for room
 };
 

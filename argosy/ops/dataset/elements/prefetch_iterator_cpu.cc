@@ -99,7 +99,7 @@ void PrefetchIterator::run_prefetch() {
     }
     if (options_.on_news) options_.on_news();
     MutexLock lock(mutex_);
-    // No room for one more is no error: it runs no further ahead.
+    // If the budget does not allow one more element, that is no error: the thread waits.
     full_ = more && (buffer_.size() >= length_ || !may_grow());
     while (full_ && !stopping_) changed_.wait(mutex_);
     if (stopping_) return;

@@ -1,5 +1,5 @@
-// Shuffle: a buffer of the next elements, out of which one is drawn at a time, in TensorFlow's order for TensorFlow's
-// seeds. Elements of one epoch all leave before those of the next: the buffer is a ring whose slices are epochs.
+// Shuffle: draws elements from a buffer of the next ones, in TensorFlow's order for TensorFlow's seeds. All elements of
+// one epoch come before those of the next: the buffer is a ring whose slices are epochs.
 #include <deque>
 
 #include "argosy/ops/dataset/held_elements.h"
@@ -18,7 +18,7 @@ class Shuffle final : public UnaryDataset {
   Shuffle(const DatasetArgs& a, DatasetPtr input, std::int64_t buffer, std::int64_t count,
           std::shared_ptr<SeedGenerator> seeds)
       : UnaryDataset(a, std::move(input)), buffer_(buffer), count_(count), seeds_(std::move(seeds)) {}
-  // As TensorFlow 1.15 repeats: `once` so many times, in one stream that begins with its first seeds.
+  // Repeats `once` `count` times as TensorFlow 1.15 does, with one random stream from its first seeds.
   Shuffle(const Shuffle& once, std::int64_t count)
       : UnaryDataset("ShuffleAndRepeatDataset", once.types(), once.shapes(), once.shared_input()),
         buffer_(once.buffer_),
@@ -109,7 +109,7 @@ class Shuffle final : public UnaryDataset {
       return ok_status();
     }
 
-    // The ring grows as far as it is filled: the size asked for may be far more than there is.
+    // The ring grows as it fills: the requested size may be far larger than the input.
     Status add(Element element) {
       ARGOSY_RETURN_IF_ERROR(held_.hold(elements_ + 1));
       if (elements_ == static_cast<std::int64_t>(ring_.size())) {
@@ -163,7 +163,7 @@ Result<DatasetPtr> make_shuffle(const DatasetArgs& a) {
   }
   std::shared_ptr<SeedGenerator> seeds;
   if (a.op().ends_with("V2") || a.op().ends_with("V3")) {
-    // The generator that is handed in, unless it is a dummy.
+    // The generator that is an input, unless it is a dummy.
     auto shared = a.resource<SeedGenerator>("seed_generator");
     if (shared.ok()) seeds = *std::move(shared);
   }

@@ -1,4 +1,4 @@
-// Pools of threads that a program makes for a dataset: our scheduler has its own, so they are handles and no more.
+// Thread pools that a program makes for a dataset. They are only handles, since our scheduler has its own threads.
 #include "argosy/op/state/named_resource.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
 

@@ -1,4 +1,4 @@
-// Datasets that hand another's elements on.
+// Datasets that pass on the elements of another.
 #include <algorithm>
 #include <optional>
 
@@ -9,7 +9,7 @@ namespace argosy::datasets {
 
 namespace {
 
-// A number of a message, taken from the front of `text`.
+// Parses a varint from the front of `text`.
 std::optional<std::uint64_t> take_varint(std::string_view& text) {
   std::uint64_t number = 0;
   for (int shift = 0; shift < 70 && !text.empty(); shift += 7) {
@@ -21,7 +21,7 @@ std::optional<std::uint64_t> take_varint(std::string_view& text) {
   return std::nullopt;
 }
 
-// Are these the fields of a message, whichever?
+// True if the text can be parsed as fields of a protobuf message.
 bool is_message(std::string_view text) {
   while (!text.empty()) {
     const auto tag = take_varint(text);
@@ -47,7 +47,7 @@ bool is_message(std::string_view text) {
   return true;
 }
 
-// Hints to an optimizer and a scheduler that are not ours: the dataset itself. What TensorFlow refuses is refused.
+// Hints for TensorFlow's optimizer and scheduler: returns the input dataset. Errors are TensorFlow's.
 Result<DatasetPtr> make_same(const DatasetArgs& a) {
   for (const char* name : {"rewrite_name", "tag"}) {
     if (a.has(name) && a.tensor(name).shape().rank() != 0) return invalid_argument(name, " must be a scalar");
@@ -140,7 +140,7 @@ Result<DatasetPtr> make_assert_cardinality(const DatasetArgs& a) {
   return DatasetPtr(std::make_shared<AssertCardinality>(a, std::move(input), count));
 }
 
-// Elements that fail are left out.
+// Skips elements that fail.
 class IgnoreErrors final : public UnaryDataset {
  public:
   using UnaryDataset::UnaryDataset;

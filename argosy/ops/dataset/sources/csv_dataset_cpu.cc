@@ -1,5 +1,5 @@
-// CSVDataset: the records of CSV files, a component per column. A record that is wrong is an error, and the next one is
-// read after it.
+// CSVDataset: the records of CSV files, one component per column. A malformed record is an error, and the next call
+// continues behind it.
 #include <optional>
 
 #include "argosy/data/files/byte_stream.h"
@@ -29,7 +29,7 @@ class CsvFile {
  public:
   CsvFile(ByteStream stream, const CsvOptions& options) : stream_(std::move(stream)), o_(options) {}
 
-  // The next record; false at the end of the file. What is wrong with it is in `wrong`.
+  // Reads the next record. Returns false at the end of the file. An error of the record is in `wrong`.
   Result<bool> record(std::vector<std::string>& fields, Status& wrong) {
     fields.clear();
     wrong = ok_status();
@@ -77,7 +77,7 @@ class CsvFile {
     }
   }
 
-  // Up to a quote that ends a field: one that does not is skipped, as in TensorFlow.
+  // Reads to the quote that ends the field. Other quotes are skipped, as in TensorFlow.
   Status quoted(std::string& field, Status& wrong) {
     ++at_;
     while (true) {

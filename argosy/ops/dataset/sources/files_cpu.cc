@@ -73,7 +73,7 @@ class Files final : public DatasetValue {
       return ok_status();
     }
 
-    // How many blocks there are. What is compressed is inflated for that: its length is nowhere said.
+    // Counts the blocks of a file. Compressed files must be inflated for that: their length is not stored.
     Status measure(const std::string& name) {
       ARGOSY_ASSIGN_OR_RETURN(ByteStream stream, ByteStream::open(name, o_.compression, o_.buffer));
       ARGOSY_ASSIGN_OR_RETURN(const std::int64_t size, stream.skip(INT64_MAX));

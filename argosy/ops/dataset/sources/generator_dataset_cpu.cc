@@ -1,5 +1,5 @@
-// Elements that functions make: state = init(), then next(state) until it fails with OUT_OF_RANGE, then
-// finalize(state).
+// GeneratorDataset: elements that functions make. state = init(), then next(state) until it fails with OUT_OF_RANGE,
+// then finalize(state).
 #include "argosy/ops/dataset/dataset_kernel.h"
 
 namespace argosy::datasets {
@@ -24,7 +24,7 @@ class Generator final : public DatasetValue {
     Iterator(std::shared_ptr<const Generator> d, const IteratorContext& context)
         : d_(std::move(d)), context_(context) {}
     ~Iterator() override {
-      // Whoever leaves early lets go of what init made; nobody is left to tell of an error.
+      // If the iterator is destroyed early, it calls finalize, and ignores its error: no caller is left.
       if (begun_ && !ended_) static_cast<void>(d_->finalize_(state_, context_).ok());
     }
     Result<bool> next(Element& out) override {

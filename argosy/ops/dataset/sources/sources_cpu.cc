@@ -10,7 +10,7 @@ namespace {
 
 // --- tensors ---------------------------------------------------------------------------------------------------------
 
-// The components as they are, once.
+// One element: the components themselves.
 class Whole final : public DatasetValue {
  public:
   Whole(const DatasetArgs& a, Element element)
@@ -39,7 +39,7 @@ class Whole final : public DatasetValue {
   const Element element_;
 };
 
-// INVALID_ARGUMENT, in TensorFlow's words, where a component has another shape than output_shapes says.
+// INVALID_ARGUMENT, in TensorFlow's words, unless the component has the shape in output_shapes.
 Status check_component(const DatasetArgs& a, std::size_t i, const Shape& shape) {
   const std::vector<PartialShape> declared = a.shapes();
   if (i >= declared.size() || declared[i].compatible(PartialShape(shape))) return ok_status();

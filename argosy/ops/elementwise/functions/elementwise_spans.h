@@ -1,4 +1,5 @@
-// Tables of this folder's spans, for the best instruction set of this processor. Private to this folder.
+// Tables of this folder's spans (../elementwise_kernels.h), for the best instruction set of this CPU. Private to this
+// folder.
 #pragma once
 
 #include "argosy/ops/elementwise/elementwise_kernels.h"
@@ -11,7 +12,7 @@ std::span<const BinaryRow> simple_binary_rows();  // add, mul, less …: loops
 std::span<const UnaryRow> reference_unary_rows();
 std::span<const BinaryRow> reference_binary_rows();
 
-// The function an op computes, by which its rows are named: Add for AddV2.
+// Returns the name of the function that an op computes, which is the name of its rows: Add for AddV2.
 std::string_view function_of(std::string_view op);
 
 }  // namespace argosy::elementwise

@@ -1,5 +1,5 @@
-// What each elementwise op computes for one element: TensorFlow's definition, corner cases included. T is float,
-// double, an integer, bool or std::complex; 16-bit floats are computed in float (compute_t).
+// Functors of the elementwise ops: each computes one element as TensorFlow defines it, corner cases included. T is
+// float, double, an integer, bool or std::complex; 16-bit floats are computed in float (compute_t).
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr bool is_complex_v<std::complex<T>> = true;
 template <typename T>
 using compute_t = std::conditional_t<std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>, float, T>;
 
-// Integers overflow by wrapping round: computed in an unsigned type at least as wide as int.
+// The type that integers are computed in, so that they wrap around on overflow: unsigned, and at least as wide as int.
 template <typename T>
 using wrapping_t = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
@@ -139,7 +139,7 @@ struct Div {  // integers: towards zero
   template <typename T>
   static T call(T x, T y) {
     if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
-      if (y == -1) return Neg::call(x);  // the lowest integer's quotient does not fit
+      if (y == -1) return Neg::call(x);  // the lowest integer / -1 does not fit
     }
     return static_cast<T>(x / y);
   }
@@ -315,10 +315,10 @@ struct NextAfter {
   }
 };
 
-// --- gradients in terms of the output y and what flows back, dy.
+// --- gradients, from the output y and its gradient dy
 // ----------------------------------------------------------
 
-// Of complex numbers, the first two want y conjugated by the caller; the others do it.
+// For complex numbers, the caller of the first two passes y conjugated; the others conjugate it themselves.
 struct TanhGrad {
   template <typename T>
   static T call(T y, T dy) {
@@ -331,7 +331,7 @@ struct SigmoidGrad {
     return dy * y * (T(1) - y);
   }
 };
-// Where nothing flows back, the next three give 0 for any y, as TensorFlow does: 0 / 0 is not NaN there.
+// If dy is 0, the next three return 0 for any y, as in TensorFlow; 0 / 0 is not NaN there.
 struct SqrtGrad {
   template <typename T>
   static T call(T y, T dy) {

@@ -1,4 +1,4 @@
-// The rest of functors.h: bits, comparisons, logic.
+// Functors of functors.h for bits, comparisons and logic.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Plain loops over every dtype: the last kernel of each op's list, and the only one for rare dtypes. Private to folders
-// of elementwise ops.
+// Spans that are plain loops, for every dtype: the last kernel of each op, and the only one for rare dtypes. Private to
+// folders of elementwise ops.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace argosy::elementwise {
 
-// A result of the type computed in goes back to T; a bool or another type stays.
+// The type of a stored result: T if it was computed in compute_t<T>; else its own (bool).
 template <typename T, typename R>
 using result_t = std::conditional_t<std::is_same_v<R, scalar::compute_t<T>>, T, R>;
 

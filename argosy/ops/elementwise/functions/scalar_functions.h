@@ -1,4 +1,4 @@
-// Functions the standard library lacks, or has only in a form that threads cannot share.
+// Special functions that the standard library lacks, or has only in a form that is not thread-safe.
 #pragma once
 
 namespace argosy::scalar {

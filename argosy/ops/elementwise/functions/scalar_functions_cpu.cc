@@ -37,7 +37,7 @@ double Digamma::call(double x) {
 }
 float Digamma::call(float x) { return static_cast<float>(call(static_cast<double>(x))); }
 
-// Euler-Maclaurin: the first terms as they are, the rest as an integral, half a term and corrections.
+// Euler-Maclaurin: the first terms directly; the rest as an integral, half a term and corrections.
 double Zeta::call(double x, double q) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInf = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// Transcendental functions of float32 and float64, a vector at a time. Highway's own hold within a range; outside it
-// (overflow, poles, NaN) the standard library answers, for the vector that needs it.
+// Transcendental functions of float32 and float64, as vector functions. Highway's functions are valid in a range. For a
+// vector with elements outside it (overflow, poles, NaN), the standard library computes the result.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "argosy/ops/elementwise/functions/transcendental_spans_cpu.cc"
 #include <hwy/foreach_target.h>  // before highway.h
@@ -41,7 +41,7 @@ constexpr T pick(float f, double d) {
   }
 }
 
-// NaN is in no range.
+// False for NaN.
 template <class D, class V, typename T = hn::TFromD<D>>
 HWY_INLINE auto within(D d, V x, T low, T high) {
   return hn::And(hn::Ge(x, hn::Set(d, low)), hn::Le(x, hn::Set(d, high)));
@@ -113,8 +113,8 @@ HWY_INLINE V at_most(D d, V x, float limit) {  // NaN stays
   return hn::IfThenElse(hn::Gt(x, bound), bound, x);
 }
 
-// float32 alone, within 1.5 units in the last place; NaN goes the polynomial's way and stays. Coefficients: our own
-// fits, the weighted largest error made small, by Lawson's iteration in 40 digits.
+// float32 only, within 1.5 units in the last place. NaN passes through the polynomial. Coefficients: our own minimax
+// fits of the weighted error, by Lawson's iteration with 40 digits.
 struct FloatTanh {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {

@@ -119,7 +119,7 @@ void elementwise::define_fused(OpRegistry& ops) {
               .gradient = kNotDifferentiable,
               .cost = fused_cost,
               .sharding = "whole: a pass makes it after sharding"};
-  // The kernel holds back a result that would overwrite what a later step reads, whichever input lies there.
+  // Any input may be forwarded: the kernel holds back a result that would overwrite an input that a later step reads.
   for (int in = 0; in < 8; ++in) {
     for (int out = 0; out < 4; ++out) spec.in_place.push_back({in, out, true});
   }

@@ -1,6 +1,6 @@
-// Words. A *block* is a range of neighbouring elements, worked on by all steps in turn. A *place* is a block's worth of
-// scratch in L1: of a step's result that nobody outside sees, of an operand that repeats, laid out as a block (a
-// *tile*), or of a result held back because its memory is that of an input still to be read.
+// Terms. A *block* is a range of contiguous elements that all steps process before the next range. A *place* is a
+// block's size of scratch memory in L1. It holds one of: a step's result that is no output; a repeated operand,
+// expanded to a block (a *tile*); a result held back because its memory is that of an input still to be read.
 #include <algorithm>
 #include <cstring>
 
@@ -34,7 +34,7 @@ void select(std::int64_t bytes, const void* condition, const void* t, const void
   }
 }
 
-// Elements `first` to first + n of a result, each of `from` standing for `size` of them, by the size of an element.
+// Writes elements first to first + n of an operand whose elements each repeat `size` times; by element size.
 template <typename T>
 void lay_runs_of(const std::byte* from, std::int64_t size, std::int64_t first, std::int64_t n, std::byte* to) {
   const T* one = reinterpret_cast<const T*>(from) + first / size;
@@ -129,7 +129,7 @@ class FusedKernel final : public Kernel {
     bool half_result = false;
     int result = 0;
   };
-  // What one call knows: where every input and output lies, and which outputs are held back.
+  // The data of one call: the memory of inputs and outputs, and which outputs are held back.
   struct Run {
     std::array<const std::byte*, kMostValues> memory{};
     std::array<bool, kMostValues> held{};
@@ -155,7 +155,7 @@ class FusedKernel final : public Kernel {
       halves_ = true;
     }
     work_ += function->work == Work::kFunction ? 8 : 1;
-    // An operand that stands still goes into a binary span as it is, if the other one steps; else as a tile.
+    // A binary span takes a constant operand as it is, if the other one steps; else as a tile.
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const int v = s.operands[k];
       if (values_[v].operand.kind == FusedOperand::Kind::kFull) continue;
@@ -170,7 +170,7 @@ class FusedKernel final : public Kernel {
   }
   bool is_still(int v) const { return values_[v].operand.kind == FusedOperand::Kind::kOne; }
 
-  // Room for every value that needs some; what nobody reads any more makes room for the next.
+  // Assigns places to the values that need one; the place of a value that is not read any more is reused.
   Status give_places(int inputs) {
     const auto take = [&](std::int64_t bytes) {
       const std::int64_t at = per_element_;
@@ -215,7 +215,7 @@ class FusedKernel final : public Kernel {
     return ok_status();
   }
 
-  // Tiles that differ from block to block, or those that do not.
+  // True if the operand's tile differs between blocks.
   bool changes(const FusedOperand& o) const {
     return o.kind == FusedOperand::Kind::kRuns || (o.kind == FusedOperand::Kind::kPeriodic && block_ % o.size != 0);
   }
@@ -231,7 +231,7 @@ class FusedKernel final : public Kernel {
                        std::byte* to) {
     const std::int64_t bytes = value.bytes, size = value.operand.size;
     if (value.operand.kind == FusedOperand::Kind::kRuns) return lay_runs(bytes, from, size, first, n, to);
-    // One period, from the right place on, then twice as much each time.
+    // Writes one period, from the right offset on, then doubles it until the tile is full.
     const std::int64_t start = first % size, head = std::min(n, size - start);
     std::memcpy(to, from + start * bytes, static_cast<std::size_t>(head * bytes));
     std::int64_t done = head;

@@ -1,5 +1,5 @@
-// A fused program on a GPU: one kernel, compiled when it is first needed, or step by step where nothing compiles, each
-// step one launch of the kernel its op would be.
+// A fused program on a GPU: one kernel, compiled when it is first needed. If it cannot be compiled, each step is a
+// launch of its op's kernel.
 #include "argosy/base/log.h"
 #include "argosy/base/mutex.h"
 #include "argosy/device/cuda/driver/runtime_compiler.h"
@@ -93,7 +93,8 @@ class FusedSteps final : public Kernel {
   }
 
  private:
-  // Where a step's result goes: an output's own memory, unless an input that may still be read lies there.
+  // Returns the memory of a step's result: that of an output, unless it is shared with an input that a later step may
+  // read.
   Result<Tensor> place(KernelContext& c, const Step& step, const std::vector<Tensor>& values,
                        std::vector<std::pair<Tensor*, Tensor>>& held) const {
     Tensor* out = nullptr;
@@ -198,7 +199,7 @@ class Fused final : public Kernel {
   }
 
  private:
-  // Null where nothing compiles, or it failed: said once.
+  // Returns the compiled kernel; null if there is no compiler, or it failed, which is logged once.
   cuda::CuFunction compiled(cuda::CudaDevice& device) {
     MutexLock lock(mutex_);
     if (tried_) return function_;

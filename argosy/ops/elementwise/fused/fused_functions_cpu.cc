@@ -1,4 +1,4 @@
-// Which span stands for which op: the one its own kernel would run.
+// Finds the span of an op: the one that its own kernel would run.
 #include <algorithm>
 
 #include "argosy/ops/activation/activation_spans.h"
@@ -14,7 +14,8 @@ bool is_half(DType d) { return d == DType::kBfloat16 || d == DType::kFloat16; }
 
 bool may_fuse(DType d) { return is_floating(d) || d == DType::kBool; }
 
-// Tables in the order of the op's kernels: the first that has the dtype, or float32 for a 16-bit float, is what runs.
+// Tables are in the order of the op's kernels. The first table with the dtype, or with float32 for a 16-bit float, is
+// the one that runs.
 template <typename Row>
 const Row* first_row(std::string_view function, DType dtype, std::initializer_list<std::span<const Row>> tables,
                      bool* as_float) {

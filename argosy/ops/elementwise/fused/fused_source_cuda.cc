@@ -35,7 +35,8 @@ std::string_view stored(DType d) {
   }
 }
 
-// A value is held in what its dtype is computed in; 16-bit floats are rounded after every step, as between kernels.
+// Values are kept in the type that their dtype is computed in. 16-bit floats are rounded after every step, as between
+// kernels.
 std::string rounded(DType d, const std::string& expression) {
   if (element_bytes(d) != 2) return expression;
   return str_cat("Number<", stored(d), ">::load(Number<", stored(d), ">::store(", expression, "))");
@@ -45,7 +46,8 @@ bool repeats(const FusedOperand& operand) {
   return operand.kind == FusedOperand::Kind::kPeriodic || operand.kind == FusedOperand::Kind::kRuns;
 }
 
-// What element i of the output sees of input `v`, and what a vec from `first` on does.
+// Returns the expression for the element of input `v` that element i of the output uses; the next function, for a
+// vector from `first` on.
 std::string element_of(const FusedOperand& operand, std::size_t v) {
   switch (operand.kind) {
     case FusedOperand::Kind::kFull: return str_cat("x", v, "[i]");
@@ -76,8 +78,8 @@ std::size_t fused_widest(const FusedProgram& program, std::span<const DType> inp
   return widest;
 }
 
-// fused_element() is the program for one element, of the values that were read; the kernel calls it for the elements of
-// a vec, and for what is left one by one.
+// fused_element() computes the program for one element, from the values read. The kernel calls it for each element of a
+// vector, and for the elements left over.
 std::optional<std::string> fused_source(const FusedProgram& program, std::span<const DType> inputs,
                                         std::span<const FusedOperand> operands) {
   std::vector<DType> dtypes(inputs.begin(), inputs.end());

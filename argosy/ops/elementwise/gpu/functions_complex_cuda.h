@@ -7,7 +7,7 @@
 
 namespace argosy::cuda::complex_fn {
 
-// The real number in a complex one.
+// The type of the real and imaginary parts of C.
 template <typename C>
 using Part = typename PartOf<C>::Type;
 
@@ -35,13 +35,13 @@ template <typename C>
 ARGOSY_DEVICE bool is_zero(C x) {
   return x.re == 0 && x.im == 0;
 }
-// Infinities become 1, all else 0: what is left of a number beside an infinite one.
+// Replaces infinite parts by 1 and all others by 0, keeping signs: beside an infinite part, only its direction counts.
 template <typename C>
 ARGOSY_DEVICE C corner(C x) {
   using T = Part<C>;
   return {::copysign(is_inf(x.re) ? T(1) : T(0), x.re), ::copysign(is_inf(x.im) ? T(1) : T(0), x.im)};
 }
-// NaNs become zeros.
+// Replaces NaN parts by 0, keeping signs.
 template <typename C>
 ARGOSY_DEVICE C without_nan(C x) {
   using T = Part<C>;
@@ -95,7 +95,7 @@ struct Mul {
       x = without_nan(x);
       again = true;
     }
-    // No operand is infinite, but what was added up was.
+    // No operand is infinite, but a partial product overflowed.
     if (!again && (is_inf(x.re * y.re) || is_inf(x.im * y.im) || is_inf(x.re * y.im) || is_inf(x.im * y.re))) {
       x = without_nan(x);
       y = without_nan(y);
@@ -108,7 +108,7 @@ struct Div {
   template <typename C>
   static ARGOSY_DEVICE C call(C x, C y) {
     using T = Part<C>;
-    // y comes near 1 first, so that its square neither overflows nor vanishes.
+    // Scales y to near 1 first, so that its square neither overflows nor underflows.
     const T most = ::fmax(::fabs(y.re), ::fabs(y.im));
     const bool scales = is_finite(most) && most > T(0);
     const int exponent = scales ? ::ilogb(most) : 0;
@@ -165,7 +165,7 @@ struct ReciprocalGrad {
     return is_zero(dy) ? C{0, 0} : Mul::call(Mul::call(Neg::call(c), dy), c);
   }
 };
-// By the real functions. A real exponent (imaginary part 0) has no sine to spoil it.
+// exp, by the real functions. For a real exponent (imaginary part 0), the sine is left out.
 struct Exp {
   template <typename C>
   static ARGOSY_DEVICE C call(C x) {
@@ -173,7 +173,7 @@ struct Exp {
     return x.im == 0 ? C{size, x.im} : C{size * ::cos(x.im), size * ::sin(x.im)};
   }
 };
-// 0 times anything is 0: what an axis has none of stays so, beside infinities and NaN too.
+// a * b, but 0 if a factor is 0, even beside infinity or NaN: a part that is zero stays zero.
 template <typename T>
 ARGOSY_DEVICE T along(T a, T b) {
   return a == T(0) ? a : b == T(0) ? b : a * b;

@@ -1,13 +1,14 @@
-// One element of each elementwise op on a GPU: the twin of functors.h. nvcc, NVRTC and the host's compiler read it; its
-// text stands before generated kernels, too, so it includes numbers.h alone. Functors are named after the functions of
-// elementwise_spans.h; they work on the type that a dtype is computed in, float32 for 16-bit floats.
+// Functors of the elementwise ops on a GPU, one element each: the twin of functors.h. nvcc, NVRTC and the host's
+// compiler read it. Its text is also put before generated kernels, so it includes numbers.h alone. Functors have the
+// names of the functions of elementwise_spans.h. They take the type that a dtype is computed in: float32 for 16-bit
+// floats.
 #pragma once
 
 #include "argosy/device/cuda/kernels/numbers.h"
 
 namespace argosy::cuda::fn {
 
-// Integers wrap round: computed in an unsigned type at least as wide as int.
+// The type that integers are computed in, so that they wrap around: unsigned, and at least as wide as int.
 template <typename T>
 struct Wrapping {
   using Type = u32;
@@ -88,14 +89,14 @@ ARGOSY_UNARY(Rsqrt, T(1) / ::sqrt(x))
 ARGOSY_BINARY(Maximum, x < y || y != y ? y : x)
 ARGOSY_BINARY(Minimum, y < x || y != y ? y : x)
 ARGOSY_BINARY(SquaredDifference, Square::call(Sub::call(x, y)))
-// Below 0? Asked of unsigned numbers too, where nvcc would call a plain comparison pointless.
+// True if x < 0. A template, since nvcc warns of a plain comparison for unsigned numbers.
 template <typename T>
 ARGOSY_DEVICE bool is_negative(T x) {
   return x < T(1) && x != T(0);
 }
 ARGOSY_DEVICE bool is_negative(f32 x) { return x < 0.0f; }
 ARGOSY_DEVICE bool is_negative(f64 x) { return x < 0.0; }
-// Integers by 0 are 0 here, where nothing can be refused. The lowest one's quotient by -1 does not fit, and wraps.
+// Integer quotient. Division by 0 gives 0, because a GPU kernel cannot fail. The lowest integer / -1 wraps around.
 template <typename T>
 ARGOSY_DEVICE T quotient(T x, T y) {
   if (y == T(0)) return T(0);
@@ -157,8 +158,8 @@ ARGOSY_UNARY(Atanh, ::atanh(x))
 ARGOSY_UNARY(Erf, ::erf(x))
 ARGOSY_UNARY(Erfc, ::erfc(x))
 ARGOSY_UNARY(Lgamma, ::lgamma(x))
-// By the recurrence up to 10, the asymptotic series beyond, and the reflection below 0 (Abramowitz &
-// Stegun 6.3.5, 6.3.7, 6.3.18). NaN at 0, -1, -2 …
+// digamma by the recurrence up to 10, the asymptotic series beyond, and the reflection below 0 (Abramowitz & Stegun
+// 6.3.5, 6.3.7, 6.3.18). NaN at 0, -1, -2 …
 template <typename T>
 ARGOSY_DEVICE T digamma(T x) {
   T sum = T(0);
@@ -181,7 +182,7 @@ ARGOSY_UNARY(Ceil, ::ceil(x))
 ARGOSY_UNARY(Rint, ::rint(x))  // ties to even
 ARGOSY_UNARY(Sigmoid, T(1) / (T(1) + ::exp(-x)))
 ARGOSY_UNARY(Softsign, x / (T(1) + ::fabs(x)))
-// Of integers: a negative power is 0.
+// Integer power; a negative exponent gives 0.
 template <typename T>
 ARGOSY_DEVICE T power(T x, T y) {
   if (y < T(0)) return T(0);
@@ -208,8 +209,8 @@ ARGOSY_UNARY(Selu,
              x < T(0) ? T(1.7580993408473768599402175208123) * ::expm1(x) : T(1.0507009873554804934193349852946) * x)
 ARGOSY_UNARY(Softplus, (x < T(0) ? T(0) : x) + ::log1p(::exp(-::fabs(x))))
 
-// --- gradients: of the output x and what flows back, y (as the ops have them); of activations: what flows back, then
-// features or outputs
+// --- gradients, with operands in the order of the ops: the output x and its gradient y; for activations, the gradient,
+// then features or outputs
 ARGOSY_BINARY(TanhGrad, y*(T(1) - x * x))
 ARGOSY_BINARY(SigmoidGrad, y* x*(T(1) - x))
 ARGOSY_BINARY(SqrtGrad, y == T(0) ? T(0) : T(0.5) * y / x)
@@ -227,7 +228,7 @@ ARGOSY_UNARY(Invert, static_cast<T>(~x))
 ARGOSY_BINARY(BitwiseAnd, static_cast<T>(x& y))
 ARGOSY_BINARY(BitwiseOr, static_cast<T>(x | y))
 ARGOSY_BINARY(BitwiseXor, static_cast<T>(x ^ y))
-// Distances are held within the type's width.
+// The shift distance, clamped to the type's width.
 template <typename T>
 ARGOSY_DEVICE int shift_distance(T y) {
   constexpr int kMost = static_cast<int>(8 * sizeof(T)) - 1;

@@ -1,4 +1,4 @@
-// Which elementwise functions have kernels on a GPU: what single ops and fused ones ask.
+// Finds the GPU kernels of elementwise functions, for single ops and for fused ones.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ struct GpuKernel {
   const char* module;
   std::string kernel;
 };
-// `op` of one operand, or of two, of `dtype`; nothing where there is no row.
+// The kernel of a unary or binary op for `dtype`; nullopt if there is none.
 std::optional<GpuKernel> unary_on_gpu(std::string_view op, DType dtype);
 std::optional<GpuKernel> binary_on_gpu(std::string_view op, DType dtype);
 
-// The function of functions_cuda.h that an op computes: Add for AddV2.
+// Returns the functor of functions_cuda.h that an op computes: Add for AddV2.
 std::string_view function_on_gpu(std::string_view op);
 
 }  // namespace argosy::elementwise

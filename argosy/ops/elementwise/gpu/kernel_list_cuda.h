@@ -1,6 +1,6 @@
-// Which elementwise kernels there are on a GPU: one row X(Function, Type) a kernel. Read by the .cu files, which make
-// a kernel of each row, and by elementwise_cuda.cc, which registers what is there. int32 values live in the host's
-// memory, where the CPU's kernels serve them; only predicates, whose results live on the GPU, have int32 rows.
+// The list of elementwise kernels on a GPU: one row X(Function, Type) each. The .cu files make a kernel from each row;
+// elementwise_cuda.cc registers them. int32 values are in host memory, where CPU kernels compute them. Only predicates,
+// whose results are on the GPU, have int32 rows.
 #pragma once
 
 // clang-format breaks such a list elsewhere at every pass.
@@ -43,7 +43,7 @@
       ARGOSY_CUDA_FLOATS(X, SquaredDifference) X(SquaredDifference, i64)                                             \
           ARGOSY_CUDA_INTEGERS(X, BitwiseAnd) ARGOSY_CUDA_INTEGERS(X, BitwiseOr) ARGOSY_CUDA_INTEGERS(X, BitwiseXor) \
               ARGOSY_CUDA_INTEGERS(X, LeftShift) ARGOSY_CUDA_INTEGERS(X, RightShift)
-// Integer quotients and powers are not looked at first, as the CPU's kernels do: what those refuse is 0 here.
+// Integer quotients and powers are not checked first, as on the CPU: cases that the CPU refuses give 0 here.
 #define ARGOSY_CUDA_BINARY_FUNCTIONS(X)                                                                              \
   ARGOSY_CUDA_REAL(X, Div)                                                                                           \
   ARGOSY_CUDA_REAL(X, TruncateDiv) ARGOSY_CUDA_REAL(X, FloorDiv) ARGOSY_CUDA_FLOATS(X, TruncateMod) X(TruncateMod, i64) \

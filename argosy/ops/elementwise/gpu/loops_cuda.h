@@ -6,7 +6,8 @@
 
 namespace argosy::cuda {
 
-// Four at most: the code of a function stands there for each of them, and eight bytes a thread keep a GPU busy.
+// Elements per vector access, four at most. The loop over a vector is unrolled, which multiplies the function's code;
+// eight bytes per thread keep a GPU busy.
 template <typename T, typename R>
 inline constexpr int kLoopVec = kVecElements<T, R> < 4 ? kVecElements<T, R> : 4;
 
@@ -24,7 +25,7 @@ ARGOSY_DEVICE void unary_loop(i64 n, const T* x, R* y) {
                  [=](i64 i) { store(y, i, F::call(load(x, i))); });
 }
 
-// What a vec of the output sees of an operand.
+// The elements of an operand that belong to one vector of the output.
 template <int kCount, typename T>
 ARGOSY_DEVICE Vec<T, kCount> load_along(const T* from, i64 at, i64 stride) {
   return stride == 0 ? splat_vec<kCount>(from[at]) : load_vec<kCount>(from, at);

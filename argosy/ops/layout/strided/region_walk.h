@@ -1,4 +1,4 @@
-// Walking a Region in row-major order, its axes dropped and merged where that changes nothing. Private to kernels.
+// Iterates over a Region in row-major order, after dropping and merging axes. Private to kernels.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@ struct Axis {
   std::int64_t size, to, from;
 };
 
-// Axes of size 1 dropped, neighbours that walk in step merged. Each remaining axis has two elements or more, so no
-// region below 2^63 elements has 64 of them.
+// The axes of a Region. Axes of size 1 are dropped; neighbours that one stride describes are merged. Each remaining
+// axis has two elements or more, so a region below 2^63 elements has fewer than 64.
 struct RegionAxes {
   std::array<Axis, 64> axis;
   int n = 0;

@@ -1,5 +1,5 @@
-// Transposing a matrix of small elements, tile by tile, so that both sides meet whole cache lines. Private to the copy
-// loop of this folder.
+// Transposes a matrix of small elements tile by tile, so that reads and writes use whole cache lines. Private to this
+// folder's copy loop.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace argosy {
 inline constexpr std::int64_t kTransposeTile = 32;
 
 #if defined(__SSE2__)
-// 4 x 4 elements of four bytes in registers.
+// Transposes 4 x 4 elements of four bytes in registers.
 inline void transpose_4x4(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride) {
   using V = std::uint32_t __attribute__((vector_size(16)));
   V r[4];
@@ -54,7 +54,7 @@ void transpose_tile(char* to, std::int64_t to_stride, const char* from, std::int
   }
 }
 
-// to[c][r] = from[r][c]; both dense along their second index, strides of the first in bytes.
+// to[c][r] = from[r][c]. Both are contiguous along their second index; strides of the first are in bytes.
 template <int kBytes>
 void transpose(char* to, std::int64_t to_stride, const char* from, std::int64_t from_stride, std::int64_t columns,
                std::int64_t rows) {

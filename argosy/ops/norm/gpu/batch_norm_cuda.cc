@@ -1,4 +1,4 @@
-// Batch normalisation on a GPU by kernels of our own: statistics, then what they make of every element.
+// Batch normalisation on a GPU by our own kernels: first the statistics, then every element.
 #include "argosy/ops/norm/gpu/gpu_batch_norm.h"
 
 namespace argosy {

@@ -1,4 +1,4 @@
-// Batch normalisation: sums over rows by chunks that are merged in order, so that the same numbers come out every time.
+// Batch normalisation. Sums over rows are made in chunks, which are merged in order, so results are deterministic.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 #include "argosy/ops/norm/gpu/gpu_norm.h"
 

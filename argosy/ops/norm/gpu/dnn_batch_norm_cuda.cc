@@ -1,6 +1,6 @@
-// Batch normalisation on a GPU by cuDNN, where it is and takes the case. It keeps 1 / sqrt(variance + epsilon) for the
-// gradient; what we keep is the variance, as our own kernels and the CPU's do, since the gradient may be computed by
-// any of them. Hence nothing of reserve_space_3 is used either.
+// Batch normalisation on a GPU by cuDNN, where it is installed and supports the case. cuDNN keeps 1 / sqrt(variance +
+// epsilon) for the gradient. The op's output is the variance instead, as for our own kernels and the CPU's, since any
+// of them may compute the gradient. For the same reason reserve_space_3 is not used.
 #include <limits>
 
 #include "argosy/ops/by_library.h"

@@ -1,4 +1,4 @@
-// Batch normalisation as cuDNN is asked for it.
+// DnnNorms: batch normalisation by cuDNN.
 #pragma once
 
 #include <compare>
@@ -7,7 +7,7 @@
 
 namespace argosy::cuda {
 
-// Images as the library sees them. Statistics are float32, one number a channel.
+// The images of a call. Scale, offset and statistics are float32 vectors [channels].
 struct DnnNormProblem {
   DType dtype = DType::kFloat32;
   bool nchw = false;
@@ -15,9 +15,9 @@ struct DnnNormProblem {
   auto operator<=>(const DnnNormProblem&) const = default;
 };
 
-// The batch normalisations of one device; all they are given is its memory. UNIMPLEMENTED: the library does not take
-// the problem, nothing was started. The library's routines for these give the same bits in every run on one kind of
-// GPU (its documentation names those that do not). Thread-safe.
+// Batch normalisation by the cuDNN of one device. All pointers are addresses in that device's memory. UNIMPLEMENTED:
+// the library does not support the problem, and nothing was launched. Results are deterministic on one kind of GPU:
+// these routines are not among those that cuDNN's documentation excepts. Thread-safe.
 class DnnNorms {
  public:
   explicit DnnNorms(std::shared_ptr<Dnn> dnn) : dnn_(std::move(dnn)) {}
@@ -25,9 +25,10 @@ class DnnNorms {
   struct Training {
     const void *x, *scale, *offset;
     void* y;
-    // The batch's statistics, with Bessel's correction. Zeros before: what is there is added in, times zero.
+    // The batch's statistics, with Bessel's correction. REQUIRES: they hold finite numbers, such as zeros, before the
+    // call: the library multiplies them by 0 and adds them in.
     void *mean, *variance;
-    void *kept_mean, *kept_inverse;  // the batch's, and 1 / sqrt(variance + epsilon)
+    void *kept_mean, *kept_inverse;  // the batch's mean, and 1 / sqrt(variance + epsilon)
     double epsilon;
   };
   Status train(const DnnNormProblem& problem, const Training& at, void* stream);
@@ -39,7 +40,7 @@ class DnnNorms {
   };
   Status infer(const DnnNormProblem& problem, const Inference& at, void* stream);
 
-  // Of train().
+  // The gradient of train().
   struct Gradient {
     const void *dy, *x, *scale, *kept_mean, *kept_inverse;
     void *dx, *dscale, *doffset;
@@ -51,7 +52,7 @@ class DnnNorms {
   struct Plan {
     DnnObject<DnnTensor> images, channels;
   };
-  // call(handle, images, channels) gives the library's answer.
+  // Calls call(handle, images, channels), which returns the library's status.
   template <typename Call>
   Status ask(const DnnNormProblem& problem, void* stream, const Call& call);
 

@@ -1,5 +1,5 @@
-// What the kernels of batch normalisation on a GPU share: nodes checked and outputs made, whoever computes them.
-// Private to this folder.
+// The parts that the GPU kernels of batch normalisation share, our own and cuDNN's: checks of inputs, allocation of
+// outputs. Private to this folder.
 #pragma once
 
 #include "argosy/ops/gpu_kernels.h"
@@ -8,8 +8,9 @@
 
 namespace argosy::batch_norm {
 
-// One normalisation: x and y. Outputs 1 to 4 are statistics [channels]. First come mean and variance of the batch, or
-// running ones where there are any; then mean and variance without Bessel's correction, kept for the gradient.
+// The tensors of one normalisation. `stats` are outputs 1 to 4, float32 [channels]. The first two are mean and variance
+// of the batch, or running ones, where the op has them. The last two are mean and variance without Bessel's correction,
+// kept for the gradient.
 struct Forward {
   Layout layout;
   const Tensor* x = nullptr;
@@ -17,18 +18,19 @@ struct Forward {
   float* stats[4] = {};
 };
 Result<Forward> begin_forward(KernelContext& c, const Options& o);
-// The vectors of that for kernels; `line`: room for two numbers a channel, of those that make y of them.
+// The vectors per channel that our kernels take. `line`: room for 2 * channels numbers, the coefficients of
+// y = x * line[channel] + line[channels + channel].
 cuda::GpuBatchNorm vectors_of(const KernelContext& c, const Options& o, const Forward& f, float* line);
 
 struct Backward {
   Layout layout;
   const Tensor *dy = nullptr, *x = nullptr;
   Tensor *dx = nullptr, *dscale = nullptr, *doffset = nullptr;
-  void* side = nullptr;  // what the side input gets, where there is one
+  void* side = nullptr;  // the gradient of the side input; null: there is none
 };
 Result<Backward> begin_backward(KernelContext& c, const Options& o);
 
-// By our own kernels (batch_norm_cuda.cc), and by cuDNN (dnn_batch_norm_cuda.cc).
+// Makers of the kernels: our own (batch_norm_cuda.cc), and cuDNN's (dnn_batch_norm_cuda.cc).
 Result<std::unique_ptr<Kernel>> make_own(const KernelInit& init);
 Result<std::unique_ptr<Kernel>> make_own_gradient(const KernelInit& init);
 Result<std::unique_ptr<Kernel>> make_by_dnn(const KernelInit& init);

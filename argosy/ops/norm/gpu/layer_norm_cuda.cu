@@ -1,4 +1,5 @@
-// Layer normalisation: a block a row; sums over columns a thread a column and chunk of rows, merged in order.
+// Layer normalisation: one block per row. For sums over rows there is one thread per column and chunk of rows; chunks
+// are merged in order.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {

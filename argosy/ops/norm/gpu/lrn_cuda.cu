@@ -1,4 +1,4 @@
-// Local response normalisation: a thread an element, its neighbours along the channels summed one by one.
+// Local response normalisation: one thread per element, which sums over the neighbouring channels.
 #include "argosy/device/cuda/kernels/kernel_source.h"
 
 namespace argosy::cuda {

@@ -16,7 +16,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
-// What the scheduler wants to know of an instruction.
+// Describes each instruction to the scheduler, after it has ordered readers of variables before writers.
 class OrderFinder {
  public:
   OrderFinder(const Step& step, InstructionGraph& instructions, const std::vector<std::int32_t>& groups,
@@ -38,7 +38,8 @@ class OrderFinder {
                                        [](const ArgDef& a) { return a.dtype == DType::kResource; });
   }
 
-  // What it gives is read by nobody, or small, or lets more go than it takes.
+  // True if its outputs are unread or small, or if it frees more memory than it takes. False without inputs, unless it
+  // ends lifetimes.
   bool light(std::size_t i) const {
     constexpr std::size_t kSmall = 256;
     if (ends_lifetimes(step_, instructions_, static_cast<std::int32_t>(i))) return true;
@@ -51,8 +52,8 @@ class OrderFinder {
     return instruction.num_inputs > 0;
   }
 
-  // A copy from the host's memory to a GPU, or work that a GPU does on the host's memory alone. In the midst of what is
-  // captured as one it would part that in two.
+  // True for a copy from the host's memory to a GPU, and for a GPU's kernel whose inputs and outputs are all in the
+  // host's memory. In the middle of a capture region it would split that region.
   bool is_fed_copy(std::size_t i) const {
     const Instruction& instruction = step_.instructions[i];
     if (step_.device_set->device(instruction.device).launch_queue() == nullptr || instruction.num_inputs == 0)
@@ -67,7 +68,7 @@ class OrderFinder {
     return reads && (instruction.role == Role::kCopy || writes);
   }
 
-  // A copy from a GPU that no instruction waits for, and small: what it copies may stay until the end.
+  // True for a small copy from a GPU that no instruction reads. Its source may stay alive until the end of the run.
   bool is_fetched_copy(std::size_t i) const {
     constexpr std::size_t kSmall = 64 << 10;
     const Instruction& instruction = step_.instructions[i];
@@ -102,7 +103,7 @@ class OrderFinder {
 
   // --- readers before writers ----------------------------------------------------------------------------------------
 
-  // (root of a variable's handle, who writes it). Writers in loops are left where they are.
+  // Returns (root of a variable's handle, instruction that writes the variable). Writers in loops are left out.
   Pairs written_variables() const {
     Pairs written;
     for (std::size_t i = 0; i < step_.instructions.size(); ++i) {
@@ -117,8 +118,8 @@ class OrderFinder {
     return written;
   }
 
-  // (root of a variable's handle, slot of the value), for what the instruction reads: by a dereference, or as an op
-  // that forwards the variable's memory.
+  // Fills `reads` with (root of a variable's handle, slot of the value) for each variable that the instruction reads:
+  // by a dereference, or as an op that forwards the variable's memory.
   void find_reads(std::size_t i, Pairs& reads) const {
     reads.clear();
     for (const auto& [handle, value] : step_.meta[i].derefs) reads.emplace_back(instructions_.root[handle], value);
@@ -130,8 +131,8 @@ class OrderFinder {
       reads.emplace_back(instructions_.root[handle], instruction.first_output);
   }
 
-  // Everyone who sees the memory of a variable through this slot: readers of the slot and of every view made from it.
-  // What a loop carries is met again.
+  // Adds all instructions that read a variable's memory through this slot or through a view made from it. With loops a
+  // reader may be reached twice; it is added once.
   void collect_users(std::int32_t slot, std::vector<std::int32_t>& users) const {
     for (const std::int32_t reader : instructions_.readers[slot]) {
       if (instructions_.unusual && std::find(users.begin(), users.end(), reader) != users.end()) continue;
@@ -174,7 +175,7 @@ class OrderFinder {
     return ok_status();
   }
 
-  // Sorted, since a variable may have any number of readers: nobody waits twice.
+  // Adds each pair to InstructionGraph::after once. Sorting keeps that fast where a variable has many readers.
   void add_waits(Pairs waits) {
     std::sort(waits.begin(), waits.end());
     waits.erase(std::unique(waits.begin(), waits.end()), waits.end());

@@ -1,6 +1,6 @@
-// The order of a step's instructions, over all devices: argosy/runtime/compile/order/schedule.h decides it, from what is
-// found here of every instruction. Updates of a variable come after the readers that may come before, so that they find
-// its memory unshared and write in place.
+// Finds the order of a step's instructions over all devices. It describes each instruction to the scheduler
+// (argosy/runtime/compile/order/schedule.h). Before that it orders updates of a variable after its readers, where
+// dependencies allow that: the updates then find its memory unshared and write in place.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace argosy {
 
-// By instruction: the number of its collective group, as attribute "group" names it; 0: none.
+// Returns by instruction the number of its collective group (attribute "group"); 0: none.
 std::vector<std::int32_t> collective_groups(const InstructionGraph& instructions);
 
-// Adds to InstructionGraph::after: writers of a variable wait for its readers. Edges are taken from one valid order, so
-// they close no cycle. `flow`: null without control flow. INTERNAL when there is a cycle.
+// Returns the global order. With `flow` its negative elements are the ends of loops (StaticSchedule). Adds to
+// InstructionGraph::after that writers of a variable wait for its readers. These edges are taken from one valid order,
+// so they close no cycle. `flow`: null without control flow and blocking instructions. INTERNAL when there is a cycle.
 Result<std::vector<std::int32_t>> find_order(const Step& step, InstructionGraph& instructions,
                                              const std::vector<std::int32_t>& groups, const StaticSchedule* flow);
 

@@ -57,7 +57,7 @@ class Scheduler {
   Result<std::vector<std::int32_t>> run() {
     const auto n = static_cast<std::int32_t>(instructions_.size());
     order_.reserve(instructions_.size());
-    // All of them first: a group that is ready leaves at once, and what comes after it is offered then.
+    // Collects them before it offers any. A group that is ready leaves at once, and its successors are offered then.
     std::vector<std::int32_t> first;
     for (std::int32_t i = 0; i < n; ++i) {
       if (pending_[i] == 0) first.push_back(i);
@@ -104,12 +104,12 @@ class Scheduler {
       }
       return;
     }
-    // A member waits here until the whole group is ready; then all leave at once.
+    // A member of a group waits here until the whole group is ready. Then all are scheduled at once.
     auto& waiting = group_ready_[group];
     waiting.push_back(i);
     if (static_cast<int>(waiting.size()) < group_missing_[group]) return;
     if (instructions_[i].over_tasks < 0) return leave(group);
-    // Behind all groups of lower numbers, which do not need it.
+    // A group over tasks comes after all those of lower numbers, which do not depend on it.
     while (!over_tasks_.empty()) {
       const std::int32_t next = over_tasks_.begin()->second;
       if (static_cast<int>(group_ready_[next].size()) < group_missing_[next]) return;
@@ -129,7 +129,7 @@ class Scheduler {
     finish(i);
   }
 
-  // Where a ready instruction waits for its turn; null: it may run.
+  // The list in which a ready instruction waits for its turn; null: it may run now.
   std::vector<std::int32_t>* later_turn(std::int32_t i) {
     if (turns_.empty() || turns_[i] < 0) return nullptr;
     auto& turns = turns_of_device_[instructions_[i].device];
@@ -157,24 +157,24 @@ class Scheduler {
   }
 
   struct TurnOfDevice {
-    int left = 0;                     // instructions to come
-    std::vector<std::int32_t> ready;  // those of them that wait for earlier turns only
+    int left = 0;                     // instructions not scheduled yet
+    std::vector<std::int32_t> ready;  // those that only earlier turns hold back
   };
 
   const std::vector<ScheduledInstruction>& instructions_;
   const std::vector<std::int32_t> turns_;
   std::vector<Heap> heaps_;
-  std::vector<std::map<std::int32_t, TurnOfDevice>> turns_of_device_;  // the present one first
+  std::vector<std::map<std::int32_t, TurnOfDevice>> turns_of_device_;  // by turn; the current one is first
   std::vector<std::int32_t> pending_, offsets_, targets_, order_;
   std::unordered_map<std::int32_t, int> group_missing_;
-  std::map<std::int32_t, std::int32_t> over_tasks_;  // groups that span tasks and are to come, by their numbers
+  std::map<std::int32_t, std::int32_t> over_tasks_;  // groups that span tasks, not scheduled yet, by number
   std::unordered_map<std::int32_t, std::vector<std::int32_t>> group_ready_;
 };
 
-// By instruction: its turn, or the earliest turn that needs it, if that is earlier; -1: none. Without a mark it belongs to
-// the latest turn of what it reads, so that it does not keep that alive. `order`: any that is valid. Members of a group
-// leave together, so all of them belong to the earliest of their turns. A group over tasks waits for those of lower
-// numbers, which so are needed by it.
+// Returns by instruction its turn, or the earliest turn that depends on it if that is earlier; -1: none. Without a mark
+// an instruction gets the latest turn of its inputs, so that it does not keep them alive. All members of a group get
+// the earliest of their turns, since they are scheduled together. A group over tasks is scheduled after those of lower
+// numbers, so it depends on them. `order`: any valid order.
 std::vector<std::int32_t> inherited_turns(const std::vector<ScheduledInstruction>& instructions,
                                           const std::vector<std::int32_t>& order) {
   constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();

@@ -13,12 +13,12 @@ namespace argosy {
 
 namespace {
 
-constexpr std::size_t kMostBlocking = 16;                         // what depends on which is asked for each of them
-constexpr std::size_t kMostReceiveVisits = std::size_t{1} << 22;  // more of them, as long as that costs less than this
-constexpr std::int32_t kFirstLoopGroup = 1 << 30;                 // no step has so many groups
+constexpr std::size_t kMostBlocking = 16;                         // each costs several searches of the graph
+constexpr std::size_t kMostReceiveVisits = std::size_t{1} << 22;  // or so many receives x instructions
+constexpr std::int32_t kFirstLoopGroup = 1 << 30;                 // loops as groups: numbers above those of all groups
 constexpr int kMostMergeInputs = 64;                              // InstructionMeta::back_edge_inputs is one word
 
-// All that follow from `start` by `next(node, visit)`; not `start` itself, unless it follows from itself.
+// Returns, by node, whether it can be reached from `start` by next(node, visit). `start` itself counts only on a cycle.
 template <typename Next>
 std::vector<char> reachable(std::int32_t start, std::size_t nodes, const Next& next) {
   std::vector<char> seen(nodes, 0);
@@ -115,7 +115,7 @@ std::string StaticSchedule::check_loops() {
     members_[home_[i]].push_back(i);
   }
   for (int f = 1; f < frames; ++f) {
-    if (loop_device_[f] < 0 && placed[f] == 0) loop_device_[f] = 0;  // Enters that nobody reads
+    if (loop_device_[f] < 0 && placed[f] == 0) loop_device_[f] = 0;  // only Enters that nothing reads
   }
   return {};
 }
@@ -131,7 +131,7 @@ void StaticSchedule::find_groups() {
   });
 }
 
-// Every edge becomes one between two nodes of the innermost frame around both.
+// Lifts every edge to the innermost frame around both its ends, as an edge between two nodes of that frame.
 StaticSchedule::Edges StaticSchedule::edges() const {
   Edges before(step_.instructions.size() + step_.dataflow.frames.size());
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(step_.instructions.size()); ++i) {
@@ -229,7 +229,7 @@ std::string StaticSchedule::check_blocking() {
       return "a device other than the host's comes between two instructions that may block";
     }
   }
-  // Rule (2), between instructions themselves: a loop as a whole may wait for more than what is in it does.
+  // Rule (2) is checked between instructions, not nodes: a loop's node has the predecessors of all that is in the loop.
   std::vector<const Tensor*> constant_of(step_.slots.size(), nullptr);
   for (const auto& [slot, value] : step_.constants) constant_of[slot] = &value;
   std::vector<std::int32_t> releasing;
@@ -259,7 +259,7 @@ std::string StaticSchedule::check_blocking() {
   return {};
 }
 
-// Of a loop: the earliest turn of what is in it.
+// By node. A loop has the earliest turn of the instructions in it.
 std::vector<std::int32_t> StaticSchedule::turns() const {
   std::vector<std::int32_t> turns(step_.instructions.size() + step_.dataflow.frames.size(), -1);
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(step_.instructions.size()); ++i) {
@@ -308,7 +308,8 @@ Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const
       list[m].group = groups_[node];
       if (groups_[node] != 0) list[m].over_tasks = number_over_tasks(*instructions_.nodes[node]);
     } else if (const std::int32_t number = first_over_tasks(node - instructions); number >= 0) {
-      // As one more group: every task does it at the same place among the others.
+      // A loop with groups over tasks is scheduled like one more such group: every task runs it at the same place among
+      // them.
       list[m].group = kFirstLoopGroup + (node - instructions);
       list[m].over_tasks = number;
     }

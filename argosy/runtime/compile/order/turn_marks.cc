@@ -9,6 +9,7 @@ namespace argosy {
 
 namespace {
 
+// True if the outputs of instruction `i` have readers, and all of them are accepted.
 template <typename Accepts>
 bool all_readers(const Step& step, const InstructionGraph& instructions, std::int32_t i, const Accepts& accepts) {
   const Instruction& instruction = step.instructions[i];
@@ -37,7 +38,7 @@ bool ends_lifetimes(const Step& step, const InstructionGraph& instructions, std:
     const OpDef* const op = instructions.ops[reader];
     return turn_of(instructions, reader).sum || (op != nullptr && op->collective);
   };
-  // Or what scales it in its place.
+  // A gradient may be scaled in place before it is added.
   const auto scales = [&](std::int32_t reader) {
     const OpDef* const op = instructions.ops[reader];
     return op != nullptr && !op->in_place.empty() && all_readers(step, instructions, reader, adds);
@@ -47,11 +48,11 @@ bool ends_lifetimes(const Step& step, const InstructionGraph& instructions, std:
 
 std::string describe_mixed_turns(const Step& step, const InstructionGraph& instructions,
                                  const std::vector<std::int32_t>& order) {
-  // From the end: the earliest turn that is still to come on the device.
+  // By device, walking back from the end: the earliest turn that is still to come.
   std::vector<std::int32_t> earliest(static_cast<std::size_t>(step.device_set->size()),
                                      std::numeric_limits<std::int32_t>::max());
   int marked = 0, early = 0;
-  std::uint64_t bytes = 0;  // that early ones give, where shapes are known
+  std::uint64_t bytes = 0;  // outputs of these early ones, where shapes are known
   for (auto i = order.rbegin(); i != order.rend(); ++i) {
     const std::int32_t turn = *i >= 0 ? turn_of(instructions, *i).number : -1;
     if (turn < 0) continue;

@@ -9,7 +9,8 @@ namespace argosy {
 void add_waits(Step& step, const InstructionGraph& instructions, std::span<const std::int32_t> order,
                Positions& positions) {
   const auto devices = static_cast<std::size_t>(step.device_set->size());
-  // Having waited for an instruction of a device, one need not wait for those before it (asynchronous ones aside).
+  // By device and other device: the latest position of the other's order that the device has waited for. Earlier
+  // positions need no wait, but asynchronous instructions always do.
   std::vector<std::vector<std::int32_t>> seen(devices, std::vector<std::int32_t>(devices, -1));
   std::vector<std::vector<char>> waited(devices);
   auto& first_wait = positions.first_wait;
@@ -19,9 +20,9 @@ void add_waits(Step& step, const InstructionGraph& instructions, std::span<const
     Instruction& instruction = step.instructions[i];
     for (const std::int32_t p : instructions.after[i]) {
       Instruction& before = step.instructions[p];
-      if (before.flow == Flow::kNextIteration) continue;  // of the iteration before
-      // What a GPU copies is not in order with what it computes, and what it brings to the host's memory is there
-      // only for who waits.
+      if (before.flow == Flow::kNextIteration) continue;  // a back edge: it is of the previous iteration
+      // An asynchronous device's copies run concurrently with its kernels. What one brings to the host's memory may be
+      // read only after a wait for it.
       const bool concurrent =
           before.role == Role::kCopy && step.device_set->device(before.device).launch_queue() != nullptr;
       if (!before.async && !concurrent) {

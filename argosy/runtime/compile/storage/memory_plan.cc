@@ -46,7 +46,7 @@ class Holes {
   std::size_t end() const { return end_; }
 
  private:
-  // A hole at the very end is made longer, rather than left and skipped.
+  // Grows the arena. A hole at its end is extended, not left unused.
   std::int64_t grow(std::size_t bytes) {
     std::int64_t offset = static_cast<std::int64_t>(end_);
     if (!by_offset_.empty()) {
@@ -79,10 +79,10 @@ std::size_t rounded(std::size_t bytes) {
 
 struct Packed {
   std::size_t bytes = 0, live_bytes = 0;
-  std::int32_t peak_at = 0;  // where most is alive
+  std::int32_t peak_at = 0;  // the position at which the most bytes are alive
 };
 
-// Best fit of those lifetimes, from `base` on. They are sorted by birth.
+// Places the lifetimes `which`, sorted by birth, by best fit at offsets from `base` on.
 Packed pack(std::vector<Lifetime>& lifetimes, const std::vector<std::size_t>& which, std::size_t base) {
   Packed packed;
   Holes holes;
@@ -109,7 +109,7 @@ Packed pack(std::vector<Lifetime>& lifetimes, const std::vector<std::size_t>& wh
   return packed;
 }
 
-// Those that live for more than `longest` positions lie first, apart from the others.
+// Places lifetimes of more than `longest` positions first, and all others behind them. Returns the size of the arena.
 std::size_t pack_apart(std::vector<Lifetime>& lifetimes, std::int32_t longest) {
   std::vector<std::size_t> some, others;
   for (std::size_t i = 0; i < lifetimes.size(); ++i) {
@@ -127,7 +127,7 @@ ArenaPlan plan_arena(std::vector<Lifetime>& lifetimes) {
   std::iota(all.begin(), all.end(), std::size_t{0});
   const Packed packed = pack(lifetimes, all, 0);
   ArenaPlan plan{.bytes = packed.bytes, .live_bytes = packed.live_bytes};
-  constexpr std::size_t kMostWaste = 64;  // one part in so many
+  constexpr std::size_t kMostWaste = 64;  // waste of up to 1/64 of what is alive is accepted
   const bool wastes = packed.bytes - packed.live_bytes > packed.live_bytes / kMostWaste;
   const std::int32_t positions = lifetimes.empty() ? 0 : lifetimes.back().birth - lifetimes.front().birth;
   for (int parts = 2; wastes && parts <= 32; parts *= 2) {

@@ -34,9 +34,11 @@ class StoragePlanner {
   }
 
  private:
-  // --- how long ------------------------------------------------------------------------------------------------------
+  // --- lifetimes -----------------------------------------------------------------------------------------------------
 
-  // Where `reader` last looks at what instruction `writer` of the same device wrote.
+  // The position from which on `reader` no longer needs what instruction `writer` of the same device wrote. An
+  // asynchronous reader needs it until its device first waits for it. A reader in a loop that `writer` is not in needs
+  // it until the loop's end.
   std::int32_t position_of(std::int32_t reader, std::int32_t writer) const {
     std::int32_t at = positions_.of_instruction[reader];
     if (step_.instructions[reader].async) {
@@ -49,11 +51,11 @@ class StoragePlanner {
   }
 
   struct Use {
-    std::int32_t last = -1;  // kForever: another device looks at it, or it is fetched
+    std::int32_t last = -1;  // position; kForever: another device reads it, or it is fetched
     bool loop_carried = false;
   };
 
-  // Everybody who sees the memory of a slot, views of it included.
+  // The last use of a slot's memory: by readers of the slot, and of views of it.
   Use use_of(std::int32_t slot, std::int32_t writer) {
     Use use;
     ++search_;
@@ -83,7 +85,7 @@ class StoragePlanner {
     return use;
   }
 
-  // The last reader of the slot itself: views keep what they need.
+  // The position of the last reader of the slot itself. Readers of views do not count: a view holds the buffer.
   std::int32_t last_reader(std::int32_t slot, std::int32_t writer) const {
     if (fetched_[slot]) return kForever;
     std::int32_t last = -1;
@@ -105,7 +107,7 @@ class StoragePlanner {
     for (std::size_t p = 0; p < list.size(); ++p) {
       const Instruction& instruction = step_.instructions[list[p]];
       const auto at = static_cast<std::int32_t>(p);
-      // A value handed over by a queue comes with its memory.
+      // The output of a blocking op (a dequeued value) comes with a buffer of its own.
       const bool brings = instruction.async && !instructions_.ops[list[p]]->collective;
       for (int o = 0; o < instruction.num_outputs; ++o) {
         const std::int32_t slot = instruction.first_output + o;
@@ -120,8 +122,8 @@ class StoragePlanner {
         if (!plannable) {
           release_after(slot, list[p], list);
           if (!spec.shape.is_full() && is_plain(spec.dtype)) forecast.exact = false;
-          // What a GPU gives the host lies in the CPU's memory: copies, and host outputs of kernels. These come from the
-          // device's own allocator where its memory is the host's.
+          // What a GPU writes for the host lies in the CPU's memory: copies, and host outputs of kernels. A device
+          // whose memory is the host's allocates them itself.
           if (!instructions_.forwarded[slot] && is_plain(spec.dtype)) {
             const bool given = instruction.kernel != nullptr && step_.device_set->device(d).launch_queue() == nullptr;
             MemoryForecast& holder = spec.space == home || given ? forecast : step_.info.forecast[spec.space];
@@ -160,7 +162,7 @@ class StoragePlanner {
     }
   }
 
-  // Does the slot show memory of this life: its own, or as a view of it at any offset?
+  // True if the slot's memory is that of life `life`: as its own, or as a view at any offset.
   bool shows(std::int32_t slot, std::int32_t life, const std::vector<std::int32_t>& life_of) {
     ++search_;
     work_.assign(1, slot);
@@ -180,9 +182,10 @@ class StoragePlanner {
     return false;
   }
 
-  // May the instruction overwrite its input `in`, of this life, though it reads its other inputs as well? An input that
-  // shows the same memory does harm, with one exception: the op allows it, and it is the same elements in the same
-  // places. As many bytes of elements as large cannot be a part of that memory.
+  // True if the instruction may overwrite its input `pair.input`, whose memory is life `life`, in spite of its other
+  // inputs. Another input that aliases that memory forbids it. There is one exception: the op allows an alias, and it
+  // has the same elements at the same places. Equal bytes and equal element sizes prove that: no smaller view is as
+  // large.
   bool others_allow(const Instruction& instruction, const InPlace& pair, std::int32_t life,
                     const std::vector<std::int32_t>& life_of) {
     const SlotSpec& overwritten = step_.slots[step_.input_slots[instruction.first_input + pair.input]];
@@ -197,7 +200,7 @@ class StoragePlanner {
     return true;
   }
 
-  // An input whose memory dies here and which the op may overwrite.
+  // Returns the life of an input that ends here and that the op may overwrite with `output`; -1: none.
   std::int32_t reusable(std::int32_t index, int output, std::int32_t at, const std::vector<std::int32_t>& life_of,
                         const std::vector<Lifetime>& lives) {
     const OpDef* op = instructions_.ops[index];
@@ -218,8 +221,8 @@ class StoragePlanner {
     return -1;
   }
 
-  // A tensor allocated while running goes back as soon as its last reader is done; else when the run is over. What goes
-  // round is taken by the Merge of the next iteration.
+  // Releases a tensor allocated while running after its last reader. One that another device reads, or that is fetched,
+  // stays until the end of the run. The output of a NextIteration stays for the Merge of the next iteration.
   void release_after(std::int32_t slot, std::int32_t writer, const std::vector<std::int32_t>& list) {
     const Instruction& instruction = step_.instructions[writer];
     if (instruction.flow == Flow::kNextIteration) return;
@@ -228,9 +231,10 @@ class StoragePlanner {
     step_.meta[list[std::max(last, positions_.of_instruction[writer])]].releases.push_back(slot);
   }
 
-  // --- handing over --------------------------------------------------------------------------------------------------
+  // --- moves and donations -------------------------------------------------------------------------------------------
 
-  // What the instruction is the last to read: the executor moves it on, or the kernel may overwrite it.
+  // Marks the inputs that the instruction is the last to read. The executor moves them on if it only forwards them; a
+  // kernel may overwrite them (a donation).
   void hand_over(std::int32_t i) {
     const Instruction& instruction = step_.instructions[i];
     InstructionMeta& meta = step_.meta[i];
@@ -241,7 +245,7 @@ class StoragePlanner {
                                                          fetched_[instruction.first_output + 1] != 0);
     }
     if (!(forwards || instruction.role == Role::kKernel) || instruction.async) return;
-    if (meta.releases.empty() && meta.back_edge_inputs == 0) return;  // nothing ends here
+    if (meta.releases.empty() && meta.back_edge_inputs == 0) return;  // it is the last to read nothing
     for (int k = 0; k < std::min<int>(instruction.num_inputs, 64); ++k) {
       const std::int32_t at = instruction.first_input + k;
       const std::int32_t slot = step_.input_slots[at];
@@ -251,7 +255,7 @@ class StoragePlanner {
       const std::int32_t p = instructions_.producer[slot];
       if (!last && instruction.role == Role::kMerge && meta.back_edge_inputs != 0 && p >= 0 &&
           instructions_.readers[slot].size() == 1) {
-        // Read in every iteration, but this value in one of them.
+        // The slot is read in every iteration, but each value in one iteration only.
         last = (meta.back_edge_inputs >> k & 1) != 0 || (step_.instructions[p].flow == Flow::kEnter && !fetched_[slot]);
       }
       if (!last || step_.slots[slot].offset >= 0) continue;

@@ -29,8 +29,8 @@ Status check_memory(const Step& step) {
     const MemoryStats stats = step.device_set->device(d).allocator().stats();
     if (stats.limit_bytes == 0) continue;
     const MemoryForecast& f = step.info.forecast[d];
-    // Variables that have their values already are in use, and arenas of other steps will be shared: counting either
-    // twice would refuse what fits.
+    // Variables that have values already are part of what is in use, and idle arenas of other steps will be shared.
+    // Counting either twice would refuse steps that fit.
     const std::uint64_t later = f.arena_bytes + f.dynamic_bytes;
     const std::uint64_t idle = step.device_set->arenas(d).idle_bytes();
     const std::uint64_t in_use = stats.in_use_bytes - std::min(stats.in_use_bytes, idle);

@@ -32,7 +32,7 @@ Status EntryDevices::copy(RunningEntry& running) {
   return device.copies().synchronize();
 }
 
-// To the host, which is to look at it: waits. To the device: what is started there next comes after it.
+// To the host: waits for the copy's end. To the device: orders the device's later work after the copy.
 Status EntryDevices::copy_async(RunningEntry& running, LaunchQueue& queue) {
   const Instruction& instruction = step_.instructions[running.entry.instruction];
   const Tensor &from = running.inputs[0], &to = running.outputs[0];

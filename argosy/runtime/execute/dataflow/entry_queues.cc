@@ -43,7 +43,7 @@ void EntryQueues::start() {
 
 // --- who serves a queue ----------------------------------------------------------------------------------------------
 
-// An entry costs one lock: the last one is settled and the next one taken under the same.
+// One lock per entry: it settles the last one and takes the next one.
 EntryQueues::Next EntryQueues::next_of_host(RunningEntry& running, bool done) {
   bool found = false, broken = false;
   seen_ = wakes_.load(std::memory_order_acquire);
@@ -101,8 +101,8 @@ bool EntryQueues::take_next(int d, RunningEntry& running) {
   return true;
 }
 
-// The host's thread holds this object until servers_ is zero and the run is over(). Both change under the lock, and so
-// does this.
+// Called under the lock. The host's thread keeps this object until servers_ is zero and the run is over(). Both change
+// under the lock, so this object exists throughout the call.
 void EntryQueues::wake_host() {
   wakes_.fetch_add(1, std::memory_order_release);
   gate_.open();
@@ -180,8 +180,8 @@ void EntryQueues::fail(const Status& reason) {
   tell_waiters(context_, reason);
 }
 
-// There was no memory for these books: they cannot be relied on any more. Nothing else is started; what runs is waited
-// for.
+// Ends the run after an exception (no memory) that left this state incomplete. Nothing else is started; what runs is
+// waited for.
 void EntryQueues::break_off(Status why) {
   if (error_.ok()) error_ = std::move(why);
   flow_.fail();
@@ -190,7 +190,7 @@ void EntryQueues::break_off(Status why) {
   wake_host();
 }
 
-// Not under the lock, which waiters may take.
+// Cancels the context if the run is broken. Not under the lock, which whatever waits may take.
 void EntryQueues::tell_if_broken() {
   Status why;
   {

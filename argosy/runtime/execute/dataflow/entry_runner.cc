@@ -14,14 +14,14 @@ namespace argosy {
 
 namespace {
 
-// What a running entry alone holds may be overwritten: every other reader of a value holds it too.
+// All inputs may be donated: a kernel overwrites an unshared one only, and every other reader of a value shares it.
 constexpr auto kMayDonate = [] {
   std::array<bool, 64> all{};
   all.fill(true);
   return all;
 }();
 
-// The instruction whose kernel has the device's thread; none again at the end, also where the kernel throws.
+// Records the instruction whose kernel has the device's thread; none at the end, also if the kernel throws.
 class NowRunning {
  public:
   NowRunning(std::atomic<std::int32_t>& running, std::int32_t index) : running_(running) {
@@ -35,7 +35,7 @@ class NowRunning {
   std::atomic<std::int32_t>& running_;
 };
 
-// The run's context, in one iteration of a loop.
+// The run's context for an entry in a loop: it also gives the frame and the iteration.
 class ContextInLoop final : public StepContext {
  public:
   ContextInLoop(RunContext& context, FrameIteration place) : context_(context), place_(place) {}
@@ -88,7 +88,7 @@ bool EntryRunner::execute_unguarded(RunningEntry& running) {
   return complete(running, run_kernel(running, device, kernel_context));
 }
 
-// The kernel has ended. Always true.
+// Ends the entry: records its outputs, or fails the run. Always returns true.
 bool EntryRunner::complete(RunningEntry& running, Status status) {
   if (const StepStats* const stats = context_.stats(); status.ok() && stats != nullptr && stats->keep_outputs) {
     status = guarded([&] { return record(running); });
@@ -99,7 +99,7 @@ bool EntryRunner::complete(RunningEntry& running, Status status) {
   return true;
 }
 
-// While its inputs are there.
+// REQUIRES: the entry's inputs are not cleared yet.
 Status EntryRunner::record(RunningEntry& running) {
   const Instruction& instruction = step_.instructions[running.entry.instruction];
   std::vector<const Tensor*> inputs;
@@ -130,7 +130,8 @@ KernelContext::Fields EntryRunner::fields_of(RunningEntry& running, Device& devi
           .step = step_context(running, instruction)};
 }
 
-// Of what sends, receives or waits in a loop: it says where the loop is.
+// Returns the context of the entry. For one that sends, receives or is asynchronous in a loop, it gives frame and
+// iteration.
 StepContext* EntryRunner::step_context(RunningEntry& running, const Instruction& instruction) {
   if (running.place.frame == 0 || !(instruction.sends || instruction.receives || instruction.async)) return &context_;
   running.step = std::make_unique<ContextInLoop>(context_, running.place);
@@ -159,13 +160,13 @@ Status EntryRunner::run_kernel(RunningEntry& running, Device& device, KernelCont
 
 bool EntryRunner::start_async(RunningEntry& running, Device& device, const KernelContext& kernel_context) {
   const Instruction& instruction = step_.instructions[running.entry.instruction];
-  // Whoever goes on with it looks at what it reads.
+  // An AsyncKernel may read its inputs on the host, so they must be ready.
   if (LaunchQueue* const queue = device.launch_queue(); queue != nullptr) {
     if (Status status = queue->finish(&context_.cancellation()); !status.ok())
       return complete(running, std::move(status));
   }
   auto kept = std::make_shared<KernelContext>(kernel_context);
-  auto moved = std::make_shared<RunningEntry>(std::move(running));  // what the context points to stays where it is
+  auto moved = std::make_shared<RunningEntry>(std::move(running));  // pointers in the context stay valid
   const auto once = std::make_shared<OnceCallback>([this, moved](Status done) {
     complete(*moved, std::move(done));
     queues_.settle_from_outside(*moved);
@@ -182,7 +183,7 @@ bool EntryRunner::start_async(RunningEntry& running, Device& device, const Kerne
 
 // --- references ------------------------------------------------------------------------------------------------------
 
-// Values of variables in place of references; their handles come after the inputs.
+// Replaces references among the inputs by the values of their variables. The handles come after the inputs.
 Status EntryRunner::dereference(RunningEntry& running) {
   const Instruction& instruction = step_.instructions[running.entry.instruction];
   const auto& derefs = step_.meta[running.entry.instruction].derefs;

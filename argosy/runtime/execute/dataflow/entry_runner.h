@@ -12,9 +12,9 @@ class EntryRunner {
   EntryRunner(const Step& step, RunState& state, RunContext& context, EntryQueues& queues)
       : step_(step), state_(state), context_(context), queues_(queues), devices_(step, context, queues) {}
 
-  // Runs the entry in `running`; one that is dead, or of a failed run, just ends. An error fails the run. True: it has
-  // ended, and is to be settled. False: it goes on by itself, `running` has lost it, and its end settles it. By the
-  // thread of the entry's device.
+  // Runs the entry in `running`; one with `runs` unset ends at once. An error fails the run. True: it has ended, and
+  // the caller must settle it. False: it runs asynchronously, `running` does not hold it any more, and its end settles
+  // it. Called by the thread of the entry's device.
   bool execute(RunningEntry& running);
 
   // As EntryDevices::finish().
@@ -23,7 +23,7 @@ class EntryRunner {
  private:
   bool execute_unguarded(RunningEntry& running);
   bool complete(RunningEntry& running, Status status);
-  // For StepStats::keep_outputs.
+  // Describes the outputs of the entry, for StepStats::keep_outputs.
   Status record(RunningEntry& running);
   Status dereference(RunningEntry& running);
   StepContext* step_context(RunningEntry& running, const Instruction& instruction);

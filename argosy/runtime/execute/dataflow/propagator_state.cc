@@ -93,7 +93,7 @@ void PropagatorState::propagate(const Entry& entry, const std::vector<Tensor>& o
       if (entry.dead) return dead_next(*frame, entry.iteration, entry.instruction);
       return next_iteration(*frame, entry.iteration, entry.instruction, outputs[0]);
     case Flow::kExit: {
-      if (entry.dead) return;  // told when the frame is over
+      if (entry.dead) return;  // delivered when the frame is over
       const auto& exits = step_.dataflow.frames[frame->id].exits;
       frame->exited[std::find(exits.begin(), exits.end(), entry.instruction) - exits.begin()] = 1;
       iteration = frame->parent_iteration;
@@ -109,7 +109,7 @@ void PropagatorState::propagate(const Entry& entry, const std::vector<Tensor>& o
   }
 }
 
-// What is fetched goes to its slot; all else lives as long as somebody is to read it.
+// Puts fetched outputs into their slots. Any other output lives for as long as a reader holds it.
 void PropagatorState::keep(const Instruction& instruction, const std::vector<Tensor>& outputs) {
   for (int o = 0; o < instruction.num_outputs; ++o) {
     const std::int32_t slot = instruction.first_output + o;
@@ -129,7 +129,8 @@ void PropagatorState::deliver(Frame& frame, std::int64_t iteration, const Datafl
   if (to.flow == Flow::kMerge) {
     if (!control && !dead) it.live[local] = 1;
     if (!control && dead) ++it.dead[local];
-    // Loops feed a Merge once per iteration, so "all inputs came" is not to be waited for: one live input is enough.
+    // In a loop only one input of a Merge comes in each iteration: one live input is enough, the others are not waited
+    // for.
     const bool constants = merge_has_constant(to);
     if (controls_pending(it, e.instruction, iteration) == 0 && (it.live[local] || constants))
       return make_ready({e.instruction, &frame, iteration, false});
@@ -151,14 +152,14 @@ bool PropagatorState::merge_has_constant(const Instruction& merge) const {
   return false;
 }
 
-// What an instruction waits for when its iteration begins.
+// Returns how many inputs and controls an instruction waits for when its iteration begins.
 int PropagatorState::first_pending(std::int32_t instruction, std::int64_t iteration) const {
   const int pending = step_.dataflow.pending[instruction], back = back_inputs_[instruction];
   if (back == 0 || step_.instructions[instruction].flow != Flow::kMerge) return pending;
   return pending - (iteration == 0 ? back : data_inputs_[instruction] - back);
 }
 
-// Control edges into a Merge still to come. Few: counted when asked.
+// Returns how many control edges into a Merge are still to come. They are few, so they are counted here.
 int PropagatorState::controls_pending(const Iteration& it, std::int32_t instruction, std::int64_t iteration) const {
   const std::int32_t local = step_.dataflow.local_of[instruction];
   const int data = data_inputs_[instruction];

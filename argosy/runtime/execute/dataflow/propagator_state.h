@@ -41,19 +41,20 @@ class PropagatorState {
   PropagatorState(const Step& step, RunState& state);
   ~PropagatorState();
 
-  // Makes ready whatever waits for nothing.
+  // Makes the entries without predecessors ready.
   void start();
-  // Entries that became ready since the last call. Each is to be finished once, dead ones without running, but for those
-  // that send.
+  // Takes the entries that became ready since the last call. Each must be finished once. Dead ones are not run, unless
+  // they send.
   void take_ready(std::vector<Entry>& ready) {
     ready.clear();
     ready.swap(ready_);
   }
-  // Puts what the entry's instruction reads into `inputs`. REQUIRES: the entry is ready and not dead; asked once.
+  // Fills `inputs` with what the entry's instruction reads. REQUIRES: the entry is ready and not dead; called once for
+  // it.
   void take_inputs(const Entry& entry, std::vector<Tensor>& inputs);
-  // What the keys of values that it sends and receives say.
+  // The frame and the iteration of the entry, for the keys of values that it sends and receives.
   static FrameIteration place_of(const Entry& entry);
-  // The entry is done, with these outputs (none are looked at of a dead one).
+  // Ends the entry and delivers these outputs. A dead entry's are ignored.
   void finish(const Entry& entry, const std::vector<Tensor>& outputs);
   // The run has failed: finish() counts down, and nothing becomes ready any more.
   void fail() { failed_ = true; }
@@ -86,10 +87,10 @@ class PropagatorState {
 
   const Step& step_;
   RunState& state_;
-  std::vector<char> is_constant_;  // by slot: there from the start
+  std::vector<char> is_constant_;  // by slot: a constant, a handle or a feed
   std::vector<char> is_fetched_;   // by slot
   std::vector<int> data_inputs_;   // by instruction: data edges into it
-  std::vector<int> back_inputs_;   // by instruction: those from NextIteration
+  std::vector<int> back_inputs_;   // by instruction: of these, edges from a NextIteration
   std::unique_ptr<Frame> root_;
   // By the frame and iteration that an Enter is in, and the frame that it enters.
   std::map<std::tuple<Frame*, std::int64_t, std::int32_t>, std::unique_ptr<Frame>> frames_;

@@ -1,4 +1,5 @@
-// BodyNames: how the nodes of a function's body name each other's outputs. Internal to argosy/tf. Not thread-safe.
+// BodyNames: resolves the names by which nodes of a function's body refer to each other's outputs. Internal to
+// argosy/tf. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,16 @@
 
 namespace argosy::tf {
 
-// Names are borrowed: the FunctionDef outlives them.
+// Borrows the names: the FunctionDef outlives this object.
 class BodyNames {
  public:
-  // A parameter is `count` entries of the importer, from `first`: one for each value of a list.
-  // Both: INVALID_ARGUMENT (ARG-GRAPH-003) for a name that is taken.
+  // A parameter is `count` nodes of the GraphImporter, from `first`: one for each value of a list.
+  // Both functions: INVALID_ARGUMENT (ARG-GRAPH-003): the name is taken.
   Status add_parameter(std::string_view name, std::int32_t first, std::int32_t count);
   Status add_node(std::string_view name, std::int32_t entry);
 
-  // Appends what an input means: "node:out:2", "node:out", "parameter", "list_parameter:2" or "^node".
-  // INVALID_ARGUMENT (ARG-IMPORT-006): it names nothing.
+  // Appends the inputs that a text names: "node:out:2", "node:out", "parameter", "list_parameter:2" or "^node".
+  // INVALID_ARGUMENT (ARG-IMPORT-006): there is no such node or parameter.
   Status parse(std::string_view text, std::vector<GraphImporter::Input>& inputs) const;
 
  private:

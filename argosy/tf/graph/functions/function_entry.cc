@@ -14,7 +14,7 @@ Status nests_too_deep(const FunctionEntry& entry) {
       .with_id("ARG-FN-008");
 }
 
-// Whether an attribute of the function may say which function its body calls.
+// True if an attribute of the function is itself a function, which its body may call.
 bool takes_functions(const FunctionEntry& entry) {
   return std::ranges::any_of(entry.bindings, [](const auto& binding) {
     return binding.second.has_func() || binding.second.list().func_size() > 0;
@@ -26,7 +26,7 @@ bool takes_functions(const FunctionEntry& entry) {
 Status check_callers(const FunctionEntry& entry) {
   if (entry.nesting >= kMostNested) return nests_too_deep(entry);
   if (takes_functions(entry)) return ok_status();
-  // What such a function calls does not depend on its attributes: it would go on for ever.
+  // The calls of such a function do not depend on its attributes, so the expansion would never end.
   for (const FunctionEntry* caller = entry.caller; caller != nullptr; caller = caller->caller) {
     if (caller->def != entry.def || caller->gradient != entry.gradient) continue;
     return invalid_argument("function \"", entry.def->signature().name(),

@@ -65,7 +65,7 @@ class BodyReader {
     return ours == said->second.attr().end() ? name : ours->second.s();
   }
 
-  // Sets the known facts of a parameter: its shape, and dtype and shape of what a handle refers to.
+  // Sets the attributes of a parameter: its shape; for a handle, the dtype and shape of the resource.
   Status describe_parameter(int i, AttrMap& attrs) const {
     if (const auto said = def_.arg_attr().find(static_cast<std::uint32_t>(i)); said != def_.arg_attr().end()) {
       const auto shapes = said->second.attr().find("_output_shapes");
@@ -101,7 +101,7 @@ class BodyReader {
     return ok_status();
   }
 
-  // May a node of this op do something beside giving its outputs?
+  // True if a node of this op may have side effects.
   bool may_have_effects(const NodeDef& node) const {
     const OpDef* op = function_->body.ops().find(node.op());
     if (op != nullptr) return (op->stateful || op->has_ref_input()) && !op->forwards;

@@ -27,7 +27,7 @@ namespace argosy::tf {
 // The attributes that a call gives a function.
 using AttrBindings = std::map<std::string, tensorflow::AttrValue, std::less<>>;
 
-// The parameters and results of a function, attributes resolved. A node that calls it must fit.
+// The parameters and results of a function, with its attributes resolved to dtypes. Calls must agree with it.
 struct FunctionSignature {
   struct Arg {
     std::string name;
@@ -50,22 +50,22 @@ class FunctionLibrary {
   FunctionLibrary(const FunctionLibrary&) = delete;
   FunctionLibrary& operator=(const FunctionLibrary&) = delete;
 
-  // INVALID_ARGUMENT (ARG-IMPORT-010): a function without a name, or with an op's; a function or gradient that exists
-  // already and differs.
+  // INVALID_ARGUMENT (ARG-IMPORT-010): a function has no name, or an op's; a function or gradient exists already and
+  // differs.
   Status check(const tensorflow::FunctionDefLibrary& library) const;
-  // Adds a library. REQUIRES: check() was OK. `producer`: the version of its graph.
+  // Adds a library. REQUIRES: check() was OK. `producer`: the producer version of its GraphDef.
   void add(const tensorflow::FunctionDefLibrary& library, int producer);
 
   // Null when there is none. The pointer stays valid.
   const tensorflow::FunctionDef* find(std::string_view name) const;
-  // The version of the graph that the function came with. REQUIRES: find(name) is not null.
+  // Returns the producer version of the GraphDef that had the function. REQUIRES: find(name) is not null.
   int producer(std::string_view name) const { return producers_.find(name)->second; }
-  // The function that the library names as gradient of `function`; null when it names none.
+  // Returns the name of the gradient function of `function` (GradientDef); null: the library has none.
   const std::string* gradient_of(std::string_view function) const;
-  // Whether the function, or one that it names, has a node whose op is neither registered nor a function.
+  // True if the function, or one that it reaches by names, has a node whose op is neither registered nor a function.
   bool lacks_ops(const std::string& function);
 
-  // Every FunctionDef, in order of arrival; the GradientDefs as (function, gradient).
+  // All FunctionDefs, in the order in which they were added; all GradientDefs as (function, gradient).
   const std::deque<tensorflow::FunctionDef>& all() const { return defs_; }
   const std::map<std::string, std::string, std::less<>>& gradients() const { return gradients_; }
 
@@ -76,10 +76,10 @@ class FunctionLibrary {
   std::unordered_map<std::string_view, int> producers_;
   std::unordered_map<std::string_view, std::uint64_t> fingerprints_;
   std::map<std::string, std::string, std::less<>> gradients_;
-  std::unordered_map<std::string, bool> lacking_;  // what lacks_ops() found
+  std::unordered_map<std::string, bool> lacking_;  // results of lacks_ops()
 };
 
-// Equal bytes for equal messages: maps are written in order.
+// Serialises deterministically: equal messages give equal bytes, because map entries are written in order.
 std::string canonical_bytes(const google::protobuf::MessageLite& message);
 
 }  // namespace argosy::tf

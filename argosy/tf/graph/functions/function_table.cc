@@ -13,13 +13,13 @@ namespace argosy::tf {
 
 namespace {
 
-// Null at the end of a scope, whatever is thrown in it.
+// Sets a pointer to null at the end of a scope, also after an exception.
 struct Cleared {
   FunctionEntry*& pointer;
   ~Cleared() { pointer = nullptr; }
 };
 
-// The value of each attribute of the function; `key` names the function with them.
+// Sets `bindings` to the value of each attribute of the function, and `key` to the function's name with these values.
 Status bind(const tensorflow::FunctionDef& def, const tensorflow::NameAttrList& call, AttrBindings& bindings,
             tensorflow::NameAttrList& key) {
   key.set_name(call.name());
@@ -156,7 +156,7 @@ void FunctionTable::convert_pending() {
   round_.clear();
 }
 
-// What was read stays read when an exception ends this.
+// Reads the bodies of the pending functions. After an exception, those that were read stay read.
 void FunctionTable::read_bodies() {
   const Cleared cleared{reading_};
   for (; next_pending_ < pending_.size(); ++next_pending_) {  // grows while bodies are read

@@ -14,8 +14,8 @@ namespace argosy::tf {
 
 namespace {
 
-// Which nodes and functions a SavedModel's signatures, its initialisation and its restoring reach. What else it holds
-// (Keras saves how it is saved) is never run here. Of other files everything may be.
+// The nodes and functions on which a SavedModel's signatures, initialisation and restoring depend. Its other nodes
+// (Keras also saves its own saving functions) never run here. In other files every node may run.
 class Reached {
  public:
   explicit Reached(const GraphFile& file) : everything_(file.kind != GraphKind::kSavedModel) {

@@ -1,4 +1,4 @@
-// Which part of a TensorFlow graph can run here: its ops, native or missing, and the nodes that use them.
+// Coverage: which ops of a TensorFlow graph are supported, which are missing, and which nodes use them.
 #pragma once
 
 #include <string>
@@ -11,26 +11,26 @@ namespace argosy::tf {
 struct OpCoverage {
   std::string op;
   bool native = false;  // an op of ours, or a function of the graph
-  bool needed = true;   // of a SavedModel: its signatures reach a node of it, or initialising or restoring does
-  std::vector<std::string> nodes;  // all that use it; of a function's body: "function/node"
+  bool needed = true;   // in a SavedModel: signatures, initialisation or restoring depend on a node of this op
+  std::vector<std::string> nodes;  // all nodes of this op; those of a function's body as "function/node"
 };
 
 struct Coverage {
   std::string kind;  // "GraphDef", "MetaGraphDef", "SavedModel"
-  int nodes = 0;     // with those of functions
+  int nodes = 0;     // in the graph and in functions
   int functions = 0;
   int producer = 0, min_consumer = 0;
   std::vector<OpCoverage> ops;  // missing ones first, then by use, then by name
-  // Needed nodes of native ops that cannot be converted all the same, with the reason.
+  // Needed nodes of native ops that cannot be converted, with the error.
   struct Problem {
     std::string node, op, error;
   };
   std::vector<Problem> problems;
 
-  int missing() const;  // ops that are needed
+  int missing() const;  // number of ops that are needed and not native
 };
 
-// Reads the file (argosy/tf/model/load_graph.h says which) and tries everything in it.
+// Reads a file (of a kind that argosy/tf/model/load_graph.h lists) and tries to convert all of its nodes.
 Result<Coverage> read_coverage(const std::string& path, const std::vector<std::string>& tags, const OpRegistry& ops);
 
 }  // namespace argosy::tf

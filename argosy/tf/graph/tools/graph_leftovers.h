@@ -1,4 +1,5 @@
-// What a GraphDef need not say once nodes were taken out of it. Each function changes the graph in place.
+// Removes parts of a GraphDef that are redundant, or unused after nodes were removed. Each function changes the graph
+// in place. Internal to argosy/tf/graph/tools.
 #pragma once
 
 #include "argosy/op/definition/registry.h"
@@ -9,13 +10,13 @@ class GraphDef;
 
 namespace argosy::tf {
 
-// Attributes that have their op's default, of nodes and of functions' nodes. Returns how many there were.
+// Removes attributes that have their op's default value, from nodes and from nodes of functions. Returns their number.
 int strip_defaults(tensorflow::GraphDef& def, const OpRegistry& ops);
 
-// Functions that no node names any more, directly or through others, and their gradients.
+// Removes functions that no node reaches by name, directly or through other functions, and their gradients.
 void drop_functions(tensorflow::GraphDef& def);
 
-// Names of nodes that are gone, among those that others were to be placed with.
+// Removes colocation constraints ("loc:@name") with nodes that do not exist any more.
 void forget_colocations(tensorflow::GraphDef& def);
 
 }  // namespace argosy::tf

@@ -20,7 +20,7 @@ std::string node_of(std::string_view input) {
   return std::string(input.substr(0, input.find(':')));
 }
 
-// Forward their input, and matter in training alone.
+// True for ops that forward their input and have an effect in training only.
 bool only_passes_on(std::string_view op) {
   return op == "CheckNumerics" || op == "PreventGradient" || op == "StopGradient" || op == "Snapshot";
 }
@@ -98,7 +98,7 @@ class GraphStripper {
     }
   }
 
-  // Keeps the nodes that the outputs need. Without outputs: those that sinks need, except the sinks of training.
+  // Removes the nodes that no output depends on. Without outputs: those that no node of ends() depends on.
   void keep_needed() {
     std::vector<char> needed(static_cast<std::size_t>(def_.node_size()), 0);
     std::vector<int> stack;
@@ -126,7 +126,8 @@ class GraphStripper {
     def_.mutable_node()->DeleteSubrange(at, def_.node_size() - at);
   }
 
-  // Nodes that training, saving and looking on need, and what only these are taken by, are no outputs.
+  // Returns the outputs of a graph for which none were given: nodes without consumers, consumers for training, saving,
+  // checks and summaries not counted. Such nodes themselves, NoOp, Const and Placeholder are no outputs.
   std::vector<std::string> ends() const {
     std::unordered_set<std::string> taken;
     for (const NodeDef& node : def_.node()) {

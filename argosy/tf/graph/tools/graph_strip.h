@@ -1,4 +1,4 @@
-// GraphForm::strip() on the message itself. Internal to argosy/tf.
+// The implementation of GraphForm::strip(), on a GraphDef. Internal to argosy/tf.
 #pragma once
 
 #include "argosy/tf/graph/tools/graph_tools.h"

@@ -22,7 +22,7 @@ using tensorflow::NodeDef;
 
 constexpr std::size_t kMostShown = 60;  // characters of an attribute
 
-// The same for equal messages, whatever the order of their maps.
+// Returns equal text for equal messages, whatever the order of their maps.
 std::string canonical(const google::protobuf::MessageLite& message) {
   std::string bytes;
   {
@@ -43,7 +43,7 @@ std::string shown(const tensorflow::AttrValue& value) {
   return text.size() > kMostShown ? text.substr(0, kMostShown) + "…" : text;
 }
 
-// Inputs as written "name" or "name:0" are one; control inputs in any order.
+// Returns the inputs in a canonical form: "name" for "name:0"; control inputs sorted.
 std::vector<std::string> inputs_of(const NodeDef& node) {
   std::vector<std::string> data, controls;
   for (std::string input : node.input()) {
@@ -59,7 +59,8 @@ std::vector<std::string> inputs_of(const NodeDef& node) {
   return data;
 }
 
-// Two spellings of one value: a constant as bytes and as numbers.
+// True if two attributes have the same value. A constant may be spelled as raw bytes in one and as numbers in the
+// other.
 bool equal(const tensorflow::AttrValue& a, const tensorflow::AttrValue& b) {
   if (a.value_case() != b.value_case()) return false;
   if (canonical(a) == canonical(b)) return true;

@@ -9,15 +9,15 @@
 
 namespace argosy::tf {
 
-// The differences of two graphs, node by node, sorted by name. Defaults count as if they were written out; the order of
-// nodes and of control inputs does not count, nor do versions and debug information.
+// One difference between two graphs. Attributes with default values equal attributes that are left out. Not compared:
+// the order of nodes and of control inputs, versions and debug information.
 struct GraphDifference {
   enum class Kind { kOnlyFirst, kOnlySecond, kChanged };
   Kind kind;
   std::string what;     // "node x" or "function f"
-  std::string details;  // of a change: "op MatMul | BatchMatMul; attr transpose_b false | true"
+  std::string details;  // for kChanged: "op MatMul | BatchMatMul; attr transpose_b false | true"
 };
-// Either path may also be a text form of ours, given as a graph.
+// GraphForm: a graph to compare, change or show: read from a TensorFlow file, or made of a Graph of ours.
 class GraphForm {
  public:
   static Result<GraphForm> read(const std::string& path, const std::vector<std::string>& tags, const OpRegistry& ops);
@@ -29,18 +29,20 @@ class GraphForm {
   std::vector<GraphDifference> differences(const GraphForm& second) const;
 
   struct StripOptions {
-    std::vector<std::string> outputs = {};  // must still be computable; empty: all nodes that no other node takes
+    std::vector<std::string> outputs = {};  // must still be computable; empty: see strip()
     bool defaults = false;                  // leave out attributes that have their default values
     bool training = true;                   // leave out what only training needs (see below)
-    bool devices = false;                   // forget where nodes were to run
+    bool devices = false;                   // remove the nodes' devices
   };
-  // Leaves out what `outputs` do not need; with `training`, also CheckNumerics, PreventGradient, StopGradient,
-  // Snapshot, assertions (whose users then take what they took), and without outputs: savers, initialisers, gradients,
-  // updates. NOT_FOUND for an output that is not there. Says what went: "12 of 40 nodes …".
+  // Removes nodes that `outputs` do not depend on; if it is empty, only what `training` says. With `training` it also
+  // removes:
+  // * CheckNumerics, PreventGradient, StopGradient, Snapshot and assertions; their consumers then read their inputs;
+  // * if `outputs` is empty, savers, initialisers, gradients, updates and summaries.
+  // Returns a summary: "12 of 40 nodes …". NOT_FOUND: there is no such output.
   Result<std::string> strip(const StripOptions& options);
 
   int num_nodes() const;
-  // A picture for people: op and inputs of every node, for graphs that cannot be converted; DOT likewise.
+  // Return the graph as text (op and inputs of every node) and in DOT, also for graphs that cannot be converted.
   std::string text() const;
   std::string dot() const;
   Status save(const std::string& path) const;  // .pbtxt: as text; .pb: binary

@@ -1,8 +1,8 @@
-// PyFuncBridge: calls Python functions of the server's clients (tf.py_func). A client program listens at a socket in a
-// folder that both know (`argosy run`, tools/argosy/run/hook/argosy_py_func.py). It puts its process id into the names
-// of its functions: "pyfunc_3@4711" is pyfunc_3 of the program at socket calls_4711.
+// PyFuncBridge: calls Python functions in the client's process (tf.py_func). The client listens at a Unix socket in a
+// folder that both know (`argosy run`, tools/argosy/run/hook/argosy_py_func.py). It puts its process id into the tokens
+// of its functions: "pyfunc_3@4711" is pyfunc_3 of the process at socket calls_4711.
 //
-// A call is a message, its answer another (py_func_connection.h).
+// py_func_connection.h has the messages of a call and its answer.
 #pragma once
 
 #include <map>
@@ -26,15 +26,15 @@ class PyFuncBridge final : public HostCallbacks {
  private:
   Result<std::vector<Tensor>> ask(const std::string& token, const std::vector<Tensor>& arguments,
                                   Cancellation* cancellation);
-  // An unused connection, or a new one.
+  // Returns an idle connection, or a new one.
   Result<PyFuncConnection> take(const std::string& path) ARGOSY_EXCLUDES(mutex_);
-  // For the next call. Those of programs that are gone go.
+  // Keeps a connection for the next call. Closes idle ones of processes that have ended.
   void keep(const std::string& path, PyFuncConnection connection) ARGOSY_EXCLUDES(mutex_);
 
   const std::string folder_;
   Mutex mutex_;
-  std::map<std::string, std::vector<PyFuncConnection>> idle_ ARGOSY_GUARDED_BY(mutex_);  // by their sockets' paths
-  BlockingPool threads_;  // goes first: its tasks use the rest
+  std::map<std::string, std::vector<PyFuncConnection>> idle_ ARGOSY_GUARDED_BY(mutex_);  // by the socket's path
+  BlockingPool threads_;  // last member, so destroyed first: its tasks use the others
 };
 
 }  // namespace argosy::tf

@@ -1,5 +1,5 @@
-// PyFuncConnection: the messages between a session server and a program whose Python it calls (py_func_bridge.h). One
-// call at a time. Numbers are in this machine's byte order: both sides run on it.
+// PyFuncConnection: a connection from a session server to a client process whose Python it calls (py_func_bridge.h).
+// One call at a time. Numbers are in native byte order: both sides run on this machine. The messages:
 //
 //   call      text token, tensors
 //   answer    u32 code, then tensors, or the text of the error
@@ -19,18 +19,18 @@ namespace argosy::tf {
 
 class PyFuncConnection {
  public:
-  // Connects to the program at the socket. UNAVAILABLE: none listens.
+  // Connects to the process at this socket. UNAVAILABLE: nobody listens.
   static Result<PyFuncConnection> open(const std::string& path);
   PyFuncConnection(PyFuncConnection&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
   PyFuncConnection& operator=(PyFuncConnection&&) = delete;
   ~PyFuncConnection();
 
-  // The program's answer: tensors, or the error of its function. An error of the connection itself
-  // (UNAVAILABLE; what `cancellation` was pulled with) leaves it unusable: good() is false.
+  // Calls a function and returns its results, or its error. After an error of the connection itself (UNAVAILABLE, or
+  // the status of `cancellation`) it cannot be used again: good() is false.
   Result<std::vector<Tensor>> call(std::string_view token, const std::vector<Tensor>& arguments,
                                    Cancellation* cancellation);
   bool good() const { return good_; }
-  // Between calls: the program has not closed it.
+  // True if the process has not closed the connection. To be called between calls.
   bool open_still() const;
 
  private:

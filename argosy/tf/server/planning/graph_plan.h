@@ -6,7 +6,8 @@
 
 namespace argosy::tf {
 
-// `strategy`: automatic, or a given one. Errors are those of make_plan() and of replicating the step.
+// Returns a plan for the step. `strategy`: automatic, or a given one. Errors are those of make_plan() and of the
+// replication of the step.
 Result<Plan> plan_graph(GraphStep& step, const DeviceRequest& devices, const StrategySpec& strategy,
                         bool sync_batch_norm, const PlanOptions& how);
 

@@ -1,5 +1,5 @@
-// GraphStep: the training step in a graph file of TensorFlow, and a batch for it, ready to be planned. Internal to the
-// session server and tools.
+// GraphStep: finds the training step in a TensorFlow graph file, and makes a batch for it, so that the planner can plan
+// it. Internal to the session server and tools.
 #pragma once
 
 #include <map>
@@ -12,24 +12,25 @@
 
 namespace argosy::tf {
 
-// What to plan of a file. Empty fields are found in the file.
+// The step to plan. Empty fields are taken from the file.
 struct GraphStepRequest {
   std::string path;                          // .pb, .pbtxt, .meta, or a SavedModel's folder
-  std::vector<std::string> tags = {};        // which graph of a SavedModel
-  std::vector<std::string> targets = {};     // nodes that train, run together
-  std::vector<std::string> fetches = {};     // what a step gives; empty: its losses
-  std::map<std::string, Tensor> feeds = {};  // by name: of one batch
-  std::map<std::string, Shape> shapes = {};  // by name: of a batch that is made up
-  std::int64_t batch = 0;                    // examples; 0: what the graph says, else kBatch
+  std::vector<std::string> tags = {};        // selects a graph of a SavedModel
+  std::vector<std::string> targets = {};     // the nodes to run that train
+  std::vector<std::string> fetches = {};     // values to fetch; empty: the losses
+  std::map<std::string, Tensor> feeds = {};  // by name: values for one batch
+  std::map<std::string, Shape> shapes = {};  // by name: shapes of feeds whose values are made up
+  std::int64_t batch = 0;                    // examples of a batch; 0: as in the graph's shapes, else kBatch
   static constexpr std::int64_t kBatch = 128;
 };
 
 class GraphStep {
  public:
-  // ARG-IMPORT-…: the file cannot be read.
-  // ARG-PLAN-040: no training step. -041: several. -042: a target does not train. -046: no such node.
-  // ARG-PLAN-050: the step cannot be replicated. -051: a feed without a value.
-  // ARG-PLAN-043: the size of a feed is open. -044: it is fed another shape or dtype. -045: no feed brings a batch.
+  // Reads the file and finds the step. Errors:
+  // * ARG-IMPORT-…: the file cannot be read.
+  // * ARG-PLAN-040: no training step. -041: several. -042: a target does not train. -046: no such node.
+  // * ARG-PLAN-043: a size of a feed is unknown. -044: a given value has another shape or dtype than the feed.
+  // * ARG-PLAN-045: no feed has a batch axis. -050: the step cannot be replicated. -051: a feed has no value.
   static Result<std::unique_ptr<GraphStep>> open(const GraphStepRequest& request);
 
   const Graph& graph() const { return imported_.graph(); }
@@ -44,12 +45,12 @@ class GraphStep {
   Status find_targets(const GraphStepRequest& request);
   Status find_feeds(const GraphStepRequest& request);
   Result<Value> value(const std::string& name);
-  // Nodes that no node of the file reads, and those of its collection of training ops.
+  // Returns the candidates for targets: nodes without consumers, and those in the collection of training ops.
   Result<std::vector<std::string>> training_ends();
 
   std::string path_;
-  std::vector<std::string> ends_;       // nodes that nobody reads, in the file's order
-  std::vector<std::string> collected_;  // its collection "train_op"
+  std::vector<std::string> ends_;       // nodes without consumers, in the file's order
+  std::vector<std::string> collected_;  // the file's collection "train_op"
   ImportedGraph imported_;
   SubjectStep subject_;
   std::vector<std::string> targets_;

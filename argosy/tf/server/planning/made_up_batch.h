@@ -1,4 +1,4 @@
-// A batch for a step of a graph file: what is given, and numbers made up for the rest. Internal to planning/.
+// Makes a batch for a step of a graph file: given values, and made-up ones for the other feeds. Internal to planning/.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,10 @@
 
 namespace argosy::tf {
 
-// By feed: `given` first, as many as there are; then zeros for integers, small numbers for floats, true, or "". Sizes
-// that the graph leaves open are `request.batch` where one of a feed's is, or come from `request.shapes`.
-// INVALID_ARGUMENT ARG-PLAN-043, ARG-PLAN-044.
+// Returns a value for each feed. The first feeds get the values in `given`. Others are made up: zeros for integers,
+// small numbers for floats, true, or "". Their shapes are those of `request.shapes`, else the graph's. A single unknown
+// size in a shape becomes the batch size, `request.batch` or kBatch. INVALID_ARGUMENT ARG-PLAN-043: a shape has more
+// unknown sizes. ARG-PLAN-044: a given shape or dtype does not agree.
 Result<std::vector<Tensor>> made_up_batch(const Graph& graph, const std::vector<Value>& feeds,
                                           const std::vector<Tensor>& given, const GraphStepRequest& request);
 

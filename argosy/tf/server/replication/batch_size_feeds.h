@@ -12,11 +12,11 @@
 
 namespace argosy::tf {
 
-// The feeds that are integer scalars equal to `value`.
+// Returns the indices of the feeds that are integer scalars equal to `value`.
 std::vector<std::size_t> scalars_equal_to(std::span<const Tensor> feeds, std::int64_t value);
 
-// Makes the consumers of feed `number` read the first size of feed `batch` instead. The two are equal as long as so
-// many rows are fed.
+// Makes the consumers of feed `number` read the first size of feed `batch` instead. The two are equal as long as
+// `number` is the number of fed rows.
 Status take_size_from_batch(StepGraph& step, std::size_t number, std::size_t batch);
 
 }  // namespace argosy::tf

@@ -1,5 +1,5 @@
-// Finds nodes that must run only once in a client's step. The step runs in two parts: first the sources that bring its
-// batch, then the rest. Internal to the session server.
+// Finds nodes that must run only once in a client's step. A replicated step runs in two parts: first the sources, which
+// compute its batch, then the rest. Internal to the session server.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace argosy::tf {
 // True if the node changes state or returns another value every time: queues, iterators, counters, generators.
 bool happens_once(const Graph& graph, const Node& n);
 
-// Describes a node that happens once and that both parts would run; empty if there is none. `step`: as the client
+// Describes a node that must run only once and that both parts would run; empty: there is none. `step`: as the client
 // requests it. `sources`: returned by the first part, fed to the second.
 Result<std::string> run_twice(const Graph& graph, const StepSignature& step, const std::vector<Endpoint>& sources);
 

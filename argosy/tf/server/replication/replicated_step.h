@@ -23,9 +23,10 @@ namespace argosy::tf {
 
 class ReplicatedStep {
  public:
-  // Rewrites the step for feeds of these ranks. The feeds that bring the batch are those with equal numbers of rows.
-  // Call it where the graph may grow (Session::mutate_graph). `share_with`: the session of the client's other steps; it
-  // outlives this object. Errors say why the step cannot be replicated, and what would help.
+  // Rewrites the step for feeds of these ranks. The batch is in the feeds with equal numbers of rows
+  // (feeds_of_batch()). Call it inside Session::mutate_graph(). `share_with`: the session of the client's other steps,
+  // whose state the step uses; it outlives this object. Errors say why the step cannot be replicated, and what would
+  // help.
   static Result<std::unique_ptr<ReplicatedStep>> make(const Graph& graph, const StepValues& values,
                                                       const std::vector<Endpoint>& losses,
                                                       std::span<const Tensor> feeds, const Session& share_with,
@@ -35,33 +36,33 @@ class ReplicatedStep {
   // Copies the first device's variables to the mirrors. FAILED_PRECONDITION: a variable has no value yet.
   Status refresh(const RunOptions& options);
   Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
-  // Like run(), with the losses of every run (check/losses_of_every_run.h) after the fetches. A loss whose global value is
-  // not known is not valid(). REQUIRES: `check` was set.
+  // Like run(), with the losses of every run (check/losses_of_every_run.h) after the fetches. A loss whose global value
+  // is not known is not valid(). REQUIRES: `check` was set.
   Status run_with_losses(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
-  // Compiles the step for these feeds: what does not fit together, or into memory, is told before it runs.
+  // Compiles the step for these feeds, so that errors of shapes or memory are found before it runs.
   Status compile_for(std::span<const Tensor> feeds);
-  // True if these feeds have enough examples to be sharded, and sizes that the step is for (DataParallel::can_shard,
-  // can_feed).
+  // True if these feeds have enough examples to be sharded, and sizes for which the step was made
+  // (DataParallel::can_shard, can_feed).
   bool can_shard(std::span<const Tensor> feeds) const;
 
-  // Of these feeds. 0: they do not agree.
+  // Returns the number of examples in these feeds; 0: the feeds do not agree.
   std::int64_t examples(std::span<const Tensor> feeds) const;
 
-  // The slots of which every device has a shard (ZeRO-1), by the names of the client's variables.
+  // The slots that are sharded over the devices (ZeRO-1), by the names of the client's variables.
   const std::vector<std::string>& sharded_slots() const { return slots_; }
-  // Gives every device its shard of these.
+  // Writes every device's shards of these slots.
   Status write_slots(const std::map<std::string, Tensor>& values);
-  // All of one, in host memory.
+  // Returns a whole slot, in host memory.
   Result<Tensor> read_slot(const std::string& name);
 
   // Ends a run in progress: CANCELLED.
   Status close() { return session_->close(); }
 
-  const std::vector<int>& axes() const { return axes_; }      // by feed: the axis of its examples, or -1
-  const DataParallel& parallel() const { return parallel_; }  // how it was rewritten
+  const std::vector<int>& axes() const { return axes_; }      // by feed: the batch axis, or -1
+  const DataParallel& parallel() const { return parallel_; }  // the rewritten step
   // Like DataParallel::summary(). Where micro-batches do not run one after another, it says so.
   std::string summary() const { return parallel_.summary() + overlap_; }
-  // Differences from one device's step that are by design.
+  // Returns the differences from the same step on one device that are by design.
   std::vector<ReplicationNote> notes() const { return parallel_.notes(); }
 
  private:
@@ -77,47 +78,48 @@ class ReplicatedStep {
              const RunOptions& options);
 
   DataParallel parallel_;
-  std::vector<Value> fed_;  // by feed: what takes it, with examples along the first axis
-  std::vector<int> axes_;   // by feed: the axis of its examples, or -1
+  std::vector<Value> fed_;  // by feed: the value to feed, with examples along the first axis
+  std::vector<int> axes_;   // by feed: the batch axis, or -1
   std::vector<Value> fetched_, targets_;
   std::vector<std::size_t> sizes_;  // feeds that hold the batch size as a number
-  std::string overlap_;             // of micro-batches, for the summary
+  std::string overlap_;             // text for summary(): which micro-batches do not run one after another
   std::unique_ptr<Session> session_;
   std::unique_ptr<Session::Callable> refresh_, step_;
   std::unique_ptr<Session::Callable> with_losses_;  // null: no check was requested
-  std::vector<bool> losses_;                        // by loss of every run: with_losses_ returns it
+  std::vector<bool> losses_;                        // by loss of every run: true if with_losses_ returns it
   // Transposes feeds whose examples do not lie along the first axis; null: none.
   std::unique_ptr<Session::Callable> transpose_;
-  // By slot: what writes and reads all of it.
+  // By slot: its name, and the steps that write and read the whole slot.
   std::vector<std::string> slots_;
   std::vector<std::unique_ptr<Session::Callable>> write_slot_, read_slot_;
 };
 
-// What is known of a step before it is replicated.
+// The result of analyzing a step before it is replicated.
 struct TrainingStep {
   bool writes = false;  // the step writes variables
-  // What shows that it trains: the first loss, a call of a function that trains, or an update by what one gave. Empty: it
-  // does not.
+  // The evidence that the step trains: the first loss, a call of a function that trains, or an update by the result of
+  // one. Empty: the step does not train.
   std::string trains;
-  std::vector<Endpoint> losses;  // losses whose gradients it follows; none: they are in functions
-  // Values that are computed once, before the batch is sharded: those from datasets and queues, or noise that is the
-  // batch.
+  std::vector<Endpoint> losses;  // losses whose gradients it follows; empty: they are in functions
+  // Values that are computed once, before the batch is sharded: elements of datasets and queues, or random values that
+  // are themselves the batch.
   std::vector<Value> sources;
-  bool sources_write = false;  // what they are computed with writes variables: a count of batches
+  bool sources_write = false;  // computing the sources writes variables, such as a count of batches
   std::string why = {};        // not empty: the step trains, but cannot be replicated
 };
-// Call it where the graph may grow (Session::mutate_graph).
+// Analyzes a step of a client. Call it inside Session::mutate_graph().
 TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& values);
 
 // Returns candidates for the batch axis of each feed (-1: none), the likelier first. For each feed:
-// - The first axis, if the graph leaves its size or all sizes open. Feeds with as many rows as most of them bring the
-//   batch; others are everybody's, like the elements of a sparse tensor. Candidates by other numbers of rows follow.
-// - Another axis, if it alone is open ([features, None]: examples in columns). It must be as long as the batch of other
-//   feeds, if there are some.
-// - If no first axis is open: the first axis of the size that most feeds have. Example: [32, None] for sentences of any
-//   length. This is tried before or after columns.
+// - The first axis, if its size or all sizes are unknown in the graph. The most frequent number of rows is taken as the
+//   batch size; feeds with other numbers are replicated, like the elements of a sparse tensor. Candidates by other
+//   numbers of rows follow.
+// - Another axis, if only its size is unknown ([features, None]: examples in columns). It must be as long as the batch
+//   of other feeds, if there are some.
+// - If no first axis has an unknown size: the first axis of the feeds with the most frequent size. Example: [32, None]
+//   for sentences of any length. This is tried before or after columns.
 //
-// INVALID_ARGUMENT: no feed brings a batch.
+// INVALID_ARGUMENT: no feed has a batch axis.
 Result<std::vector<std::vector<int>>> feeds_of_batch(const Graph& graph, const std::vector<Value>& feeds,
                                                      std::span<const Tensor> tensors);
 

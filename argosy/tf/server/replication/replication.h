@@ -1,5 +1,6 @@
-// Replication: runs the training steps of a session on all its GPUs, a shard of the batch on each. Keeps mirrors up to
-// date with what other steps write. Thread-safe: replicated steps run one after another, other steps run as they come.
+// Replication: runs the training steps of a session on all its GPUs, a shard of the batch on each. Refreshes the
+// mirrors of variables after other steps' writes. Thread-safe: replicated steps run one after another, other steps
+// concurrently.
 #pragma once
 
 #include <atomic>
@@ -26,28 +27,28 @@
 
 namespace argosy::tf {
 
-// What is known of one step of the client.
+// The analysis of one step of the client, and its replicated variants.
 struct StepReplicas {
   struct Variant {
-    std::unique_ptr<ReplicatedStep> step;  // null: not replicated with feeds of this kind
+    std::unique_ptr<ReplicatedStep> step;  // null: the step is not replicated with feeds of this kind
     OneDeviceReason why_not;               // if `step` is null
     std::string summary;
-    std::int64_t fresh = -1;  // the mirrors hold all writes up to this count
+    std::int64_t fresh = -1;  // the mirrors include all writes up to this count (Replication::written_)
     int checked = 0;          // runs that were compared with one device's, or could not be
     std::int64_t tries = 0;   // attempts to compare
     bool compiled = false;    // for feeds that can be sharded
-    OneDeviceReason stays;    // on one device: it is faster, or the step cannot be compiled; no `why`: it does not stay
+    OneDeviceReason stays;    // why it stays on one device: faster there, or not compilable; empty `why`: it does not
     std::optional<StepTimes> times;
   };
   TrainingStep step;
-  OneDeviceReason why_not;                   // of a step that trains and is never replicated
-  StepValues values;                         // with the sources among the feeds
+  OneDeviceReason why_not;                   // why a training step is never replicated; empty `why`: it may be
+  StepValues values;                         // as the client requests it, with the sources appended to the feeds
   std::unique_ptr<Session::Callable> bring;  // computes the sources; null: there are none
   std::unique_ptr<Session::Callable> rest;   // the step on one device, sources fed
   std::unique_ptr<StepCheck> check;          // null: no check was requested
   std::unique_ptr<Session::Callable> alone;  // with a check: as rest, with losses after the fetches
   std::int64_t runs = 0;                     // replicated runs so far
-  std::set<std::string> variables;           // that the step uses, by name; with ZeRO-1 alone
+  std::set<std::string> variables;           // names of the variables that the step uses; only with ZeRO-1
   std::map<std::string, Variant> by_feeds;   // by the kind of the feeds: ranks, equal numbers of rows
 
   bool may_replicate() const { return !step.trains.empty() && why_not.why.empty(); }
@@ -64,11 +65,12 @@ class Replication {
   Status run(ResolvedStep& step, std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
   // Records that a training step came as a partial run, which is not replicated.
   void runs_partially(const StepValues& values);
-  // While the result lives, a step is running that did not come through run().
+  // Registers a step that does not go through run(), for as long as the result lives.
   Result<StepExclusion::Shared> enter_shared(bool writes, Cancellation& cancellation) {
     return exclusion_.enter(writes, &cancellation);
   }
-  // Before a step that did not come through run(): the client's variables have their values (ZeRO-1).
+  // Brings all sharded slots back to the client's variables (ZeRO-1). Call it before a step that does not go through
+  // run().
   Status bring_slots_home(Cancellation& cancellation);
   // Records that variables may have been written outside run().
   void variables_written() { written_.fetch_add(1, std::memory_order_release); }
@@ -76,16 +78,16 @@ class Replication {
   Status close();
 
  private:
-  // Both end with the cancellation, also where they wait for another step's analysis.
+  // look_up() and variant() end when the call is cancelled, also while they wait for another step's analysis.
   Result<std::shared_ptr<StepReplicas>> look_up(ResolvedStep& step, const Cancellation* cancellation);
-  // The variant for feeds of this kind; null: there are too many kinds.
+  // Returns the variant for feeds of this kind; null: there are too many kinds.
   Result<StepReplicas::Variant*> variant(StepReplicas& step, std::span<const Tensor> feeds,
                                          const Cancellation* cancellation);
-  // An error: it was interrupted. Whatever else is in the way is the variant's `why_not`.
+  // Makes a variant. Returns an error only if it was interrupted; other errors become the variant's `why_not`.
   Result<StepReplicas::Variant> make(const StepReplicas& step, std::span<const Tensor> feeds) ARGOSY_REQUIRES(mutex_);
   // Counts a reason, and logs it if it is new.
   void refuse(const OneDeviceReason& why);
-  // Why no step of this session can be replicated; "": some may.
+  // Returns why no step of this session can be replicated; "": some may be.
   std::string devices_why_not() const;
   Status run_alone(const StepReplicas& known, Session::Callable& step, std::span<const Tensor> feeds,
                    std::span<Tensor> fetches, const RunOptions& options);
@@ -99,7 +101,7 @@ class Replication {
       ARGOSY_REQUIRES(running_);
   void ask(const StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds)
       ARGOSY_REQUIRES(running_);
-  // Says in the summary how the step differs from the one of the plan that is replayed.
+  // Adds to the summary how the step differs from the replayed plan's.
   void compare_with_plan(const StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds)
       ARGOSY_REQUIRES(running_);
   // Runs the step replicated and on one device, and compares. False: the step did not run.
@@ -114,10 +116,10 @@ class Replication {
   ReplicaDevices devices_;
   std::atomic<std::int64_t> written_{0};  // number of writes to variables outside replicated steps
   std::atomic<bool> closed_{false};
-  InterruptibleMutex mutex_;  // guards what is known of steps; held while one is analysed
+  InterruptibleMutex mutex_;  // guards steps_ and their analyses; held while a step is analysed
   std::vector<std::shared_ptr<StepReplicas>> steps_ ARGOSY_GUARDED_BY(mutex_);
   StepExclusion exclusion_;  // between steps on one device and a checked step
-  CallTurns turns_;          // of replicated runs, and what else takes running_: who waits ends with its step
+  CallTurns turns_;          // serialises all users of running_; waiting ends when the call is cancelled
   Mutex running_;            // held during a replicated run; taken in a turn of turns_, without mutex_
   StepAdvisor advisor_ ARGOSY_GUARDED_BY(running_);
   SlotHomes slots_ ARGOSY_GUARDED_BY(running_);

@@ -1,7 +1,7 @@
-// A step of a client, rewritten for many devices: what is fed, fetched and run in the new graph in place of the old
-// values. Internal to the session server.
+// Rewrites a client's step for many devices. StepRewrite holds the new graph, and the values to feed, fetch and run in
+// it in place of the client's. Internal to the session server.
 //
-//   client's graph ─► the step alone ─► columns become rows, fed sizes become the batch's ─► DataParallel ─► StepRewrite
+//   client's graph ─► pruned step ─► columns become rows, fed sizes the batch's ─► DataParallel ─► StepRewrite
 #pragma once
 
 #include <span>
@@ -19,39 +19,40 @@ namespace argosy::tf {
 // Values are of `parallel.graph()`.
 struct StepRewrite {
   DataParallel parallel;
-  std::vector<Value> fed;                  // by feed: what takes it, with examples along the first axis
-  std::vector<Shape> fed_shapes;           // of the feeds that it was made for
+  std::vector<Value> fed;                  // by feed: the value to feed, with examples along the first axis
+  std::vector<Shape> fed_shapes;           // of the feeds for which it was made
   std::vector<Value> fetched;              // global values, by fetch
   std::vector<Value> targets;              // to run
   std::vector<Value> losses;               // with a check, by loss: its global value; not valid(): not known
-  std::vector<int> axes;                   // by feed: the axis of its examples, or -1
+  std::vector<int> axes;                   // by feed: the batch axis, or -1
   std::vector<std::size_t> sizes;          // feeds that hold the batch size as a number
-  std::vector<Value> columns, transposed;  // feeds whose examples lie along another axis: as given, and along the first
-  // With ZeRO-1, of every slot of which each device has a shard: what writes and reads all of it.
+  std::vector<Value> columns, transposed;  // feeds with another batch axis than 0: as given, and transposed
+  // With ZeRO-1, a slot that is sharded over the devices: the value to write, and the nodes that write and read all of
+  // it.
   struct Slot {
-    std::string variable;  // the client's, by the name of its resource
+    std::string variable;  // resource name of the client's variable
     Value value, write, read;
   };
   std::vector<Slot> slots = {};
 
-  std::int64_t examples() const;  // of the feeds that it was made for
-  // What is asked of a session that runs it, for feeds of so many examples.
+  std::int64_t examples() const;  // in the feeds for which it was made
+  // Returns the signature with which a session runs it, for feeds of `batch` examples.
   StepSignature signature(std::int64_t batch) const;
 };
 
-// `batch`: one of the results of feeds_of_batch() for these feeds. Call it where `graph` stays as it is. Errors say why
+// `batch`: one of the results of feeds_of_batch() for these feeds. `graph` must not change meanwhile. Errors say why
 // the step cannot be replicated.
 Result<StepRewrite> rewrite_step(const Graph& graph, const StepValues& values, const std::vector<Endpoint>& losses,
                                  std::span<const Tensor> feeds, const std::vector<int>& batch,
                                  const ReplicaDevices& devices, const ReplicationOptions& how);
 
-// The shape of a feed, whose examples lie along this axis, with them along the first.
+// Returns the shape of a feed after moving its batch axis `axis` to the front.
 Shape transposed_shape(const Shape& shape, int axis);
 
-// The name under which the devices keep a variable of this node.
+// Returns the resource name of the variable of this node.
 std::string variable_name(const Node& variable);
 
-// The signature of a step as the client asks for it, for feeds of any shape.
+// Returns the signature of a step as the client requests it, for feeds of any shape.
 StepSignature signature_of(const StepValues& values);
 
 }  // namespace argosy::tf

@@ -1,6 +1,6 @@
-// Streams of random numbers in steps that are replicated over several tasks. Every task keeps streams of its own; other
-// steps of the session draw from the master's alone. So each replicated step tells the others where the master's stands.
-// Internal to the session server.
+// Synchronises the positions of random streams in steps that are replicated over several tasks. Every task has its own
+// streams, and other steps of the session advance only the master's. So each replicated step sends the positions of the
+// master's streams to the other tasks. Internal to the session server.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace argosy::tf {
 
-// Adds what tells other tasks, for every shard's draw there. The new nodes run with the draws. `own_host`: full name of a
-// CPU of the master's task. UNIMPLEMENTED "ARG-CLUSTER-122": a draw in a loop or a branch.
+// Adds nodes that read the position of each stream on the master's task, and set it on every task that draws from it,
+// before the draws. `own_host`: full name of a CPU of the master's task. UNIMPLEMENTED "ARG-CLUSTER-122": a draw is in
+// a loop or a branch.
 Status tell_stream_places(Graph& graph, const std::string& own_host);
 
 }  // namespace argosy::tf

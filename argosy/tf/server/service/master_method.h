@@ -1,4 +1,4 @@
-// The methods of TensorFlow's MasterService, and how their messages are read and answered.
+// The methods of TensorFlow's MasterService, and helpers to read their requests and write their responses.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ enum class Method {
 inline constexpr int kNumMethods = 10;
 std::string_view method_name(Method method);  // "CreateSession"
 
-// INVALID_ARGUMENT (ARG-PROTO-003).
+// Returns the error for a request that cannot be parsed: INVALID_ARGUMENT (ARG-PROTO-003).
 Status damaged_request(Method method);
 
 // Parses a small request.
@@ -35,17 +35,18 @@ Status parse_request(Method method, const WireReader& request, Message& to) {
   return to.ParseFromString(request.joined()) ? ok_status() : damaged_request(method);
 }
 
-// CreateSessionRequest and ExtendSessionRequest. The graph stays where gRPC received it, or is joined in `scratch`.
+// The fields of a CreateSessionRequest or ExtendSessionRequest, as views: into gRPC's memory, or into `scratch`, where
+// a graph in several pieces is joined.
 struct GraphRequest {
   std::string_view session;  // of ExtendSession
   std::string_view config;   // of CreateSession: a serialised ConfigProto
   std::string_view graph;    // a serialised GraphDef
-  std::int64_t version = 0;  // of ExtendSession: the graph's version that is extended
+  std::int64_t version = 0;  // of ExtendSession: the current version of the graph, as the client knows it
   WireScratch scratch;
 };
 Status scan(Method method, WireReader in, GraphRequest& to);
 
-// A serialised message as a response.
+// Returns a serialised message as a response.
 std::vector<WirePiece> message_reply(std::string message);
 
 }  // namespace argosy::tf

@@ -13,7 +13,7 @@ namespace argosy::tf {
 class ServiceMetrics {
  public:
   void count(int method, Code code, std::size_t request_bytes, std::int64_t nanos);
-  // An error that the response of an OK call carries.
+  // Counts an error in the body of a response whose call is OK.
   void count_step_error(Code code);
   void count_response(std::size_t bytes) { response_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   std::int64_t calls(int method) const {
@@ -25,7 +25,7 @@ class ServiceMetrics {
 
  private:
   static constexpr int kCodes = 17;
-  static constexpr int kBuckets = 12;  // of RunStep and RunCallable: 50 us, 100 us, 200 us, … 102 ms, above
+  static constexpr int kBuckets = 12;  // of the durations of RunStep and RunCallable: up to 50 us, 100 us, … 102 ms
   using Counter = std::atomic<std::int64_t>;
   std::array<Counter, 10> calls_{};
   std::array<Counter, kCodes> errors_{};

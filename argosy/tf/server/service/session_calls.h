@@ -1,4 +1,4 @@
-// The methods that read one small message and ask one session: from request to response message.
+// The methods of MasterService with a small request to one session. Each parses the request and returns the response.
 #pragma once
 
 #include "argosy/rpc/transport/rpc_method.h"
@@ -6,7 +6,7 @@
 
 namespace argosy::tf {
 
-// Thread-safe. ABORTED (ARG-RPC-003): no such session; of ListDevices INVALID_ARGUMENT, as TensorFlow has it.
+// Thread-safe. ABORTED (ARG-RPC-003): no such session; from ListDevices INVALID_ARGUMENT, as in TensorFlow.
 RpcReply extend_session(const SessionTable& sessions, WireReader request, CallContext& context);
 RpcReply set_up_partial_run(const SessionTable& sessions, WireReader request, CallContext& context);
 RpcReply make_callable(const SessionTable& sessions, WireReader request, CallContext& context);

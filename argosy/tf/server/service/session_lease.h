@@ -1,4 +1,4 @@
-// SessionLease: when a session was last used, and whether its client is still there. Thread-safe.
+// SessionLease: tracks when a session was last used, and whether its client is still connected. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace argosy::tf {
 
 class SessionLease {
  public:
-  // One call under way, from construction to destruction.
+  // Marks the session as in use by one call, from construction to destruction.
   class Use {
    public:
     explicit Use(SessionLease& lease);
@@ -27,15 +27,15 @@ class SessionLease {
 
   SessionLease();
 
-  // Records whose call made the session: asked for when the call began, for the client may leave while it is made. Null:
-  // its transport does not know.
+  // Records the client that created the session. Its link must be obtained when the call begins, because the client may
+  // leave while the session is made. Null: the transport does not know it.
   void opened_by(std::shared_ptr<const ClientLink> client) ARGOSY_EXCLUDES(mutex_);
-  // Records who makes a call. A connection that is over is replaced by the next caller's.
+  // Records the client of a call, if the recorded connection has ended.
   void called_by(CallContext& call) ARGOSY_EXCLUDES(mutex_);
-  // Time since the last call ended; zero while one is under way.
+  // Returns the time since the last call ended; zero while one is running.
   std::chrono::nanoseconds idle() const;
-  // True if the client has been gone for `lease` and no call is under way. gRPC's clients close a connection that was
-  // idle for 30 minutes, and make a new one for the next call: such a client gets a day.
+  // True if the client has been gone for `lease` and no call is running. The lease is at least a day if the connection
+  // had been idle for 25 minutes: gRPC's clients close one after 30 idle minutes, and open another for the next call.
   bool orphaned(std::chrono::nanoseconds lease) const ARGOSY_EXCLUDES(mutex_);
 
  private:

@@ -15,7 +15,7 @@ namespace argosy::tf {
 
 struct SessionInfo {
   std::string handle;
-  double idle_seconds = 0;  // 0: a call is under way
+  double idle_seconds = 0;  // 0: a call is running
 };
 
 class SessionTable {
@@ -27,7 +27,7 @@ class SessionTable {
   Result<std::string> add(ClientSession::Options options, std::string_view graph_def) ARGOSY_EXCLUDES(mutex_);
   // ABORTED (ARG-RPC-003): there is no such session.
   Result<std::shared_ptr<ClientSession>> find(std::string_view handle) const ARGOSY_EXCLUDES(mutex_);
-  // Removes a session and returns it; the same error.
+  // Removes a session and returns it. ABORTED (ARG-RPC-003): there is no such session.
   Result<std::shared_ptr<ClientSession>> take(std::string_view handle) ARGOSY_EXCLUDES(mutex_);
   std::vector<std::shared_ptr<ClientSession>> take_all() ARGOSY_EXCLUDES(mutex_);
   // Removes and returns the sessions without a call for `lease`, and those whose client is gone for `client_lease`.
@@ -42,7 +42,7 @@ class SessionTable {
   const int max_sessions_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<ClientSession>, std::less<>> sessions_ ARGOSY_GUARDED_BY(mutex_);
-  int opening_ ARGOSY_GUARDED_BY(mutex_) = 0;  // sessions being made, which count too
+  int opening_ ARGOSY_GUARDED_BY(mutex_) = 0;  // sessions being created, which count towards max_sessions_
 };
 
 }  // namespace argosy::tf

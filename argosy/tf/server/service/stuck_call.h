@@ -1,4 +1,4 @@
-// StuckCall: a step whose kernel does not end is answered, and listed on the server's pages.
+// StuckCall: answers the call of a step whose kernel does not end, and lists the step on the server's status pages.
 #pragma once
 
 #include "argosy/rpc/transport/call_context.h"
@@ -8,11 +8,11 @@
 
 namespace argosy::tf {
 
-// Of one run of a step; `all` (may be null), `call` and `task` outlive it.
+// The observer of one run of a step. `all` (may be null), `call` and `task` outlive it.
 class StuckCall final : public StuckObserver {
  public:
   // `errors_in_body`: the client wants a step's error inside the response.
-  // `task`: this one, for the text of errors.
+  // `task`: this task's name, for error texts.
   StuckCall(StuckSteps* all, CallContext& call, bool errors_in_body, std::string_view task)
       : all_(all), call_(call), errors_in_body_(errors_in_body), task_(task) {}
   void stuck(const StuckStep& step) override {

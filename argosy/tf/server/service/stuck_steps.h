@@ -1,4 +1,5 @@
-// The steps of a server whose kernels do not end, for /statusz and /metrics. Thread-safe.
+// StuckSteps: the steps of a server that have ended while a kernel of theirs still runs. For /statusz and /metrics.
+// Thread-safe.
 #pragma once
 
 #include <map>
@@ -16,9 +17,9 @@ class StuckSteps {
   void remove(Key key) ARGOSY_EXCLUDES(mutex_);
   int now() const ARGOSY_EXCLUDES(mutex_);
 
-  // Lines of the page; "" where nothing is stuck.
+  // Returns the section of /statusz; "": nothing is stuck.
   std::string status_section() const ARGOSY_EXCLUDES(mutex_);
-  // Prometheus' text format: how many now and in all, and each by node, op and device with its seconds.
+  // Returns the lines of /metrics: how many are stuck now and were in all; for each the node, op, device and seconds.
   std::string metrics_section() const ARGOSY_EXCLUDES(mutex_);
 
  private:

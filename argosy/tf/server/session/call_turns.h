@@ -1,4 +1,4 @@
-// CallTurns: calls that go one after the other. One that waits ends with its cancellation. Thread-safe.
+// CallTurns: a mutex for calls. Waiting for it ends when the call is cancelled. Thread-safe.
 #pragma once
 
 #include "argosy/base/mutex.h"
@@ -9,7 +9,7 @@ namespace argosy::tf {
 
 class CallTurns {
  public:
-  // Of one call, until it is destroyed.
+  // The lock of one call, held from take() to destruction.
   class Turn {
    public:
     explicit Turn(CallTurns& turns) : turns_(turns) {}
@@ -17,7 +17,7 @@ class CallTurns {
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    // Waits until no other call has its turn. The reason of the cancellation, if that comes first. REQUIRES: once.
+    // Waits until no other call holds it. Returns the cancellation's status if that comes first. REQUIRES: called once.
     Status take(Cancellation& cancellation);
 
    private:

@@ -15,14 +15,14 @@ namespace argosy::tf {
 // A step, and the options of every run of it.
 struct MadeCallable {
   std::shared_ptr<ResolvedStep> step;
-  std::vector<std::size_t> fetches;  // for each fetch asked for, its index in the step's: a name may occur twice
+  std::vector<std::size_t> fetches;  // by requested fetch: its index among the step's; a name may be requested twice
   tensorflow::RunOptions options;
 };
 
 // Thread-safe.
 class CallableTable {
  public:
-  // Returns the handle. UNIMPLEMENTED: options that this server does not have.
+  // Makes a callable and returns its handle. UNIMPLEMENTED: options that this server does not support.
   Result<std::int64_t> make(Session& session, ImportedGraph& graph, const tensorflow::CallableOptions& options)
       ARGOSY_EXCLUDES(mutex_);
   // INVALID_ARGUMENT (ARG-RPC-002): no such handle. The same for release().

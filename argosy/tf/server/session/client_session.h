@@ -3,7 +3,7 @@
 //   RunStep ──► resolved (one lookup per signature) ──► StepRunner ──► Session, or Replication
 //   RunStep of a partial run ──► PartialRuns           RunCallable ──► CallableTable ──► StepRunner
 //
-// Thread-safe: many runs at once, and some may block for ever. It knows messages, not transports.
+// Thread-safe: many calls may run at once, and some may block for ever. Independent of the transport.
 #pragma once
 
 #include <chrono>
@@ -37,13 +37,15 @@ class ClientSession {
   static Result<std::shared_ptr<ClientSession>> create(Options options, std::string_view graph_def);
   ~ClientSession();
 
-  // Every call below ends with its cancellation, after the timeout of its RunOptions or of the session's config
-  // (DEADLINE_EXCEEDED), and with close() (CANCELLED): also while it converts nodes and functions.
+  // Every call below ends early, also while it converts nodes and functions:
+  // * when the call is cancelled;
+  // * after the timeout of its RunOptions, else of the session's config (DEADLINE_EXCEEDED);
+  // * with close() (CANCELLED).
 
-  // ABORTED when `current` is not the graph's version. Returns the new version.
+  // Adds a GraphDef. Returns the graph's new version. ABORTED: `current` is not its present version.
   Result<std::int64_t> extend(std::string_view graph_def, std::int64_t current, CallContext& call);
 
-  // A RunStepResponse without status.
+  // Returns a RunStepResponse without status.
   Result<std::vector<WirePiece>> run_step(const StepRequest& request, CallContext& call);
 
   // Returns the handle by which the RunSteps of the partial run name it.
@@ -52,7 +54,7 @@ class ClientSession {
   // Returns the callable's handle.
   Result<std::int64_t> make_callable(const tensorflow::CallableOptions& options, std::int64_t request_id,
                                      CallContext& call);
-  // A RunCallableResponse.
+  // Returns a RunCallableResponse.
   Result<std::vector<WirePiece>> run_callable(const CallRequest& request, CallContext& call);
   Status release_callable(std::int64_t handle) { return callables_.release(handle); }
 
@@ -61,7 +63,7 @@ class ClientSession {
     return options_.tasks != nullptr ? options_.tasks->devices() : std::vector<DeviceSpec>();
   }
 
-  // Ends every call under way (CANCELLED) and waits for runs. DEADLINE_EXCEEDED if one is stuck. Idempotent.
+  // Ends every running call (CANCELLED) and waits for their runs. DEADLINE_EXCEEDED: one is stuck. Idempotent.
   Status close();
 
   const std::string& handle() const { return options_.handle; }
@@ -73,9 +75,9 @@ class ClientSession {
   explicit ClientSession(Options options);
 
   Result<std::shared_ptr<ResolvedStep>> resolved(const StepRequest& request, CallContext& call);
-  // Where steps are replicated over tasks: are there the GPUs, and is the graph's state its own?
+  // If steps are replicated over tasks: errors of too_few_gpus() and check_own_state().
   Status check_replicas(std::string_view graph_def) const;
-  // ABORTED for a request that came before.
+  // Records a request id. ABORTED: the id has been used before (a client's retry).
   Status new_request(std::int64_t id, std::string_view method);
 
   const Options options_;

@@ -21,7 +21,7 @@ namespace argosy::tf {
 // Everything pointed to outlives the session.
 struct ClientSessionOptions {
   std::string handle;
-  std::string task = "/job:localhost/replica:0/task:0";  // this one, for the text of errors
+  std::string task = "/job:localhost/replica:0/task:0";  // this task's name, for error texts
   SessionConfig config;
   std::shared_ptr<DeviceSet> device_set;          // the session's own view of the server's devices
   std::shared_ptr<ClusterTasks> tasks = nullptr;  // the other tasks of its cluster; null: none
@@ -31,11 +31,11 @@ struct ClientSessionOptions {
   StuckSteps* stuck = nullptr;                    // null: stuck steps are not listed
   std::chrono::milliseconds stuck_after{10000};   // SessionOptions::stuck_after
   ReplicaCounter* replicas = nullptr;             // not null: training steps are replicated over the session's GPUs
-  int most_gpus = 0;                              // of replicated steps: over so many GPUs; 0: all of the session's
-  bool sync_batch_norm = false;                   // of replicated steps
+  int most_gpus = 0;                              // replicated steps use at most so many GPUs; 0: all of the session's
+  bool sync_batch_norm = false;                   // replicated steps normalise by statistics of the global batch
   int check = 0;  // the first `check` runs of each replicated step also run on one device, and are compared
-  StrategySpec strategy = {};  // of replicated steps; automatic: on one device where that is faster
-  std::shared_ptr<const PlannedStep> planned = nullptr;  // of the plan that is replayed; null: there is none
+  StrategySpec strategy = {};  // of replicated steps; automatic: one device if that is predicted to be faster
+  std::shared_ptr<const PlannedStep> planned = nullptr;  // the replayed plan's step; null: no plan is replayed
 };
 
 }  // namespace argosy::tf

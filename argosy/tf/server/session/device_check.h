@@ -1,4 +1,4 @@
-// The devices that a GraphDef names, held against those there are, before anything of it is converted.
+// Checks that the devices named in a GraphDef exist, before any of it is converted.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace argosy::tf {
 
-// TensorFlow places a whole graph when it arrives, so that one node on a device that is not there fails it; with soft
-// placement only one of another task does. INVALID_ARGUMENT "Cannot assign a device for operation …". Malformed
-// messages are left to the importer, which reads them in full.
+// TensorFlow places a whole graph when it arrives, so a single node on a device that does not exist fails it. With soft
+// placement only a device of a task that does not exist fails it. INVALID_ARGUMENT "Cannot assign a device for
+// operation …". Does not report malformed messages: the importer does.
 Status check_devices(std::string_view graph_def, const std::vector<DeviceSpec>& devices, bool soft_placement);
 
 }  // namespace argosy::tf

@@ -1,5 +1,5 @@
-// OpenCalls: the calls of a session that work outside a run of the engine's session: they convert nodes and functions,
-// or wait for their turn in a partial run. close() ends them. Thread-safe.
+// OpenCalls: the calls of a session that are busy outside Session::run: they convert nodes and functions, or wait for
+// their turn in a partial run. close() cancels them. Thread-safe.
 #pragma once
 
 #include <set>
@@ -12,7 +12,7 @@ namespace argosy::tf {
 
 class OpenCalls {
  public:
-  // One call, from enter() until its end. While it lives, its cancellation interrupts this thread's work.
+  // One call, from enter() to destruction. While it lives, its cancellation interrupts conversions on this thread.
   class Call {
    public:
     // Both outlive it.
@@ -22,7 +22,7 @@ class OpenCalls {
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
-    // CANCELLED "ARG-RUN-002": the session is closed. REQUIRED before the work, and once.
+    // Registers the call. CANCELLED "ARG-RUN-002": the session is closed. REQUIRES: called once, before the work.
     Status enter();
 
    private:

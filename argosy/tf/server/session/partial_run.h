@@ -1,8 +1,8 @@
 // PartialRun: one run of a graph in several calls. Each call feeds and fetches some of the announced values.
 //
-// A call runs the nodes that its fetches need and no earlier call ran. Values that later calls take are kept and fed to
-// them. Nodes that only name things (variables, queues) run in every call that needs them.
-// Thread-safe: calls run one after the other. A call that waits for its turn ends with its cancellation.
+// A call runs the nodes that its fetches depend on and that no earlier call ran. Values that later calls need are kept
+// and fed to them. Nodes that only make handles (of variables, queues) run in every call that needs them.
+// Thread-safe: calls run one after the other. Waiting for a turn ends when the call is cancelled.
 #pragma once
 
 #include <atomic>
@@ -22,18 +22,18 @@ namespace argosy::tf {
 
 class PartialRun {
  public:
-  // Copies what it needs of the graph, which counts in the host's budget. Errors are those of find_values(), and
-  // RESOURCE_EXHAUSTED "ARG-MEM-004".
+  // Copies the needed part of the graph, which counts in the budget of host memory. Errors are those of find_values(),
+  // and RESOURCE_EXHAUSTED "ARG-MEM-004".
   static Result<std::shared_ptr<PartialRun>> make(Session& session, ImportedGraph& graph, const StepNames& names,
                                                   const ClientSessionOptions& options);
 
-  // INVALID_ARGUMENT: a name that was not announced, was fed or fetched before, or needs what was not fed yet. After an
-  // error it is over, unless the call was cancelled before its turn came.
+  // Runs one call. INVALID_ARGUMENT: a name was not announced, was fed or fetched before, or depends on a feed that has
+  // no value yet. After an error the partial run is over, unless the call was cancelled before its turn came.
   Result<std::vector<Tensor>> run(const std::vector<std::pair<std::string, Tensor>>& feeds,
                                   const std::vector<std::string>& fetches, Cancellation& cancellation,
                                   StuckObserver* stuck = nullptr);
   bool over() const { return over_.load(std::memory_order_acquire); }
-  // As Session::close(): ends the call that runs.
+  // Ends the running call, as Session::close() does.
   Status close() { return session_->close(); }
 
  private:

@@ -20,19 +20,19 @@ namespace argosy::tf {
 // Thread-safe. Everything given to it outlives it.
 class PartialRuns {
  public:
-  // `replication` null: steps are not replicated. Partial runs never are; replication learns what they write.
+  // `replication` null: steps are not replicated. Partial runs never are, but it must know that they write variables.
   PartialRuns(const ClientSessionOptions& options, Session& session, ImportedGraph& graph, Replication* replication)
       : options_(options), session_(session), graph_(graph), replication_(replication) {}
 
   static constexpr std::size_t kMostOpen = 256;
 
-  // Returns the handle. RESOURCE_EXHAUSTED "ARG-RPC-010": kMostOpen are not over.
+  // Makes a partial run and returns its handle. RESOURCE_EXHAUSTED "ARG-RPC-010": kMostOpen are not over yet.
   Result<std::string> set_up(const StepNames& names) ARGOSY_EXCLUDES(mutex_);
-  // A RunStepResponse without status. INVALID_ARGUMENT: there is no such partial run, or it is over. The reason of
-  // the call's cancellation, if that ended it.
+  // Returns a RunStepResponse without status. INVALID_ARGUMENT: there is no such partial run, or it is over. If the
+  // call was cancelled, returns the cancellation's status.
   Result<std::vector<WirePiece>> run(const StepRequest& request, const TensorWire& wire, CallContext& call)
       ARGOSY_EXCLUDES(mutex_);
-  // Ends their calls and forgets them. DEADLINE_EXCEEDED if one is stuck.
+  // Ends and removes all partial runs. DEADLINE_EXCEEDED: a call is stuck.
   Status close() ARGOSY_EXCLUDES(mutex_);
 
  private:
@@ -45,7 +45,7 @@ class PartialRuns {
   Replication* const replication_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<PartialRun>, std::less<>> runs_ ARGOSY_GUARDED_BY(mutex_);
-  std::size_t setting_up_ ARGOSY_GUARDED_BY(mutex_) = 0;  // not in runs_ yet
+  std::size_t setting_up_ ARGOSY_GUARDED_BY(mutex_) = 0;  // partial runs being made, not in runs_ yet
   std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 0;
 };
 

@@ -1,5 +1,5 @@
-// ResolvedStep: a step that a client named, looked up once: the values to feed, fetch and run, and the engine's
-// callable for them. Internal to the session server.
+// ResolvedStep: a client's step whose names are resolved: the values to feed, fetch and run, and the Session::Callable
+// that runs them. Made once for each set of names. Internal to the session server.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace argosy::tf {
 struct StepNames {
   std::vector<std::string> feeds, fetches, targets;
   struct Connection {
-    std::string to, from;  // whoever reads `to` reads `from`
+    std::string to, from;  // consumers of `to` read `from` instead
   };
   std::vector<Connection> connections = {};
 };
@@ -28,11 +28,13 @@ struct StepValues {
   std::vector<Value> ran = {};  // StepSignature::ran
 };
 
-// Looks the names up and converts everything that they depend on. Call it inside Session::mutate_graph().
+// Resolves the names, and converts the nodes that they depend on. Call it inside Session::mutate_graph().
 // Errors are TensorFlow's:
 //   * NOT_FOUND: there is no such node;
 //   * INVALID_ARGUMENT: there is no such output; a value is fed twice, or fed and fetched; there is nothing to do.
-//   * INVALID_ARGUMENT: a connection is from nowhere, closes a cycle, or changes a dtype. Its target counts as fed.
+//   * INVALID_ARGUMENT: a connection's source does not exist, or it closes a cycle, or changes a dtype. Its target
+//   counts
+//     as fed.
 Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names);
 
 struct StepReplicas;  // argosy/tf/server/replication/replication.h
@@ -47,11 +49,11 @@ class ResolvedStep {
   Session::Callable& callable() { return *callable_; }
   std::size_t num_fetches() const { return names_.fetches.size(); }
 
-  // About how long a run keeps its thread busy; negative before the second run (the first compiles).
+  // Returns about how long a run keeps its thread busy; negative before the second run has ended (the first compiles).
   std::int64_t typical_nanos() const { return typical_nanos_.load(std::memory_order_relaxed); }
   void ran(std::int64_t nanos);
 
-  // Replication's, under its lock.
+  // Used by Replication only, under its mutex.
   std::shared_ptr<StepReplicas> replicas;
 
  private:

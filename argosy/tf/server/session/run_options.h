@@ -1,4 +1,4 @@
-// RunOptions as clients send them, and the options that this server does not have. Pure functions.
+// Parses clients' RunOptions, and refuses options that this server does not support. Pure functions.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ class RunOptions;
 
 namespace argosy::tf {
 
-// UNIMPLEMENTED (ARG-RPC-006): options for tensor dumps; a debugger would wait for them in vain.
+// UNIMPLEMENTED (ARG-RPC-006): debug_options ask for tensor dumps, which this server does not write.
 Status check_options(const tensorflow::RunOptions& options);
 
-// Parses serialised RunOptions; "" means none. INVALID_ARGUMENT when damaged, else as check_options().
+// Parses serialised RunOptions; "" means none. INVALID_ARGUMENT: damaged. Else errors of check_options().
 Status read_options(const std::string& serialized, tensorflow::RunOptions& to);
 
-// Whether a RunMetadata is to be filled in.
+// True if the options ask for a RunMetadata.
 bool wants_metadata(const tensorflow::RunOptions& options);
 
 }  // namespace argosy::tf

@@ -1,4 +1,4 @@
-// The devices of one client's session: the server's, or a view of them as its ConfigProto asks.
+// Makes the device set of a client's session: the server's, or a view of it by the session's ConfigProto.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@ namespace argosy::tf {
 Result<std::shared_ptr<DeviceSet>> session_device_set(const std::shared_ptr<DeviceSet>& server,
                                                       const SessionConfig& config);
 
-// Devices of this task and of others as ListDevices describes them.
+// Writes the response of ListDevices: the devices of this task, then those of other tasks.
 void describe_devices(const std::vector<DeviceSpec>& own, const std::vector<DeviceSpec>& others,
                       tensorflow::ListDevicesResponse& to);
 
-// Empties a container on every device; "" is the default one, which TensorFlow calls "localhost".
+// Removes the resources of a container on every device; "" is the default one, which TensorFlow calls "localhost".
 void reset_container(DeviceSet& device_set, const std::string& container);
 
 }  // namespace argosy::tf

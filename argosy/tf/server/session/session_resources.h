@@ -1,4 +1,4 @@
-// Resources of a session on the wire: a handle travels as (device, container, name).
+// The TensorWire of a session. A resource handle is sent as (device, container, name).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace argosy::tf {
 
-// How a session reads and writes tensors. A fed tensor has at most `limit_bytes`, and lies in memory of device 0.
-// `device_set` outlives the result.
+// Returns the context for reading and writing a session's tensors. A fed tensor has at most `limit_bytes`; it is
+// allocated by device 0. `device_set` outlives the result.
 TensorWire session_wire(DeviceSet& device_set, std::int64_t limit_bytes);
 
 }  // namespace argosy::tf

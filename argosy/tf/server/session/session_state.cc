@@ -113,7 +113,7 @@ Status SessionState::put_back() const {
   return ok_status();
 }
 
-Status SessionState::nudge(const Values& names, DType computed_in, int run) const {
+Status SessionState::perturb(const Values& names, DType computed_in, int run) const {
   for (const Held& held : variables_) {
     const DType dtype = held.variable->dtype();
     if (!held.value.valid() || !names.contains(held.name) ||
@@ -122,7 +122,7 @@ Status SessionState::nudge(const Values& names, DType computed_in, int run) cons
     }
     ARGOSY_ASSIGN_OR_RETURN(const Tensor value, on_host(held, held.value));
     ARGOSY_RETURN_IF_ERROR(write(session_->device_set().device(held.device), *held.variable, held.name,
-                                 argosy::nudged(value, computed_in, run)));
+                                 argosy::perturbed(value, computed_in, run)));
   }
   return ok_status();
 }

@@ -1,6 +1,6 @@
-// SessionState: what steps of a session change, set aside, looked at and put back: the values of variables, what ops
-// keep between runs (random streams), and queues and tables where asked for. Used while nobody else changes them.
-// Internal to the session server.
+// SessionState: saves the state that steps of a session change, compares it with the present state, and restores it.
+// The state: variables, what ops keep between runs (random streams) and, if requested, queues and tables. Not
+// thread-safe: no step may change the state meanwhile. Internal to the session server.
 #pragma once
 
 #include <functional>
@@ -17,28 +17,31 @@
 
 namespace argosy::tf {
 
-// "w" of "w/replica_1": what a copy was made of. The name itself where it is of no copy.
+// Returns the name of the original of a mirror: "w" for "w/replica_1". Any other name is returned unchanged.
 std::string_view original_of(std::string_view name);
 
 class SessionState {
  public:
-  // By name: of variables their values, of others what they hold, piece by piece ("queue[3]"). In the host's memory.
+  // Values by name, in host memory: of a variable its value; of another resource its contents ("queue[3]").
   using Values = std::map<std::string, Tensor>;
 
-  // As it is now. Mirrors of variables are left out: they follow. FAILED_PRECONDITION: steps wait at a queue that would
-  // have to be put back. `containers`: queues and tables, too.
+  // Saves the present state, without mirrors of variables: those follow their originals. `containers`: also saves
+  // queues and tables. FAILED_PRECONDITION: steps are waiting at a queue, so it could not be restored.
   static Result<SessionState> set_aside(Session& session, bool containers);
 
   Status put_back() const;
-  // Those of these names that are variables become what nudged() (argosy/strategy/data_parallel/step_equivalence.h) makes of what they were.
-  Status nudge(const Values& names, DType computed_in, int run = 0) const;
+  // Sets the floating-point and complex variables among these names to perturbed() values of the saved ones
+  // (argosy/strategy/data_parallel/step_equivalence.h).
+  Status perturb(const Values& names, DType computed_in, int run = 0) const;
 
-  // What was written since, as it is now.
+  // Returns the present values of the variables written since the save, and the present contents of all other saved
+  // resources.
   Result<Values> changed() const;
-  // These as they are now, and what they were.
+  // now() returns the present values of these variables, and the contents of all other saved resources. before()
+  // returns the saved values of these variables.
   Result<Values> now(const Values& names) const;
   Result<Values> before(const Values& names) const;
-  // Their mirrors on other devices: (name, device's name, value).
+  // Returns the mirrors of these variables on other devices: (name, device's name, value).
   struct Mirror {
     std::string name, device;
     Tensor value;
@@ -50,7 +53,7 @@ class SessionState {
     std::string name;
     int device = 0;
     std::shared_ptr<Variable> variable;
-    Tensor value;  // shares its memory; not valid(): it had none
+    Tensor value;  // the saved value, which shares the variable's memory; not valid(): it had none
   };
   struct Other {
     std::string name;
@@ -59,7 +62,7 @@ class SessionState {
     std::vector<Tensor> contents;
   };
   explicit SessionState(Session& session) : session_(&session) {}
-  // Written since.
+  // True if the variable was written since the save.
   static bool is_changed(const Held& held);
   Status add(const std::string& name, const std::shared_ptr<Resource>& resource, int device, bool containers);
   Status add_others(Values& values) const;

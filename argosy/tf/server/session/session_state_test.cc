@@ -65,7 +65,7 @@ TEST_F(SessionStateTest, VariablesComeBackAndTellWhatWasWritten) {
     EXPECT_EQ(number(add), 3);
   }
   ASSERT_TRUE(state.put_back().ok());
-  ASSERT_TRUE(state.nudge(*changed, DType::kFloat32).ok());
+  ASSERT_TRUE(state.perturb(*changed, DType::kFloat32).ok());
   EXPECT_NE(number(w.read), 1);
   EXPECT_NEAR(number(w.read), 1, 1e-5);
   EXPECT_EQ(number(v.read), 5);

@@ -1,5 +1,5 @@
-// The two requests that carry tensors, RunStepRequest and RunCallableRequest, scanned. Names are views into the
-// request. Tensors stay where they are until they are read.
+// Scans the two requests that contain tensors, RunStepRequest and RunCallableRequest. Names are views into the request.
+// Tensors are not read: a WireReader refers to each.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct StepRequest {
   std::int64_t request_id = 0;
   WireScratch scratch;
 
-  // The key of a compiled step: which names are fed, fetched and run, in this order.
+  // Writes the key of a resolved step: the names that are fed, fetched and run, in the request's order.
   void signature(std::string& key) const;
 };
 
@@ -38,7 +38,7 @@ struct CallRequest {
   WireScratch scratch;
 };
 
-// INVALID_ARGUMENT when damaged. `to` must be fresh; it borrows what `in` reads from.
+// INVALID_ARGUMENT: the request is damaged. `to` must be newly constructed; it borrows the memory that `in` reads.
 Status scan(WireReader in, StepRequest& to);
 Status scan(WireReader in, CallRequest& to);
 

@@ -1,4 +1,4 @@
-// RunStepResponse and RunCallableResponse, written field by field: tensors are lent to the transport, not copied.
+// Writes RunStepResponse and RunCallableResponse field by field. The elements of large tensors are not copied.
 #pragma once
 
 #include <string_view>
@@ -14,10 +14,10 @@ namespace argosy::tf {
 Status add_fetch(std::string_view name, const Tensor& value, const TensorWire& wire, WireWriter& to);
 // Appends one fetched tensor without a name (RunCallableResponse.fetch).
 Status add_fetch(const Tensor& value, const TensorWire& wire, WireWriter& to);
-// RESOURCE_EXHAUSTED for a response that exceeds the 2 GiB of a protobuf message.
+// RESOURCE_EXHAUSTED: the response exceeds the 2 GiB of a protobuf message.
 Status check_size(const WireWriter& response);
 
-// A RunStepResponse that holds an error of this task, for clients that ask for it there (store_errors_in_response_body).
+// Returns a RunStepResponse with an error in it, for clients that ask for it there (store_errors_in_response_body).
 std::vector<WirePiece> error_response(const Status& error, std::string_view task);
 
 }  // namespace argosy::tf

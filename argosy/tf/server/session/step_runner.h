@@ -15,19 +15,19 @@ class RunOptions;
 
 namespace argosy::tf {
 
-// Thread-safe. Everything given to it outlives it.
+// Thread-safe. The constructor's arguments outlive it.
 class StepRunner {
  public:
-  // `replication` null: every step runs as it is.
+  // `replication` null: steps are not replicated.
   StepRunner(const ClientSessionOptions& options, Session& session, ImportedGraph& graph, Replication* replication)
       : options_(options), session_(session), graph_(graph), replication_(replication) {}
 
-  // Cancels the call with DEADLINE_EXCEEDED after the timeout of `options`, else that of the session's config; never
-  // where neither has one. RESOURCE_EXHAUSTED as Deadlines::add.
+  // Arranges that the call is cancelled with DEADLINE_EXCEEDED after the timeout of `options`, else that of the
+  // session's config; if neither has one, never. RESOURCE_EXHAUSTED as from Deadlines::add.
   Status set_deadline(const tensorflow::RunOptions& options, Cancellation& cancellation, Deadline& deadline) const;
 
-  // The fetched tensors, in the order of the step's fetches. `deadline`: of the call, ends with the run.
-  // `errors_in_body`: how a stuck step is answered. `metadata` may be null.
+  // Runs a step and returns the fetched tensors, in the order of its fetches. `deadline`: the call's, removed after the
+  // run. `errors_in_body`: a stuck step's error is sent inside the response. `metadata` may be null.
   Result<std::vector<Tensor>> run(ResolvedStep& step, std::vector<Tensor> feeds, const tensorflow::RunOptions& options,
                                   CallContext& call, Deadline& deadline, bool errors_in_body,
                                   tensorflow::RunMetadata* metadata);

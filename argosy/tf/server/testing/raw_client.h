@@ -26,7 +26,7 @@ struct StepReply {
   std::vector<std::pair<std::string, Tensor>> tensors;
   std::string metadata;  // serialised RunMetadata
 
-  const Tensor& operator[](std::string_view name) const;  // an invalid one where there is none
+  const Tensor& operator[](std::string_view name) const;  // the tensor of that name, else an invalid one
 };
 
 struct StepCall {
@@ -46,19 +46,19 @@ StepReply read_step_reply(const RawReply& reply);
 
 class RawClient {
  public:
-  // "localhost:2222", which is 127.0.0.1 whatever the machine's names say: the server listens there. `deadline`: of
-  // every call that names no time of its own, so that no test waits for ever.
+  // `target`: "localhost:2222", where localhost is always 127.0.0.1: the server listens there. `deadline`: of every
+  // call without a timeout of its own, so that no test waits for ever.
   explicit RawClient(const std::string& target, std::chrono::milliseconds deadline = std::chrono::seconds(60));
   ~RawClient();
 
-  // Waits until the server is there, but no longer than `timeout` for all (0: the client's own deadline).
+  // Makes a call; waits until the server can be reached. `timeout`: for all of it; 0: the client's own deadline.
   RawReply call(std::string_view path, std::string_view request, std::chrono::milliseconds timeout = {});
   RawReply master(std::string_view method, std::string_view request, std::chrono::milliseconds timeout = {});
-  // One call after the other, with as little as can be around each: for measuring. Returns the size of the last answer,
-  // negative after an error.
+  // Makes `times` calls one after the other, with little overhead, for measurements. Returns the size of the last
+  // answer; negative: an error.
   std::int64_t repeat(std::string_view path, std::string_view request, int times);
 
-  // The handle, or "" with the error in `reply`.
+  // Creates a session and returns its handle; "": an error, which is in `reply`.
   std::string create(std::string_view graph_def, std::string_view config = "", RawReply* reply = nullptr);
   StepReply run(std::string_view session, const StepCall& call, std::chrono::milliseconds timeout = {});
   RawReply close(std::string_view session);

@@ -1,5 +1,5 @@
-// Mutants of protobuf messages that stay messages: fields are dropped, doubled, moved, given extreme values or other
-// fields' contents, at any depth; lengths are right again afterwards, mostly. For tests and fuzzers.
+// Mutates protobuf messages so that they mostly stay valid: fields are dropped, doubled, moved, given extreme values or
+// other fields' contents, at any depth, and lengths are updated. For tests and fuzzers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace argosy::tf {
 
-// One to a few changes. The same generator state gives the same mutant.
+// Returns the message with one or a few changes. Deterministic for a given state of the generator.
 std::string mutate(std::string_view message, std::mt19937_64& random);
 
 }  // namespace argosy::tf

@@ -1,9 +1,9 @@
-// HeapUpkeep: when a server gives free pages of its heap back to the system.
+// HeapUpkeep: decides when a server returns free pages of its heap to the system (malloc_trim).
 //
-// A large request pays a page fault for every 4 KiB that went back before. So it happens seldom:
+// Returned pages cost a later request a page fault for every 4 KiB. So it happens rarely:
 //
-// * no session: at the first look, then every 5 s;
-// * sessions: every 30 s, where more than 64 MiB of the heap are unused. A burst leaves that behind.
+// * without sessions: at the first look, then every 5 s;
+// * with sessions: every 30 s, if more than 64 MiB of the heap are unused, as after a burst.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class HeapUpkeep {
   static constexpr int kLooksASecond = 2;
   static constexpr std::size_t kUnusedBytes = 64 << 20;
 
-  // What is to be done at this look. Called kLooksASecond times a second, by one thread.
+  // Returns what to do now. To be called kLooksASecond times a second, by one thread.
   enum class Work { kNone, kTrim, kTrimIfUnused };
   Work look(bool any_session);
 
@@ -24,7 +24,7 @@ class HeapUpkeep {
   int idle_ = 0, busy_ = 0;  // looks in a row
 };
 
-// Bytes of the process's heap that are free and not given back. Takes the locks of the heap for a moment.
+// Returns the bytes of the process's heap that are free and not returned to the system. Briefly takes the heap's locks.
 std::size_t unused_heap_bytes();
 
 }  // namespace argosy::tf

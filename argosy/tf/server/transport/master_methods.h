@@ -8,7 +8,7 @@
 
 namespace argosy::tf {
 
-// "/tensorflow.MasterService/RunStep" and the other nine. `service` outlives the table.
+// Returns the table: "/tensorflow.MasterService/RunStep" and nine others. `service` outlives it.
 std::vector<RpcMethod> master_methods(SessionService& service);
 
 }  // namespace argosy::tf

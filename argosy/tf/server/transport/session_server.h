@@ -1,4 +1,5 @@
-// SessionServer: devices of this process behind a port, for TensorFlow clients: tf.Session("grpc://localhost:2222").
+// SessionServer: serves the devices of this process at a port, to TensorFlow clients:
+// tf.Session("grpc://localhost:2222").
 //
 //   auto server = tf::SessionServer::start({.devices = {.emulate = "2"}, .port = 2222});
 //   if (!server.ok()) …
@@ -6,8 +7,8 @@
 //   …
 //   (*server)->stop();
 //
-// A client that is let in runs programs with the rights of this process. The server binds loopback by default: only its
-// own user and root may connect. Any other address needs certificates on both sides or a list of networks
+// A client that may connect runs programs with the rights of this process. By default the server binds loopback, and
+// only its own user and root may connect. Any other address needs certificates on both sides or a list of networks
 // (SECURITY.md).
 #pragma once
 
@@ -33,17 +34,17 @@ struct ClusterTask {
   TaskName task;        // this one
 };
 
-// Where to listen, who may connect, and what they get.
+// Address, access rules, limits and features of a server.
 struct SessionServerOptions {
-  DeviceRequest devices = {};                      // of all sessions together
-  std::optional<ClusterTask> cluster = {};         // unset: a server alone
+  DeviceRequest devices = {};                      // shared by all sessions
+  std::optional<ClusterTask> cluster = {};         // unset: no cluster
   std::string host = "localhost";                  // to listen at
   int port = 2222;                                 // 0: any free one, see port()
   std::vector<std::string> insecure_clients = {};  // networks ("10.0.0.0/8") whose clients may come without certificate
-  std::string tls_cert = {}, tls_key = {}, tls_ca = {};  // PEM files: ours, and who signed the clients'
-  // Every user of this machine may connect over loopback; else the one this process runs as, and root.
+  std::string tls_cert = {}, tls_key = {}, tls_ca = {};  // PEM files: our certificate and key, the CA of the clients'
+  // true: every user of this machine may connect over loopback; false: this process's user and root.
   bool any_local_user = false;
-  int max_connections = 0;           // in all; 0: as many as the limit of descriptors allows, 4096 at most
+  int max_connections = 0;           // in all; 0: as many as the descriptor limit allows, at most 4096
   int max_connections_per_peer = 0;  // of one address, on loopback of one user; 0: half of all
 
   // Limit on the bytes of incomplete requests from one client without certificate. All such clients together: twice
@@ -52,41 +53,42 @@ struct SessionServerOptions {
   int http_port = -1;  // /metrics, /statusz and /healthz; 0: any free one, -1: none
   // Networks whose hosts may read those pages, besides `insecure_clients`.
   std::vector<std::string> http_clients = {};
-  std::chrono::seconds session_lease{0};  // sessions without a call for so long are closed; 0: never
+  std::chrono::seconds session_lease{0};  // sessions that had no call for so long are closed; 0: never
   // Sessions whose client's connection is over for so long are closed; 0: never. Negative: a minute on loopback, where
   // a connection ends with its process, and an hour elsewhere.
   std::chrono::seconds client_lease{-1};
   int max_sessions = 5000;  // RESOURCE_EXHAUSTED above
-  // A kernel that runs so long after the end of its step is named in the log and on the pages. Its client is answered,
-  // and its session may be closed. Zero: never.
+  // A kernel that still runs so long after the end of its step is reported in the log and on the status pages. Its
+  // client gets an answer, and its session may be closed. Zero: never.
   std::chrono::milliseconds stuck_after{10000};
   bool count_work = false;  // see work(); costs about 50 ns an op
   // Runs training steps on all GPUs of their session, a shard of the batch on each, if that is possible. Sessions do
   // not share variables then: another session's write would not reach every GPU.
   bool replicate = false;
-  int most_gpus = 0;             // of replicated steps: over so many GPUs, those of the cluster's tasks too; 0: all
+  int most_gpus = 0;             // replicated steps use at most so many GPUs, of all the cluster's tasks; 0: all
   bool sync_batch_norm = false;  // batch normalisation of replicated steps uses statistics of the global batch
 
   // The first `check` runs of every replicated step also run on one device from the same state. A run with another
   // result fails with INTERNAL (ARG-CHECK-001), and its variables keep their values.
   int check = 0;
-  // How replicated steps share the work. Automatic: like plain data parallelism, but a step stays on one device where it
-  // is predicted to be faster there. With `check` nothing is predicted.
+  // The strategy of replicated steps. Automatic: data parallelism, but a step runs on one device if it is predicted to
+  // be faster there. With `check` nothing is predicted.
   StrategySpec strategy = {};
-  // The step of the plan that is replayed: reports say where a step is another. Null: there is none.
+  // The training step of the replayed plan; reports say how a client's step differs from it. Null: no plan is replayed.
   std::shared_ptr<const PlannedStep> planned = nullptr;
-  // Folders that graphs may read and write files in. Empty: at a loopback address everything that this process's user
-  // may, elsewhere nothing.
+  // Folders whose files graphs may read and write. Empty: on a loopback address all files that this process's user may
+  // use, otherwise none.
   std::vector<std::string> allow_files = {};
-  // Folder of the sockets where programs answer calls of their functions (py_func_bridge.h). Empty: no such calls.
+  // Folder of the sockets of client processes that serve py_func calls (py_func_bridge.h). Empty: py_func is not
+  // served.
   std::string py_func_bridge = {};
   std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
 };
 
 class SessionServer {
  public:
-  // Listens when it returns. INVALID_ARGUMENT: options that contradict each other; NOT_FOUND: no such device or file;
-  // UNAVAILABLE: the port is taken, or the address is none of this machine's.
+  // Starts to listen and serve. INVALID_ARGUMENT: options contradict each other. NOT_FOUND: no such device or file.
+  // UNAVAILABLE: the port is taken, or the address is not this machine's.
   static Result<std::unique_ptr<SessionServer>> start(const SessionServerOptions& options);
   ~SessionServer();  // stops
   SessionServer(const SessionServer&) = delete;
@@ -99,7 +101,7 @@ class SessionServer {
   int num_sessions() const;                 // open ones
   WorkTotals work() const;                  // so far; all zero without count_work but what was replicated and why not
 
-  // Takes no more calls, gives those under way `grace` to end, cancels the rest, closes every session. Idempotent.
+  // Refuses new calls, cancels those that still run after `grace`, closes every session. Idempotent.
   void stop(std::chrono::milliseconds grace = std::chrono::milliseconds(0));
 
  private:

@@ -1,5 +1,5 @@
-// StatusPageServer: /metrics (Prometheus), /statusz (for people) and /healthz at an HTTP port. Internal to the session
-// server.
+// StatusPageServer: serves /metrics (Prometheus), /statusz (for humans) and /healthz at an HTTP port. Internal to the
+// session server.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// CompleteGroup and CompleteInstance of TensorFlow's WorkerService, as messages.
+// Reads and writes the messages of CompleteGroup and CompleteInstance, methods of TensorFlow's WorkerService.
 #pragma once
 
 #include <utility>
@@ -18,10 +18,10 @@ namespace argosy::tf {
 std::vector<WirePiece> message_pieces(const google::protobuf::Message& message);
 
 std::vector<WirePiece> write_complete_group(const GroupMemberRequest& request, int kind);
-// INTERNAL "ARG-CLUSTER-116", in TensorFlow's words: no device is told, as TensorFlow before 2.4 does.
+// INTERNAL "ARG-CLUSTER-116", in TensorFlow's words: the request has no device, as from TensorFlow before 2.4.
 Result<GroupMemberRequest> read_complete_group(const WireReader& in);
 std::vector<WirePiece> write_group(const Group& group);
-// Ranked. INTERNAL "ARG-CLUSTER-117": it has other members than it says.
+// Returns a group with its members ranked. INTERNAL "ARG-CLUSTER-117": its number of members contradicts its size.
 Result<Group> read_group(const WireReader& in);
 
 std::vector<WirePiece> write_complete_instance(const InstanceRequest& request, const KeyedMember& member);

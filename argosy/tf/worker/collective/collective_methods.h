@@ -1,5 +1,5 @@
-// WorkerService's methods for collectives between tasks: CompleteGroup, CompleteInstance, GetStepSequence, RecvBuf. They
-// wait without a thread.
+// WorkerService's methods for collectives between tasks: CompleteGroup, CompleteInstance, GetStepSequence, RecvBuf. A
+// waiting call holds no thread.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace argosy::tf {
 
-// `task`: this one, for errors. `check_sender`: an error where the device of that name and incarnation is not this
-// task's.
+// `task`: this task's name, for errors. `check_sender`: returns an error if no device of this task has that name and
+// incarnation.
 std::vector<RpcMethod> collective_methods(
     const std::shared_ptr<TaskCollectives>& collectives, const std::string& task,
     const std::function<Status(const std::string& device, std::uint64_t incarnation)>& check_sender);

@@ -1,4 +1,4 @@
-// ForgottenGroups: why groups are gone, for members that come too late. Not synchronised; of bounded size.
+// ForgottenGroups: remembers why groups were removed, for members that join too late. Not thread-safe; of bounded size.
 #pragma once
 
 #include <cstdint>

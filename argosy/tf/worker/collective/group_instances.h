@@ -1,5 +1,5 @@
-// GroupInstances: the collectives of one group, as its leader knows them: of which kind each is, and who sends in a
-// broadcast. Used under GroupTable's lock. Its memory is bounded: of instances that all were told of, the oldest go.
+// GroupInstances: the leader's table of one group's collectives ("instances"): the kind of each, and the source of a
+// broadcast. Used under GroupTable's lock. Its memory is bounded: the oldest answered instances are removed.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct InstanceRequest {
   std::vector<int> ring_offsets;  // of a reduction
 };
 
-// INTERNAL "ARG-CLUSTER-105" in TensorFlow's words: it is another collective than an earlier one of its key.
+// INTERNAL "ARG-CLUSTER-105" in TensorFlow's words: the request differs in kind or dtype from an earlier one of its
+// key.
 Status check_instance(int kind, DType dtype, const InstanceRequest& request);
 
 // INTERNAL "ARG-CLUSTER-105".
@@ -35,14 +36,14 @@ Status too_many_at_leader(std::size_t count, std::string_view what);
 class GroupInstances {
  public:
   using Told = std::function<void(Result<int>)>;  // the rank that sends; -1: none has to
-  // What is to be told once no lock is held.
+  // Callbacks to call when no lock is held.
   using Calls = std::vector<std::function<void()>>;
   static constexpr std::size_t kTold = 65536;      // that nobody waits for
   static constexpr std::size_t kMost = 2 * kTold;  // all; ARG-CLUSTER-127 above
 
-  // The member of that rank in a group of `size` takes part in a collective.
+  // Registers that the member of that rank, in a group of `size`, takes part in a collective.
   void join(const InstanceRequest& request, int rank, int size, Told told, Calls& calls);
-  // Who waits gets `why`.
+  // Removes all instances. Members that wait get `why`.
   void drop(const Status& why, Calls& calls);
 
  private:
@@ -50,7 +51,7 @@ class GroupInstances {
     int kind = 0;
     DType dtype = DType::kInvalid;
     int source = -1;
-    std::map<std::string, bool> known;  // devices that have come
+    std::map<std::string, bool> known;  // devices that have joined
     Status error;
     bool told = false;
     std::vector<Told> waiting;

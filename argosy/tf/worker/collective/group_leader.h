@@ -1,4 +1,4 @@
-// GroupLeader: which task of a cluster is the leader of groups of collectives. Thread-safe.
+// GroupLeader: holds which task of the cluster is the leader, which forms the groups of collectives. Thread-safe.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace argosy::tf {
 
 class GroupLeader {
  public:
-  // At first chief 0, else worker 0, else the first task of the cluster. `peers` outlives it.
+  // The default leader is chief 0, else worker 0, else the first task of the cluster. `peers` outlives this object.
   explicit GroupLeader(const Peers& peers);
 
-  // "/job:worker/replica:0/task:0". INVALID_ARGUMENT "ARG-CLUSTER-109": it is no task of the cluster;
-  // "ARG-CLUSTER-111": another one was asked for before.
+  // Sets the leader, "/job:worker/replica:0/task:0". INVALID_ARGUMENT "ARG-CLUSTER-109": it is no task of the cluster;
+  // "ARG-CLUSTER-111": an earlier call has set another one.
   Status ask_for(const std::string& task) ARGOSY_EXCLUDES(mutex_);
   std::string name() const ARGOSY_EXCLUDES(mutex_);
-  std::string asked_for() const ARGOSY_EXCLUDES(mutex_);  // "": none was
+  std::string asked_for() const ARGOSY_EXCLUDES(mutex_);  // the leader that ask_for() has set; "": none
   bool is_own() const { return name() == peers_.own().to_string(); }
 
  private:

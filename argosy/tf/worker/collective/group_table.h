@@ -1,14 +1,14 @@
-// GroupTable: who belongs to which group of collectives, as its leader knows it. Members come one by one, from this task
-// or by CompleteGroup, and wait until all are there. The sentences are TensorFlow's. It knows no wire.
+// GroupTable: the leader's table of groups of collectives and their members. Members join one by one, from this task or
+// by CompleteGroup, and wait until the group is complete. Error texts are TensorFlow's. Independent of the transport.
 //
 //   join ──► waits ──► all members are there ──► Group: devices in the order of their ranks
 //   join_instance ──► of a broadcast: waits until all have said whether they send
 //
-// Thread-safe; callbacks are called with no lock held. A member that was started again takes the place of its earlier
-// life, and the others join anew: their steps fail on it, and then they forget the group.
+// Thread-safe; callbacks are called with no lock held. A member that was restarted replaces its earlier incarnation.
+// The other members join anew: their steps fail because of it, and then they forget the group.
 //
-// Its memory is bounded, whatever keys are told: a group is kept while somebody waits for it or it is complete. Of
-// groups that failed the oldest go.
+// Its memory is bounded, whatever keys members send: a group is kept while a member waits for it or it is complete. Of
+// groups that failed, the oldest are removed.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +33,19 @@ namespace argosy::tf {
 // A complete group. A value type.
 struct Group {
   std::int32_t key = 0;
-  std::string device_type;          // "CPU", of all members
+  std::string device_type;          // "CPU"; the same for all members
   std::vector<DeviceSpec> members;  // by rank
-  int tasks = 0;                    // how many tasks they are on
-  std::string communicator;         // TensorFlow's communicator_key, as the leader told it
+  int tasks = 0;                    // number of the members' tasks
+  std::string communicator;         // TensorFlow's communicator_key, from the leader
 
   int rank_of(const std::string& device) const;  // -1: it is no member
 };
 
-// Sorts the members as TensorFlow ranks them, and counts their tasks. Tasks go by their names as text: 10 before 2.
+// Sorts the members by TensorFlow's ranks, and counts their tasks. Tasks are sorted by their names as text: 10 before
+// 2.
 void rank_members(Group& group);
 TaskName task_of_member(const DeviceSpec& member);
-// The group as rings and trees see it, for the member of that rank.
+// Returns the group in the form that rings and trees use (argosy/comm/keyed), for the member of that rank.
 KeyedGroup keyed_group(const Group& group, int rank);
 
 struct GroupMemberRequest {
@@ -53,7 +54,7 @@ struct GroupMemberRequest {
   DeviceSpec device;
 };
 
-// INTERNAL "ARG-CLUSTER-105" in TensorFlow's words: the member does not go with the group.
+// INTERNAL "ARG-CLUSTER-105" in TensorFlow's words: the request contradicts the group.
 Status check_member(const Group& group, const GroupMemberRequest& request);
 
 class GroupTable {
@@ -63,15 +64,16 @@ class GroupTable {
   static constexpr std::size_t kFailed = 1024;     // groups that failed before they were complete
   static constexpr std::size_t kComplete = 16384;  // groups
 
-  // INTERNAL "ARG-CLUSTER-105": members do not agree. All that wait, and those that come later, hear of it.
-  // RESOURCE_EXHAUSTED "ARG-CLUSTER-127": there are too many complete groups. The number is for give_up().
+  // Adds a member; `joined` gets the group once it is complete. Returns a number for give_up(). Errors of `joined`:
+  // INTERNAL "ARG-CLUSTER-105": members contradict each other; all that wait, and those that join later, get it.
+  // RESOURCE_EXHAUSTED "ARG-CLUSTER-127": there are too many complete groups.
   std::int64_t join(const GroupMemberRequest& request, Joined joined);
-  // That member does not wait any more. Who waits with it is told so, CANCELLED; a complete group stays.
+  // Ends the wait of a member. The other waiting members get CANCELLED. A complete group is not affected.
   void give_up(std::int32_t group, std::int64_t number);
-  // FAILED_PRECONDITION "ARG-CLUSTER-106": the group is not there. "ARG-CLUSTER-127": it has too many instances. Of a group
-  // that was forgotten, and that nobody has joined anew: why it was.
+  // Adds a member to a collective of a complete group. FAILED_PRECONDITION "ARG-CLUSTER-106": there is no such group.
+  // If it was forgotten, and nobody has joined it since: the reason. "ARG-CLUSTER-127": it has too many instances.
   void join_instance(const InstanceRequest& request, Told told);
-  // A complete group is forgotten: its members join anew. Who waits for one of its broadcasts gets `why`.
+  // Removes a complete group, so that its members must join anew. Members that wait for a broadcast of it get `why`.
   void forget(std::int32_t group, const Status& why);
   void forget_all(const Status& why);
   std::size_t size() const;

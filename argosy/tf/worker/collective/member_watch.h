@@ -1,5 +1,5 @@
-// MemberWatch: asks the tasks of a step's collectives for their status, each second, while the step lasts: a member that
-// only sends would not notice that who receives is gone. Thread-safe.
+// MemberWatch: during a step, calls GetStatus each second on the tasks of its collectives. Else a member that only
+// sends would not notice that a receiver is gone. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -19,14 +19,14 @@ namespace argosy::tf {
 
 class MemberWatch {
  public:
-  // Called from threads of the channels, perhaps more than once, and perhaps late.
+  // Called when a task is lost, on threads of the channels; perhaps more than once, and after remove().
   using Lost = std::function<void(std::int64_t step_id, Status why)>;
   explicit MemberWatch(std::shared_ptr<Peers> peers) : peers_(std::move(peers)) {}
   ~MemberWatch();
   MemberWatch(const MemberWatch&) = delete;
   MemberWatch& operator=(const MemberWatch&) = delete;
 
-  // `in_loop`: members of TensorFlow's cannot take part, and end the step.
+  // `in_loop`: the collective is in a loop, where tasks of TensorFlow cannot take part: one of them ends the step.
   void add(std::int64_t step_id, const Group& group, bool in_loop, Lost lost);
   void remove(std::int64_t step_id);
 
@@ -37,7 +37,7 @@ class MemberWatch {
     bool in_loop = false;
     std::map<TaskName, std::map<std::string, std::uint64_t>> tasks;  // devices and their incarnations
   };
-  struct State {  // answers refer to it, also when this object is gone
+  struct State {  // shared with pending answers, so that it outlives this object
     Mutex mutex;
     CondVar changed;
     bool stopping ARGOSY_GUARDED_BY(mutex) = false;
@@ -55,9 +55,9 @@ class MemberWatch {
   std::thread thread_ ARGOSY_GUARDED_BY(thread_mutex_);  // runs once there was a step
 };
 
-// A task that does not answer: the same words, whoever notices.
+// Returns the error for a task that does not answer; its text is the same wherever it is noticed.
 Status lost_member(const TaskName& task, const std::string& address);
-// The error of a call to a member, as this task tells it.
+// Returns the error to report for a failed call to a member.
 Status error_of_call(const Peers& peers, const Status& status, const TaskName& task);
 
 }  // namespace argosy::tf

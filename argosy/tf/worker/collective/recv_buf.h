@@ -1,5 +1,5 @@
-// RecvBufRequest and RecvBufResponse of TensorFlow's WorkerService: a piece of a collective, asked for by its key. Its
-// bytes are a list of strings inside of an Any (RecvBufRespExtra).
+// Reads and writes RecvBufRequest and RecvBufResponse of TensorFlow's WorkerService, which fetch a piece of a
+// collective by its key. The bytes are a list of strings inside an Any (RecvBufRespExtra).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace argosy::tf {
 struct RecvBufRequest {
   std::int64_t step_id = 0;
   std::string key;
-  std::int64_t num_bytes = 0;       // what the receiver has room for
+  std::int64_t num_bytes = 0;       // size of the receiver's buffer
   std::string source, destination;  // devices
   std::int64_t request_id = 0;
   std::uint64_t source_incarnation = 0;
@@ -27,7 +27,7 @@ Result<RecvBufRequest> read_recv_buf(WireReader in);
 std::vector<WirePiece> write_recv_buf(const RecvBufRequest& request);
 
 std::vector<WirePiece> write_recv_buf_response(std::span<const std::byte> bytes);
-// The error of other_piece_size() where there are more or fewer bytes.
+// Copies the bytes to `to`. Returns other_piece_size() if the sizes differ.
 Status read_recv_buf_response(WireReader in, std::span<std::byte> to);
 
 // INTERNAL "ARG-CLUSTER-108" in TensorFlow's words.

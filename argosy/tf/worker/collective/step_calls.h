@@ -1,5 +1,6 @@
-// StepCalls: what collectives of this task's steps wait for: members that wait for the others, and calls to other tasks.
-// By step, so that a step that fails ends them all. Thread-safe; callbacks are called with no lock held.
+// StepCalls: the pending waits of collectives of this task's steps: members that wait for their group, and calls to
+// other tasks. They are kept by step, so that a failing step ends them all. Thread-safe; callbacks are called with no
+// lock held.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,13 @@ class StepCalls {
  public:
   using Token = std::int64_t;
 
-  // `met`: the member that waits; null: only a call does.
+  // Registers a wait. `met`: the waiting member's callback; null: only a call waits.
   Token add(std::int64_t step_id, KeyedTasks::Met met) ARGOSY_EXCLUDES(mutex_);
-  // The call that is under way for it. Cancelled where it does not wait any more.
+  // Sets the running call of a wait. Cancels the call if the wait has ended.
   void set_call(Token token, const std::shared_ptr<RpcClientCall>& call) ARGOSY_EXCLUDES(mutex_);
-  // It does not wait any more: a call has its answer.
+  // Ends a wait whose call has its answer.
   void remove(Token token) ARGOSY_EXCLUDES(mutex_);
-  // The same of a member, which is told. Only the first counts.
+  // Ends a member's wait, and passes it the result. Only the first call of it has an effect.
   void finish(Token token, Result<KeyedTasks::Membership> membership) ARGOSY_EXCLUDES(mutex_);
   // Cancels the calls of a step, and tells its members why.
   void end(std::int64_t step_id, const Status& why) ARGOSY_EXCLUDES(mutex_);

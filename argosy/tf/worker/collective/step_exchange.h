@@ -1,5 +1,5 @@
-// StepExchange: the pieces of one member's collective on their way between tasks: offered to StepPieces, and taken from
-// the other members by RecvBuf. Thread-safe.
+// StepExchange: sends and receives the pieces of one member's collective: offers them in StepPieces, and fetches the
+// other members' by RecvBuf. Thread-safe.
 #pragma once
 
 #include <cstdint>

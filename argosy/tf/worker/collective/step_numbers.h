@@ -1,5 +1,6 @@
-// StepNumbers: which number the next step of a graph has, where tasks' steps belong together. The leader of collectives
-// draws the first one. Each task counts on by itself, and asks the leader again after an error. Thread-safe.
+// StepNumbers: the id of each graph's next step, where the steps of several tasks belong together and must have equal
+// ids. The leader of collectives draws the first id. Each task then counts up, and asks the leader again after an
+// error. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,20 @@ namespace argosy::tf {
 
 class StepNumbers {
  public:
-  // Waits until no step of that graph is under way on this task; then one is. Ends with the reason of `cancellation`.
+  // Waits until no step of that graph is running on this task, and marks one as running. Returns the status of
+  // `cancellation` if it is cancelled before.
   Status enter(std::int64_t graph, Cancellation& cancellation);
-  // No step of it is under way any more.
+  // Marks the running step of that graph as ended.
   void leave(std::int64_t graph);
 
-  // What this task knows. Unset: it must ask.
+  // Returns the next step's number; nullopt: this task must ask the leader.
   std::optional<std::int64_t> known(std::int64_t graph) const;
   void learn(std::int64_t graph, std::int64_t number);
-  // As a leader: what is told. Drawn where there is none. Of graphs that this task never ran, the oldest are forgotten.
+  // On the leader: returns the next step's number, and draws one if there is none. Of graphs that this task never ran,
+  // the oldest are forgotten.
   std::int64_t known_or_new(std::int64_t graph);
   std::size_t size() const;
-  // The step of this number has ended well: the next one follows. Else the number is not known any more.
+  // Ends the step of this number. `well`: the next number follows. Else the graph's number is forgotten.
   void retire(std::int64_t graph, std::int64_t number, bool well);
 
  private:

@@ -1,5 +1,5 @@
-// StepPieces: pieces that collectives of this task offer to other members, by step and key, until they are taken. It
-// knows no wire. Thread-safe; callbacks are called with no lock held.
+// StepPieces: the pieces that collectives of this task offer to other members, by step and key, until they are taken.
+// Independent of the transport. Thread-safe; callbacks are called with no lock held.
 #pragma once
 
 #include <cstddef>
@@ -26,18 +26,18 @@ class StepPieces {
   // Offers a piece. `done` is called once it was taken; the bytes stay until then. INTERNAL where the key is offered
   // already.
   void offer(std::int64_t step_id, const std::string& key, std::span<const std::byte> bytes, Done done);
-  // Takes a piece, now or when it is offered: before the step starts here, too. Returns a number for give_up().
+  // Takes a piece, now or when it is offered; the step need not have started here. Returns a number for give_up().
   std::int64_t take(std::int64_t step_id, const std::string& key, Taken taken);
-  // Nobody waits for that piece any more; `taken` is not called, unless it was before.
+  // Ends the wait for a piece; `taken` is not called any more.
   void give_up(std::int64_t step_id, std::int64_t number);
 
-  // A step starts: an earlier one of its number, which was aborted, does not count.
+  // Starts a step. Forgets the abort of an earlier step of the same number.
   void begin(std::int64_t step_id);
-  // Ends what waits, and what comes later, with the first such cause. True: this was the first.
+  // Ends all offers and waits of a step, also later ones, with the first such cause. True: this call was the first.
   bool abort(std::int64_t step_id, const Status& cause);
   // The cause of abort(); OK: it was not aborted.
   Status cause(std::int64_t step_id) const;
-  // The step has ended. A cause is remembered for a while, for members that come late.
+  // Ends a step. The cause of its abort is remembered for a while, for members that are late.
   void forget(std::int64_t step_id);
   void abort_all(const Status& cause);
   std::size_t size() const;  // steps with pieces

@@ -1,13 +1,13 @@
-// TaskCollectives: this task's side of collectives between tasks: groups and ranks agreed with the leader, pieces brought
-// by RecvBuf, steps' numbers shared. TensorFlow's protocol, so that a group may have members of both kinds.
+// TaskCollectives: this task's side of collectives between tasks: agrees on groups, ranks and step numbers with the
+// leader, and moves pieces by RecvBuf. The protocol is TensorFlow's, so a group may have Argosy and TensorFlow members.
 //
 //   kernel ── meet ──► CompleteGroup, CompleteInstance at the leader ──► a PieceExchange for the step
 //                                                                          │ send ──► StepPieces ──► RecvBuf of others
 //                                                                          └ receive ──► RecvBuf of another task
 //
-// *Failure.* The first error of a step's collective, whoever's, ends it here: pieces that wait, and those that are asked
-// for later, are answered with it, marked as derived. So every member hears of it. Members that wait are asked for
-// their status each second. A group whose step failed is forgotten, and is made anew by the next step.
+// *Failure.* The first error of a step's collective, whoever's, ends it here: pieces that wait, and those that are
+// asked for later, are answered with it, marked as derived. So every member hears of it. Members that wait are asked
+// for their status each second. A group whose step failed is forgotten, and is made anew by the next step.
 //
 // Thread-safe. Calls under way keep it alive.
 #pragma once
@@ -43,7 +43,7 @@ class TaskCollectives final : public KeyedTasks, public std::enable_shared_from_
   // RemoteTasks::begin_keyed(), end_keyed().
   Result<std::int64_t> begin_step(std::int64_t graph, Cancellation& cancellation);
   void end_step(std::int64_t graph, std::int64_t step_id, const Status& status);
-  // A step that another task numbers starts here, and has ended.
+  // begin() and forget(): a step whose number another task has chosen starts, and has ended, on this task.
   void begin(std::int64_t step_id) { pieces_.begin(step_id); }
   void forget(std::int64_t step_id) ARGOSY_EXCLUDES(mutex_);
   void stop();

@@ -24,7 +24,7 @@ class GrpcTask final : public RemoteTask {
     std::shared_ptr<PeerChannel> channel;
     std::string session;
     bool session_called = false;    // the task has a session of that handle
-    bool ours = false;              // not TensorFlow's
+    bool ours = false;              // the task runs Argosy, not TensorFlow
     bool shares_loops = false;      // RemoteTasks::shares_loops
     std::string collective_leader;  // of its graphs' collectives by keys
     std::function<std::uint64_t(const std::string& device)> incarnation;
@@ -50,7 +50,7 @@ class GrpcTask final : public RemoteTask {
     Mutex mutex;
     std::map<std::string, std::shared_ptr<const PartitionKeys>> graphs ARGOSY_GUARDED_BY(mutex);
     std::map<std::int64_t, Run> runs ARGOSY_GUARDED_BY(mutex);
-    UnknownAttributes not_known ARGOSY_GUARDED_BY(mutex);  // to a task of TensorFlow's
+    UnknownAttributes not_known ARGOSY_GUARDED_BY(mutex);  // attributes that this TensorFlow task refuses
   };
   struct Registration;
   static void send_graph(const std::shared_ptr<Registration>& to);

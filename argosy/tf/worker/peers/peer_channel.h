@@ -1,6 +1,6 @@
-// PeerChannel: calls to another task that may last as long as a step. A task that is silent is noticed: while such a
-// call is under way the task is asked for its status each second, and has three seconds to answer. Then all its calls
-// end with UNAVAILABLE. (A closed connection ends them at once.) Thread-safe.
+// PeerChannel: calls to another task that may last as long as a step. It detects a silent task: while such a call is
+// running, it calls GetStatus each second. If there is no answer for three seconds, all calls to the task end with
+// UNAVAILABLE. (A closed connection ends them at once.) Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ class PeerChannel : public std::enable_shared_from_this<PeerChannel> {
   explicit PeerChannel(RpcChannelOptions options) : channel_(std::move(options)) {}
 
   const RpcChannelOptions& options() const { return channel_.options(); }
-  // A call that ends by its answer, by the loss of the task, or by cancel().
+  // Starts a call that ends with its answer, with the loss of the task, or with cancel().
   std::shared_ptr<RpcClientCall> start(const std::string& path, std::vector<WirePiece> request, Done done)
       ARGOSY_EXCLUDES(mutex_);
   // A call with a deadline; nobody waits for it.

@@ -1,4 +1,4 @@
-// Peers: the tasks of a cluster as one of them reaches the others: a channel each, opened when it is first needed.
+// Peers: one task's channels to the other tasks of its cluster, each opened when it is first needed.
 // Thread-safe.
 #pragma once
 
@@ -49,7 +49,7 @@ class Peers {
   std::thread watch_ ARGOSY_GUARDED_BY(mutex_);  // looks at the channels, once there is one
 };
 
-// The task in a device's full name. INVALID_ARGUMENT "ARG-CLUSTER-010": it names none.
+// Returns the task in a device's full name. INVALID_ARGUMENT "ARG-CLUSTER-010": the name has no task.
 Result<TaskName> task_of(std::string_view device);
 
 }  // namespace argosy::tf

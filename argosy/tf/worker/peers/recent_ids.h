@@ -1,4 +1,4 @@
-// RecentIds: the last few thousand request ids: a client's retry repeats one. Used under a lock.
+// RecentIds: remembers the last few thousand request ids, to detect clients' retries. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace argosy::tf {
 
 class RecentIds {
  public:
-  // False when `id` is among them. 0 is no id.
+  // Adds an id. False: it was added before. 0 means no id, and is not added.
   bool add(std::int64_t id);
   bool contains(std::int64_t id) const { return known_.contains(id); }
 

@@ -26,7 +26,8 @@ Result<std::vector<WirePiece>> write_recv_response(const Rendezvous::Received& v
 // `memory`: of the value; null: the host's.
 Result<Rendezvous::Received> read_recv_response(WireReader in, Allocator* memory = nullptr);
 
-// How tensors travel between tasks: without resources, variants as lists of tensors (variant_message.h). `memory` of what is read, which is the host's; null: any.
+// Returns the context for tensors between tasks: no resources, variants as lists of tensors (variant_message.h).
+// `memory`: allocates read tensors, in host memory; null: host_allocator().
 TensorWire task_wire(Allocator* memory = nullptr);
 
 }  // namespace argosy::tf

@@ -1,4 +1,4 @@
-// RemoteReceives: the values that steps of this task wait for from other tasks: a RecvTensor call each. Thread-safe.
+// RemoteReceives: receives values for this task's steps from other tasks, with one RecvTensor call each. Thread-safe.
 #pragma once
 
 #include <map>
@@ -19,11 +19,11 @@ class RemoteReceives {
   RemoteReceives(std::shared_ptr<Peers> peers, std::shared_ptr<DeviceSet> device_set)
       : peers_(std::move(peers)), device_set_(std::move(device_set)) {}
 
-  // The tasks of this step are these, until end().
+  // Sets the tasks of this step, until end().
   void begin(std::int64_t step_id, std::shared_ptr<Peers> peers);
   // As TaskRendezvous::Remote: asks the task that sends the value. `done` is called once, also after end().
   void receive(std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done);
-  // The step is over: its calls end soon.
+  // Ends a step: cancels its calls.
   void end(std::int64_t step_id);
   void end_all();
 

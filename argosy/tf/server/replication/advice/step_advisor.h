@@ -3,8 +3,8 @@
 //
 //   step, one batch ─► StepSubject ─► make_plan (argosy/planner) ─► seconds on one GPU, seconds on all ─► Advice
 //
-// It is asked where the answer means something: of GPUs that are real, or emulated with a link speed; and of every step
-// that gathers examples. Sums between emulated GPUs without a link are free, so a step that only sums is not asked about.
+// It predicts only where that is meaningful: for real GPUs, for emulated ones with a link speed, and for every step
+// that all-gathers examples. All-reduces between emulated GPUs without a link speed cost nothing in the model.
 #pragma once
 
 #include <memory>
@@ -20,18 +20,19 @@
 namespace argosy::tf {
 
 struct Advice {
-  bool one_device = false;         // it is faster there
-  std::optional<StepTimes> times;  // nothing: it was not asked, or could not tell
-  std::string why;                 // it could not tell; "": it could, or was not asked
-  double seconds = 0;              // that asking took
+  bool one_device = false;         // the step is predicted to be faster on one device
+  std::optional<StepTimes> times;  // nullopt: nothing was predicted
+  std::string why;                 // why the prediction failed; "": it did not, or was not attempted
+  double seconds = 0;              // duration of the prediction
 };
 
-// One thread at a time.
+// Not thread-safe.
 class StepAdvisor {
  public:
   StepAdvisor(std::shared_ptr<DeviceSet> device_set, ReplicationOptions how);
 
-  // Call it where `graph` stays as it is. Takes about half a second; the first time in a session, some 0.2 s more.
+  // Predicts the step's times. `graph` must not change meanwhile. Takes about half a second; the first call of a
+  // session takes some 0.2 s more.
   Advice ask(const Graph& graph, const SubjectStep& step, const DataParallel& replicated);
 
  private:
@@ -41,7 +42,7 @@ class StepAdvisor {
   const std::shared_ptr<DeviceSet> device_set_;
   const ReplicationOptions how_;
   std::vector<DeviceSpec> gpus_;
-  std::optional<MachineRates> rates_;  // nothing: not measured yet
+  std::optional<MachineRates> rates_;  // nullopt: not measured yet
 };
 
 }  // namespace argosy::tf

@@ -1,5 +1,5 @@
-// StepSubject: a client's training step and one batch for it, to the planner. It tries the step out with variables of
-// its own, so nothing of the client changes. Internal to the session server.
+// StepSubject: presents a client's training step, with one batch, to the planner. Trial runs use variables of their
+// own, so the client's state does not change. Internal to the session server.
 #pragma once
 
 #include <memory>
@@ -15,24 +15,25 @@ namespace argosy::tf {
 
 // A step as a client wrote it, for one device.
 struct SubjectStep {
-  StepValues values;             // what brings the batch is among the feeds
-  std::vector<Endpoint> losses;  // whose gradients it follows
+  StepValues values;             // the batch's sources (TrainingStep::sources) are among the feeds
+  std::vector<Endpoint> losses;  // the losses whose gradients it follows
   std::vector<Tensor> feeds;     // one batch
-  std::vector<int> axes;         // by feed: the axis of its examples, or -1; at least one has some
+  std::vector<int> axes;         // by feed: the batch axis, or -1; at least one feed has one
 };
 
 class StepSubject final : public PlanSubject {
  public:
-  // All outlive it, and what it makes. `graph` stays as it is meanwhile. `device_set`: of the session.
+  // All arguments outlive this object and the objects that it makes; `graph` does not change. `device_set`: the
+  // session's.
   StepSubject(const Graph& graph, const SubjectStep& step, const ReplicationOptions& how,
               std::shared_ptr<DeviceSet> device_set);
 
   std::int64_t batch() const override { return batch_; }
   Result<std::unique_ptr<CompiledCandidate>> compile(const Candidate& candidate,
                                                      const std::shared_ptr<DeviceSet>& device_set) override;
-  // FAILED_PRECONDITION ARG-PLAN-047: an op of the step must not run on trial.
+  // FAILED_PRECONDITION ARG-PLAN-047: a trial must not run an op of the step.
   Result<std::unique_ptr<TrialSteps>> on_one_device(const DeviceSpec& spec) override;
-  Result<double> input_seconds(double) override { return 0.0; }  // the batch is there
+  Result<double> input_seconds(double) override { return 0.0; }  // the batch is in memory
 
  private:
   const Graph& graph_;
@@ -42,7 +43,7 @@ class StepSubject final : public PlanSubject {
   std::int64_t batch_ = 0;
 };
 
-// "'q' (QueueDequeueV2) has effects …": a node that must not run on trial; "": there is none.
+// Describes a node that a trial must not run: "'q' (QueueDequeueV2) has effects …"; "": there is none.
 std::string not_for_trial(const StepGraph& step);
 
 }  // namespace argosy::tf

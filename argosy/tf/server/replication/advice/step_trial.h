@@ -1,8 +1,8 @@
-// A client's step on one device, run on trial: with variables of its own, filled with a small number, and random streams
-// of its own. Internal to the session server.
+// Trial runs of a client's step on one device, to measure it. A trial has its own variables, filled with a small
+// number, and its own random streams. Internal to the session server.
 //
-//   the step for one device ─┬─ at the batch that was given, or any smaller one: rows of the feeds
-//                            └─ devices of the session, without its variables (DeviceSetView::own_resources)
+//   the step for one device ─┬─ with the given batch, or a smaller one: rows of the feeds
+//                            └─ on the session's devices, without its variables (DeviceSetView::own_resources)
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace argosy::tf {
 Result<std::unique_ptr<TrialSteps>> try_step(const Graph& graph, const SubjectStep& step, const DeviceSpec& spec,
                                              const std::shared_ptr<DeviceSet>& device_set, bool optimize);
 
-// Where a node is that nothing has copied. NOT_FOUND ARG-SHARD-005: `part` has none of that name.
+// Returns a node of a step for one device, where no node has copies. NOT_FOUND ARG-SHARD-005: `part` has no such node.
 Result<PlannedNode> node_of_one_device(const Graph& part, std::string_view node);
 
 }  // namespace argosy::tf

@@ -1,5 +1,5 @@
-// Which losses of a step have one value in every run of it. A loss in a loop has one in each iteration; one in a branch
-// has none where the branch is not taken. Internal to the session server.
+// Finds the losses of a step that have exactly one value in every run. A loss in a loop has one value per iteration; a
+// loss in a branch has none if the branch is not taken. Internal to the session server.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace argosy::tf {
 
-// Those of `losses`, in that order, which may be fetched beside what `values` asks for. It errs on one side: what it
-// returns has a value in every run.
+// Returns the unconditional ones of `losses`, in that order. They may be fetched in addition to what `values` asks for.
+// It is conservative: it may omit some, and each one that it returns has a value in every run.
 std::vector<Endpoint> losses_of_every_run(const Graph& graph, const StepValues& values,
                                           const std::vector<Endpoint>& losses);
 

@@ -150,15 +150,15 @@ Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, c
   if (!set_aside.ok()) return not_checked(set_aside.status().message());
   const SessionState& state = *set_aside;
 
-  // On one device; once more from nudged variables, to see what rounding comes to.
-  AloneRun one{.given = std::vector<Tensor>(names_.size()), .before = {}, .written = {}};
-  if (Status status = alone(one.given, nullptr); !status.ok()) {
+  // On one device; once more from perturbed variables, to see what rounding comes to.
+  SingleDeviceRun one{.outputs = std::vector<Tensor>(names_.size()), .before = {}, .written = {}};
+  if (Status status = alone(one.outputs, nullptr); !status.ok()) {
     if (status.code() != Code::kResourceExhausted) return status;
     ARGOSY_RETURN_IF_ERROR(state.put_back());
     return not_checked(str_cat("one device cannot run the whole step: ", status.message()));
   }
   ARGOSY_ASSIGN_OR_RETURN(one.written, state.changed());
-  ARGOSY_ASSIGN_OR_RETURN(const auto nudged, run_nudged(state, one, computed_in_, 0, alone));
+  ARGOSY_ASSIGN_OR_RETURN(const auto perturbed, run_perturbed(state, one, computed_in_, 0, alone));
 
   StepStats stats;
   stats.keep_ops = true;
@@ -169,13 +169,13 @@ Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, c
   }
   StepComparison comparison(names_, summaries_, fetches_, one, values);
   ARGOSY_RETURN_IF_ERROR(comparison.add_written(state, one));
-  if (nudged) comparison.add_noise(*nudged);
+  if (perturbed) comparison.add_noise(*perturbed);
   ARGOSY_ASSIGN_OR_RETURN(std::vector<std::string> differences,
                           differences_above_noise(session, state, one, alone, comparison));
   if (const std::string twice = ran_twice(stats); !twice.empty()) differences.insert(differences.begin(), twice);
   if (differences.empty()) {
     Outcome outcome{.ran = true};
-    if (const std::string name = nudged ? comparison.noisy(computed_in_) : ""; !name.empty()) {
+    if (const std::string name = perturbed ? comparison.noisy(computed_in_) : ""; !name.empty()) {
       outcome.not_checked = {.why = str_cat("rounding alone changes '", name, "' as much as the step does"),
                              .node = name};
     }
@@ -193,7 +193,7 @@ Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, c
 }
 
 Result<std::vector<std::string>> StepCheck::differences_above_noise(Session& session, const SessionState& state,
-                                                                    const AloneRun& one, const Run& alone,
+                                                                    const SingleDeviceRun& one, const Run& alone,
                                                                     StepComparison& comparison) const {
   std::vector<std::string> differences = comparison.differences(computed_in_);
   if (differences.empty()) return differences;
@@ -201,9 +201,9 @@ Result<std::vector<std::string>> StepCheck::differences_above_noise(Session& ses
   const auto left = SessionState::set_aside(session, uses_containers_);
   if (!left.ok()) return differences;
   for (int k = 1; k < kNoiseRuns && !differences.empty(); ++k) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto nudged, run_nudged(state, one, computed_in_, k, alone));
-    if (!nudged) continue;
-    comparison.add_noise(*nudged);
+    ARGOSY_ASSIGN_OR_RETURN(const auto perturbed, run_perturbed(state, one, computed_in_, k, alone));
+    if (!perturbed) continue;
+    comparison.add_noise(*perturbed);
     differences = comparison.differences(computed_in_);
   }
   ARGOSY_RETURN_IF_ERROR(left->put_back());

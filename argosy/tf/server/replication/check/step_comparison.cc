@@ -13,33 +13,33 @@ Tensor find(const Values& all, const std::string& name) {
 
 }  // namespace
 
-Result<std::optional<AloneRun>> run_nudged(const SessionState& state, const AloneRun& like, DType computed_in, int k,
-                                           const StepCheck::Run& alone) {
-  AloneRun run{.given = std::vector<Tensor>(like.given.size()), .before = {}, .written = {}};
+Result<std::optional<SingleDeviceRun>> run_perturbed(const SessionState& state, const SingleDeviceRun& reference,
+                                                     DType computed_in, int seed, const StepCheck::Run& alone) {
+  SingleDeviceRun run{.outputs = std::vector<Tensor>(reference.outputs.size()), .before = {}, .written = {}};
   ARGOSY_RETURN_IF_ERROR(state.put_back());
-  ARGOSY_RETURN_IF_ERROR(state.nudge(like.written, computed_in, k));
-  ARGOSY_ASSIGN_OR_RETURN(run.before, state.now(like.written));
-  const bool ran = alone(run.given, nullptr).ok();
+  ARGOSY_RETURN_IF_ERROR(state.perturb(reference.written, computed_in, seed));
+  ARGOSY_ASSIGN_OR_RETURN(run.before, state.now(reference.written));
+  const bool ran = alone(run.outputs, nullptr).ok();
   if (ran) {
-    ARGOSY_ASSIGN_OR_RETURN(run.written, state.now(like.written));
+    ARGOSY_ASSIGN_OR_RETURN(run.written, state.now(reference.written));
   }
   ARGOSY_RETURN_IF_ERROR(state.put_back());
-  if (!ran) return std::optional<AloneRun>();
+  if (!ran) return std::optional<SingleDeviceRun>();
   return std::optional(std::move(run));
 }
 
 StepComparison::StepComparison(const std::vector<std::string>& names, const std::vector<bool>& summaries,
-                               std::size_t fetches, const AloneRun& one, std::span<const Tensor> given) {
+                               std::size_t fetches, const SingleDeviceRun& one, std::span<const Tensor> outputs) {
   for (std::size_t i = 0; i < names.size(); ++i) {
-    // A loss of which the global batch's value is not known.
-    if (summaries[i] || (i >= fetches && !given[i].valid())) continue;
-    entries_.push_back({.value = {.name = names[i], .one = one.given[i], .replicated = given[i]},
-                        .given = static_cast<int>(i),
+    // Skips losses whose value of the global batch is not known.
+    if (summaries[i] || (i >= fetches && !outputs[i].valid())) continue;
+    entries_.push_back({.value = {.name = names[i], .one_device = one.outputs[i], .replicated = outputs[i]},
+                        .output = static_cast<int>(i),
                         .where = {}});
   }
 }
 
-Status StepComparison::add_written(const SessionState& state, const AloneRun& one) {
+Status StepComparison::add_written(const SessionState& state, const SingleDeviceRun& one) {
   ARGOSY_ASSIGN_OR_RETURN(Values after, state.changed());
   for (const auto& [name, value] : one.written) after.try_emplace(name, Tensor());
   ARGOSY_ASSIGN_OR_RETURN(const Values now, state.now(after));
@@ -50,21 +50,21 @@ Status StepComparison::add_written(const SessionState& state, const AloneRun& on
   return ok_status();
 }
 
-void StepComparison::add_variable(const std::string& name, Tensor got, std::string where, const AloneRun& one,
+void StepComparison::add_variable(const std::string& name, Tensor got, std::string where, const SingleDeviceRun& one,
                                   const Values& before) {
-  StepValue v{.name = name, .one = find(one.written, name), .replicated = std::move(got)};
-  if (!v.one.valid()) v.one = find(before, name);  // one device did not write it
+  StepValue v{.name = name, .one_device = find(one.written, name), .replicated = std::move(got)};
+  if (!v.one_device.valid()) v.one_device = find(before, name);  // one device did not write it
   const Tensor was = find(before, name);
-  if (was.valid() && was.shape() == v.one.shape() && was.shape() == v.replicated.shape()) v.before = was;
-  entries_.push_back({.value = std::move(v), .given = -1, .where = std::move(where)});
+  if (was.valid() && was.shape() == v.one_device.shape() && was.shape() == v.replicated.shape()) v.before = was;
+  entries_.push_back({.value = std::move(v), .output = -1, .where = std::move(where)});
 }
 
-void StepComparison::add_noise(const AloneRun& nudged) {
+void StepComparison::add_noise(const SingleDeviceRun& perturbed) {
   for (Entry& e : entries_) {
-    if (e.given >= 0) {
-      argosy::add_noise(e.value, nudged.given[static_cast<std::size_t>(e.given)]);
+    if (e.output >= 0) {
+      argosy::add_noise(e.value, perturbed.outputs[static_cast<std::size_t>(e.output)]);
     } else {
-      argosy::add_noise(e.value, find(nudged.written, e.value.name), find(nudged.before, e.value.name));
+      argosy::add_noise(e.value, find(perturbed.written, e.value.name), find(perturbed.before, e.value.name));
     }
   }
 }

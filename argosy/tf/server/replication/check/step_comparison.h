@@ -14,38 +14,39 @@
 namespace argosy::tf {
 
 // A step run on one device.
-struct AloneRun {
-  std::vector<Tensor> given;             // fetches, then losses
+struct SingleDeviceRun {
+  std::vector<Tensor> outputs;           // fetches, then losses
   SessionState::Values before, written;  // variables before and after the step
 };
 
-// Runs the step from nudged variables and restores the state. `like`: the run from the variables themselves. Nothing if
-// the step fails from the nudged ones.
-Result<std::optional<AloneRun>> run_nudged(const SessionState& state, const AloneRun& like, DType computed_in, int k,
-                                           const StepCheck::Run& alone);
+// Runs the step from perturbed variables and restores the state. `reference`: the run from the unperturbed variables.
+// `seed`: of the perturbation. nullopt: the step fails with the perturbed variables.
+Result<std::optional<SingleDeviceRun>> run_perturbed(const SessionState& state, const SingleDeviceRun& reference,
+                                                     DType computed_in, int seed, const StepCheck::Run& alone);
 
 class StepComparison {
  public:
-  // `names`: of the returned values. Not compared are summaries, and losses whose `given` is not valid().
+  // `names`: of the returned values. Does not compare summaries, and losses whose `outputs` is not valid().
   StepComparison(const std::vector<std::string>& names, const std::vector<bool>& summaries, std::size_t fetches,
-                 const AloneRun& one, std::span<const Tensor> given);
-  // Adds what the replicated step has written. Call it before the state is restored. `state`: before the step.
-  Status add_written(const SessionState& state, const AloneRun& one);
+                 const SingleDeviceRun& one, std::span<const Tensor> outputs);
+  // Adds the variables that the replicated step has written. Call it before the state is restored. `state`: as it was
+  // before the step.
+  Status add_written(const SessionState& state, const SingleDeviceRun& one);
 
-  void add_noise(const AloneRun& nudged);
+  void add_noise(const SingleDeviceRun& perturbed);
 
   // One text per difference: "'v' is 3, on one device 2, …".
   std::vector<std::string> differences(DType computed_in) const;
-  // The first value that is nothing but rounding noise; "": none.
+  // Returns the name of the first value that is only rounding noise; "": there is none.
   std::string noisy(DType computed_in) const;
 
  private:
   struct Entry {
     StepValue value;
-    int given = -1;     // index of the returned value; -1: a written variable
+    int output = -1;    // index of the returned value; -1: a written variable
     std::string where;  // " on GPU:1" for a mirror
   };
-  void add_variable(const std::string& name, Tensor got, std::string where, const AloneRun& one,
+  void add_variable(const std::string& name, Tensor got, std::string where, const SingleDeviceRun& one,
                     const SessionState::Values& before);
   std::vector<Entry> entries_;
 };

@@ -43,10 +43,11 @@ class StepExclusion {
     StepExclusion* exclusion_;
   };
 
-  // Waits while another step is exclusive. `writes`: the step writes variables. The reason of the cancellation, if that
-  // comes first; it may be null.
+  // Waits while another step runs exclusively. `writes`: the step writes variables. Returns the status of
+  // `cancellation` (may be null) if it is cancelled before.
   Result<Shared> enter(bool writes, Cancellation* cancellation);
-  // Nothing if other steps are running: writers or, with `all`, any. Else nobody can enter while the result lives.
+  // Does not wait. nullopt: a step that writes is running or, with `all`, any step. Else no step can enter while the
+  // result lives.
   std::optional<Exclusive> try_exclusive(bool all);
 
  private:
