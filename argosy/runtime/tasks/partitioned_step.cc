@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "argosy/base/clock.h"
 #include "argosy/base/threads/cancel_link.h"
 #include "argosy/runtime/tasks/remote_run.h"
 
@@ -141,6 +142,7 @@ Status PartitionedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fet
   std::vector<RemoteTask*> tasks;
   for (const Part& part : parts_) tasks.push_back(part.task);
   RemoteRun run(context, *rendezvous, std::move(tasks));
+  const std::int64_t start = context.stats() != nullptr ? now_nanos() : 0;
   {
     const CancelLink link(&context.cancellation(), [&] { run.fail(context.cancellation().status()); });
     if (link.too_late()) run.fail(context.cancellation().status());
@@ -165,6 +167,10 @@ Status PartitionedStep::run(std::span<const Tensor> feeds, std::span<Tensor> fet
       return ok_status();
     });
     run.wait();
+  }
+  if (StepStats* const stats = context.stats()) {  // those of the own part are shorter
+    stats->start_nanos = start;
+    stats->end_nanos = now_nanos();
   }
   tasks_->forget(context.step_id());
   for (std::size_t i = 0; i < parts_.size(); ++i) {

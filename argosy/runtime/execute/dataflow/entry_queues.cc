@@ -154,7 +154,11 @@ void EntryQueues::deliver_outputs(RunningEntry& running) {
       if (StepStats* const stats = context_.stats(); stats != nullptr && running.start > 0) {
         const Instruction& instruction = step_.instructions[running.entry.instruction];
         const std::int64_t end = now_nanos();
-        note_time(*stats, instruction, running.start, end);
+        if (instruction.async) {  // several wait at once, so their times do not add up
+          ++stats->devices[instruction.device].ops;
+        } else {
+          note_time(*stats, instruction, running.start, end);
+        }
         note_op(*stats, step_, instruction, running.start, end, std::exchange(running.recorded, {}));
       }
       flow_.finish(running.entry, running.outputs);
