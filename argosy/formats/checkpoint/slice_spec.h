@@ -12,8 +12,8 @@ namespace argosy::tf {
 
 // A slice of a tensor of shape `whole`.
 struct PartOf {
-  Shape whole;
-  Slice slice;
+  Shape whole;  // of the tensor
+  Slice slice;  // of the part
 };
 
 // Parses a slice spec. nullopt: the spec is empty, which means the whole tensor. INVALID_ARGUMENT says what is wrong.

@@ -54,8 +54,7 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   void next(Cancellation* cancellation, Got got);
   Result<IteratorPosition> position();
   bool busy();  // an element is waited for, or computed
-  // Ends pending requests with CANCELLED, and all threads. If called on a thread of the pipeline, that thread ends by
-  // itself.
+  // Ends pending requests with CANCELLED, and all threads. A thread of the pipeline that calls it ends by itself.
   void close();
 
  private:

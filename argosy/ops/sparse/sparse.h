@@ -20,7 +20,7 @@ Value sparse_softmax(const SparseValue& x);             // over the entries of e
 
 // Gathers the rows `indices` of data, and reduces those of each segment. The segment ids ascend.
 Value sparse_segment_sum(Value data, Value indices, Value segment_ids);
-Value sparse_segment_mean(Value data, Value indices, Value segment_ids);
+Value sparse_segment_mean(Value data, Value indices, Value segment_ids);    // the mean of the rows
 Value sparse_segment_sqrt_n(Value data, Value indices, Value segment_ids);  // sum / sqrt(number of rows)
 
 }  // namespace argosy

@@ -19,7 +19,7 @@ Value betainc(Value a, Value b, Value x);
 // an e are scaled: exp(-|x|) * i0(x), exp(x) * k0(x).
 Value bessel_i0(Value x);
 Value bessel_i0e(Value x);  // exp(-|x|) * i0(x)
-Value bessel_i1(Value x);
+Value bessel_i1(Value x);   // of order 1
 Value bessel_i1e(Value x);  // exp(-|x|) * i1(x)
 Value bessel_j0(Value x);   // of the first kind, order 0
 Value bessel_j1(Value x);   // of the first kind, order 1

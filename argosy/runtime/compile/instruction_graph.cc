@@ -208,8 +208,7 @@ class InstructionBuilder {
     return ok_status();
   }
 
-  // Returns the slot from which instruction `index` reads input k, in the memory in which its kernel wants it. Adds a
-  // dereference and a copy where needed. `from`: the input's endpoint; `arg`: its argument of the op.
+  // Returns the slot of input k, `from`, in the memory that the kernel wants; adds a dereference and a copy if needed.
   Result<std::int32_t> input(std::int32_t index, NodeId id, Endpoint from, bool wants_ref, int k, int arg) {
     const Node& n = graph_.node(id);
     std::int32_t slot = first_slot_[from.node.index] + from.index;

@@ -117,8 +117,7 @@ class Sweep {
     return any;
   }
 
-  // For a node without a way: makes the nodes whose scratch it reads be computed whole, since scratch of shards cannot
-  // be joined. True if there are any.
+  // Of a node without a way, computes the nodes whose scratch it reads whole: scratch cannot be joined. True: any.
   bool without_scratch(NodeId id) {
     bool any = false;
     for (const Endpoint e : s_.graph.node(id).inputs) {

@@ -43,8 +43,7 @@ class GraphImporter {
   Result<Endpoint> stand_in(std::int32_t node, std::int32_t index) { return stand_ins_.stand_in(node, index); }
   // Makes sure that the value of `input`, or a stand-in for it, exists. Else returns the node's error.
   Status provide(const Input& input, DType dtype) { return stand_ins_.provide(input, dtype); }
-  // Returns the node of the graph that represents a control input from `node`. REQUIRES: provide() was OK for its
-  // kControl.
+  // Returns the node that represents a control input from `node`. REQUIRES: provide() was OK for its kControl.
   NodeId ordered(std::int32_t node) const { return stand_ins_.ordered(node); }
   // Gives the functions' errors to the converted nodes that name one of them, and to all nodes that depend on those.
   void fail_callers(const std::vector<std::string>& functions);

@@ -180,8 +180,7 @@ class ImportedGraph::Impl {
   }
 
  private:
-  // Reads the names and inputs of all nodes; `ends[i]`: the end of node i's inputs. On an error the names stay in
-  // names_.
+  // Reads names and inputs of all nodes; `ends[i]`: the end of node i's inputs. An error leaves the names in names_.
   Status read(const GraphDef& part, std::vector<GraphImporter::Input>& inputs, std::vector<std::size_t>& ends) {
     const std::int32_t base = nodes_.size();
     if (part.node_size() > INT_MAX / 2 - base) return resource_exhausted("too many nodes").with_id("ARG-IMPORT-008");

@@ -15,7 +15,7 @@ namespace argosy::tf {
 struct WorkTotals {
   // One device's work.
   struct Device {
-    DeviceName device;
+    DeviceName device;               // whose work it is
     std::int64_t compute_nanos = 0;  // in kernels
     std::int64_t copy_nanos = 0;     // waiting for copies and for other devices
     std::int64_t ops = 0;            // kernels that ran
