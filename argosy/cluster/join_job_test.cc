@@ -191,6 +191,18 @@ TEST(JoinJob, DeadlineNamesWhoIsMissing) {
   EXPECT_THAT(str_join(lines, "\n"), HasSubstr("for 2 of 3 tasks at 127.0.0.1"));
 }
 
+// A task that had started before the coordinator gave up before it, with a text of its own.
+TEST(JoinJob, TaskThatStartedFirstTellsTheCoordinatorsCause) {
+  const int port = free_port();
+  JoinOptions first = options(1, 3, port), zero = options(0, 3, port);
+  first.start_timeout = zero.start_timeout = milliseconds(1200);
+  auto early = std::async(std::launch::async, [&] { return join_job(first).status(); });
+  std::this_thread::sleep_for(milliseconds(600));
+  const Status cause = join_job(zero).status();
+  EXPECT_EQ(cause.id(), "ARG-CLUSTER-038") << cause.to_string();
+  EXPECT_EQ(early.get().to_string(), cause.to_string());
+}
+
 TEST(JoinJob, TaskThatFindsNoCoordinatorSaysTheNetworksError) {
   JoinOptions lost = options(1, 2, free_port());
   lost.start_timeout = milliseconds(300);

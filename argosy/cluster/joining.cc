@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "argosy/cluster/coordinator/wire_messages.h"
 #include "argosy/cluster/network/host_port.h"
@@ -25,6 +26,9 @@ constexpr milliseconds kAnswer{3000};       // Join answers within a second
 constexpr milliseconds kRound{100};         // between two rounds over the addresses
 constexpr milliseconds kOtherJobs{10'000};  // so long others may have our ports, before this is an error
 
+// A coordinator's verdict on a late job takes at most so long to come.
+constexpr milliseconds kVerdict{2000};
+
 Time now() { return std::chrono::steady_clock::now(); }
 
 // One task that asks. Errors of the network are remembered; those of the coordinator end it.
@@ -35,7 +39,8 @@ class Asking {
   }
 
   Result<JoinedJob> run() {
-    const Time until = now() + plan_.start_timeout;
+    Time until = now() + plan_.start_timeout;
+    bool met = false;
     while (true) {
       const std::vector<std::string> addresses = found_.empty() ? plan_.addresses : std::vector<std::string>{found_};
       for (const std::string& address : addresses) {
@@ -43,6 +48,10 @@ class Asking {
         ARGOSY_RETURN_IF_ERROR(ask(address, job));
         if (job) return *std::move(job);
         if (!found_.empty()) break;
+      }
+      if (!found_.empty() && plan_.server == nullptr && !std::exchange(met, true)) {
+        until =
+            now() + plan_.start_timeout + kVerdict;  // the coordinator's deadline comes first, so all tell its cause
       }
       if (found_.empty() && others_ &&
           now() - *others_ > (plan_.addresses.size() == 1 ? milliseconds(0) : kOtherJobs)) {
