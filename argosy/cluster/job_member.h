@@ -18,7 +18,7 @@ class JobMember final : public JobTasks, private KeyValueStore {
   // `server`: the coordinator's, on task 0; else null.
   // Throws std::system_error where its threads cannot start.
   JobMember(JoinedJob job, int rank, std::chrono::milliseconds heartbeat, std::unique_ptr<CoordinatorServer> server);
-  // If leave() was not called, the others see this task as lost.
+  // If leave() was not called, the job ends with the error that this task is gone.
   ~JobMember() override;
 
   int rank() const override { return rank_; }
@@ -43,7 +43,7 @@ class JobMember final : public JobTasks, private KeyValueStore {
   // Records the cause of the job's end. Later calls have no effect.
   void end_with(const Status& cause);
   Status lost_coordinator(std::string_view why) const;
-  // The result of a call that failed with a network error: the job's cause, for which it waits some seconds.
+  // Returns the job's cause for a call that the network ended. Waits 4 s for it; else returns `network_error`.
   Status cause_of(const Status& network_error);
   bool pulse_once(std::chrono::milliseconds timeout, Status& status);
   bool over() const;

@@ -31,7 +31,8 @@ struct JoinPlan {
   CoordinatorServer* server = nullptr;         // task 0's, else null; it knows the missing tasks
 };
 
-// Retries until all tasks have joined, a permanent error occurs, or the time is over.
+// Retries until all tasks have joined, a permanent error occurs, or the time is over. The first answer of the
+// coordinator starts the time anew, so that its deadline comes first and all tasks tell its cause.
 Result<JoinedJob> wait_for_job(const JoinPlan& plan);
 
 }  // namespace argosy

@@ -49,7 +49,7 @@ struct CollectiveCall {
   bool same_shapes = false;             // shapes must be equal on all ranks, not only numbers of elements
   bool any_rows = false;                // with same_shapes: first dimensions may differ
   bool any_order = false;               // the backend may choose the order of additions, on which the bits depend
-  std::chrono::nanoseconds timeout{0};  // of start(): limit of the wait for other ranks; 0 = the group's default
+  std::chrono::nanoseconds timeout{0};  // of start(): limit of the wait for other ranks; 0 = no limit of its own
   Event ready = {};                     // of start(): the tensors may be used only after this event
 
   // Set by the communicator.

@@ -19,7 +19,7 @@ class Timers;
 class InprocRendezvous;
 
 struct InprocOptions {
-  std::chrono::nanoseconds timeout = std::chrono::seconds(30);  // for calls without one of their own; 0 = no limit
+  std::chrono::nanoseconds timeout = std::chrono::seconds(30);  // of blocking calls that give none; 0 = no limit
 
   // Simulated link speed of ranks on no device; devices have their own. A collective takes at least as long as in a
   // ring of such links: all_reduce of S bytes on n ranks at B bytes per second takes 2(n-1)/n S/B. 0 = as fast as

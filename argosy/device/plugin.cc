@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 constexpr char kFile[] = "libargosy_cuda.so";
 constexpr int kInterface = 2;
 
-// The folders to search: the program's, ../lib of it, and this library's (which may be the program).
+// The files to try, in order: in the program's folder and in this library's (which may be the program), each followed
+// by its ../lib.
 std::vector<std::string> places() {
   std::vector<std::string> found;
   const auto add = [&](const fs::path& folder) {

@@ -34,8 +34,8 @@ class FunctionBody {
   Value parameter(DType dtype, PartialShape shape, const HandleFact* refers_to = nullptr);
   // The next parameter, for a value such as `outer` (a reference becomes one inside, passed as its handle).
   Value parameter_like(const Value& outer, PartialShape shape);
-  // Returns the body's value for a value of a graph around it: captures it if needed. Returns the body's own values
-  // unchanged.
+  // Returns the body's value for a value of a graph around it: captures it if needed. The body's own are unchanged.
+  // Not valid() for a control value, which is added to control_captures(), and for a value of an unrelated graph.
   Value local(const Value& v);
 
   // Closes the body and, unless the graph has failed, adds it, with the functions made inside it, to the graph's

@@ -16,9 +16,9 @@ class GradContext {
  public:
   // What the gradient functions of ops that call functions need besides the node. Empty fields: not known.
   struct Surroundings {
-    std::string source;                 // names the loss in errors
+    std::string source;                 // see GradContext::source()
     std::vector<bool> wanted;           // by input: its gradient is needed; empty: all are
-    std::function<std::string()> path;  // the path from the loss to the node, for errors
+    std::function<std::string()> path;  // the path of the gradient through the node, for errors
   };
   // `dys`: the gradients of the outputs; not valid() for outputs without one.
   GradContext(Graph& graph, NodeId node, std::vector<Value> dys, Surroundings around = {})

@@ -208,7 +208,7 @@ class Graph {
                       std::span<const NodeId> controls, AttrMap attrs);
   // Replaces the known shape of an output. Shapes of its readers are not inferred again.
   void refine_shape(Endpoint e, PartialShape shape) { nodes_[e.node.index].output_shapes[e.index] = std::move(shape); }
-  std::string unique_name(std::string_view name);  // `name`, or the first of name_1, name_2, … that is free
+  std::string unique_name(std::string_view name);  // `name`, or the next of name_1, name_2, … that is free
 
   // --- functions ---------------------------------------------------------------------------------------------------
 

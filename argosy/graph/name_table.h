@@ -22,7 +22,7 @@ class NameTable {
   bool add_last(const NodeArray& nodes);
   // Undoes add_last() for nodes.back(), but keeps the name reserved.
   void take_from_last(const NodeArray& nodes);
-  // Returns `name`, or `name` with the first free suffix "_1", "_2", … if it is in use. Reserves the result.
+  // Returns `name`, or `name` with the next free suffix "_1", "_2", … if it is in use. Reserves the result.
   std::string unique(std::string_view name, const NodeArray& nodes);
   // Rebuilds the table: the names of all these nodes, and the reserved names. All other names become free.
   void index(const NodeArray& nodes);

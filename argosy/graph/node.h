@@ -56,7 +56,7 @@ struct Node {
 
 // The argument of Graph::add_node.
 struct NodeSpec {
-  std::string name;                       // "": derived from the op's name
+  std::string name;                       // must be new in the graph
   std::string op;                         // the name of a registered op
   std::vector<Endpoint> inputs = {};      // data inputs
   std::vector<NodeId> controls = {};      // control inputs

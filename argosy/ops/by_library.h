@@ -8,7 +8,7 @@ namespace argosy {
 
 class ByLibrary : public Kernel {
  public:
-  // `own`: the fallback, which computes the same for every size.
+  // `own`: the fallback, which computes the same and supports all inputs.
   explicit ByLibrary(std::unique_ptr<Kernel> own) : own_(std::move(own)) {}
   Status run(KernelContext& c) final {
     Status done = by_library(c);

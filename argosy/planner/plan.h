@@ -28,7 +28,7 @@ struct Prediction {
 
 // A collective, and its predicted time.
 struct PlannedTransfer : PlannedCollective {
-  double seconds = 0;  // from the last device's arrival to the end; 0: its size depends on the batch
+  double seconds = 0;  // from the last device's arrival to the end; 0: its size is not fixed
 };
 
 // The memory of a device, by the certificate: the forecast of the compiled step.

@@ -19,7 +19,7 @@ namespace argosy {
 // The time that planning may take, and nodes to be explained.
 struct PlanOptions {
   double probe_seconds = 0.45;          // for trial steps on single devices
-  double search_seconds = 0.35;         // for candidates; after it, only plain ones are tried
+  double search_seconds = 0.35;         // for candidates; after it, only plain ones are tried if one fits
   std::vector<std::string> nodes = {};  // nodes of the model that Plan::asked explains
 };
 

@@ -32,8 +32,8 @@ struct Mesh {
   int size() const;                                   // shards along all axes
   int device_count() const;                           // shards along the axes over devices
   const MeshAxis* find(std::string_view name) const;  // null: there is none
-  // INVALID_ARGUMENT ARG-SHARD-001: the product of the sizes is not the number of devices, names are not unique, or an
-  // axis has another number of weights than shards.
+  // INVALID_ARGUMENT ARG-SHARD-001: a size is below 1, names are not unique, or an axis has another number of weights
+  // than shards. Also if device_count() is not the number of `devices`.
   Status check() const;
 };
 

@@ -1,6 +1,6 @@
 // FakeCluster: a cluster whose tasks are in this process. Each task has its own device set, registered graphs and
-// rendezvous. Tasks communicate only by the calls of RemoteTask and RemoteTasks, each on a thread of its own. The test
-// links argosy_runtime.
+// rendezvous. Tasks communicate only by the calls of RemoteTask and RemoteTasks. Calls that register, run and abort,
+// and RecvTensor, each run on a thread of their own; others on the caller's. The test links argosy_runtime.
 //
 //   FakeCluster cluster({{.job = "worker"}, {.job = "ps"}});
 //   Session session(graph, cluster.options(0));     its master is /job:worker/task:0

@@ -2,7 +2,8 @@
 //
 //   flags → ARGOSY_CLUSTER → TF_CONFIG → Open MPI, PMI → torchrun → a Slurm step → Kubernetes Indexed Job → alone
 //
-// The first source that describes a job is taken. Later sources must agree on rank and size. Pure functions over a map.
+// The first source that describes a job is taken. Later ones must agree on rank and size. Slurm and Kubernetes are read
+// only if no earlier source describes a job. Pure functions over a map.
 #pragma once
 
 #include <map>
@@ -20,7 +21,8 @@ using EnvironmentMap = std::map<std::string, std::string, std::less<>>;
 // The environment variables of this process. A variable with an empty value counts as unset.
 EnvironmentMap process_environment();
 
-// The flags of the command line; they override every variable. Unset: the flag was not given.
+// The flags of the command line: the first source of find_place(). ARGOSY_COORDINATOR overrides the address of every
+// source, also `coordinator`. Unset: the flag was not given.
 struct PlaceFlags {
   std::optional<int> rank, size;
   std::string coordinator;  // "host:port"
@@ -31,7 +33,7 @@ struct PlaceFlags {
 // back to a job of one silently.
 Result<JobPlace> find_place(const EnvironmentMap& environment, const PlaceFlags& flags);
 
-// "rank 1 of 4 by RANK, WORLD_SIZE (torchrun), coordinator gpu-a:29500": the line that reports the choice.
+// "task 1 of 4 by RANK, WORLD_SIZE (torchrun), coordinator gpu-a:29500": the line that reports the choice.
 std::string describe(const JobPlace& place);
 
 }  // namespace argosy

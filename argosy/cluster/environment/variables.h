@@ -23,7 +23,7 @@ Result<int> number_of(const EnvironmentMap& environment, std::string_view name, 
 Result<int> number_or(const EnvironmentMap& environment, std::string_view name, int otherwise, int least = 0,
                       int most = kMostTasks);
 
-// Checks rank < size and local_rank < local_size <= size. Errors use these names.
+// Checks rank < size and local_rank < local_size <= size. INVALID_ARGUMENT "ARG-CLUSTER-030" names `place.source`.
 Status check_numbers(const JobPlace& place);
 
 // host:first … host:first+7, without ports above 65535.

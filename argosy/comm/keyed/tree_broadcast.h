@@ -26,8 +26,8 @@ struct BroadcastTree {
 // Returns the tree between tasks, if there are several, then one tree for each task.
 std::vector<BroadcastTree> broadcast_trees(const KeyedGroup& group, int source);
 
-// Joins the broadcast and returns. `values`: the source's values, or the memory that receives them. `key` and `done` as
-// in RingCall.
+// Joins the broadcast and returns. `values`: the source's values, or the memory that receives them. `key` as
+// in RingCall, `done` as in start_ring_reduce().
 void start_tree_broadcast(const KeyedGroup& group, int source, const std::string& key, const Tensor& values,
                           std::shared_ptr<PieceExchange> exchange, std::function<void(Status)> done);
 

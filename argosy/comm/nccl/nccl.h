@@ -51,7 +51,7 @@ class NcclCollectives : public GpuCollectives {
   static std::shared_ptr<NcclCollectives> make(std::shared_ptr<const Nccl> nccl, std::vector<CudaDevice*> devices,
                                                const NcclOptions& options = nccl_options());
 
-  // True if NCCL can carry out the calls: it has the dtypes, parts are equal, and each rank has one shard.
+  // True if NCCL can carry out the calls: dtypes and reductions fit, parts are equal, and each rank has one shard.
   static bool takes(std::span<const CollectiveCall> calls);
 };
 

@@ -6,8 +6,8 @@
 // * start_spanning(): the ranks of a larger group that are on this task take part together. A tag from the step's graph
 //   names the collective. The calls were compared when the step was made (strategy/tasks), and are not compared again.
 //
-// Each call runs on its own thread, so tasks may make the calls of different tags in different orders. The first error
-// of the network, or abort(), ends the group: every waiting call, and every later one, returns that cause.
+// Each started call has its own thread, so tasks may make the calls of different tags in different orders. The first
+// error of the network, or abort(), ends the group: every waiting call, and every later one, returns that cause.
 #pragma once
 
 #include <atomic>

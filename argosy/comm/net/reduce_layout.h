@@ -30,7 +30,7 @@ struct ReduceLayout {
   std::vector<std::vector<Subtree>> tasks;  // by task, each ascending
   int total = 0;                            // shards
 
-  // INVALID_ARGUMENT ARG-COMM-001: two tasks hold the same shard, or no task holds one.
+  // INVALID_ARGUMENT ARG-COMM-001: two tasks hold the same shard, no task holds one, or one is not below total.
   Status check() const;
   // True if each task has one subtree, all subtrees have one size and follow the order of the tasks, and the number of
   // tasks is a power of two.

@@ -8,7 +8,7 @@
 namespace argosy::data {
 
 // Reads an IDX file, gzipped or not, of any type (8-, 16- and 32-bit integers, float, double). Memory is allocated only
-// after the file proved to be large enough for the header's sizes. DATA_LOSS names file and numbers.
+// if a file of this size can hold the sizes in its header. DATA_LOSS names file and numbers.
 Result<Tensor> read_idx(const std::string& path);
 
 }  // namespace argosy::data

@@ -1,7 +1,7 @@
 // A folder of PNG and JPEG files as a dataset: images float[size,size,channels] in 0 … 1, resized, and labels int32.
-// Each sub-folder is a class, in the order of names; a folder without sub-folders is one class. If there are folders
-// train/ and test/, the split selects one. Files are read and decoded when they are fetched. An error names a damaged
-// file.
+// Each sub-folder with images is a class, in the order of names. Without such sub-folders the folder is one class. If
+// there is a folder train/ or test/ of the split's name, it is used instead. Files are read and decoded when they are
+// fetched. An error names a damaged file.
 #pragma once
 
 #include "argosy/data/dataset.h"

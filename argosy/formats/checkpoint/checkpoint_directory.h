@@ -29,7 +29,7 @@ struct LatestCheckpoint {
 Result<LatestCheckpoint> latest_checkpoint(const std::string& directory);
 
 // Returns the prefixes of a folder that have an index, by step and time, oldest first. Verifies nothing. `name`: only
-// prefixes "<name>-<step>"; empty: all.
+// the prefixes "<name>" and "<name>-<step>"; empty: all.
 Result<std::vector<std::string>> list_checkpoints(const std::string& directory, std::string_view name = {});
 
 // Returns the step in a prefix: 120 for "…/model.ckpt-120"; -1 if it does not end in a step.

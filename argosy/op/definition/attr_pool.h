@@ -13,7 +13,7 @@ struct OpDef;
 
 class AttrPool {
  public:
-  // Returns equal attributes. They share their entries with an earlier map of the same op that is equal, if there is
+  // Returns equal attributes. They share their entries with an equal map of the same op, if the pool still has
   // one. Returns a map with tensors unchanged.
   AttrMap shared(const OpDef* op, AttrMap attrs);
 

@@ -19,7 +19,7 @@ enum class Opcode : char {
   kRelu,
   kReluGrad,  // (gradient, features): the gradient where features > 0
   kIdentity,
-  kSnapshot,  // a copy of its input, which later updates of the variable do not change
+  kSnapshot,  // its input, as it is then: later updates of the variable do not change it
   // Reductions over axes and windows, and ops along an axis.
   kSum,          // (x, axes), attribute "keep_dims"
   kBiasAdd,      // (x, bias), attribute "data_format"

@@ -86,7 +86,7 @@ class KernelContext {
     OutputSlot* outputs = nullptr;          // by output
     int num_outputs = 0;                    // of `outputs`
     const DType* output_dtypes = nullptr;   // by output
-    const bool* may_donate = nullptr;       // per input: the last reader, which may reuse its buffer; null = none
+    const bool* may_donate = nullptr;       // per input: the node reads it last, may reuse its buffer; null = none
     std::string_view node;                  // for errors
     Device* device = nullptr;               // the device that it runs on
     Allocator* allocator = nullptr;         // the device's memory
@@ -105,9 +105,9 @@ class KernelContext {
   DType output_dtype(int i) const { return f_.output_dtypes[i]; }  // of output i
 
   // The variable behind input i, which is a Ref(T) or a resource handle; the input keeps it alive during the call.
-  // INVALID_ARGUMENT: input i is neither.
+  // INVALID_ARGUMENT: input i is neither. FAILED_PRECONDITION: the variable does not exist.
   Result<Variable*> variable(int i) const;
-  // The resource behind the handle at input i. NOT_FOUND: there is none. INVALID_ARGUMENT: it has another type.
+  // The resource behind input i. FAILED_PRECONDITION: it does not exist. INVALID_ARGUMENT: no handle, or another type.
   template <typename T>
   Result<std::shared_ptr<T>> resource(int i) const {
     ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, resource_handle(i));
@@ -166,7 +166,7 @@ class KernelRegistry {
   DType refused(std::string_view op, std::string_view kind, const AttrMap& attrs) const;
   // Makes the first kernel that does not decline. UNIMPLEMENTED, with every reason, if all decline.
   Result<std::unique_ptr<Kernel>> make(const KernelInit& init, std::string_view kind) const;
-  // Makes the last kernel of the list, with which tests compare the others.
+  // Makes the last kernel that takes the dtypes (the last of all if none does). Tests compare the others with it.
   Result<std::unique_ptr<Kernel>> make_reference(const KernelInit& init, std::string_view kind) const;
   // The ops that have a kernel of this kind, sorted.
   std::vector<std::string> ops(std::string_view kind) const;

@@ -25,7 +25,7 @@ class Variable final : public Resource, public Holder {
   std::string describe() const override;
 
   bool initialized() const;  // has a value
-  // Number of updates and assignments begun so far.
+  // Number of updates, assignments and take() calls begun so far.
   std::int64_t writes() const;
   // The current value; FAILED_PRECONDITION naming the variable when there is none.
   Result<Tensor> read(std::string_view name) const;

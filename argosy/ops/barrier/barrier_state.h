@@ -29,7 +29,7 @@ class BarrierState final : public Resource, public Holder {
   // closed. The keys before the failing one stay inserted.
   Status insert(std::int64_t component, const std::vector<std::string>& keys, const Tensor& rows,
                 const QueueState::Caller& caller);
-  // Takes `count` elements as rows (index, key, components). OUT_OF_RANGE if the barrier is closed and fewer are left.
+  // Takes `count` elements as rows (index, key, components). OUT_OF_RANGE: it is closed with fewer (small batch: none).
   void take(std::int64_t count, bool allow_small_batch, const QueueState::Caller& caller, Done done);
   // CANCELLED if the barrier is closed already and `cancel_pending` is not set.
   Status close(bool cancel_pending, const QueueState::Caller& caller);

@@ -37,8 +37,8 @@ inline onednn::ConvSpec conv_spec_of(const HostConv& o, const ConvGeometry& g, D
   return s;
 }
 
-// A chunk is summed in this many pieces, each by one thread, so that small filters keep more threads busy. A power of
-// two.
+// For a small filter, a chunk is summed in this many pieces, each by one thread, so that more threads are busy. A power
+// of two.
 inline constexpr int kPieces = 4;
 inline int pieces_of(const ConvGeometry& g) { return g.filter_elements() <= (1 << 13) ? kPieces : 1; }
 

@@ -49,9 +49,9 @@ struct IteratorContext {
   BlockingPool* threads;
   Cancellation* cancellation;  // cancelled to end the pipeline: all waits then return
   Allocator* memory;
-  SeedLog* seeds = nullptr;                // records the seeds that were drawn (seeds.h); may be null
-  bool repeats_shuffles = false;           // repeat shuffles as TensorFlow 1.15 does (wrappers_cpu.cc)
-  FunctionInstances* functions = nullptr;  // null: functions share their state
+  SeedLog* seeds = nullptr;                          // records the seeds that were drawn (seeds.h); may be null
+  bool repeats_shuffles = false;                     // repeat shuffles as TensorFlow 1.15 does (wrappers_cpu.cc)
+  FunctionInstances* functions = nullptr;            // null: functions share their state
   std::shared_ptr<const AutoShard> shard = nullptr;  // the worker's shard; null: all
   bool without_shuffles = false;                     // shuffles keep their input's order
 };
@@ -73,7 +73,7 @@ class DatasetIterator {
   // Gets the next element. Returns false at the end and ever after. After an error the next call continues behind the
   // failed element.
   virtual Result<bool> next(Element& out) = 0;
-  // True if next() would neither block nor compute, so that any thread may call it.
+  // True if next() would neither block nor compute: a thread that others wait for may call it.
   virtual bool ready() { return false; }
 };
 using IteratorPtr = std::unique_ptr<DatasetIterator>;
@@ -152,7 +152,7 @@ class ThreadedIterator : public DatasetIterator {
 
   // The environment of its input iterators. It is cancelled with this iterator, or with the pipeline.
   const IteratorContext& inner() const { return inner_; }
-  // Runs task() on a new thread. task() must end soon after stopping_ is set.
+  // Runs task() on a thread of its own. task() must end soon after stopping_ is set.
   Status start(std::function<void()> task) ARGOSY_REQUIRES(mutex_);
   // Stops the threads, and returns when none runs any more.
   void stop() ARGOSY_EXCLUDES(mutex_);

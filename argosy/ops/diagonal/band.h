@@ -47,8 +47,8 @@ inline Status check_inside(std::string_view op, const Band& band) {
   return ok_status();
 }
 
-// Sets unknown (-1) rows and columns to the least that diagonals of length `longest` need. INVALID_ARGUMENT if given
-// sizes do not fit them.
+// Sets an unknown (-1) number of rows or columns to the least that diagonals of length `longest` need. If both are
+// unknown, the matrix is square. INVALID_ARGUMENT if given sizes do not fit the diagonals.
 inline Status fit_matrix(std::string_view op, std::int64_t longest, Band& band) {
   const std::int64_t rows = longest - std::min<std::int64_t>(band.upper, 0);
   const std::int64_t columns = longest + std::max<std::int64_t>(band.lower, 0);

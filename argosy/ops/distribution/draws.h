@@ -29,7 +29,8 @@ class NormalDoubles {
   bool has_first_ = false;
 };
 
-// `y` has `per_parameter` rows, each with one number for each parameter. REQUIRES: y->elements() is their product.
+// Fills y with samples: each row has one number for each parameter. REQUIRES: the number of parameters divides
+// y.elements().
 Status draw_gamma(const Tensor& alpha, const Tensor& y, const Philox& from);
 Status draw_poisson(const Tensor& rate, const Tensor& y, const Philox& from);
 

@@ -1,5 +1,6 @@
-// Kernels of ImageProjectiveTransform: eight numbers map a target pixel (x, y) to a source pixel ((t0 x + t1 y + t2) /
-// k, (t3 x + t4 y + t5) / k), k = t6 x + t7 y + 1.
+// Kernels of ImageProjectiveTransform. Eight numbers t map a target pixel (x, y) to a source pixel:
+//
+//     ((t0 x + t1 y + t2) / k, (t3 x + t4 y + t5) / k)     k = t6 x + t7 y + 1
 #include <cmath>
 
 #include "argosy/base/threads/parallel.h"

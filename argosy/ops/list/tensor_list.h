@@ -38,7 +38,7 @@ class TensorList final : public VariantValue {
 
   // Each returns a new list, and copies the entries except:
   // * pushed() where grows_in_place(): amortised constant time;
-  // * popped(): always; with `mine` it also releases the element;
+  // * popped(): always; with `mine` it also releases the element, if no other list shares the store;
   // * with() where `mine`, and no other list shares the store.
   // `mine`: nothing else holds this list, which must not be used again. Elements must keep their memory alive.
   // REQUIRES: an element that fits the list.

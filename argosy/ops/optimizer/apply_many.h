@@ -16,7 +16,7 @@ struct ApplyParts {
   int gradient = -1;
   std::vector<int> scalars;
 };
-// nullopt: the op is not a dense optimizer update.
+// nullopt: the op is not a dense optimizer update, or it has other inputs, such as a global step.
 std::optional<ApplyParts> apply_parts(const OpDef& op);
 
 }  // namespace argosy

@@ -27,7 +27,7 @@ inline Status required(const ExampleRow& row, std::string_view key, DType dtype)
                           ") is required but could not be found.");
 }
 
-// The row's feature of that key; null where it has none, or an empty one. INVALID_ARGUMENT: it has another dtype.
+// The row's feature of that key; null where it has none, or one without a list. INVALID_ARGUMENT: it has another dtype.
 inline Result<const Feature*> find(const ExampleRow& row, const std::string& key, DType dtype) {
   const auto found = row.example.context.find(key);
   if (found == row.example.context.end() || found->second.dtype == DType::kInvalid) return nullptr;

@@ -11,7 +11,7 @@ namespace argosy {
 enum class Distribution {
   kUniform,          // [0, 1)
   kNormal,           // mean 0, deviation 1 (Box-Muller)
-  kTruncatedNormal,  // the same, by rejection of |x| >= 2; element group g uses the blocks from 256 g on
+  kTruncatedNormal,  // the same, by rejection of |x| >= 2; a group from element i on uses the blocks from 64 i on
 };
 
 // Fills `to` with the stream's elements from `first` on. REQUIRES: a floating dtype. `plain`: block by block with the

@@ -34,8 +34,8 @@ Status shuffle_rows(KernelContext& c, const Tensor& x, const Tensor& y, const Ph
 
 // Checks the inputs logits [batch, classes] and num_samples. Returns the number of samples per row.
 Result<std::int64_t> checked_samples(KernelContext& c);
-// The number of blocks that a stateful op reserves for this many samples: 2 * samples per row, with `samples` rounded
-// up to a multiple of 4. REQUIRES: both above 0.
+// The number of blocks that a stateful op reserves for these samples: 2 * kBlocksPerElement for each sample, since a
+// double takes two words. `samples` is rounded up to a multiple of 4 per row. REQUIRES: both above 0.
 inline std::uint64_t blocks_for_classes(std::int64_t rows, std::int64_t samples) {
   const auto per_row = static_cast<std::uint64_t>((samples + 3) / 4 * 4) * 2;
   return static_cast<std::uint64_t>(rows) * per_row * kBlocksPerElement;

@@ -23,7 +23,7 @@ using Record = std::pair<std::string, std::string>;  // key, value
 class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
-  // `name`: the name from the queue; `path`: the path to open. An error ends the file at once.
+  // `name`: the name from the queue; `path`: the path to open. An error ends the read, and skips the file.
   virtual Status open(const std::string& name, const std::string& path) = 0;
   // The next record of the open file; false at its end.
   virtual Result<bool> next(Record& record) = 0;

@@ -56,7 +56,7 @@ Value scatter_nd(std::string_view update, const VariableNode& v, Value indices, 
 Value is_initialized(const VariableNode& v, std::string_view name = "is_initialized");
 // Adds another read, which can be ordered by control inputs, for example after an assign.
 Value read_value(const VariableNode& v, std::string_view name = "read");
-// Adds 1 to an integer variable, and returns its value before that. OUT_OF_RANGE: the value was `limit` already.
+// Adds 1 to an integer variable, and returns its value before that. OUT_OF_RANGE: it was `limit` or more.
 Value count_up_to(const VariableNode& v, std::int64_t limit, std::string_view name = "CountUpTo");
 
 }  // namespace argosy

@@ -16,12 +16,12 @@ class MadeStrings {
  public:
   // Reserves this much for the time being, beside the strings made so far: for the next string while it is made.
   Status room(std::int64_t bytes) { return bytes + made_ <= kUncounted ? ok_status() : held_.hold(made_ + bytes); }
-  // Counts a finished string of this many bytes.
+  // Counts this many more bytes as made.
   Status add(std::int64_t bytes) {
     made_ += bytes;
     return room(0);
   }
-  // Gives `to` capacity for `bytes` more, at least doubling it.
+  // Makes room in `to` for `bytes` more. Where the capacity must grow, it at least doubles.
   Status reserve(std::string& to, std::size_t bytes) {
     const std::size_t before = to.capacity(), needed = to.size() + bytes;
     if (needed <= before) return ok_status();

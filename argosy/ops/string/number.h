@@ -10,7 +10,7 @@ namespace argosy {
 // The text without white space at either end.
 std::string_view stripped(std::string_view text);
 
-// Returns false if the text is no number of that type, or out of range.
+// Returns false if the text is no number of that type, or an integer out of range.
 bool parse_number(std::string_view text, float& to);
 bool parse_number(std::string_view text, double& to);
 bool parse_number(std::string_view text, std::int32_t& to);

@@ -18,7 +18,7 @@ class Table final : public Resource, public Restorable {
   std::string describe() const override;
   const TableOptions& options() const { return options_; }
 
-  // The values of `keys`. `missing` is the result for keys that do not exist: one value, or one for each key.
+  // The values of `keys`; for keys that do not exist `missing`: one value, or one per key (fixed tables: its first).
   Result<Tensor> find(const Tensor& keys, const Tensor& missing, Allocator& memory) const;
   Status insert(const Tensor& keys, const Tensor& values);
   Status remove(const Tensor& keys);

@@ -53,10 +53,10 @@ class Inliner {
   bool always_alive(Endpoint e) const {
     return is_free(graph_, e.node) || graph_.node(e.node).op->flow == Flow::kEnter;
   }
-  // Returns a node that is dead if one of the caller's inputs is; adds it if needed. Index -1: all inputs are always
-  // alive.
+  // Returns a node that is dead exactly if the caller's first input that may be dead is; adds it if needed. Index -1:
+  // all inputs are always alive.
   Result<NodeId> gate_of(const Node& caller);
-  // Returns a copy of x that is dead if the caller is, and that waits for the caller's control inputs.
+  // Returns x, by an Identity if it must wait: for the caller's control inputs, and, if always alive, for gate_of().
   Result<Endpoint> gated(Endpoint x);
 
  private:

@@ -28,7 +28,8 @@ struct LowerOptions {
 };
 
 // Returns the number of nodes lowered. They stay as dead nodes: see drop_dead_nodes(). INVALID_ARGUMENT: a function is
-// missing, does not fit its caller or is nested too deeply. RESOURCE_EXHAUSTED: more than max_nodes would be added.
+// missing, does not fit its caller or is nested too deeply. RESOURCE_EXHAUSTED: more than max_nodes would be added,
+// or the host's budget for functions is used up.
 Result<int> lower_functions(StepGraph& step, const LowerOptions& options = {});
 
 }  // namespace argosy

@@ -9,7 +9,7 @@
 namespace argosy {
 
 // Returns by node: its outputs may be dead (the choice of a Switch itself not counted). True for nodes in loops, except
-// the Exits of an outermost loop whose Enters are all live.
+// ControlTriggers, and the Exits of an outermost loop whose Enters are all live.
 Result<std::vector<char>> find_mortal(const Graph& graph, const LoopFrames& frames);
 // True if this output may be dead, the choice of a Switch included.
 bool may_be_dead(const Graph& graph, const std::vector<char>& mortal, Endpoint e);

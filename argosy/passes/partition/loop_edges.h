@@ -2,7 +2,7 @@
 // Internal to argosy/passes/partition.
 //
 //   reads of references   w ─► Add on another task becomes w ─► Identity ─► Add. The Identity is beside w. It waits for
-//                         all other inputs of Add, so it reads what Add would read on one task.
+//                         the other inputs and the control inputs of Add, so it reads what Add would read on one task.
 //   Enter                 moves to its reader: its input crosses once for each loop, not its output in each iteration
 //   NextIteration         moves to the Merge that reads it, since its output belongs to the next iteration
 //   Exit                  moves to the producer of its input: its output crosses once for each loop

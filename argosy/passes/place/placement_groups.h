@@ -26,7 +26,7 @@ class DeviceRequests {
     return i;
   }
   const DeviceName& request(int i) { return requests_[asked_[find(i)]]; }
-  // Returns the number of a request, for ask(). Equal requests have the same number.
+  // Adds a request and returns its number, for ask(). Each call gives a new one: callers reuse it for equal requests.
   std::int32_t add_request(DeviceName request);
   void ask(int i, std::int32_t request) { asked_[find(i)] = request; }
   // Merges the groups of a and b. If their requests disagree, a's wins if `soft`, else that is an error.
@@ -66,8 +66,8 @@ class PlacementGroups {
   // Both must outlive this.
   PlacementGroups(const Graph& graph, const PlaceOptions& options);
 
-  // Reads the graph. Call it before the functions below. INVALID_ARGUMENT: a request cannot be parsed, or colocated
-  // nodes request different devices.
+  // Reads the graph. Call it before the functions below. INVALID_ARGUMENT: a request cannot be parsed, or, without soft
+  // placement, nodes colocated by "_class" request different devices.
   Status read();
 
   // The group of a node, by the position of its root.
@@ -75,7 +75,7 @@ class PlacementGroups {
   const DeviceName& request(int root) { return requests_.request(root); }
   // By device: all nodes of the group may run there.
   std::span<const char> candidates(int root) const;
-  // The device of the existing resource that the group's handles name; -1: none exists yet.
+  // The device of the existing resource that the group's handles name; -1: none, or the group cannot go there.
   int home(int root) const { return homes_.empty() ? -1 : homes_[static_cast<std::size_t>(root)]; }
   // The reason why a kernel refuses a node of the group; null: none does.
   const std::string* refusal(int root) const;

@@ -16,7 +16,8 @@ inline constexpr std::int32_t kMinCaptured = 4;
 
 // Fills in StaticPlan::capture_regions, for devices with a graph capturer. Returns a line for each of them that has
 // instructions. The line says what is captured and why the rest is not ("captured: gpu:0: 41 of 44 instructions in 1
-// capture region; 'x': a copy"). $ARGOSY_CUDA_GRAPHS=0 switches it off. A step with loops or phases has no regions.
+// capture region; 'x': a copy"). $ARGOSY_CUDA_GRAPHS=0 switches it off. A step with loops or phases has no regions. In
+// both cases every such device has a line that says so. A step of the dataflow executor has no lines.
 //
 // An instruction may be in a capture region if
 //   1. it runs a kernel that is capturable(), is not asynchronous, and cannot be dead;

@@ -33,8 +33,8 @@ struct StuckStep {
 // Returns the kernels that have a thread in a run now, as text. May be called from any thread while it is under way.
 std::string stuck_text(const RunContext& context);
 
-// An observer that the caller of a step may pass, to hear of a stuck kernel. Both calls come from other threads than
-// the step's, and must return soon.
+// An observer that the caller of a step may pass, to hear of a stuck kernel. stuck() is called by a timer's thread,
+// ended() by the thread that ran the step. Both must return soon.
 class StuckObserver {
  public:
   virtual ~StuckObserver() = default;

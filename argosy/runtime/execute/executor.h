@@ -18,8 +18,8 @@ Status run_static(const Step& step, RunState& state, std::span<const Tensor> fee
 Status run_dataflow(const Step& step, RunState& state, std::span<const Tensor> feeds, std::span<Tensor> fetches,
                     RunContext& context);
 
-// The functions below serve both. Returns the value of a fetched slot as a tensor that may be kept. A variable's handle
-// is read, unless RunContext::fetch_handles().
+// The functions below serve both. Returns the value of a fetched slot as a tensor that may be kept. A reference is
+// read. A variable's handle is read, too, unless RunContext::fetch_handles().
 Result<Tensor> take_fetch(const Step& step, std::size_t fetch, const Tensor& slot, const RunContext& context);
 // The error of a fetch on a branch that was not taken.
 Status no_value(std::size_t fetch);

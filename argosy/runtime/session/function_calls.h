@@ -11,7 +11,7 @@
 
 namespace argosy {
 
-// Copies the functions of `graph`, which may then be destroyed; `device_set` and `kernels` must outlive the result and
+// Shares the functions of `graph`, which may then be destroyed; `device_set` and `kernels` must outlive the result and
 // every call made from it. `session`: the state that ops of the step's session keep between runs. Each call keeps state
 // of its own for the ops of its body: see FunctionCall::anew().
 std::shared_ptr<FunctionCalls> make_function_calls(const Graph& graph, DeviceSet& device_set,

@@ -39,8 +39,8 @@ class TaskGraphs {
   // The ABORTED error of run() for an unknown handle; else OK.
   Status check(const std::string& handle);
 
-  // ABORTED "ARG-TASK-001" where the handle is not known: this task was restarted. Any other error also aborts the
-  // step's rendezvous, marked as derived. After a run without an error this task sends nothing more.
+  // ABORTED "ARG-TASK-001": unknown handle, this task was restarted. INVALID_ARGUMENT "ARG-TASK-002": wrong number of
+  // feeds. An error of the run aborts the step's rendezvous, marked as derived. After a good run nothing more is sent.
   Result<std::vector<Tensor>> run(const TaskRun& run);
   // Ends the step's runs and its rendezvous; a run of it that starts later ends at once. `cause` is derived.
   void abort(std::int64_t step_id, const Status& cause);

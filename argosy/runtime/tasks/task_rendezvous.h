@@ -65,7 +65,7 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
 class StepRendezvous {
  public:
   static constexpr std::int64_t kEarlyReceives = 32768;  // receives that wait for steps not begun here
-  static constexpr std::size_t kBegunSteps = 8192;       // steps kept, of those without a run under way
+  static constexpr std::size_t kBegunSteps = 8192;       // begun steps; beyond it, those without a run are dropped
 
   StepRendezvous(std::string task, TaskRendezvous::Remote remote)
       : task_(std::move(task)), remote_(std::move(remote)) {}

@@ -55,7 +55,7 @@ struct LoweredCollective {
 struct LoweredSums {
   std::vector<std::size_t> reshards;        // by member: the position in Assignment::reshards
   std::vector<std::vector<Endpoint>> sums;  // [member][shard]: the sum, in the lowered graph
-  std::size_t bytes = 0;                    // of the members; 0: none of them has a fixed size
+  std::size_t bytes = 0;                    // of the members with a fixed size; 0: none has one
   bool travel = true;                       // false: one device has all shards, so there is no all-reduce
 };
 

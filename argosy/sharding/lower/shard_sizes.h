@@ -13,7 +13,7 @@ namespace argosy {
 Result<Endpoint> local_sizes(LowerState& s, int d, Graph::Use use, Endpoint from);
 
 // `from` is the `element_shape` of a TensorList: the sharded axis becomes -1. nullopt: this input is no element shape,
-// or elements are not sharded. UNIMPLEMENTED as above: the shape is not known when the step is compiled.
+// or elements are not sharded. UNIMPLEMENTED as above: the rank of the elements is not known.
 std::optional<Result<Endpoint>> open_element_shape(LowerState& s, int d, Graph::Use use, Endpoint from);
 
 }  // namespace argosy

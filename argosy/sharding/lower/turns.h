@@ -8,7 +8,9 @@
 // too:
 // * all nodes of a loop with such a node, predicates included: two shards cannot share a frame;
 // * stacks and TensorArrays that such nodes use;
-// * nodes through which nodes of a shard only wait for each other (tf.tuple).
+// * nodes through which nodes of a shard only wait for each other (tf.tuple);
+// * stateless nodes that read an equal value with a copy per shard;
+// * constants and forwarding nodes that wait for nodes of a shard, and that only nodes of shards read.
 #pragma once
 
 #include <vector>

@@ -7,8 +7,7 @@
 //
 // One mesh axis after the other, each in rounds of three sweeps over the graph:
 // 1. forward: for each node the way whose reshards move the fewest bytes. Ties: wishes met, then fewer changed inputs,
-//    then
-//    the rule's order. Layouts that a loop carries are iterated to a fixpoint.
+//    then the rule's order. Layouts that a loop carries are iterated to a fixpoint.
 // 2. backward (propagate.h): a replicated value whose users all need the same shard is computed as that shard.
 // 3. combination (combine.h): a partial value that one user needs combined is combined for all. A combination moves
 //    upstream to where the partial value is smaller.

@@ -54,7 +54,7 @@ FactorPlace find_factor(const ShardingRule& rule, const OperandRule& operand, in
 
 // True if nodes may be sharded along the factor. False:
 // - the factor's role forbids it;
-// - an operand holds the factor twice, or in one dimension with factors of unknown size.
+// - an operand holds the factor twice, or in one dimension with factors of size 0 or of unknown size.
 bool can_shard(const ShardingRule& rule, int factor);
 
 }  // namespace argosy

@@ -88,7 +88,7 @@ struct PlannedCollective {
   std::string op;          // "all-reduce", "reduce-scatter", "all-gather", "broadcast"
   std::string value;       // a node of the original graph: the one whose value it moves; of a bucket, the first
   int values = 1;          // how many values it moves
-  std::int64_t bytes = 0;  // of the global values; -1: the size depends on the batch
+  std::int64_t bytes = 0;  // of the global values; -1: it depends on the batch, or is not known
   std::string why;         // "gradients of variables that every device updates"
 };
 

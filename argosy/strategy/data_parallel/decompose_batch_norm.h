@@ -6,7 +6,8 @@
 //   FusedBatchNormGrad   n = (x - mean) / sqrt(variance + epsilon)
 //                        dx = scale / sqrt(variance + epsilon) * (dy - Mean(dy) - n * Mean(dy * n))
 //
-// Formulas: Ioffe and Szegedy, Batch Normalization, 2015. Only the four means become sums over shards.
+// Formulas: Ioffe and Szegedy, Batch Normalization, 2015. The four means become sums over shards.
+// So do the gradients of scale and offset.
 #pragma once
 
 #include <map>

@@ -36,9 +36,15 @@ struct ReplicaLayout {
   int turn_of(int shard) const { return shard - first_shard(device_of[shard]); }
 };
 
-// Spreads a batch over the devices of `options`. Their speeds become integer weights, so that every device computes the
-// same split. INVALID_ARGUMENT: a weight is not finite and above 0, or there are fewer shards than devices or
-// micro-batches.
+// Spreads a batch over the devices of `options`. Every device computes the same split:
+// - without `shards`, speeds become integer weights of the shards;
+// - with `shards`, all shards are equal, and faster devices have more of them.
+//
+// INVALID_ARGUMENT:
+// - there are no devices, or there are weights, but not one for each device;
+// - a weight is not finite and above 0;
+// - `accumulate` is not in 1 … kMostMicroBatches;
+// - there are fewer shards than devices or micro-batches.
 Result<ReplicaLayout> make_layout(const DataParallelOptions& options);
 
 }  // namespace argosy

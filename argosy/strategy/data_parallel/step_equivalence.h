@@ -49,7 +49,7 @@ std::string other_than_on_one_device(const StepValue& value, DType computed_in);
 
 // Returns the largest distance between the two, over the largest magnitude on one device (of a variable: of its
 // update). For dtypes that must be equal it returns the fraction of unequal elements. 0: all elements are equal.
-// Infinite: the dtypes or shapes differ, an element is not finite on one side only, or that magnitude is 0.
+// Infinite: the dtypes or shapes differ, or elements differ and one of them is not finite or that magnitude is 0.
 double relative_difference(const StepValue& value);
 
 // True if rounding alone changes this value by as much as its size. other_than_on_one_device() could not see a

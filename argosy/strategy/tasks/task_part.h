@@ -8,6 +8,7 @@
 //
 // Every task builds the same graph and runs the nodes that it owns:
 // * A node on a device belongs to the device's task.
+// * A node without a device that changes a variable belongs to the variable's task.
 // * Any other node belongs to a task if all owned inputs are that task's.
 // * Every task computes the other nodes for itself, except those with state or effects, which belong to task 0.
 // * A value that a node of another task reads is sent to all tasks, by a node _TaskValues (argosy/ops/collective).

@@ -25,7 +25,7 @@ bool is_tensor_case(const RandomCase& c);
 // An input of a case: a variable that holds `value`.
 Tensor variable_case(const Tensor& value);
 
-// A recorded case with new variables. nullopt: a value that it needs was not recorded.
+// A recorded case with new variables. nullopt: a value that it needs was not recorded, or attributes do not fit it.
 std::optional<RandomCase> as_random_case(const OpDef& op, const RecordedCase& recorded);
 
 // Runs the case on its first CPU kernel. The case's own variables keep their values.
@@ -44,7 +44,7 @@ struct TrialOutcome {
     kHeld,
     kWrong,         // the rule's claim is not true
     kRefusesEmpty,  // the kernel refuses a shard without elements: an error, not a wrong value
-    kNotTried       // nothing to compare: the values are not finite
+    kNotTried       // nothing to compare: a value is not finite, or not below 1000
   };
   Kind kind = Kind::kHeld;
   std::string why = {};  // kWrong, kRefusesEmpty

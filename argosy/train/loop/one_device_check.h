@@ -1,5 +1,6 @@
 // OneDeviceCheck: runs steps of a replicated model on one device, too, from equal variables, and compares (--check).
-// With several tasks the first one does, and the others send it their shards of variables. Every task makes every call.
+// With several tasks the first one does, and the others send it the parts of variables that they own. Every task makes
+// every call.
 #pragma once
 
 #include <functional>

@@ -21,8 +21,8 @@ class SdcCheck {
   bool possible() const { return possible_; }
   // Compares all mirrors. With several tasks every task calls it at the same step, and all get the same result.
   // DATA_LOSS:
-  // - ARG-TRAIN-003: a mirror differs. The message names the variable and the devices in the minority; of two devices,
-  //   both. It also names GPUs whose memory has reported errors.
+  // - ARG-TRAIN-003: a mirror differs. The message names the variable and the devices in the minority; without a
+  //   majority, all. It also names GPUs whose memory has reported errors.
   // - ARG-DEV-006: all mirrors are equal, but a GPU has reported uncorrectable bit errors since the last call.
   Status check();
 

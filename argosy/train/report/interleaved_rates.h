@@ -22,7 +22,7 @@ struct Range {
   double low = 0, middle = 0, high = 0;                                     // of samples/s, or of speed-ups
   double spread() const { return middle > 0 ? (high - low) / middle : 0; }  // width over the middle; 0 of nothing
 };
-// Returns the range of the numbers; zeros if there are none.
+// Returns the median and the range of the numbers, without the ends of five or more; zeros if there are none.
 Range range_of(std::vector<double> numbers);
 
 // The result of compare().

@@ -24,7 +24,7 @@ Status check_memory(CompiledModel& program, std::int64_t batch);
 Result<std::int64_t> largest_batch(const DeviceSet& device_set, const ForecastOfBatch& forecast, std::int64_t limit);
 
 // Returns the batch size for evaluation. It is the training batch, or up to 128 if that is larger and memory allows.
-// Beside variables, it needs no more memory than a step of `training`; null: no limit.
+// Beside variables and constants, it needs no more memory than a step of `training`; null: no limit.
 Result<std::int64_t> evaluation_batch(CompiledModel& evaluator, CompiledModel* training, std::int64_t training_batch);
 
 }  // namespace argosy

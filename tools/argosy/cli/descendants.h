@@ -7,7 +7,8 @@ namespace argosy::cli {
 // found.
 void adopt_orphans();
 
-// Sends SIGKILL to all descendants until all have ended. May be called from any thread, but not from a signal handler.
+// Sends SIGKILL to all descendants until all have ended, in at most 20 rounds. May be called from any thread, but not
+// from a signal handler.
 void kill_descendants();
 
 }  // namespace argosy::cli

@@ -9,8 +9,8 @@
 
 namespace argosy::cli {
 
-// A matrix of rates in GB/s, from the GPU of the row to the GPU of the column, and lines about links that are slow or
-// not direct. Empty without GPUs.
+// A matrix of rates in GB/s, from the GPU of the row to the GPU of the column. Below it, lines about links that have a
+// problem (not tried, or something was wrong) or are not direct. Empty without GPUs.
 std::string links_table(const GpuLinks& all);
 // "of gpu:0, gpu:1: NCCL (it is there); ..." Empty for fewer than two GPUs.
 std::string links_sums(const GpuLinks& all);

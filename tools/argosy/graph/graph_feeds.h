@@ -10,8 +10,8 @@
 
 namespace argosy::cli {
 
-// Reads the words "NAME=FILE.npy" and "NAME=TEXT", each a feed. INVALID_ARGUMENT: a number that the dtype cannot hold,
-// and it names the word and the dtype's range. Only rounding to a floating dtype changes numbers.
+// Reads the words "NAME=FILE.npy" and "NAME=TEXT", each a feed. INVALID_ARGUMENT names the word; for a number that the
+// dtype cannot hold, also the dtype's range. Only rounding to a floating dtype changes numbers.
 Result<Feeds> read_feeds(GraphSource& source, const std::vector<std::string>& words);
 
 }  // namespace argosy::cli

@@ -22,7 +22,7 @@ inline bool pads_alike(const WindowAxis& a) {
   return padded >= reach && (padded - reach) / a.stride + 1 == a.out;
 }
 
-// nullopt if a number does not fit an int.
+// nullopt if a number is negative or does not fit an int.
 inline std::optional<DnnAxis> dnn_axis(const WindowAxis& a) {
   // The padding that the last window reads. TensorFlow's SAME may have more than that.
   const std::int64_t missing = (a.out - 1) * a.stride + (a.window - 1) * a.dilation + 1 - a.in - a.pad_before;

@@ -28,7 +28,8 @@ Status conv_by_library(KernelContext& c, const ConvCall& call, void* result);
 // True for ARGOSY_CUDNN_AUTOTUNE=1: engines are timed at the first run of a convolution, and the fastest is kept in
 // <cache folder>/convolutions.txt. Otherwise cuDNN's own order is used.
 bool autotune_wanted(const char* (*environment)(const char*));
-// For tests of cuDNN: ARGOSY_CUDNN_ENGINE=2 uses only the engine at that position in cuDNN's order. nullopt if unset.
+// For tests of cuDNN: ARGOSY_CUDNN_ENGINE=2 uses only the engine at that position in cuDNN's order. nullopt if unset
+// or not a number.
 std::optional<int> only_engine(const char* (*environment)(const char*));
 
 }  // namespace argosy::cuda

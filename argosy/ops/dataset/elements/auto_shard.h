@@ -23,8 +23,8 @@ struct AutoShard {
   std::vector<const DatasetValue*> after;   // by file: datasets that are sharded
 
   Where at(const DatasetValue& dataset) const;
-  // Returns this shard of a list of files. If the list is a shuffle, it is sharded first, so that all workers shard the
-  // same order.
+  // Returns this shard of a list of files. A list that is shuffled is sharded before its shuffle, so that all workers
+  // shard the same order.
   DatasetPtr of_files(const DatasetPtr& list) const;
 };
 

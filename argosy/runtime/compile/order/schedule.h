@@ -4,7 +4,7 @@
 // step. Each offers its most urgent ready instruction:
 //
 //   1. asynchronous instructions, collectives among them: the sooner they start, the more they overlap; and copies of
-//      host values to asynchronous devices
+//      host values to asynchronous devices, and kernels of these that only use the host's memory
 //   2. light ones: an update (its inputs may be freed), a scalar (it takes no memory, and unblocks others)
 //   3. ordinary ones, in the order of the graph
 //   4. instructions that wait for an asynchronous one or for another device, light or not

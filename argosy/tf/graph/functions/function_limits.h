@@ -18,8 +18,8 @@ struct FunctionEntry;
 
 class FunctionLimits {
  public:
-  // Limit on the number of functions with attributes. (There is at most one function without attributes per
-  // FunctionDef.)
+  // Limit on the number of functions with attributes. (The number of FunctionDefs limits those without
+  // attributes.)
   static constexpr int kMostWithAttributes = 10'000;
   // Limit on the serialised attributes of one function.
   static constexpr std::size_t kMostAttributeBytes = 256 * 1024;

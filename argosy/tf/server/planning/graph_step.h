@@ -16,7 +16,7 @@ namespace argosy::tf {
 struct GraphStepRequest {
   std::string path;                          // .pb, .pbtxt, .meta, or a SavedModel's folder
   std::vector<std::string> tags = {};        // selects a graph of a SavedModel
-  std::vector<std::string> targets = {};     // the nodes to run that train
+  std::vector<std::string> targets = {};     // the nodes that train, run together
   std::vector<std::string> fetches = {};     // values to fetch; empty: the losses
   std::map<std::string, Tensor> feeds = {};  // by name: values for one batch
   std::map<std::string, Shape> shapes = {};  // by name: shapes of feeds whose values are made up
@@ -45,7 +45,7 @@ class GraphStep {
   Status find_targets(const GraphStepRequest& request);
   Status find_feeds(const GraphStepRequest& request);
   Result<Value> value(const std::string& name);
-  // Returns the candidates for targets: nodes without consumers, and those in the collection of training ops.
+  // Returns the nodes that train: those in the collection of training ops, else those without consumers.
   Result<std::vector<std::string>> training_ends();
 
   std::string path_;

@@ -1,8 +1,8 @@
 // SlotHomes: with ZeRO-1, tracks where each optimizer slot of a session is, and moves it. Internal to the session
 // server.
 //
-//   at home the client's variable holds the value: after initialising and restoring, and for steps that are not
-//   replicated dealt out every device holds a shard, and the client's variable has no memory: between replicated steps
+//   at home    the client's variable holds the value: after initialising and restoring, and for other steps
+//   dealt out  every device holds a shard, and the client's variable has no memory: between replicated steps
 //
 //   a replicated step ──► deal_out(its slots)        any other step ──► bring_home(the slots that it uses)
 #pragma once

@@ -25,7 +25,7 @@ class ServiceMetrics {
 
  private:
   static constexpr int kCodes = 17;
-  static constexpr int kBuckets = 12;  // of the durations of RunStep and RunCallable: up to 50 us, 100 us, … 102 ms
+  static constexpr int kBuckets = 12;  // of the durations of RunStep, RunCallable: up to 50 us, … 102 ms; one above
   using Counter = std::atomic<std::int64_t>;
   std::array<Counter, 10> calls_{};
   std::array<Counter, kCodes> errors_{};

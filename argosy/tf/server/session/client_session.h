@@ -75,7 +75,7 @@ class ClientSession {
   explicit ClientSession(Options options);
 
   Result<std::shared_ptr<ResolvedStep>> resolved(const StepRequest& request, CallContext& call);
-  // If steps are replicated over tasks: errors of too_few_gpus() and check_own_state().
+  // If steps are replicated over tasks: errors of too_few_gpus(), StrategySpec::check() and check_own_state().
   Status check_replicas(std::string_view graph_def) const;
   // Records a request id. ABORTED: the id has been used before (a client's retry).
   Status new_request(std::int64_t id, std::string_view method);

@@ -33,8 +33,7 @@ struct StepValues {
 //   * NOT_FOUND: there is no such node;
 //   * INVALID_ARGUMENT: there is no such output; a value is fed twice, or fed and fetched; there is nothing to do.
 //   * INVALID_ARGUMENT: a connection's source does not exist, or it closes a cycle, or changes a dtype. Its target
-//   counts
-//     as fed.
+//     counts as fed.
 Result<StepValues> find_values(ImportedGraph& graph, const StepNames& names);
 
 struct StepReplicas;  // argosy/tf/server/replication/replication.h

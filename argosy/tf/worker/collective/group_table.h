@@ -68,10 +68,10 @@ class GroupTable {
   // INTERNAL "ARG-CLUSTER-105": members contradict each other; all that wait, and those that join later, get it.
   // RESOURCE_EXHAUSTED "ARG-CLUSTER-127": there are too many complete groups.
   std::int64_t join(const GroupMemberRequest& request, Joined joined);
-  // Ends the wait of a member. The other waiting members get CANCELLED. A complete group is not affected.
+  // Ends the wait of a member: it and the others that wait get CANCELLED. A complete group is not affected.
   void give_up(std::int32_t group, std::int64_t number);
-  // Adds a member to a collective of a complete group. FAILED_PRECONDITION "ARG-CLUSTER-106": there is no such group.
-  // If it was forgotten, and nobody has joined it since: the reason. "ARG-CLUSTER-127": it has too many instances.
+  // Adds a member to a collective of a complete group. FAILED_PRECONDITION "ARG-CLUSTER-106": no such group or member.
+  // A forgotten group that nobody rejoined gives its reason. RESOURCE_EXHAUSTED "ARG-CLUSTER-127": too many instances.
   void join_instance(const InstanceRequest& request, Told told);
   // Removes a complete group, so that its members must join anew. Members that wait for a broadcast of it get `why`.
   void forget(std::int32_t group, const Status& why);

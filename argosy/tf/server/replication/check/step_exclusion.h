@@ -46,8 +46,8 @@ class StepExclusion {
   // Waits while another step runs exclusively. `writes`: the step writes variables. Returns the status of
   // `cancellation` (may be null) if it is cancelled before.
   Result<Shared> enter(bool writes, Cancellation* cancellation);
-  // Does not wait. nullopt: a step that writes is running or, with `all`, any step. Else no step can enter while the
-  // result lives.
+  // Does not wait. nullopt: a step runs that is exclusive or writes or, with `all`, any step. Else no step can enter
+  // while the result lives.
   std::optional<Exclusive> try_exclusive(bool all);
 
  private:
