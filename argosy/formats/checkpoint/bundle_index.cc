@@ -198,6 +198,9 @@ const StoredTensor* BundleIndex::find(std::string_view key) const {
 Result<BundleIndex> load_index(const std::string& path, bool piece) { return IndexLoader(path, piece).load(); }
 
 Result<std::string> build_index(const BundleIndex& index) {
+  if (index.shards > kMostShards) {
+    return invalid_argument("a checkpoint has at most ", kMostShards, " data files, not ", index.shards);
+  }
   std::vector<TableEntry> entries;
   entries.reserve(index.tensors.size() + 1);
   tensorflow::BundleHeaderProto header;
@@ -205,6 +208,10 @@ Result<std::string> build_index(const BundleIndex& index) {
   header.mutable_version()->set_producer(kVersion);
   entries.emplace_back("", header.SerializeAsString());
   for (const StoredTensor& t : index.tensors) {
+    if (t.slices.size() > kMostSlices) {
+      return invalid_argument(describe_key(t.key), " has ", t.slices.size(), " slices; at most ", kMostSlices,
+                              " can be read back");
+    }
     tensorflow::BundleEntryProto entry;
     entry.set_dtype(static_cast<tensorflow::DataType>(t.dtype));
     auto* shape = entry.mutable_shape();

@@ -36,7 +36,8 @@ struct BundleIndex {
 // `piece`: true for one writer's piece of a checkpoint, before the merge: its slices need not tile their tensor.
 Result<BundleIndex> load_index(const std::string& path, bool piece = false);
 
-// The bytes of an .index file. REQUIRES: tensors by key, ascending.
+// The bytes of an .index file. INVALID_ARGUMENT: more data files or slices than load_index() accepts. REQUIRES: tensors
+// by key, ascending.
 Result<std::string> build_index(const BundleIndex& index);
 
 // Describes an entry for messages: "tensor 'w'", "a slice of 'w'".

@@ -112,8 +112,8 @@ struct MergeOptions {
   bool durable = true;                 // survives power loss once the call has returned
 };
 // Merges the pieces of several writers into one checkpoint. Data files are renamed, not copied. INVALID_ARGUMENT: two
-// pieces have the same tensor or slice, or give a partitioned tensor different dtypes or shapes. Whether its slices
-// tile the tensor is checked when the checkpoint is read.
+// pieces have the same tensor, slices of one that overlap, or give a partitioned tensor different dtypes or shapes.
+// No file is moved then. Whether the slices cover the tensor is checked when the checkpoint is read.
 Status merge_checkpoints(std::span<const std::string> pieces, const std::string& prefix,
                          const MergeOptions& options = {});
 

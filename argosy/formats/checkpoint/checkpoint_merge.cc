@@ -57,7 +57,20 @@ class CheckpointMerger {
         return invalid_argument("Checkpoint pieces disagree on ", describe_key(t.key), ": ", known.shape, " and, in ",
                                 piece, ", ", t.shape);
       }
+      ARGOSY_RETURN_IF_ERROR(check_slices(known, t, piece));
       known.slices.insert(known.slices.end(), t.slices.begin(), t.slices.end());
+    }
+    return ok_status();
+  }
+
+  // A reader of the merged checkpoint would refuse slices that overlap. The pieces would be gone by then.
+  static Status check_slices(const StoredTensor& known, const StoredTensor& more, const std::string& piece) {
+    for (const Slice& slice : more.slices) {
+      for (const Slice& other : known.slices) {
+        if (!overlap(other, slice, known.shape)) continue;
+        return invalid_argument("Checkpoint pieces have slices of ", describe_key(more.key),
+                                " that overlap, the second one in ", piece);
+      }
     }
     return ok_status();
   }

@@ -95,6 +95,43 @@ TEST(CheckpointParts, PiecesBecomeOne) {
   EXPECT_EQ(merge_checkpoints(std::vector<std::string>{all, all}, temp.path("twice")).code(), Code::kInvalidArgument);
 }
 
+// Pieces whose slices overlap would be renamed, and the merged checkpoint then refused by every reader.
+TEST(CheckpointParts, PiecesThatOverlapAreLeftAsTheyAre) {
+  TempDirectory temp;
+  ASSERT_TRUE(make_directories(temp.path("made")).ok());
+  const std::string a = temp.path("made/a"), b = temp.path("made/b"), all = temp.path("all");
+  ASSERT_TRUE(write_parts(a, std::vector<NamedPart>{{"w", counted({3}), part("4 0,3")}}).ok());
+  for (const char* slice : {"4 2,2", "4 1,2", "4 0,3", "4 -"}) {
+    const PartOf p = part(slice);
+    const std::int64_t length = p.slice[0].length < 0 ? 4 : p.slice[0].length;
+    ASSERT_TRUE(write_parts(b, std::vector<NamedPart>{{"w", counted({length}), p}}).ok());
+    const Status refused = merge_checkpoints(std::vector<std::string>{a, b}, all);
+    EXPECT_EQ(refused.code(), Code::kInvalidArgument) << slice;
+    EXPECT_THAT(refused.message(), HasSubstr("'w'")) << slice;
+    EXPECT_FALSE(file_exists(index_path(all))) << slice;
+    EXPECT_TRUE(CheckpointReader::open(a, true).ok()) << slice;
+    EXPECT_TRUE(CheckpointReader::open(b, true).ok()) << slice;
+  }
+}
+
+// What readers refuse is not written.
+TEST(CheckpointParts, MoreSlicesThanCanBeReadAreRefused) {
+  TempDirectory temp;
+  const auto slices = [&](const std::string& prefix, int first, int count) {
+    std::vector<NamedPart> parts;
+    for (int i = first; i < first + count; ++i) {
+      parts.push_back({"w", Tensor::vector<std::int32_t>({i}), part(str_cat("5000 ", i, ",1").c_str())});
+    }
+    return write_parts(prefix, parts, {.durable = false});
+  };
+  EXPECT_EQ(slices(temp.path("many"), 0, 4097).code(), Code::kInvalidArgument);
+  const std::vector<std::string> pieces = {temp.path("a"), temp.path("b")};
+  ASSERT_TRUE(slices(pieces[0], 0, 4096).ok());
+  ASSERT_TRUE(slices(pieces[1], 4096, 1).ok());
+  EXPECT_THAT(merge_checkpoints(pieces, temp.path("all")).message(), HasSubstr("4097 slices"));
+  EXPECT_TRUE(CheckpointReader::open(pieces[0], true).ok());
+}
+
 TEST(CheckpointParts, WhatDoesNotFitIsRefused) {
   TempDirectory temp;
   const auto write = [&](std::vector<NamedPart> parts) { return write_parts(temp.path("c"), parts).code(); };
@@ -135,6 +172,9 @@ TEST(SliceFile, RoundTripsEveryDtypeInSlices) {
   }
   EXPECT_EQ(ints(*reader->read("sliced", part("4 2 1,2:1,1"))), (std::vector<std::int32_t>{3, 1}));
   EXPECT_EQ(reader->read("none", part("1 -")).status().code(), Code::kNotFound);
+  const std::vector<NamedPart> crossing = {{"w", counted({2}), part("4 0,2")}, {"w", counted({2}), part("4 1,2")}};
+  EXPECT_EQ(write_slice_file(temp.path("three"), crossing).code(), Code::kInvalidArgument);
+  EXPECT_FALSE(file_exists(temp.path("three")));
   const auto half = SliceReader::open(std::vector<std::string>{one});
   EXPECT_EQ(half->read("sliced", *half->whole("sliced")).status().code(), Code::kInvalidArgument);
   EXPECT_FALSE(SliceReader::open(std::vector<std::string>{temp.path("none")}).ok());

@@ -90,6 +90,7 @@ struct Stored {
 Status write_slice_file(const std::string& path, std::span<const NamedPart> parts) {
   std::map<std::string, std::string> entries;
   std::map<std::string, tensorflow::SavedSliceMeta> metas;
+  std::map<std::string, std::vector<Slice>> slices;  // by name; a reader refuses those that overlap
   for (const NamedPart& p : parts) {
     if (static_cast<std::int64_t>(p.tensor.bytes()) > kMostBytes) {
       return invalid_argument("Tensor slice is too large to serialize (", p.tensor.bytes(), " bytes): '", p.name, "'")
@@ -119,6 +120,10 @@ Status write_slice_file(const std::string& path, std::span<const NamedPart> part
     if (!entries.emplace(slice_key(p.name, slice), entry.SerializeAsString()).second) {
       return invalid_argument("two tensors are to be saved under the name '", p.name, "'");
     }
+    for (const Slice& other : slices[p.name]) {
+      if (overlap(other, slice, whole)) return invalid_argument("two slices of '", p.name, "' overlap");
+    }
+    slices[p.name].push_back(slice);
   }
   tensorflow::SavedTensorSlices all;
   all.mutable_meta()->mutable_versions()->set_producer(kVersion);

@@ -12,7 +12,7 @@
 
 namespace argosy::tf {
 
-// Writes one file atomically. A tensor must be below 2 GiB.
+// Writes one file atomically. INVALID_ARGUMENT: a tensor of 2 GiB or more; slices of one that overlap.
 Status write_slice_file(const std::string& path, std::span<const NamedPart> parts);
 
 // Reads a checkpoint of one or several such files. Thread-safe.

@@ -39,7 +39,7 @@ void GroupInstances::find_source(Instance& instance, const InstanceRequest& requ
 }
 
 void GroupInstances::join(const InstanceRequest& request, int rank, int size, Told told, Calls& calls) {
-  if (instances_.size() > kMost && !instances_.contains(request.instance)) {
+  if (instances_.size() >= kMost && !instances_.contains(request.instance)) {
     calls.push_back([told = std::move(told), why = too_many_at_leader(kMost, "instances of a group")] { told(why); });
     return;
   }

@@ -105,6 +105,26 @@ TEST_F(GroupTableTest, AMemberThatWasStartedAgainMakesTheGroupAnew) {
   EXPECT_EQ(join(device(4), 2, 4)->group->members[0].incarnation, 9u);
 }
 
+TEST(GroupInstances, TheLeadersMemoryIsBounded) {
+  GroupInstances all;
+  GroupInstances::Calls calls;
+  Status last;
+  const auto join = [&](std::int32_t instance) {
+    all.join(
+        {.instance = instance, .kind = KeyedMember::kBroadcast, .dtype = DType::kFloat32, .device = "a"}, 0, 2,
+        [&](const Result<int>& rank) { last = rank.status(); }, calls);
+  };
+  const auto most = static_cast<std::int32_t>(GroupInstances::kMost);
+  for (std::int32_t i = 0; i < most; ++i) join(i);
+  EXPECT_TRUE(calls.empty());
+  join(most);
+  ASSERT_EQ(calls.size(), 1u);
+  calls[0]();
+  EXPECT_EQ(last.id(), "ARG-CLUSTER-127");
+  join(0);
+  EXPECT_EQ(calls.size(), 1u) << "who is known may come again";
+}
+
 TEST_F(GroupTableTest, OfABroadcastOneSends) {
   EXPECT_EQ(instance(0, false)->first.id(), "ARG-CLUSTER-106");
   (void)join(device(0), 2);
