@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 // 250 ms and the running piece; machines may be slow, and busy with other tests.
-constexpr double kSoon = 4;
+constexpr double kSoon = kSanitized ? 40 : 4;
 
 // The kernel has started by then. Sanitizers make compiling a step slow.
 constexpr auto kTimeout = kSanitized ? 1000ms : 100ms;

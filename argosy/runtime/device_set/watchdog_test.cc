@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <future>
+#include <thread>
 
 #include "argosy/base/clock.h"
 #include "argosy/op/definition/shape_context.h"
@@ -116,6 +117,31 @@ TEST_F(WatchdogTest, NamesTheKernelAndLetsOthersRun) {
     EXPECT_EQ(spinning, 0);
     EXPECT_TRUE(session.close().ok());
   }
+}
+
+// One after another they would take six times as long.
+TEST_F(WatchdogTest, ManyStuckSessionsCloseInTheTimeOfOne) {
+  constexpr int kSessions = 6;
+  Graph g(ops_);
+  const Value y = g.add("Spin", {placeholder(g, DType::kFloat32, {}, "x")}, {}, "turns");
+  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<std::future<Status>> runs;
+  for (int i = 0; i < kSessions; ++i) {
+    sessions.push_back(std::make_unique<Session>(g, SessionOptions{.kernels = &kernels_, .stuck_after = 1s}));
+    runs.push_back(std::async(std::launch::async, [&g, y, session = sessions.back().get()] {
+      return session->run({{g.value("x").value(), Tensor::scalar(3.0f)}}, {y}).status();
+    }));
+  }
+  while (spinning < kSessions) std::this_thread::sleep_for(1ms);
+  const std::int64_t start = now_nanos();
+  for (const auto& session : sessions) session->begin_close();
+  EXPECT_LT(seconds_since(start), 1) << "it waits for nobody";
+  for (const auto& session : sessions) EXPECT_EQ(session->close().id(), "ARG-STUCK-002");
+  EXPECT_LT(seconds_since(start), 4);
+  EXPECT_EQ(sessions[0]->run({{g.value("x").value(), Tensor::scalar(1.0f)}}, {y}).status().id(), "ARG-RUN-002");
+  let_go = true;
+  for (auto& run : runs) EXPECT_EQ(run.get().code(), Code::kCancelled);
+  for (const auto& session : sessions) EXPECT_TRUE(session->close().ok());
 }
 
 TEST_F(WatchdogTest, IsQuietWhereStepsEnd) {

@@ -7,13 +7,20 @@ namespace argosy {
 
 Status session_closed() { return cancelled("the session was closed").with_id("ARG-RUN-002"); }
 
-Status ActiveRuns::close(std::chrono::milliseconds stuck_after) {
+void ActiveRuns::begin_close() {
   MutexLock lock(mutex_);
+  if (closed_) return;
   closed_ = true;
+  closed_at_ = std::chrono::steady_clock::now();
   const Status why = guarded([] { return session_closed(); });
   for (const ActiveRun* run = first_; run != nullptr; run = run->next_)
     run->context_.cancellation().cancel(copy_of(why));
-  const auto end = std::chrono::steady_clock::now() + stuck_after;
+}
+
+Status ActiveRuns::close(std::chrono::milliseconds stuck_after) {
+  begin_close();
+  MutexLock lock(mutex_);
+  const auto end = closed_at_ + stuck_after;
   const bool bounded = stuck_after.count() > 0;
   while (running_ > 0) {
     if (!bounded) {

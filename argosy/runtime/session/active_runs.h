@@ -1,4 +1,4 @@
-// ActiveRuns: the runs of a session that are under way. close() cancels them and waits for them. An ActiveRun is one of
+// ActiveRuns: the runs of a session that are under way. begin_close() cancels them, close() waits for them too. An ActiveRun is one of
 // them: it is on the list from enter() until it is destroyed, and holds its deadline and its link to a cancellation.
 // Thread-safe.
 #pragma once
@@ -20,8 +20,10 @@ class ActiveRun;
 
 class ActiveRuns {
  public:
-  // Cancels every run; no run can enter from now on. DEADLINE_EXCEEDED "ARG-STUCK-002" where some have not ended after
-  // `stuck_after`, or are known to be stuck; zero: waits for all.
+  // Cancels every run; no run can enter from now on. Does not wait. Idempotent.
+  void begin_close();
+  // Calls begin_close() and waits. DEADLINE_EXCEEDED "ARG-STUCK-002" where some runs have not ended `stuck_after` after
+  // the first begin_close(), or are known to be stuck; zero: waits for all.
   Status close(std::chrono::milliseconds stuck_after);
   // REQUIRES: close() was called. Waits for all, stuck ones too.
   void wait();
@@ -32,6 +34,7 @@ class ActiveRuns {
   Mutex mutex_;
   CondVar changed_;
   bool closed_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::chrono::steady_clock::time_point closed_at_ ARGOSY_GUARDED_BY(mutex_);
   ActiveRun* first_ ARGOSY_GUARDED_BY(mutex_) = nullptr;  // a list through ActiveRun::next_: entering allocates nothing
   int running_ ARGOSY_GUARDED_BY(mutex_) = 0;             // in the list
   int stuck_ ARGOSY_GUARDED_BY(mutex_) = 0;               // of those

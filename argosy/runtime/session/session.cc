@@ -48,6 +48,9 @@ Status Session::close() {
   if (impl_ == nullptr) return ok_status();
   return guarded([&] { return impl_->close(); });
 }
+void Session::begin_close() {
+  if (impl_ != nullptr) contained("closing a session", [this] { impl_->begin_close(); });
+}
 Status Session::mutate_graph(const std::function<Status()>& change) {
   if (impl_ == nullptr) return copy_of(kNotMade);
   return impl_->steps().mutate_graph(change);

@@ -114,6 +114,11 @@ Result<std::shared_ptr<const Step>> Session::Impl::inspect(const std::vector<std
   return steps_.compile_for_inspection(asked);
 }
 
+void Session::Impl::begin_close() {
+  steps_.close();
+  runs_.begin_close();
+}
+
 Status Session::Impl::close() {
   steps_.close();
   ARGOSY_RETURN_IF_ERROR(runs_.close(options_.stuck_after));

@@ -51,7 +51,8 @@ class Session::Impl {
                                               const std::vector<Value>& fetches, const std::vector<Value>& targets,
                                               const Connections& connections);
 
-  // As Session::close().
+  // As Session::begin_close() and close().
+  void begin_close();
   Status close();
   // Waits for the runs that close() did not wait for.
   void wait();

@@ -41,8 +41,7 @@ class ReplicatedStep {
   Status run_with_losses(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options);
   // Compiles the step for these feeds, so that errors of shapes or memory are found before it runs.
   Status compile_for(std::span<const Tensor> feeds);
-  // True if these feeds have enough examples to be sharded, and sizes for which the step was made
-  // (DataParallel::can_shard, can_feed).
+  // True if these feeds have enough examples, and sizes that the step takes (DataParallel::can_shard, can_feed).
   bool can_shard(std::span<const Tensor> feeds) const;
 
   // Returns the number of examples in these feeds; 0: the feeds do not agree.
@@ -55,7 +54,8 @@ class ReplicatedStep {
   // Returns a whole slot, in host memory.
   Result<Tensor> read_slot(const std::string& name);
 
-  // Ends a run in progress: CANCELLED.
+  // Ends a run in progress: CANCELLED. begin_close() does not wait for it.
+  void begin_close() { session_->begin_close(); }
   Status close() { return session_->close(); }
 
   const std::vector<int>& axes() const { return axes_; }      // by feed: the batch axis, or -1

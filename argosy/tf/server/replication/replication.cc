@@ -236,7 +236,7 @@ Result<bool> Replication::run_replicated(StepReplicas& known, StepReplicas::Vari
   if (!variant.compiled) prepare(known, variant, feeds);
   if (!variant.stays.why.empty()) return false;
   no_mirrors = refresh(variant, options);
-  if (no_mirrors.ok()) no_mirrors = slots_.deal_out(*variant.step);
+  if (no_mirrors.ok()) no_mirrors = slots_.shard(*variant.step);
   if (!no_mirrors.ok()) return false;
   ++known.runs;
   bool done = false;
@@ -266,7 +266,7 @@ Result<bool> Replication::run_checked(StepReplicas& known, StepReplicas::Variant
     if (counter_.not_checked(why)) ARGOSY_LOG(kWarning, "not checked: ", why.why);
     return false;
   };
-  // Compiled first: what its ops keep is there then, to be set aside.
+  // Compiled first: what its ops keep is there then, to be saved.
   std::vector<std::pair<Value, Shape>> shapes;
   for (std::size_t i = 0; i < feeds.size(); ++i) shapes.emplace_back(known.values.feeds[i], feeds[i].shape());
   (void)session_.forecast(shapes, known.values.fetches, known.values.targets, known.values.connections);
@@ -416,10 +416,20 @@ Status Replication::bring_slots_home(Cancellation& cancellation) {
   return slots_.bring_all_home();
 }
 
+void Replication::begin_close() {
+  closed_ = true;  // who comes after an analysis that is under way does not begin another
+  InterruptibleLock lock(mutex_);
+  for (const auto& step : steps_) {
+    for (const auto& [key, variant] : step->by_feeds) {
+      if (variant.step != nullptr) variant.step->begin_close();
+    }
+  }
+}
+
 // Whatever is stuck, the others are closed.
 Status Replication::close() {
+  begin_close();
   Status first;
-  closed_ = true;  // who comes after an analysis that is under way does not begin another
   InterruptibleLock lock(mutex_);
   for (const auto& step : steps_) {
     for (const auto& [key, variant] : step->by_feeds) {

@@ -74,7 +74,8 @@ class Replication {
   Status bring_slots_home(Cancellation& cancellation);
   // Records that variables may have been written outside run().
   void variables_written() { written_.fetch_add(1, std::memory_order_release); }
-  // Ends runs in progress (CANCELLED). Idempotent.
+  // Ends runs in progress (CANCELLED). begin_close() does not wait for them. Idempotent.
+  void begin_close();
   Status close();
 
  private:

@@ -169,7 +169,10 @@ RpcReply SessionService::reset(WireReader in) {
 }
 
 void SessionService::close_all() {
-  for (const auto& session : sessions_.take_all()) close(*session);
+  const auto all = sessions_.take_all();
+  // All end at once: the stuck ones are waited for together, not one after another.
+  for (const auto& session : all) session->begin_close();
+  for (const auto& session : all) close(*session);
   give_memory_back();
 }
 
@@ -181,6 +184,7 @@ void SessionService::give_memory_back() {
 int SessionService::close_expired() {
   if (options_.lease.count() == 0 && options_.client_lease.count() == 0) return 0;
   const auto expired = sessions_.take_expired(options_.lease, options_.client_lease);
+  for (const auto& session : expired) session->begin_close();
   for (const auto& session : expired) close(*session);
   return static_cast<int>(expired.size());
 }

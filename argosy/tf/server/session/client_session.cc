@@ -222,8 +222,15 @@ Result<std::vector<WirePiece>> ClientSession::run_callable(const CallRequest& re
   return response.take();
 }
 
-Status ClientSession::close() {
+void ClientSession::begin_close() {
   calls_.close();
+  session_->begin_close();
+  if (replication_ != nullptr) replication_->begin_close();
+  partial_runs_.begin_close();
+}
+
+Status ClientSession::close() {
+  begin_close();
   // Whatever is stuck, the others are closed.
   Status plain = session_->close();
   Status replicated = replication_ != nullptr ? replication_->close() : ok_status();

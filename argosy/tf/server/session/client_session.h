@@ -63,7 +63,9 @@ class ClientSession {
     return options_.tasks != nullptr ? options_.tasks->devices() : std::vector<DeviceSpec>();
   }
 
-  // Ends every running call (CANCELLED) and waits for their runs. DEADLINE_EXCEEDED: one is stuck. Idempotent.
+  // Ends every running call (CANCELLED). Does not wait. Idempotent.
+  void begin_close();
+  // Calls begin_close() and waits for the runs. DEADLINE_EXCEEDED: one is stuck. Idempotent.
   Status close();
 
   const std::string& handle() const { return options_.handle; }

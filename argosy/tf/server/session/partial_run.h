@@ -33,7 +33,8 @@ class PartialRun {
                                   const std::vector<std::string>& fetches, Cancellation& cancellation,
                                   StuckObserver* stuck = nullptr);
   bool over() const { return over_.load(std::memory_order_acquire); }
-  // Ends the running call, as Session::close() does.
+  // End the running call, as Session::begin_close() and close() do.
+  void begin_close() { session_->begin_close(); }
   Status close() { return session_->close(); }
 
  private:

@@ -87,7 +87,13 @@ Result<std::vector<WirePiece>> PartialRuns::run(const StepRequest& request, cons
   return response.take();
 }
 
+void PartialRuns::begin_close() {
+  MutexLock lock(mutex_);
+  for (const auto& [handle, run] : runs_) run->begin_close();
+}
+
 Status PartialRuns::close() {
+  begin_close();
   decltype(runs_) all;
   {
     MutexLock lock(mutex_);

@@ -32,6 +32,8 @@ class PartialRuns {
   // call was cancelled, returns the cancellation's status.
   Result<std::vector<WirePiece>> run(const StepRequest& request, const TensorWire& wire, CallContext& call)
       ARGOSY_EXCLUDES(mutex_);
+  // Ends the running calls. Does not wait.
+  void begin_close() ARGOSY_EXCLUDES(mutex_);
   // Ends and removes all partial runs. DEADLINE_EXCEEDED: a call is stuck.
   Status close() ARGOSY_EXCLUDES(mutex_);
 
