@@ -103,7 +103,7 @@ void JobMember::end_with(const Status& cause) {
   if (callback) callback(cause);
   // The coordinator may go once everyone knows.
   auto request = from<v1::LeaveRequest>(self_);
-  request.set_told(true);
+  request.set_knows_cause(true);
   v1::Nothing nothing;
   (void)job_.client->call("Leave", request, nothing, kLastWords);
 }

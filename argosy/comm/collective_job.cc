@@ -73,7 +73,7 @@ Status CollectiveJob::plan_parts(std::span<const CollectiveCall> calls) {
       }
       return {};
     case Collective::kReduceScatter:
-    case Collective::kAllGather: return plan_dealt_out(calls);
+    case Collective::kAllGather: return plan_all_gather(calls);
     case Collective::kAllToAllParts: return plan_exchange(calls);
     case Collective::kAllToAll: return plan_equal_exchange(calls);
   }

@@ -55,7 +55,7 @@ class CollectiveJob {
   // collective_parts.cc
   Status plan_shards(std::span<const CollectiveCall> calls);
   Status plan_parts_of_shards(std::span<const CollectiveCall> calls, std::span<const std::span<const Tensor>> shards);
-  Status plan_dealt_out(std::span<const CollectiveCall> calls);
+  Status plan_all_gather(std::span<const CollectiveCall> calls);
   Status plan_equal_exchange(std::span<const CollectiveCall> calls);
   Status plan_exchange(std::span<const CollectiveCall> calls);
   // Adds a part; its inputs and outputs have just been appended to inputs_ and outputs_.

@@ -128,7 +128,7 @@ Status CollectiveJob::plan_parts_of_shards(std::span<const CollectiveCall> calls
 }
 
 // Reduce-scatters and all-gathers: of each value every rank has the whole on one side, its part on the other.
-Status CollectiveJob::plan_dealt_out(std::span<const CollectiveCall> calls) {
+Status CollectiveJob::plan_all_gather(std::span<const CollectiveCall> calls) {
   const CollectiveCall& first = calls[0];
   const bool gather = first.kind == Collective::kAllGather;
   const int n = static_cast<int>(calls.size());

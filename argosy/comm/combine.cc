@@ -37,7 +37,7 @@ void combine_tiles(const Acc<T>* a, const Acc<T>* b, Acc<T>* to, std::size_t n) 
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(meet<kReduction>(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, to + i);
+    hn::StoreU(combine<kReduction>(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, to + i);
   }
   for (; i < n; ++i) to[i] = meet_one<kReduction>(a[i], b[i]);
 }
@@ -106,10 +106,10 @@ void combine_chain(const CombineArrays& arrays, std::size_t begin, std::size_t e
       auto c = load<T>(d, at(0, begin + 2 * lanes));
       auto e = load<T>(d, at(0, begin + 3 * lanes));
       for (int k = 1; k < arrays.inputs; ++k) {
-        a = meet<kReduction>(d, a, load<T>(d, at(k, begin)));
-        b = meet<kReduction>(d, b, load<T>(d, at(k, begin + lanes)));
-        c = meet<kReduction>(d, c, load<T>(d, at(k, begin + 2 * lanes)));
-        e = meet<kReduction>(d, e, load<T>(d, at(k, begin + 3 * lanes)));
+        a = combine<kReduction>(d, a, load<T>(d, at(k, begin)));
+        b = combine<kReduction>(d, b, load<T>(d, at(k, begin + lanes)));
+        c = combine<kReduction>(d, c, load<T>(d, at(k, begin + 2 * lanes)));
+        e = combine<kReduction>(d, e, load<T>(d, at(k, begin + 3 * lanes)));
       }
       if constexpr (kReduction == Reduction::kMean) {
         const auto by = hn::Set(d, static_cast<Acc<T>>(arrays.divisor));

@@ -111,7 +111,7 @@ HWY_INLINE T meet_one(T a, T b) {
 }
 
 template <Reduction kReduction, class D>
-HWY_INLINE hn::Vec<D> meet([[maybe_unused]] D d, hn::Vec<D> a, hn::Vec<D> b) {
+HWY_INLINE hn::Vec<D> combine([[maybe_unused]] D d, hn::Vec<D> a, hn::Vec<D> b) {
   using T = hn::TFromD<D>;
   if constexpr (kReduction == Reduction::kSum || kReduction == Reduction::kMean) {
     return hn::Add(a, b);

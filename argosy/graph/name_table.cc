@@ -19,7 +19,7 @@ std::size_t NameTable::position(std::string_view name, std::uint32_t hash, const
     if (e.node == kEmpty) return entries_.size();
     if (e.node == kGone || e.hash != hash) continue;
     const bool matches = e.node >= 0 ? nodes[static_cast<std::size_t>(e.node)].name == name
-                                     : set_aside_[static_cast<std::size_t>(kSetAside - e.node)] == name;
+                                     : reserved_[static_cast<std::size_t>(kReserved - e.node)] == name;
     if (matches) return at;
   }
 }
@@ -41,8 +41,8 @@ bool NameTable::add_last(const NodeArray& nodes) {
   }
   Entry& entry = entries_[at];
   if (entry.node >= 0) return false;
-  const auto text = static_cast<std::size_t>(kSetAside - entry.node);
-  if (text + 1 == set_aside_.size()) set_aside_.pop_back();
+  const auto text = static_cast<std::size_t>(kReserved - entry.node);
+  if (text + 1 == reserved_.size()) reserved_.pop_back();
   entry.node = id;
   return true;
 }
@@ -51,7 +51,7 @@ void NameTable::take_from_last(const NodeArray& nodes) {
   const std::string_view name = nodes.back().name;
   const std::uint32_t hash = hash_of(name);
   entries_[position(name, hash, nodes)].node = kGone;
-  set_aside(name, hash);
+  reserve(name, hash);
 }
 
 std::string NameTable::unique(std::string_view name, const NodeArray& nodes) {
@@ -65,13 +65,13 @@ std::string NameTable::unique(std::string_view name, const NodeArray& nodes) {
       hash = hash_of(candidate);
     } while (position(candidate, hash, nodes) != entries_.size());
   }
-  set_aside(candidate, hash);
+  reserve(candidate, hash);
   return candidate;
 }
 
-void NameTable::set_aside(std::string_view name, std::uint32_t hash) {
-  insert({hash, kSetAside - static_cast<std::int32_t>(set_aside_.size())});
-  set_aside_.emplace_back(name);
+void NameTable::reserve(std::string_view name, std::uint32_t hash) {
+  insert({hash, kReserved - static_cast<std::int32_t>(reserved_.size())});
+  reserved_.emplace_back(name);
 }
 
 void NameTable::insert(Entry entry) {
@@ -96,7 +96,7 @@ void NameTable::grow(std::size_t capacity) {
 void NameTable::index(const NodeArray& nodes) {
   std::vector<Entry> aside;
   for (const Entry& entry : entries_) {
-    if (entry.node <= kSetAside) aside.push_back(entry);
+    if (entry.node <= kReserved) aside.push_back(entry);
   }
   std::size_t capacity = 16;
   while (capacity * 3 < (nodes.size() + aside.size()) * 4) capacity *= 2;
@@ -104,7 +104,7 @@ void NameTable::index(const NodeArray& nodes) {
   grow(capacity);
   for (std::int32_t i = 0; const Node& node : nodes) insert({hash_of(node.name), i++});
   for (const Entry& entry : aside) {
-    if (position(set_aside_[static_cast<std::size_t>(kSetAside - entry.node)], entry.hash, nodes) == entries_.size()) {
+    if (position(reserved_[static_cast<std::size_t>(kReserved - entry.node)], entry.hash, nodes) == entries_.size()) {
       insert(entry);
     }
   }

@@ -1,6 +1,6 @@
 // NameTable: a hash table from the names in use in a graph to their nodes. It does not store the text of node names: an
 // entry is eight bytes, in one array, so that graphs of millions of nodes fill and search it quickly. A name may also
-// be reserved ("set aside") without a node: the name of a scope, or of a node to come. Not thread-safe.
+// be reserved without a node: the name of a scope, or of a node to come. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class NameTable {
   void index(const NodeArray& nodes);
 
  private:
-  static constexpr std::int32_t kEmpty = -1, kGone = -2;  // from kSetAside down: reserved, set_aside_[kSetAside - node]
-  static constexpr std::int32_t kSetAside = -3;
+  static constexpr std::int32_t kEmpty = -1, kGone = -2;  // from kReserved down: reserved, reserved_[kReserved - node]
+  static constexpr std::int32_t kReserved = -3;
   struct Entry {
     std::uint32_t hash = 0;
     std::int32_t node = kEmpty;
@@ -38,12 +38,12 @@ class NameTable {
   // Where the name is, or size() of entries_ when it is not in use.
   std::size_t position(std::string_view name, std::uint32_t hash, const NodeArray& nodes) const;
   void insert(Entry entry);
-  void set_aside(std::string_view name, std::uint32_t hash);
+  void reserve(std::string_view name, std::uint32_t hash);
   void grow(std::size_t capacity);
 
   std::vector<Entry> entries_;  // open addressing; a power of two
   std::size_t used_ = 0;        // entries that are not kEmpty
-  std::vector<std::string> set_aside_;
+  std::vector<std::string> reserved_;
   // By name that was requested again: the next suffix to try.
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;

@@ -14,7 +14,7 @@ TEST(NameTable, KnowsWhoHasWhichName) {
   NameTable table;
   NamePool pool;
   NodeArray nodes;
-  std::map<std::string, int> expected;  // the node; -1: set aside
+  std::map<std::string, int> expected;  // the node; -1: reserved
   for (int step = 0; step < 20000; ++step) {
     const std::string name = "name" + std::to_string(random() % 300);
     const auto known = expected.find(name);

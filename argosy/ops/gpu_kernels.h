@@ -57,9 +57,9 @@ Result<std::unique_ptr<Kernel>> make_launching(const KernelInit& init);
 Result<std::unique_ptr<Kernel>> make_on_host(const KernelInit& init);
 // Makes the CPU's kernel, with all inputs and outputs copied to the host and back. It waits for the GPU. For rare cases
 // only.
-Result<std::unique_ptr<Kernel>> make_by_way_of_host(const KernelInit& init);
-// True if the kernel was made by make_by_way_of_host().
-bool goes_by_host(const Kernel& kernel);
+Result<std::unique_ptr<Kernel>> make_host_fallback(const KernelInit& init);
+// True if the kernel was made by make_host_fallback().
+bool is_host_fallback(const Kernel& kernel);
 // True if all inputs and outputs are numbers in host memory, and there is an output. False for nodes on handles, such
 // as variables.
 bool computes_on_host(const KernelInit& init);

@@ -51,11 +51,11 @@ bool declared(const std::vector<int>& host, const std::vector<ArgDef>& args, con
   return !host.empty() && std::find(host.begin(), host.end(), argument_of(args, attrs, i)) != host.end();
 }
 
-class ByWayOfHost final : public Kernel {
+class HostFallback final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     ARGOSY_ASSIGN_OR_RETURN(auto cpu, cpu_kernels().make(init, "cpu"));
-    auto kernel = std::make_unique<ByWayOfHost>(std::move(cpu));
+    auto kernel = std::make_unique<HostFallback>(std::move(cpu));
     for (int i = 0; i < static_cast<int>(init.input_dtypes.size()); ++i) {
       kernel->input_here_.push_back(input_on_host(init, i));
     }
@@ -64,7 +64,7 @@ class ByWayOfHost final : public Kernel {
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
-  explicit ByWayOfHost(std::unique_ptr<Kernel> cpu) : cpu_(std::move(cpu)) {}
+  explicit HostFallback(std::unique_ptr<Kernel> cpu) : cpu_(std::move(cpu)) {}
 
   bool capturable() const override { return false; }
 
@@ -178,8 +178,8 @@ Result<std::unique_ptr<Kernel>> make_on_host(const KernelInit& init) {
   if (!computes_on_host(init)) return cpu;
   return std::unique_ptr<Kernel>(std::make_unique<OnHost>(std::move(cpu)));
 }
-Result<std::unique_ptr<Kernel>> make_by_way_of_host(const KernelInit& init) { return ByWayOfHost::make(init); }
-bool goes_by_host(const Kernel& kernel) { return dynamic_cast<const ByWayOfHost*>(&kernel) != nullptr; }
+Result<std::unique_ptr<Kernel>> make_host_fallback(const KernelInit& init) { return HostFallback::make(init); }
+bool is_host_fallback(const Kernel& kernel) { return dynamic_cast<const HostFallback*>(&kernel) != nullptr; }
 
 Result<OnGpu> OnGpu::of(KernelContext& c, int i) {
   const Tensor& x = c.input(i);

@@ -11,7 +11,7 @@
 namespace argosy {
 
 // How a node is computed on one mesh axis.
-struct Way {
+struct NodeSharding {
   enum class Kind : char {
     kWhole,     // every device computes it from replicated inputs
     kFactor,    // a device computes its shard along factor `index` of the rule
@@ -26,7 +26,7 @@ struct Way {
   Kind kind = Kind::kWhole;
   int index = -1;
   std::int64_t rounds = 1, unit = 1;  // kFactor: how the factor is cut, as in Placement::rounds and unit
-  friend bool operator==(const Way&, const Way&) = default;
+  friend bool operator==(const NodeSharding&, const NodeSharding&) = default;
 };
 
 // As the node of a Graph::Use: a fetch reads the value, and Graph::Use::input is the number of the fetch.
@@ -58,8 +58,8 @@ struct LocalStatistics {
 };
 
 struct Assignment {
-  std::vector<std::vector<Layout>> layouts;  // by node, by output: before reshards
-  std::vector<std::vector<Way>> ways;        // by node, by mesh axis
+  std::vector<std::vector<Layout>> layouts;          // by node, by output: before reshards
+  std::vector<std::vector<NodeSharding>> shardings;  // by node, by mesh axis
   std::vector<Reshard> reshards;  // by value in topological order, then by axis, then in the order of the changes
   std::vector<WholeNode> whole;   // in topological order
 

@@ -246,30 +246,30 @@ void compare_with_shapes(const OpCall& call, const Inferred& inferred, const std
 }
 
 // It, or what makes one of its handles, draws without a seed: a queue that gives any of its elements.
-bool is_by_chance(const OpCall& call) {
+bool is_random_call(const OpCall& call) {
   const auto zero = [&](const char* name) { return call.attrs.get_or<std::int64_t>(name, 0) == 0; };
   const auto& defs = call.op->attr_defs;
   const bool has_seed = std::any_of(defs.begin(), defs.end(), [](const AttrDef& a) { return a.name == "seed"; });
   if (has_seed && zero("seed") && zero("seed2")) return true;
   return std::any_of(call.inputs.begin(), call.inputs.end(),
-                     [](const CallInput& in) { return in.source != nullptr && is_by_chance(*in.source); });
+                     [](const CallInput& in) { return in.source != nullptr && is_random_call(*in.source); });
 }
 
 // Two results of one call, where the values are such that kernels may be held to each other.
 void compare_kernels(const OpCall& call, const std::vector<Tensor>& fast, const std::vector<Tensor>& plain,
                      const Complain& complain) {
-  const bool by_chance = call.op->stateful || is_by_chance(call);
+  const bool is_random = call.op->stateful || is_random_call(call);
   const bool has_handles =
       std::any_of(call.inputs.begin(), call.inputs.end(), [](const CallInput& in) { return in.source != nullptr; });
   for (std::size_t i = 0; i < fast.size() && i < plain.size(); ++i) {
     const Tensor &a = fast[i], &b = plain[i];
     if (!a.valid() || !b.valid()) continue;
-    if (a.dtype() != b.dtype() || (!by_chance && a.shape() != b.shape())) {
+    if (a.dtype() != b.dtype() || (!is_random && a.shape() != b.shape())) {
       complain(str_cat("kernels: output ", i, " is ", a.to_string(), ", of the reference ", b.to_string()));
       continue;
     }
     const bool exact = is_integer(a.dtype()) || a.dtype() == DType::kBool || a.dtype() == DType::kString;
-    if (exact && !by_chance && !has_handles && !attr_equal(AttrValue(a), AttrValue(b)))
+    if (exact && !is_random && !has_handles && !attr_equal(AttrValue(a), AttrValue(b)))
       complain(str_cat("kernels: output ", i, " is ", a.to_string(16), ", of the reference ", b.to_string(16)));
   }
 }

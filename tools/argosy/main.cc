@@ -54,11 +54,11 @@ int run(const std::vector<std::string>& words) {
   // A limit of file sizes is an error of the write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
   Result<int> result = kDone;
-  switch (parsed.wish) {
-    case Wish::kShortHelp: console.print(short_help(*parsed.command)); break;
-    case Wish::kFullHelp: console.print(full_help(*parsed.command)); break;
-    case Wish::kVersion: console.print(version_text()); break;
-    case Wish::kRun:
+  switch (parsed.action) {
+    case Action::kShortHelp: console.print(short_help(*parsed.command)); break;
+    case Action::kFullHelp: console.print(full_help(*parsed.command)); break;
+    case Action::kVersion: console.print(version_text()); break;
+    case Action::kRun:
       if (!parsed.status.ok()) {
         result = parsed.status;
       } else {

@@ -72,7 +72,7 @@ class Coordinator {
                           Cancellation& gone);
   Status barrier(const CallerId& caller, const std::string& name, std::chrono::milliseconds timeout,
                  Cancellation& gone);
-  Status leave(const CallerId& caller, bool told);
+  Status leave(const CallerId& caller, bool knows_cause);
   // Waits until the first cause is decided, and returns it.
   Status fail(const CallerId& caller, const Status& cause);
   // Fails the job for a reason that no task reported: a task did not join in time.

@@ -73,18 +73,18 @@ Status Coordinator::barrier(const CallerId& caller, const std::string& name, mil
       .with_hint("argosy status HOST:PORT says what they do");
 }
 
-Status Coordinator::leave(const CallerId& caller, bool told) {
+Status Coordinator::leave(const CallerId& caller, bool knows_cause) {
   const MutexLock lock(mutex_);
   const Status known = check(caller);
   if (!table_.has(caller.rank) || table_.at(caller.rank).task.incarnation != caller.incarnation) return known;
   TaskEntry& entry = table_.at(caller.rank);
-  if (told) {
-    entry.told = true;
+  if (knows_cause) {
+    entry.knows_cause = true;
   } else if (known.ok()) {
     entry.left = true;
   }
   changed_.notify_all();
-  return told ? ok_status() : known;
+  return knows_cause ? ok_status() : known;
 }
 
 Status Coordinator::fail(const CallerId& caller, const Status& cause) {

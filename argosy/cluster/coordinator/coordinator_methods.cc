@@ -115,7 +115,7 @@ std::vector<tf::RpcMethod> coordinator_methods(std::shared_ptr<Coordinator> c, c
           }),
       method<v1::LeaveRequest, Nothing>("Leave", c, token, false,
                                         [](Coordinator& it, const v1::LeaveRequest& r, Cancellation&, Nothing&) {
-                                          return it.leave(from_message(r.sender()), r.told());
+                                          return it.leave(from_message(r.sender()), r.knows_cause());
                                         }),
       method<v1::StatusRequest, v1::StatusResponse>(
           "Status", c, token, false,

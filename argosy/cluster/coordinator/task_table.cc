@@ -132,8 +132,9 @@ std::int64_t TaskTable::patience() const {
 }
 
 bool TaskTable::all_left(int but) const {
-  return std::all_of(entries_.begin(), entries_.end(),
-                     [&](const TaskEntry& entry) { return entry.task.rank == but || !entry.here() || entry.told; });
+  return std::all_of(entries_.begin(), entries_.end(), [&](const TaskEntry& entry) {
+    return entry.task.rank == but || !entry.here() || entry.knows_cause;
+  });
 }
 
 void TaskTable::count_late(std::int64_t nanos) {

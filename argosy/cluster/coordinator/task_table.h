@@ -21,7 +21,7 @@ struct TaskEntry {
   std::int64_t began = 0, first_step = 0;  // when it reported its first step, and that step
   std::string doing, barrier;
   std::string waits;  // what it waits for that other tasks must do; "": nothing
-  bool left = false, told = false, lost = false;
+  bool left = false, knows_cause = false, lost = false;
 
   bool joined() const { return task.incarnation != 0; }
   bool here() const { return joined() && !left && !lost; }

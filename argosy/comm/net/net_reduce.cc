@@ -53,8 +53,8 @@ class RunOfTensors {
   Status gather();
   Status halve();
   Status own_slices();
-  enum class Way : char { kAlone, kGathered, kHalving, kOwners };
-  Way way() const;
+  enum class Algorithm : char { kAlone, kGathered, kHalving, kOwners };
+  Algorithm algorithm() const;
   // Of elements [begin, end) of every term, which it may overwrite. Ends with the mean.
   void combine_terms(std::vector<Term> terms, std::byte* out, std::size_t elements);
   void combine_unequal(const std::vector<Term>& terms, std::byte* out, std::size_t elements);
@@ -338,33 +338,33 @@ void RunOfTensors::spread() {
   }
 }
 
-RunOfTensors::Way RunOfTensors::way() const {
+RunOfTensors::Algorithm RunOfTensors::algorithm() const {
   std::size_t most = 0;
   for (const auto& trees : r_.layout->tasks) most = std::max(most, trees.size());
-  if (engine_.size() == 1) return Way::kAlone;
-  if (most * bytes_ <= kFewBytes) return Way::kGathered;
-  if (engine_.all_pairs()) return Way::kOwners;
+  if (engine_.size() == 1) return Algorithm::kAlone;
+  if (most * bytes_ <= kFewBytes) return Algorithm::kGathered;
+  if (engine_.all_pairs()) return Algorithm::kOwners;
   // Of whole numbers every order gives the same bits.
   const bool any_order = r_.order == CombineOrder::kTree || !is_floating(wire_);
-  return any_order && r_.layout->is_aligned() && !is_16_bit(wire_) ? Way::kHalving : Way::kGathered;
+  return any_order && r_.layout->is_aligned() && !is_16_bit(wire_) ? Algorithm::kHalving : Algorithm::kGathered;
 }
 
 Status RunOfTensors::run() {
   ARGOSY_RETURN_IF_ERROR(find_functions());
   if (elements_ == 0) return ok_status();
-  const Way way_taken = way();
-  borrows_ = end_ - begin_ == 1 && !r_.layout->has_sums() && way_taken != Way::kHalving;
+  const Algorithm taken = algorithm();
+  borrows_ = end_ - begin_ == 1 && !r_.layout->has_sums() && taken != Algorithm::kHalving;
   ARGOSY_RETURN_IF_ERROR(add_own_shards());
-  switch (way_taken) {
-    case Way::kAlone: {
+  switch (taken) {
+    case Algorithm::kAlone: {
       std::vector<Term> terms;
       for (std::size_t k = 0; k < own_.size(); ++k) terms.push_back({r_.layout->tasks[0][k], own_[k]});
       combine_terms(std::move(terms), result_, elements_);
       break;
     }
-    case Way::kGathered: ARGOSY_RETURN_IF_ERROR(gather()); break;
-    case Way::kHalving: ARGOSY_RETURN_IF_ERROR(halve()); break;
-    case Way::kOwners: ARGOSY_RETURN_IF_ERROR(own_slices()); break;
+    case Algorithm::kGathered: ARGOSY_RETURN_IF_ERROR(gather()); break;
+    case Algorithm::kHalving: ARGOSY_RETURN_IF_ERROR(halve()); break;
+    case Algorithm::kOwners: ARGOSY_RETURN_IF_ERROR(own_slices()); break;
   }
   spread();
   return ok_status();

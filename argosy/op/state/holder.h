@@ -1,6 +1,6 @@
 // Holder: a resource that may contain handles, even its own: a queue of handles, an iterator over a dataset that
 // captured one. A handle shares ownership of its resource, so a cycle of them would leak. ResourceManager breaks
-// cycles: when it removes a Holder, it calls let_go().
+// cycles: when it removes a Holder, it calls release_contents().
 #pragma once
 
 #include "argosy/tensor/dtype.h"
@@ -12,8 +12,8 @@ class Holder {
   virtual ~Holder() = default;
   // Releases all contents that are or may contain handles; other contents may stay. Thread-safe. Throws only
   // std::bad_alloc.
-  virtual void let_go() = 0;
-  // True while a step waits for the contents. ResourceManager::remove() then does not call let_go().
+  virtual void release_contents() = 0;
+  // True while a step waits for the contents. ResourceManager::remove() then does not call release_contents().
   virtual bool in_use() const { return false; }
 };
 

@@ -7,10 +7,10 @@ namespace argosy {
 
 namespace {
 
-void let_go(Resource& resource, bool in_use_too) {
+void release_contents(Resource& resource, bool in_use_too) {
   auto* const holder = dynamic_cast<Holder*>(&resource);
   if (holder == nullptr || (!in_use_too && holder->in_use())) return;
-  contained("letting go of what a resource holds", [&] { holder->let_go(); });
+  contained("releasing what a resource holds", [&] { holder->release_contents(); });
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Status ResourceManager::remove(const std::string& container, const std::string& 
     resources_.erase(found);
     generation_.fetch_add(1, std::memory_order_release);
   }
-  let_go(*doomed, false);
+  release_contents(*doomed, false);
   return ok_status();
 }
 
@@ -46,7 +46,7 @@ void ResourceManager::clear(const std::string& container) {
       if (container.empty() || at->first.first == container) doomed.insert(resources_.extract(at));
     }
   }
-  for (const auto& [key, resource] : doomed) let_go(*resource, true);
+  for (const auto& [key, resource] : doomed) release_contents(*resource, true);
 }
 
 std::vector<std::pair<std::string, std::shared_ptr<Resource>>> ResourceManager::list(

@@ -34,7 +34,7 @@ TEST(ResourceManager, OneContainerIsItsOwnAndOthersAreThoseAroundIt) {
 // What holds itself, as a queue that its own handle was put into.
 struct Circle final : Resource, Holder {
   std::string describe() const override { return "circle"; }
-  void let_go() override { std::shared_ptr<Resource>().swap(held); }
+  void release_contents() override { std::shared_ptr<Resource>().swap(held); }
   bool in_use() const override { return used; }
 
   std::shared_ptr<Resource> held;
@@ -68,7 +68,7 @@ TEST(ResourceManager, WhatGoesLetsGoOfItself) {
   used.lock()->used = true;
   ASSERT_TRUE(manager.remove("localhost", "x").ok());
   ASSERT_FALSE(used.expired());
-  used.lock()->let_go();
+  used.lock()->release_contents();
   EXPECT_TRUE(used.expired());
 }
 

@@ -38,7 +38,7 @@ class Variable final : public Resource, public Holder {
   Status assign(const Tensor& value, bool validate_shape);
   // Moves the value out of the variable, which is then uninitialised. Not valid() if there was none.
   Tensor take();
-  void let_go() override {
+  void release_contents() override {
     if (may_be_handle(dtype_)) (void)take();
   }
 

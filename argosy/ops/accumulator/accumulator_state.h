@@ -31,7 +31,7 @@ class Accumulator : public Resource, public Restorable, public std::enable_share
   std::int64_t count();
   void set_step(std::int64_t step);
 
-  Result<std::function<Status()>> set_aside() const override;
+  Result<std::function<Status()>> snapshot() const override;
   Result<std::vector<Tensor>> contents() const override;
 
  protected:

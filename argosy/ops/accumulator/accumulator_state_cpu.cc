@@ -84,7 +84,7 @@ Status Accumulator::check_idle() const {
                          : Status(failed_precondition("steps wait for gradients of the accumulator '", name_, "'"));
 }
 
-Result<std::function<Status()>> Accumulator::set_aside() const {
+Result<std::function<Status()>> Accumulator::snapshot() const {
   MutexLock lock(blocked_.mutex());
   ARGOSY_RETURN_IF_ERROR(check_idle());
   const auto self = std::const_pointer_cast<Accumulator>(shared_from_this());

@@ -34,7 +34,7 @@ class BarrierState final : public Resource, public Holder {
   // CANCELLED if the barrier is closed already and `cancel_pending` is not set.
   Status close(bool cancel_pending, const QueueState::Caller& caller);
 
-  void let_go() override;
+  void release_contents() override;
 
   std::int64_t ready_size() const;
   std::int64_t incomplete_size() const;

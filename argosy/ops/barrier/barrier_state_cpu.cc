@@ -22,8 +22,8 @@ BarrierState::BarrierState(std::string name, std::vector<DType> dtypes, std::vec
       shapes_(std::move(shapes)),
       ready_(std::make_shared<QueueState>(name_, ready_options(dtypes_, shapes_))) {}
 
-void BarrierState::let_go() {
-  ready_->let_go();
+void BarrierState::release_contents() {
+  ready_->release_contents();
   decltype(incomplete_) gone;  // without the lock
   MutexLock lock(mutex_);
   gone.swap(incomplete_);

@@ -59,11 +59,11 @@ struct Draws final : Resource, Restorable {
       : op(def), attrs(given), by(std::move(made)), generator(attrs.get_int("seed"), attrs.get_int("seed2")) {}
   std::string describe() const override { return "candidates"; }
   // The caller of the returned function must hold a reference to this object.
-  Result<std::function<Status()>> set_aside() const override {
+  Result<std::function<Status()>> snapshot() const override {
     auto& self = const_cast<Draws&>(*this);
     MutexLock lock(self.mutex);
     std::function<void()> relearn = [] {};
-    if (self.by != nullptr) relearn = self.by->set_aside();
+    if (self.by != nullptr) relearn = self.by->snapshot();
     return std::function<Status()>([&self, relearn, place = generator.place()] {
       self.generator.go_to(place);
       relearn();

@@ -25,10 +25,10 @@ class Sampler {
                     std::span<float> sampled_expected, std::span<const std::int64_t> trues,
                     std::span<float> true_expected);
   virtual Status learn(std::span<const std::int64_t>) { return ok_status(); }
-  // learned(): the learned counts; not valid() if the sampler does not learn. set_aside(): a function that restores the
+  // learned(): the learned counts; not valid() if the sampler does not learn. snapshot(): a function that restores the
   // counts of this moment, to be called while the sampler lives.
   virtual Tensor learned() const { return {}; }
-  virtual std::function<void()> set_aside() {
+  virtual std::function<void()> snapshot() {
     return [] {};
   }
 

@@ -110,7 +110,7 @@ class Learned final : public Sampler {
     return Tensor::vector(
         std::vector<std::uint32_t>(sums_.begin() + static_cast<std::ptrdiff_t>(leaves_), sums_.end()));
   }
-  std::function<void()> set_aside() override ARGOSY_EXCLUDES(mutex_) {
+  std::function<void()> snapshot() override ARGOSY_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return [this, sums = sums_] {
       MutexLock again(mutex_);

@@ -13,7 +13,7 @@ class Cast final : public Kernel, public cuda::TakesOnGpu<0> {
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     const DType from = init.input_dtypes[0], to = init.output_dtypes[0];
     // Truncate is rare enough to run on the host.
-    if (from != to && init.attrs.get_bool("Truncate")) return cuda::make_by_way_of_host(init);
+    if (from != to && init.attrs.get_bool("Truncate")) return cuda::make_host_fallback(init);
     if (from == DType::kInt32 && to == from) return cuda::make_on_host(init);
     return std::unique_ptr<Kernel>(
         std::make_unique<Cast>(str_cat("cast_", cuda::number_suffix(from)), to, cuda::reads_constants_only(init, {0})));
@@ -46,7 +46,7 @@ class Cast final : public Kernel, public cuda::TakesOnGpu<0> {
 // The result is the same memory, unless one side is in host memory and the other on the GPU.
 Result<std::unique_ptr<Kernel>> make_bitcast(const KernelInit& init) {
   const bool one_memory = cuda::input_on_host(init, 0) == cuda::output_on_host(init, 0);
-  return one_memory ? cuda::make_on_host(init) : cuda::make_by_way_of_host(init);
+  return one_memory ? cuda::make_on_host(init) : cuda::make_host_fallback(init);
 }
 
 }  // namespace

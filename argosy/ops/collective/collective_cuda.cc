@@ -35,7 +35,7 @@ void add_kernels_cuda_collective(KernelRegistry& kernels) {
   kernels.add("_ShardWeight", "cuda", cuda::make_on_host);
   kernels.add("_LocalSize", "cuda", cuda::make_on_host);
   kernels.add("NcclBroadcast", "cuda", cuda::make_on_host);
-  kernels.add("NcclReduce", "cuda", cuda::make_by_way_of_host);
+  kernels.add("NcclReduce", "cuda", cuda::make_host_fallback);
   kernels.add("CollectiveAssignGroupV2", "cuda", cuda::make_on_host);
   kernels.add("_ScaleNonempty", "cuda", cuda::make_launching<scale_nonempty>, {{"T", cuda::kFloatingTypes}});
 }

@@ -134,7 +134,7 @@ void CollectiveNode::start_keyed(KernelContext& c, const std::shared_ptr<KeyedTa
     if (Status timed = run->time_out_after(call_.timeout, c.resources()); !timed.ok())
       return run->end(std::move(timed));
   }
-  tasks->meet(run->member, [run](Result<KeyedTasks::Membership> membership) {
+  tasks->join(run->member, [run](Result<KeyedTasks::Membership> membership) {
     if (!membership.ok()) return run->end(std::move(membership).status());
     run->run(*std::move(membership));
   });

@@ -19,7 +19,7 @@ ARGOSY_DEVICE T divided(T value, f64 by) {
 }
 
 template <typename A>
-ARGOSY_DEVICE A meet(A a, A b, int reduction) {
+ARGOSY_DEVICE A combine_values(A a, A b, int reduction) {
   using W = typename fn::Wrapping<A>::Type;
   switch (reduction) {
     case 2: return a != a ? a : b != b ? b : b < a ? b : a;
@@ -43,19 +43,19 @@ ARGOSY_DEVICE void combine(const CombineTable& table) {
       for (int k = 0; k < part.inputs; ++k) {
         value = load(static_cast<const T*>(in[k]), i);
         int level = 0;
-        for (; (k >> level & 1) != 0; ++level) value = meet(levels[level], value, table.reduction);
+        for (; (k >> level & 1) != 0; ++level) value = combine_values(levels[level], value, table.reduction);
         levels[level] = value;
       }
       int level = 0;
       while ((part.inputs >> level & 1) == 0) ++level;
       value = levels[level];
       for (++level; part.inputs >> level != 0; ++level) {
-        if ((part.inputs >> level & 1) != 0) value = meet(levels[level], value, table.reduction);
+        if ((part.inputs >> level & 1) != 0) value = combine_values(levels[level], value, table.reduction);
       }
     } else {  // up to three the two orders are one
       value = load(static_cast<const T*>(in[0]), i);
       for (int k = 1; k < part.inputs; ++k) {
-        value = meet(value, load(static_cast<const T*>(in[k]), i), table.reduction);
+        value = combine_values(value, load(static_cast<const T*>(in[k]), i), table.reduction);
       }
     }
     if (table.reduction == 1) value = divided(value, table.divisor);

@@ -49,7 +49,7 @@ class KeyedTasks : public Resource {
 
   // Calls `met` once all members have arrived; no thread waits. `met` is called once, from any thread, perhaps before
   // this returns.
-  virtual void meet(const KeyedMember& member, Met met) = 0;
+  virtual void join(const KeyedMember& member, Met met) = 0;
   // Fails the collectives of this step with `cause`, pending ones and later ones, here and at the other members.
   virtual void abort(std::int64_t step_id, const Status& cause) = 0;
 

@@ -93,26 +93,26 @@ class FastConv final : public Kernel, public Workspace {
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const Call call, Call::prepare(c, options_));
     const Choice choice = choose(call.g);
-    switch (choice.way) {
-      case Way::kLoops: break;
-      case Way::kPatches: return by_patches<T>(c, products_, patches(call.g, choice), call);
-      case Way::kWinograd:
+    switch (choice.algorithm) {
+      case Algorithm::kLoops: break;
+      case Algorithm::kPatches: return by_patches<T>(c, products_, patches(call.g, choice), call);
+      case Algorithm::kWinograd:
         return run_winograd(c, call, static_cast<const float*>(call.first), static_cast<const float*>(call.second),
                             static_cast<const float*>(call.bias), static_cast<float*>(call.result->raw()),
                             choice.parts);
-      case Way::kChunks: {
+      case Algorithm::kChunks: {
         const Status done = ChunkedFilterGradient(options_, programs_).run(c, call);
         if (done.code() != Code::kUnimplemented) return done;
         [[fallthrough]];
       }
-      case Way::kProgram: {
+      case Algorithm::kProgram: {
         const Status done = run_program(c, call, dtype_of<T>(), call.first, call.second, call.bias, call.result->raw());
         if (done.code() != Code::kUnimplemented) return done;
         break;
       }
-      case Way::kFloats:
-      case Way::kWinogradOfFloats: {
-        const Status done = by_float(c, call, choice.way == Way::kWinogradOfFloats);
+      case Algorithm::kFloats:
+      case Algorithm::kWinogradOfFloats: {
+        const Status done = by_float(c, call, choice.algorithm == Algorithm::kWinogradOfFloats);
         if (done.code() != Code::kUnimplemented) return done;
         break;
       }
@@ -124,25 +124,25 @@ class FastConv final : public Kernel, public Workspace {
     const auto g = Call::geometry(init, options_);
     if (!g) return std::nullopt;
     const Choice choice = choose(*g);
-    switch (choice.way) {
-      case Way::kLoops: return 0;
-      case Way::kPatches: return patches(*g, choice).scratch_bytes(products_, dtype_of<T>());
-      case Way::kWinograd: return winograd_bytes(*g, choice.parts);
-      case Way::kChunks: {
+    switch (choice.algorithm) {
+      case Algorithm::kLoops: return 0;
+      case Algorithm::kPatches: return patches(*g, choice).scratch_bytes(products_, dtype_of<T>());
+      case Algorithm::kWinograd: return winograd_bytes(*g, choice.parts);
+      case Algorithm::kChunks: {
         const auto bytes = ChunkedFilterGradient(options_, programs_).scratch_bytes(*g);
         if (bytes.ok()) return *bytes;
         break;
       }
-      case Way::kProgram: break;
-      case Way::kFloats: return wide_bytes(*g) + program_bytes(*g, DType::kFloat32);
-      case Way::kWinogradOfFloats: return wide_bytes(*g) + winograd_bytes(*g, false);
+      case Algorithm::kProgram: break;
+      case Algorithm::kFloats: return wide_bytes(*g) + program_bytes(*g, DType::kFloat32);
+      case Algorithm::kWinogradOfFloats: return wide_bytes(*g) + winograd_bytes(*g, false);
     }
     return program_bytes(*g, dtype_of<T>());
   }
 
  private:
-  enum class Way : std::uint8_t {
-    kLoops,             // the plain reference; what other ways end in where oneDNN has nothing
+  enum class Algorithm : std::uint8_t {
+    kLoops,             // the plain reference; what others end in where oneDNN has nothing
     kPatches,           // products of patches
     kWinograd,          // Winograd's products
     kChunks,            // the filter's gradient, chunk by chunk of the batch
@@ -151,7 +151,7 @@ class FastConv final : public Kernel, public Workspace {
     kWinogradOfFloats,  // Winograd's products in float32
   };
   struct Choice {
-    Way way = Way::kLoops;
+    Algorithm algorithm = Algorithm::kLoops;
     std::int64_t most_bytes = kPatchBytes;  // of patches
     bool parts = false;                     // Winograd's sums are those of chunks
   };
@@ -159,22 +159,22 @@ class FastConv final : public Kernel, public Workspace {
   Choice choose(const ConvGeometry& g) const {
     if (is_empty(g)) return {};
     const bool as_product = g.groups == 1 && !options_.attrs.nchw;
-    if (std::is_same_v<T, double>) return {as_product ? Way::kPatches : Way::kLoops};
+    if (std::is_same_v<T, double>) return {as_product ? Algorithm::kPatches : Algorithm::kLoops};
     ConvGeometry global = g;  // the same choice for every shard of a batch
     global.batch = options_.batch.global(global.batch);
     const Patches whole{global};
     const bool winograd = options_.winograd && winograd_pays(options_.attrs, global);
-    if (as_product && few_patches(whole, winograd)) return {Way::kPatches};
+    if (as_product && few_patches(whole, winograd)) return {Algorithm::kPatches};
     const bool narrow = !std::is_same_v<T, float>;
     const bool sums = options_.kind == ConvKind::kBackwardFilter && options_.batch.sums(g.batch) && !narrow;
     const bool parts = sums && (winograd || ChunkedFilterGradient::pays(options_, global));
     if (as_product && sums && !parts &&
         whole.rows() * whole.columns() * static_cast<std::int64_t>(sizeof(T)) <= kChunkPatchBytes) {
-      return {Way::kPatches, kChunkPatchBytes};
+      return {Algorithm::kPatches, kChunkPatchBytes};
     }
-    if (winograd) return {narrow ? Way::kWinogradOfFloats : Way::kWinograd, kPatchBytes, parts};
-    if (parts) return {Way::kChunks};
-    return {onednn::supports(dtype_of<T>()) ? Way::kProgram : Way::kFloats};
+    if (winograd) return {narrow ? Algorithm::kWinogradOfFloats : Algorithm::kWinograd, kPatchBytes, parts};
+    if (parts) return {Algorithm::kChunks};
+    return {onednn::supports(dtype_of<T>()) ? Algorithm::kProgram : Algorithm::kFloats};
   }
 
   PatchProducts patches(const ConvGeometry& g, const Choice& choice) const {

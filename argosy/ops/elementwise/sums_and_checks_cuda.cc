@@ -69,7 +69,7 @@ class CheckNumerics final : public Kernel {
  public:
   explicit CheckNumerics(std::unique_ptr<Kernel> by_host) : by_host_(std::move(by_host)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
-    ARGOSY_ASSIGN_OR_RETURN(auto by_host, cuda::make_by_way_of_host(init));
+    ARGOSY_ASSIGN_OR_RETURN(auto by_host, cuda::make_host_fallback(init));
     return std::unique_ptr<Kernel>(std::make_unique<CheckNumerics>(std::move(by_host)));
   }
   bool capturable() const override { return false; }

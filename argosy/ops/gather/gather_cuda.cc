@@ -198,8 +198,8 @@ void add_kernels_cuda_gather(KernelRegistry& kernels) {
   // Unique runs on the host: its outputs' shapes are the number of distinct elements, for which the host would wait in
   // any case.
   for (const char* op : {"Unique", "UniqueWithCounts"}) {
-    kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", cuda::kGpuTypes}});
-    kernels.add(op, "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}, {"out_idx", {kInt64}}});
+    kernels.add(op, "cuda", cuda::make_host_fallback, {{"T", cuda::kGpuTypes}});
+    kernels.add(op, "cuda", cuda::make_host_fallback, {{"T", {kInt32}}, {"out_idx", {kInt64}}});
     kernels.add(op, "cuda", cuda::make_on_host, {{"T", {kInt32}}, {"out_idx", {kInt32}}});
   }
   for (const char* op : {"Cumsum", "Cumprod"}) {

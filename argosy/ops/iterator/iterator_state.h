@@ -92,7 +92,7 @@ class IteratorState final : public Resource, public Holder {
   const std::vector<DType>& types() const { return types_; }
   const std::vector<PartialShape>& shapes() const { return shapes_; }
 
-  // NOT_FOUND after let_go(), when the iterator has been deleted; so do all calls below.
+  // NOT_FOUND after release_contents(), when the iterator has been deleted; so do all calls below.
   Status exists() const;
   // Starts a pass over this dataset. Its elements must fit those that the iterator was declared with.
   Status initialize(DatasetPtr dataset);
@@ -107,7 +107,7 @@ class IteratorState final : public Resource, public Holder {
   // As Pipeline::next(); FAILED_PRECONDITION before initialization.
   void next(Cancellation* cancellation, Pipeline::Got got);
   // Ends the pass, and allows no other: datasets may capture handles, this one too.
-  void let_go() override;
+  void release_contents() override;
   bool in_use() const override;
 
  private:

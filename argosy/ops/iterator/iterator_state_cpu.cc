@@ -196,9 +196,9 @@ void Pipeline::close() {
 
 // --- IteratorState ---------------------------------------------------------------------------------------------------
 
-IteratorState::~IteratorState() { let_go(); }
+IteratorState::~IteratorState() { release_contents(); }
 
-void IteratorState::let_go() {
+void IteratorState::release_contents() {
   std::shared_ptr<Pipeline> last;
   DatasetPtr dataset;  // goes without the lock: it may be the last to hold other resources
   {

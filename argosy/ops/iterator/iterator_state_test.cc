@@ -253,7 +253,7 @@ TEST(IteratorState, BeginsNoMoreOnceItIsDeleted) {
   ASSERT_TRUE(state.initialize(std::make_shared<Slow>(3)).ok());
   const auto saved = state.save();
   ASSERT_TRUE(saved.ok()) << saved.status().to_string();
-  state.let_go();
+  state.release_contents();
   EXPECT_EQ(state.initialize(std::make_shared<Slow>(3)).code(), Code::kNotFound);
   EXPECT_EQ(state.save().status().code(), Code::kNotFound);
   EXPECT_EQ(state.restore(*saved).code(), Code::kNotFound);

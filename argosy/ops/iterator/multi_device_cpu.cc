@@ -83,7 +83,7 @@ void ShardedPass::close() {
 
 // --- MultiDeviceState ------------------------------------------------------------------------------------------------
 
-MultiDeviceState::~MultiDeviceState() { let_go(); }
+MultiDeviceState::~MultiDeviceState() { release_contents(); }
 
 bool MultiDeviceState::in_use() const {
   std::shared_ptr<ShardedPass> pass;
@@ -94,7 +94,7 @@ bool MultiDeviceState::in_use() const {
   return pass != nullptr && pass->busy();
 }
 
-void MultiDeviceState::let_go() {
+void MultiDeviceState::release_contents() {
   std::shared_ptr<ShardedPass> last;
   {
     MutexLock lock(mutex_);

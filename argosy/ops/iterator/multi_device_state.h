@@ -59,7 +59,7 @@ class MultiDeviceState final : public Resource, public Holder {
   // As Pipeline::next(), for one shard. INVALID_ARGUMENT if the shard does not exist, or the pass is not the current
   // one.
   void next(std::int64_t shard, std::int64_t pass, Cancellation* cancellation, Pipeline::Got got);
-  void let_go() override;  // As IteratorState.
+  void release_contents() override;  // As IteratorState.
   bool in_use() const override;
 
  private:

@@ -62,7 +62,7 @@ class IteratorHandle {
     auto state = made ? manager.find<State>(container_, name_) : manager.find_or_make<State>(container_, name_, make);
     if (made && state.status().code() == Code::kNotFound) {
       const std::shared_ptr<State> gone = make();
-      gone->let_go();
+      gone->release_contents();
       return Tensor::scalar(ResourceHandle(container_, name_, gone));
     }
     ARGOSY_RETURN_IF_ERROR(state.status());

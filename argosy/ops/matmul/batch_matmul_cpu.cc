@@ -133,10 +133,10 @@ class FastBatchMatMul final : public Kernel, public Workspace {
     }
     const T *const x = c.input(0).raw_as<T>(), *const y = c.input(1).raw_as<T>();
     T* const out = call.out->raw_as<T>();
-    switch (way_of(call, c.input(0).elements(), c.input(1).elements())) {
-      case Way::kOneProduct: return gemm(c, programs_, as_one(call), x, y, nullptr, {}, out);
-      case Way::kStack: return run_stack(c, call, x, y, out);
-      case Way::kEach: break;
+    switch (algorithm_of(call, c.input(0).elements(), c.input(1).elements())) {
+      case Algorithm::kOneProduct: return gemm(c, programs_, as_one(call), x, y, nullptr, {}, out);
+      case Algorithm::kStack: return run_stack(c, call, x, y, out);
+      case Algorithm::kEach: break;
     }
     for (std::int64_t i = 0; i < call.matrices(); ++i) {
       ARGOSY_RETURN_IF_ERROR(gemm(c, programs_, g, x + call.x(i) * g.m * g.k, y + call.y(i) * g.k * g.n, nullptr, {},
@@ -149,30 +149,30 @@ class FastBatchMatMul final : public Kernel, public Workspace {
     if (!x.ok() || !y.ok()) return std::nullopt;
     const auto call = call_of(*x, *y, options_);
     if (!call.ok() || call->matrices() * call->gemm.m * call->gemm.n * call->gemm.k == 0) return 0;
-    switch (way_of(*call, x->elements(), y->elements())) {
-      case Way::kOneProduct: return gemm_scratch_bytes(programs_, as_one(*call), dtype_of<T>(), false, {});
-      case Way::kStack: {
+    switch (algorithm_of(*call, x->elements(), y->elements())) {
+      case Algorithm::kOneProduct: return gemm_scratch_bytes(programs_, as_one(*call), dtype_of<T>(), false, {});
+      case Algorithm::kStack: {
         std::shared_ptr<onednn::Program> own;
         const auto program = programs_.get(stack_of(*call), own);
         return program.ok() ? (*program)->scratch_bytes() : 0;
       }
-      case Way::kEach: break;
+      case Algorithm::kEach: break;
     }
     return gemm_scratch_bytes(programs_, call->gemm, dtype_of<T>(), false, {});
   }
 
  private:
-  enum class Way : std::uint8_t {
+  enum class Algorithm : std::uint8_t {
     kOneProduct,  // there is one y: the rows of all x as one matrix
     kStack,       // every pair at once: the primitive spreads matrices over the team
     kEach
   };
-  static Way way_of(const Call& call, std::int64_t x_elements, std::int64_t y_elements) {
+  static Algorithm algorithm_of(const Call& call, std::int64_t x_elements, std::int64_t y_elements) {
     const Gemm& g = call.gemm;
     const std::int64_t matrices = call.matrices(), ys = y_elements / (g.k * g.n), xs = x_elements / (g.m * g.k);
-    if (ys == 1 && xs == matrices && !g.transpose_a) return Way::kOneProduct;
-    if (call.batch.x.empty() && matrices > 1 && onednn::supports(dtype_of<T>())) return Way::kStack;
-    return Way::kEach;
+    if (ys == 1 && xs == matrices && !g.transpose_a) return Algorithm::kOneProduct;
+    if (call.batch.x.empty() && matrices > 1 && onednn::supports(dtype_of<T>())) return Algorithm::kStack;
+    return Algorithm::kEach;
   }
   static Gemm as_one(const Call& call) {
     Gemm g = call.gemm;

@@ -136,29 +136,29 @@ int threads_of(const Gemm& g, std::int64_t grain) { return 2 * g.m * g.n * g.k <
 std::int64_t bfloat16_grain() { return onednn::has_tiles(DType::kBfloat16) ? kTileGrainFlops : kGrainFlops; }
 
 // How float32 is multiplied.
-enum class Way : std::uint8_t {
+enum class Algorithm : std::uint8_t {
   kChunks,  // sums over a batch, chunk by chunk
   kDots,    // dot products of rows
-  kTiles,   // by float tiles; where their result is not finite, the next of these ways
+  kTiles,   // by float tiles; where their result is not finite, the next of these
   kSgemm,   // the packed sgemm
   kProgram  // oneDNN's primitive
 };
 
 std::int64_t all_rows(const Gemm& g) { return g.global_rows > 0 ? g.global_rows : g.m; }
 
-Way way_without_tiles(const Gemm& g) {
+Algorithm algorithm_without_tiles(const Gemm& g) {
   const std::int64_t rows = all_rows(g);
   const bool deterministic = g.batch.rows() && rows >= kMinChunkedExamples && rows <= kMostSummed;
   // The blocks of sgemm depend on the number of rows.
-  return g.k >= kLongSum && !g.transpose_b && !deterministic ? Way::kSgemm : Way::kProgram;
+  return g.k >= kLongSum && !g.transpose_b && !deterministic ? Algorithm::kSgemm : Algorithm::kProgram;
 }
 
-Way way_of(const Gemm& g) {
+Algorithm algorithm_of(const Gemm& g) {
   const std::int64_t examples = g.k / g.per_example, rows = all_rows(g);
   const bool sums = g.batch.sums(examples) && g.batch.global(examples) <= kMostSummed;
-  if (sums && g.transpose_a && !g.transpose_b) return Way::kChunks;
-  if (g.transpose_b && !g.transpose_a && rows <= kDotRows && g.k >= 32) return Way::kDots;
-  return tiles_pay(g, rows) ? Way::kTiles : way_without_tiles(g);
+  if (sums && g.transpose_a && !g.transpose_b) return Algorithm::kChunks;
+  if (g.transpose_b && !g.transpose_a && rows <= kDotRows && g.k >= 32) return Algorithm::kDots;
+  return tiles_pay(g, rows) ? Algorithm::kTiles : algorithm_without_tiles(g);
 }
 
 std::uint64_t program_bytes(MatMulPrograms& programs, const Gemm& g, DType dtype, bool bias, const FusedOps& fused) {
@@ -169,20 +169,20 @@ std::uint64_t program_bytes(MatMulPrograms& programs, const Gemm& g, DType dtype
 
 std::uint64_t float_bytes(MatMulPrograms& programs, const Gemm& g, bool bias, const FusedOps& fused) {
   const ThreadLimit limit(threads_of(g, kGrainFlops));
-  switch (way_of(g)) {
-    case Way::kDots:
-    case Way::kSgemm: return 0;
-    case Way::kChunks: {
+  switch (algorithm_of(g)) {
+    case Algorithm::kDots:
+    case Algorithm::kSgemm: return 0;
+    case Algorithm::kChunks: {
       const ChunkEnds ends = sum_ends(g);
       return chunked_sum_scratch_bytes(chunked_sum_of(g, ends), thread_budget());
     }
-    case Way::kTiles: {
+    case Algorithm::kTiles: {
       const std::uint64_t tiles =
           tile_gemm_scratch_bytes({g.transpose_a, g.transpose_b, g.m, g.n, g.k}, thread_budget());
-      if (way_without_tiles(g) == Way::kSgemm) return tiles;
+      if (algorithm_without_tiles(g) == Algorithm::kSgemm) return tiles;
       return std::max(tiles, program_bytes(programs, g, DType::kFloat32, bias, fused));
     }
-    case Way::kProgram: break;
+    case Algorithm::kProgram: break;
   }
   return program_bytes(programs, g, DType::kFloat32, bias, fused);
 }
@@ -208,22 +208,22 @@ std::uint64_t gemm_scratch_bytes(MatMulPrograms& programs, const Gemm& g, DType 
 Status gemm(KernelContext& c, MatMulPrograms& programs, const Gemm& g, const float* a, const float* b,
             const float* bias, const FusedOps& fused, float* out) {
   const ThreadLimit limit(threads_of(g, kGrainFlops));
-  Way way = way_of(g);
-  if (way == Way::kTiles) {
+  Algorithm algorithm = algorithm_of(g);
+  if (algorithm == Algorithm::kTiles) {
     ARGOSY_ASSIGN_OR_RETURN(const bool done, by_tiles(c, g, a, b, out));
-    if (!done) way = way_without_tiles(g);
+    if (!done) algorithm = algorithm_without_tiles(g);
   }
-  switch (way) {
-    case Way::kTiles: break;
-    case Way::kChunks: ARGOSY_RETURN_IF_ERROR(sum_batch(c, g, a, b, out)); break;
-    case Way::kDots:
+  switch (algorithm) {
+    case Algorithm::kTiles: break;
+    case Algorithm::kChunks: ARGOSY_RETURN_IF_ERROR(sum_batch(c, g, a, b, out)); break;
+    case Algorithm::kDots:
       parallel_for(g.n, std::max<std::int64_t>(16, kGrainFlops / (2 * g.m * g.k)),
                    [&](std::int64_t begin, std::int64_t end) { gemm_dot_rows(g.m, g.n, g.k, a, b, out, begin, end); });
       break;
-    case Way::kSgemm:
+    case Algorithm::kSgemm:
       ARGOSY_RETURN_IF_ERROR(onednn::sgemm(g.transpose_a, g.transpose_b, g.m, g.n, g.k, a, b, false, out));
       break;
-    case Way::kProgram: return run_program(c, programs, g, DType::kFloat32, a, b, bias, fused, out);
+    case Algorithm::kProgram: return run_program(c, programs, g, DType::kFloat32, a, b, bias, fused, out);
   }
   finish_rows(g.m, g.n, bias, fused, out);
   return ok_status();

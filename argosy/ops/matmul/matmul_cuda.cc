@@ -53,7 +53,7 @@ class BatchMatMul final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     if (init.input_dtypes[0] != init.input_dtypes[1] || init.input_dtypes[0] != init.output_dtypes[0]) {
-      return cuda::make_by_way_of_host(init);
+      return cuda::make_host_fallback(init);
     }
     return std::unique_ptr<Kernel>(std::make_unique<BatchMatMul>(init));
   }

@@ -41,12 +41,12 @@ class QueueOperations final : public std::enable_shared_from_this<QueueOperation
   // Closes the queue, and ends the enqueues that wait.
   void close_and_cancel();
 
-  void let_go();  // as Holder: drops the elements; enqueues that wait for room go on waiting
+  void release_contents();  // as Holder: drops the elements; enqueues that wait for room go on waiting
 
   std::int64_t size() const;
   bool closed() const;
   // As Restorable.
-  Result<std::function<Status()>> set_aside() const;
+  Result<std::function<Status()>> snapshot() const;
   // The components of all elements in the order in which they would be dequeued, then a bool: whether it is closed.
   Result<std::vector<Tensor>> contents() const;
 

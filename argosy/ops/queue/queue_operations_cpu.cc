@@ -24,7 +24,7 @@ void QueueOperations::close_and_cancel() {
   flush();
 }
 
-void QueueOperations::let_go() {
+void QueueOperations::release_contents() {
   std::unique_ptr<QueueItems> gone;  // without the lock: they may be the last to hold other queues
   MutexLock lock(mutex_);
   gone = contents_.release();
@@ -45,7 +45,7 @@ Status QueueOperations::check_idle() const {
   return failed_precondition("steps wait at the queue '", name_, "'");
 }
 
-Result<std::function<Status()>> QueueOperations::set_aside() const {
+Result<std::function<Status()>> QueueOperations::snapshot() const {
   MutexLock lock(mutex_);
   ARGOSY_RETURN_IF_ERROR(check_idle());
   const std::shared_ptr<const QueueItems> items = contents_.copy();

@@ -45,8 +45,8 @@ Status QueueOptions::check_same(std::string_view name, const QueueOptions& asked
   if (asked.min_after_dequeue != min_after_dequeue) {
     return differs("min_after_dequeue", min_after_dequeue, asked.min_after_dequeue);
   }
-  const bool by_chance = asked.seed == 0 && asked.seed2 == 0;
-  if (!by_chance && (asked.seed != seed || asked.seed2 != seed2)) {
+  const bool is_random = asked.seed == 0 && asked.seed2 == 0;
+  if (!is_random && (asked.seed != seed || asked.seed2 != seed2)) {
     return differs("random seeds", str_cat("(", seed, ", ", seed2, ")"),
                    str_cat("(", asked.seed, ", ", asked.seed2, ")"));
   }

@@ -44,8 +44,8 @@ class QueueState final : public Resource, public Restorable, public Holder {
   std::int64_t size() const { return operations_->size(); }
   bool closed() const { return operations_->closed(); }
 
-  void let_go() override { operations_->let_go(); }
-  Result<std::function<Status()>> set_aside() const override { return operations_->set_aside(); }
+  void release_contents() override { operations_->release_contents(); }
+  Result<std::function<Status()>> snapshot() const override { return operations_->snapshot(); }
   // As QueueOperations::contents().
   Result<std::vector<Tensor>> contents() const override { return operations_->contents(); }
 

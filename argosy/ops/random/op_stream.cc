@@ -11,7 +11,7 @@ namespace argosy {
 struct OpStream final : Resource, Restorable {
   OpStream(std::int64_t seed, std::int64_t seed2) : philox(seed, seed2) {}
   std::string describe() const override { return "stream of random numbers"; }
-  Result<std::function<Status()>> set_aside() const override {
+  Result<std::function<Status()>> snapshot() const override {
     auto& stream = const_cast<SharedPhilox&>(philox);
     return std::function<Status()>([&stream, place = philox.place()] {
       stream.go_to(place);

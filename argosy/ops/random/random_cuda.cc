@@ -268,7 +268,7 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
   kernels.add("StatelessMultinomial", "cuda", StatelessMultinomial::make, logits);
   // Their keys lie on the GPU.
   for (const char* op : {"StatelessRandomUniformIntV2", "StatelessRandomUniformFullIntV2"}) {
-    kernels.add(op, "cuda", cuda::make_by_way_of_host, narrow);
+    kernels.add(op, "cuda", cuda::make_host_fallback, narrow);
   }
   for (const char* op : {"StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg", "StatelessRandomGetAlg"}) {
     kernels.add(op, "cuda", cuda::make_on_host);

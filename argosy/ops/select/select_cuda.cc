@@ -65,8 +65,8 @@ void add_kernels_cuda_select(KernelRegistry& kernels) {
               {{"T", {kFloat32, kFloat64, kFloat16, kBfloat16, kInt64, kInt8, kInt16, kUint8, kUint16}}});
   kernels.add("ClipByValue", "cuda", cuda::make_on_host, {{"T", {kInt32}}});
   // The condition lives on the GPU, the values on the host.
-  kernels.add("Select", "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}});
-  kernels.add("SelectV2", "cuda", cuda::make_by_way_of_host, {{"T", {kInt32}}});
+  kernels.add("Select", "cuda", cuda::make_host_fallback, {{"T", {kInt32}}});
+  kernels.add("SelectV2", "cuda", cuda::make_host_fallback, {{"T", {kInt32}}});
 }
 
 }  // namespace argosy

@@ -13,7 +13,7 @@ namespace {
 class Kept final : public Resource, public Holder {
  public:
   std::string describe() const override { return "values of a session"; }
-  void let_go() override {
+  void release_contents() override {
     decltype(values_) gone;  // without the lock
     MutexLock lock(mutex_);
     gone.swap(values_);

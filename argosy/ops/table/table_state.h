@@ -29,7 +29,7 @@ class Table final : public Resource, public Restorable {
   Result<std::pair<Tensor, Tensor>> export_all(Allocator& memory) const;
   std::int64_t size() const;
 
-  Result<std::function<Status()>> set_aside() const override;
+  Result<std::function<Status()>> snapshot() const override;
   // Keys and values in turn, in the order of the encoded keys.
   Result<std::vector<Tensor>> contents() const override;
 

@@ -123,7 +123,7 @@ std::int64_t Table::size() const {
   return rows_.size();
 }
 
-Result<std::function<Status()>> Table::set_aside() const {
+Result<std::function<Status()>> Table::snapshot() const {
   auto* const self = const_cast<Table*>(this);
   MutexLock lock(mutex_);
   return std::function<Status()>([self, rows = rows_, filled = filled_] {

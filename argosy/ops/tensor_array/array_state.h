@@ -24,7 +24,7 @@ class StackState final : public Resource, public Holder {
   Status push(Element element);
   Result<Element> pop();
   void close();
-  void let_go() override;
+  void release_contents() override;
 
  private:
   const DType dtype_;
@@ -61,7 +61,7 @@ class ArrayState final : public Resource, public Holder {
   // sizes that each element of the new array has in addition.
   Result<std::shared_ptr<ArrayState>> gradients(const std::string& source, const Shape& outer = {});
   void close();
-  void let_go() override;
+  void release_contents() override;
 
  private:
   struct Place {

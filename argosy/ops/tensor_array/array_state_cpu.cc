@@ -30,7 +30,7 @@ void StackState::close() {
   doomed.swap(elements_);
 }
 
-void StackState::let_go() {
+void StackState::release_contents() {
   if (may_be_handle(dtype_)) close();
 }
 
@@ -159,14 +159,14 @@ void ArrayState::close() {
 }
 
 // The arrays of gradients, too: nobody else may hold them.
-void ArrayState::let_go() {
+void ArrayState::release_contents() {
   if (!may_be_handle(dtype_)) return;
   decltype(gradients_) gone;
   {
     MutexLock lock(mutex_);
     gone.swap(gradients_);
   }
-  for (const auto& [source, array] : gone) array->let_go();
+  for (const auto& [source, array] : gone) array->release_contents();
   close();
 }
 

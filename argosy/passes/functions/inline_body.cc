@@ -139,7 +139,7 @@ Result<Endpoint> Inliner::gated(Endpoint x) {
 // Copies the nodes of one body, in topological order.
 class Inliner::BodyCopier {
  public:
-  // As Inliner::put(). `prefix`: of the names of the copies.
+  // As Inliner::inline_function(). `prefix`: of the names of the copies.
   BodyCopier(Inliner& in, const Function& function, NodeId pivot, std::string prefix)
       : in_(in),
         function_(function),
@@ -286,8 +286,9 @@ class Inliner::BodyCopier {
   std::vector<std::pair<NodeId, Endpoint>> open_;  // copies with an edge that closes a loop: an endpoint of the body
 };
 
-Result<Body> Inliner::put(const std::string& function, const std::vector<Endpoint>& args,
-                          std::span<const DType> outputs, NodeId pivot, std::string_view label, bool guard_returns) {
+Result<Body> Inliner::inline_function(const std::string& function, const std::vector<Endpoint>& args,
+                                      std::span<const DType> outputs, NodeId pivot, std::string_view label,
+                                      bool guard_returns) {
   if (depth_ >= options_.max_depth) {
     return invalid_argument("functions call each other more than ", depth_, " deep, \"", function, "\" among them")
         .with_id("ARG-FN-008");

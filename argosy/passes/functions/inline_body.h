@@ -43,8 +43,9 @@ class Inliner {
   // kInvalid: any. INVALID_ARGUMENT "ARG-FN-006": its parameters or results differ from what the caller gives or
   // expects. Nodes whose inputs can never be dead wait for `pivot`, if there is one; with `guard_returns`, returned
   // values do, too.
-  Result<Body> put(const std::string& function, const std::vector<Endpoint>& args, std::span<const DType> outputs,
-                   NodeId pivot, std::string_view label, bool guard_returns);
+  Result<Body> inline_function(const std::string& function, const std::vector<Endpoint>& args,
+                               std::span<const DType> outputs, NodeId pivot, std::string_view label,
+                               bool guard_returns);
 
   // True for constants and handles: they are available whichever branch is taken, and never dead.
   static bool is_free(const Graph& graph, NodeId id);

@@ -75,7 +75,8 @@ class BranchLowering {
     for (std::size_t b = 0; b < branches.size(); ++b) {
       const auto& [label, name] = branches[b];
       ARGOSY_ASSIGN_OR_RETURN(const NodeId pivot, in_.add("Identity", {pivots[b]}, {}, label + "_pivot"));
-      ARGOSY_ASSIGN_OR_RETURN(const Body body, in_.put(name, args[b], node_.output_dtypes, pivot, label, true));
+      ARGOSY_ASSIGN_OR_RETURN(const Body body,
+                              in_.inline_function(name, args[b], node_.output_dtypes, pivot, label, true));
       for (std::size_t i = 0; i < returns.size(); ++i) returns[i].push_back(body.returns[i]);
       ARGOSY_ASSIGN_OR_RETURN(const NodeId done, in_.add("Identity", {{pivot, 0}}, {}, label + "_done", body.effects));
       dones.push_back({done, 0});

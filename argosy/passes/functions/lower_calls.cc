@@ -26,8 +26,8 @@ Status lower_call_to(Caller& caller, const std::string& name, std::vector<Endpoi
       arg = {late, 0};
     }
   }
-  ARGOSY_ASSIGN_OR_RETURN(const Body body,
-                          caller.in.put(name, args, caller.node.output_dtypes, entry, "", entry.index >= 0));
+  ARGOSY_ASSIGN_OR_RETURN(
+      const Body body, caller.in.inline_function(name, args, caller.node.output_dtypes, entry, "", entry.index >= 0));
   caller.finished = body.effects;
   if (entry.index >= 0) caller.finished.push_back(entry);
   caller.outputs = body.returns;

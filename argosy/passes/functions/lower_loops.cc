@@ -78,8 +78,8 @@ class LoopLowering {
     ARGOSY_ASSIGN_OR_RETURN(const NodeId pivot, switch_values(values, loop_cond, first));
     std::vector<Endpoint> args = {values[count].in_body};
     for (std::size_t i = 0; i < count; ++i) args.push_back(values[i].in_body);
-    ARGOSY_ASSIGN_OR_RETURN(const Body body,
-                            in_.put(caller_.function("body"), args, node_.output_dtypes, pivot, "body", true));
+    ARGOSY_ASSIGN_OR_RETURN(
+        const Body body, in_.inline_function(caller_.function("body"), args, node_.output_dtypes, pivot, "body", true));
     std::vector<Endpoint> next = body.returns;
     ARGOSY_ASSIGN_OR_RETURN(const NodeId index, in_.add("AddV2", {values[count].in_body, {delta, 0}}, {}, "index"));
     ARGOSY_ASSIGN_OR_RETURN(const NodeId left, in_.add("Sub", {values[count + 1].in_body, {one, 0}}, {}, "left"));
@@ -123,8 +123,8 @@ class LoopLowering {
   Result<NodeId> condition(const std::vector<LoopValue>& values, std::size_t count, NodeId pivot) {
     std::vector<Endpoint> args;
     for (std::size_t i = 0; i < count; ++i) args.push_back(values[i].inside);
-    ARGOSY_ASSIGN_OR_RETURN(const Body test,
-                            in_.put(caller_.function("cond"), args, std::vector{DType::kInvalid}, pivot, "cond", true));
+    ARGOSY_ASSIGN_OR_RETURN(const Body test, in_.inline_function(caller_.function("cond"), args,
+                                                                 std::vector{DType::kInvalid}, pivot, "cond", true));
     Endpoint go_on = test.returns[0];
     if (graph_.dtype(go_on) != DType::kBool) {
       ARGOSY_ASSIGN_OR_RETURN(const NodeId truth, in_.add("ToBool", {go_on}, {}, "cond/bool"));
@@ -153,8 +153,8 @@ class LoopLowering {
   Status repeat(const std::vector<LoopValue>& values, std::size_t count, NodeId pivot) {
     std::vector<Endpoint> args;
     for (std::size_t i = 0; i < count; ++i) args.push_back(values[i].in_body);
-    ARGOSY_ASSIGN_OR_RETURN(const Body body,
-                            in_.put(caller_.function("body"), args, node_.output_dtypes, pivot, "body", true));
+    ARGOSY_ASSIGN_OR_RETURN(
+        const Body body, in_.inline_function(caller_.function("body"), args, node_.output_dtypes, pivot, "body", true));
     for (std::size_t i = 0; i < values.size(); ++i) {
       const LoopValue& v = values[i];
       if (v.invariant) {

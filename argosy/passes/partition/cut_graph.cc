@@ -9,8 +9,13 @@
 namespace argosy {
 
 CutGraph::CutGraph(const PlacedStep& placed, const LoopFrames& frames, const ControlLoops& loops,
-                   const std::vector<char>& mortal, const PartitionOptions& options)
-    : placed_(placed), whole_(placed.graph()), frames_(frames), loops_(loops), mortal_(mortal), options_(options) {
+                   const std::vector<char>& maybe_dead, const PartitionOptions& options)
+    : placed_(placed),
+      whole_(placed.graph()),
+      frames_(frames),
+      loops_(loops),
+      maybe_dead_(maybe_dead),
+      options_(options) {
   for (int t = 0; t < placed_.tasks(); ++t) {
     parts_.push_back({.step = StepGraph{Graph(whole_.ops()), {}, {}, {}},
                       .copies = std::vector<NodeId>(static_cast<std::size_t>(whole_.size())),
@@ -33,7 +38,7 @@ Result<std::vector<Partition>> CutGraph::run(PartitionStats& stats) {
   if (options_.packs) {
     packs = [this](int task) { return options_.packs(placed_.device_name(placed_.host_of(task))); };
   }
-  ARGOSY_ASSIGN_OR_RETURN(packed_, PackedTransfers::find(placed_, frames_, mortal_, value_crossings_, packs));
+  ARGOSY_ASSIGN_OR_RETURN(packed_, PackedTransfers::find(placed_, frames_, maybe_dead_, value_crossings_, packs));
   unpacked_.resize(packed_.messages().size());
   ARGOSY_RETURN_IF_ERROR(add_nodes());
   ARGOSY_RETURN_IF_ERROR(send_packed());
@@ -184,7 +189,7 @@ Result<Endpoint> CutGraph::receive(Endpoint e, NodeId reader) {
   Graph& sender = parts_[static_cast<std::size_t>(from)].step.graph;
   Graph& receiver = parts_[static_cast<std::size_t>(to)].step.graph;
   ARGOSY_ASSIGN_OR_RETURN(const TransferEnds ends,
-                          ends_of(from, to, transfer_name(e.node), !may_be_dead(whole_, mortal_, e)));
+                          ends_of(from, to, transfer_name(e.node), !may_be_dead(whole_, maybe_dead_, e)));
   ARGOSY_ASSIGN_OR_RETURN(const NodeId sent, add_send(sender, value, ends));
   parts_[static_cast<std::size_t>(from)].step.targets.push_back(sent);
   ARGOSY_ASSIGN_OR_RETURN(const NodeId node, add_receive(receiver, sender.dtype(value), sender.shape(value), ends));

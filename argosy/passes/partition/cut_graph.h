@@ -21,7 +21,7 @@ class CutGraph {
  public:
   // All arguments must outlive it. REQUIRES: settle_edges() and add_control_loops() were called.
   CutGraph(const PlacedStep& placed, const LoopFrames& frames, const ControlLoops& loops,
-           const std::vector<char>& mortal, const PartitionOptions& options);
+           const std::vector<char>& maybe_dead, const PartitionOptions& options);
 
   Result<std::vector<Partition>> run(PartitionStats& stats);
 
@@ -57,7 +57,7 @@ class CutGraph {
   const Graph& whole_;
   const LoopFrames& frames_;
   const ControlLoops& loops_;
-  const std::vector<char>& mortal_;
+  const std::vector<char>& maybe_dead_;
   const PartitionOptions& options_;
   PartitionStats stats_;
   std::vector<Part> parts_;                // by task

@@ -57,7 +57,7 @@ std::size_t small_bytes(const Graph& graph, Endpoint e) {
 }  // namespace
 
 Result<PackedTransfers> PackedTransfers::find(const PlacedStep& placed, const LoopFrames& frames,
-                                              const std::vector<char>& mortal, const std::set<Crossing>& crossings,
+                                              const std::vector<char>& maybe_dead, const std::set<Crossing>& crossings,
                                               const std::function<bool(int)>& packs) {
   PackedTransfers found;
   if (!packs || crossings.size() < 2) return found;
@@ -83,7 +83,7 @@ Result<PackedTransfers> PackedTransfers::find(const PlacedStep& placed, const Lo
     const auto [node, index, to] = crossing;
     const Endpoint e{node, index};
     const int from = placed.task(node);
-    if (frames.of_outputs(graph, node) != LoopFrames::kRoot || may_be_dead(graph, mortal, e)) continue;
+    if (frames.of_outputs(graph, node) != LoopFrames::kRoot || may_be_dead(graph, maybe_dead, e)) continue;
     const std::size_t bytes = small_bytes(graph, e);
     const Before& here = before[static_cast<std::size_t>(node.index)];
     if (bytes == 0 || here.loop || !packs(from) || !packs(to)) continue;

@@ -36,7 +36,7 @@ class PackedTransfers {
   PackedTransfers() = default;  // every value crosses alone
   // `packs`: true if the task has the packing ops. The result keeps no references to the arguments.
   static Result<PackedTransfers> find(const PlacedStep& placed, const LoopFrames& frames,
-                                      const std::vector<char>& mortal, const std::set<Crossing>& crossings,
+                                      const std::vector<char>& maybe_dead, const std::set<Crossing>& crossings,
                                       const std::function<bool(int task)>& packs);
 
   const std::vector<Message>& messages() const { return messages_; }

@@ -48,9 +48,9 @@ Result<std::vector<Partition>> partition(StepGraph step, const DevicePlacement& 
     is_foreign = [&](int task) { return options.is_foreign(placed.device_name(placed.host_of(task))); };
   }
   ARGOSY_ASSIGN_OR_RETURN(const ControlLoops loops, add_control_loops(placed, frames, is_foreign));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<char> mortal, find_mortal(placed.graph(), frames));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<char> maybe_dead, find_maybe_dead(placed.graph(), frames));
   PartitionStats counted;
-  ARGOSY_ASSIGN_OR_RETURN(auto partitions, CutGraph(placed, frames, loops, mortal, options).run(counted));
+  ARGOSY_ASSIGN_OR_RETURN(auto partitions, CutGraph(placed, frames, loops, maybe_dead, options).run(counted));
   counted.control_loops = static_cast<int>(loops.size());
   counted.groups = gathered;
   notes.push_back(str_cat("partition: ", partitions.size(), " tasks, ", counted.values, " values and ", counted.orders,

@@ -51,7 +51,7 @@ bool LowerState::is_batch(NodeId id) const {
 }
 
 bool LowerState::is_variable(NodeId id) const {
-  return way(id).kind == Way::Kind::kGiven && !is_batch(id) && is_copied(id);
+  return sharding(id).kind == NodeSharding::Kind::kGiven && !is_batch(id) && is_copied(id);
 }
 
 Endpoint LowerState::source(int d, Graph::Use use) const {
@@ -77,7 +77,7 @@ const Placement& LowerState::arrives(Graph::Use use) const {
 
 std::optional<NodeId> LowerState::variable_behind(Endpoint e) const {
   for (std::int32_t steps = 0; steps < base.size(); ++steps) {
-    if (way(e.node).kind == Way::Kind::kGiven && !is_batch(e.node)) return e.node;
+    if (sharding(e.node).kind == NodeSharding::Kind::kGiven && !is_batch(e.node)) return e.node;
     const Node& n = base.node(e.node);
     const auto refers = [&](Endpoint from) {
       return holds_state(base, from) || base.node(from.node).output_is_ref(from.index);

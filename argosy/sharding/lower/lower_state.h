@@ -79,7 +79,7 @@ struct LowerState {
   bool is_copied(NodeId id) const { return copied[static_cast<std::size_t>(id.index)] != 0; }
   bool is_batch(NodeId id) const;
   bool is_variable(NodeId id) const;  // with a copy on every device
-  const Way& way(NodeId id) const { return assignment.ways[static_cast<std::size_t>(id.index)][0]; }
+  const NodeSharding& sharding(NodeId id) const { return assignment.shardings[static_cast<std::size_t>(id.index)][0]; }
   const Placement& layout(Endpoint e) const { return assignment.layout(e)[0]; }
   const ShardingRule& rule(NodeId id) const { return request.rules->rule(id); }
   Endpoint& output(int d, Endpoint e) { return outputs[static_cast<std::size_t>(d)][sizes.index()(e)]; }

@@ -53,7 +53,7 @@ void mark_chunks(LowerState& s, NodeId id) {
   const bool even = s.axis.weights.empty() ||
                     std::count(s.axis.weights.begin(), s.axis.weights.end(), s.axis.weights[0]) == s.axis.size;
   if (!even || kReductionChunks % s.axis.size != 0 || n.op->linear != Linear::kEach || n.op->elementwise) return;
-  if (s.way(id).kind != Way::Kind::kFactor || n.output_dtypes.empty()) return;
+  if (s.sharding(id).kind != NodeSharding::Kind::kFactor || n.output_dtypes.empty()) return;
   const Placement& p = s.layout({id, 0});
   const std::int64_t chunks = kReductionChunks / s.axis.size;
   if (p.is_partial()) {

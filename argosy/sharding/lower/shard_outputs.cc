@@ -73,9 +73,9 @@ bool has_reader(const LowerState& s, NodeId id) {
 // shard becomes zeros. A mean that no node reads goes to `fetched_means` instead.
 Status weigh_means(LowerState& s, NodeId id) {
   const Node& n = s.base.node(id);
-  const Way& way = s.way(id);
-  if (way.kind != Way::Kind::kFactor) return ok_status();
-  if (s.rule(id).factors[static_cast<std::size_t>(way.index)].role != FactorRole::kMean) return ok_status();
+  const NodeSharding& sharding = s.sharding(id);
+  if (sharding.kind != NodeSharding::Kind::kFactor) return ok_status();
+  if (s.rule(id).factors[static_cast<std::size_t>(sharding.index)].role != FactorRole::kMean) return ok_status();
   const auto held = holder(s, id);
   if (!held) return cannot_lower(n, "it is a mean along a dimension that no input has");
   const Endpoint in = n.inputs[static_cast<std::size_t>(held->use.input)];
@@ -164,7 +164,8 @@ void give_known_sizes(LowerState& s, NodeId id) {
 
 bool draws_blocks(const LowerState& s, NodeId id) {
   const Node& n = s.base.node(id);
-  if (s.size() == 1 || !s.rule(id).draws || s.way(id).kind != Way::Kind::kFactor || n.output_dtypes.size() != 1) {
+  if (s.size() == 1 || !s.rule(id).draws || s.sharding(id).kind != NodeSharding::Kind::kFactor ||
+      n.output_dtypes.size() != 1) {
     return false;
   }
   const Placement& p = s.layout({id, 0});
@@ -175,7 +176,7 @@ bool draws_blocks(const LowerState& s, NodeId id) {
 }
 
 bool draws_whole(const LowerState& s, NodeId id) {
-  return s.size() > 1 && s.rule(id).draws && s.way(id).kind == Way::Kind::kFactor && !draws_blocks(s, id);
+  return s.size() > 1 && s.rule(id).draws && s.sharding(id).kind == NodeSharding::Kind::kFactor && !draws_blocks(s, id);
 }
 
 Result<NodeId> block_of_draws(LowerState& s, NodeId id, int device) {

@@ -15,9 +15,9 @@ class LocalSizes {
 
   Result<Endpoint> local(int d, Graph::Use use, Endpoint from) {
     const Node& n = s_.base.node(use.node);
-    const Way& way = s_.way(use.node);
+    const NodeSharding& sharding = s_.sharding(use.node);
     const OperandRule& o = s_.rule(use.node).inputs[static_cast<std::size_t>(use.input)];
-    if (way.kind != Way::Kind::kFactor || s_.size() == 1) return from;
+    if (sharding.kind != NodeSharding::Kind::kFactor || s_.size() == 1) return from;
     const Endpoint sized{use.node, o.of}, given = n.inputs[static_cast<std::size_t>(use.input)];
     const PartialShape& shape = s_.sizes.shape(given);
     const PartialInts* const ints = s_.sizes.ints(given);
@@ -76,18 +76,18 @@ class LocalSizes {
 
   // Returns how a size that is a product of these factors is cut; nullopt: the node is sharded along none of them.
   std::optional<Placement> part_of(NodeId id, const FactorsOfDim& dim) const {
-    const Way& way = s_.way(id);
+    const NodeSharding& sharding = s_.sharding(id);
     std::int64_t outer = 1, inner = 1;
     bool found = false;
     for (const std::int8_t f : dim) {
-      if (f == way.index) {
+      if (f == sharding.index) {
         found = true;
         continue;
       }
       (found ? inner : outer) *= s_.rule(id).factors[static_cast<std::size_t>(f)].size;
     }
     if (!found) return std::nullopt;
-    return Placement::shard(0, outer * way.rounds, inner * way.unit);
+    return Placement::shard(0, outer * sharding.rounds, inner * sharding.unit);
   }
 
   // Returns element k of an integer vector whose value is known at run time only, as an int64 scalar.

@@ -63,11 +63,11 @@ class Copied {
   Result<bool> is_copied(NodeId id) {
     const Node& n = s_.base.node(id);
     if (s_.is_batch(id)) return false;
-    if (s_.way(id).kind == Way::Kind::kGiven) {
+    if (s_.sharding(id).kind == NodeSharding::Kind::kGiven) {
       if (s_.layout({id, 0}).is_replicate()) return true;
       return cannot_lower(n, str_cat("a variable that is ", to_string(s_.layout({id, 0}))));
     }
-    if (s_.way(id).kind == Way::Kind::kMakes) return true;
+    if (s_.sharding(id).kind == NodeSharding::Kind::kMakes) return true;
     bool of_variable = false, of_single = false, of_state = false;
     for (const Endpoint e : n.inputs) {
       if (!refers(s_.base, e) || s_.base.node(e.node).op->closes_loop) continue;  // a list that a loop carries
@@ -75,13 +75,13 @@ class Copied {
       if (s_.variable_behind(e)) of_variable = true;
       if (!s_.variable_behind(e) && !s_.is_copied(e.node)) of_single = true;
     }
-    const bool once = s_.way(id).kind == Way::Kind::kOnce;
+    const bool once = s_.sharding(id).kind == NodeSharding::Kind::kOnce;
     // Nobody said what copies of it would do.
     // Checks of global values. A loop has them on every device, as no value leaves it; elsewhere one is enough.
     const bool checks = n.output_dtypes.empty() && !of_state && !s_.in_loop(id);
     const bool hidden = n.op->stateful && !of_variable && (checks || s_.rule(id).kind != ShardingRule::Kind::kFactors);
     // What devices drew for themselves would differ.
-    const bool drawn = s_.rule(id).draws && n.op->stateful && s_.way(id).kind != Way::Kind::kFactor;
+    const bool drawn = s_.rule(id).draws && n.op->stateful && s_.sharding(id).kind != NodeSharding::Kind::kFactor;
     if (once || hidden || drawn || draws_whole(s_, id) || (of_single && !of_variable)) {
       s_.sliced[static_cast<std::size_t>(id.index)] = gives_shards(id) ? 1 : 0;
       return single(id, of_variable);
@@ -96,7 +96,7 @@ class Copied {
 
   // True if one device may compute the node whole while every device slices its shard from the outputs.
   bool gives_shards(NodeId id) const {
-    if (s_.way(id).kind != Way::Kind::kFactor) return false;
+    if (s_.sharding(id).kind != NodeSharding::Kind::kFactor) return false;
     for (std::int32_t k = 0; k < std::ssize(s_.base.node(id).output_dtypes); ++k) {
       const Placement& p = s_.layout({id, k});
       if (!p.is_shard() && !p.is_replicate()) return false;

@@ -24,7 +24,7 @@ std::vector<int> loop_depths(const Graph& graph, const std::vector<NodeId>& orde
 }
 
 // True if the outputs depend on hidden state, such as that of a random op. Devices do not share it.
-bool gives_by_chance(const Graph& graph, const RuleTable& rules, NodeId id) {
+bool has_random_output(const Graph& graph, const RuleTable& rules, NodeId id) {
   const Node& n = graph.node(id);
   const ShardingRule& rule = rules.rule(id);
   // Without inputs it is fed, or a rule says "once".
@@ -64,9 +64,9 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
   const std::size_t outputs = s.index().size();
   seed.assign(outputs, nullptr);
   given.assign(nodes, 0);
-  by_chance.assign(nodes, 0);
+  is_random.assign(nodes, 0);
   bytes.resize(outputs);
-  way.resize(nodes);
+  sharding.resize(nodes);
   need.resize(inputs());
   made.resize(outputs);
   base.resize(outputs);
@@ -88,7 +88,7 @@ AxisState::AxisState(const Graph& g, const Sizes& s, const RuleTable& r, const M
       b = s.bytes({NodeId{i}, k}, q.batch);
       for (int d = 0; d < depth[static_cast<std::size_t>(i)]; ++d) b *= kLoop;
     }
-    by_chance[static_cast<std::size_t>(i)] = gives_by_chance(g, r, NodeId{i}) ? 1 : 0;
+    is_random[static_cast<std::size_t>(i)] = has_random_output(g, r, NodeId{i}) ? 1 : 0;
     const bool source = n.inputs.empty() && n.output_dtypes.size() == 1;
     if (source && (seeded[static_cast<std::size_t>(i)] != 0 || is_variable(g, s, NodeId{i}))) {
       given[static_cast<std::size_t>(i)] = 1;

@@ -30,21 +30,21 @@ struct AxisState {
   std::vector<std::size_t> first_input;  // by node: the position of its first input in an array of all inputs
   std::vector<const Seed*> seed;         // by output; null: none
   std::vector<char> given;               // by node: seeds give the placement of its outputs; its rule is not used
-  std::vector<char> by_chance;           // by node: random. Devices would compute different values, so one computes it
+  std::vector<char> is_random;           // by node: random. Devices would compute different values, so one computes it
   std::vector<double> bytes;             // by output, times 8 for each loop around it
   Graph::Uses uses;
   Containers containers;
 
   // --- decided
-  std::vector<Way> way;              // by node
-  std::vector<Placement> need;       // by input: the placement that the node's way needs
-  std::vector<Placement> made;       // by output: the placement that the node's way gives
-  std::vector<Placement> base;       // by output: where users' reshards start: the seed, R if combined, or as made
-  std::vector<Placement> wish;       // by output: the shard that all users need, an S; R: none
-  std::vector<char> no_wish;         // by node: a wish for it was withdrawn, so it gets no other
-  std::vector<Combined> combined;    // by output
-  std::vector<char> whole;           // by node: it must be computed whole; else the fixpoint iteration may not end
-  std::vector<Placement> elsewhere;  // by output: P on a mesh axis that was decided before; R: none
+  std::vector<NodeSharding> sharding;  // by node
+  std::vector<Placement> need;         // by input: the placement that the node's sharding needs
+  std::vector<Placement> made;         // by output: the placement that the node's sharding gives
+  std::vector<Placement> base;         // by output: where users' reshards start: the seed, R if combined, or as made
+  std::vector<Placement> wish;         // by output: the shard that all users need, an S; R: none
+  std::vector<char> no_wish;           // by node: a wish for it was withdrawn, so it gets no other
+  std::vector<Combined> combined;      // by output
+  std::vector<char> whole;             // by node: it must be computed whole; else the fixpoint iteration may not end
+  std::vector<Placement> elsewhere;    // by output: P on a mesh axis that was decided before; R: none
 
   std::size_t at(Endpoint e) const { return sizes.index()(e); }
   std::size_t at(Graph::Use u) const {

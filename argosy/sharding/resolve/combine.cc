@@ -68,11 +68,13 @@ class Below {
     return s_.made[at].is_partial() && s_.seed[at] == nullptr && !s_.combined[at].yes();
   }
 
-  // Returns the only partial input of a node whose way passes it on; nullopt: there is none, or more than one.
+  // Returns the only partial input of a node that passes it on; nullopt: there is none, or more than one.
   std::optional<Endpoint> source(NodeId id) const {
     const Node& n = s_.graph.node(id);
-    const Way::Kind kind = s_.way[static_cast<std::size_t>(id.index)].kind;
-    if (kind != Way::Kind::kLinear && kind != Way::Kind::kMonotone && kind != Way::Kind::kPass) return std::nullopt;
+    const NodeSharding::Kind kind = s_.sharding[static_cast<std::size_t>(id.index)].kind;
+    if (kind != NodeSharding::Kind::kLinear && kind != NodeSharding::Kind::kMonotone &&
+        kind != NodeSharding::Kind::kPass)
+      return std::nullopt;
     std::optional<Endpoint> found;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const bool passes = s_.need[s_.at(Graph::Use{id, static_cast<int>(i)})].is_partial();

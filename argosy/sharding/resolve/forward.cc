@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "argosy/sharding/reshard/redistribution.h"
-#include "argosy/sharding/resolve/ways.h"
+#include "argosy/sharding/resolve/node_shardings.h"
 
 namespace argosy {
 
@@ -15,7 +15,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kTimesRound = 4;  // how often the layout of what a loop carries may change before it is replicated
 
-// The price of a way, compared in this order: bytes that its reshards move, unmet wishes, inputs that change.
+// The price of a sharding, compared in this order: bytes that its reshards move, unmet wishes, inputs that change.
 using Price = std::tuple<double, int, int>;
 
 class Sweep {
@@ -41,7 +41,7 @@ class Sweep {
     const auto node = static_cast<std::size_t>(id.index);
     if (s_.given[node] != 0) {
       const Seed* const seed = s_.seed[s_.at(Endpoint{id, 0})];
-      s_.way[node] = {Way::Kind::kGiven};
+      s_.sharding[node] = {NodeSharding::Kind::kGiven};
       set_output({id, 0}, seed != nullptr ? seed->placement : Placement::replicate());
       return ok_status();
     }
@@ -49,27 +49,27 @@ class Sweep {
       make_container(id);
       return ok_status();
     }
-    in_.clear(), known_.clear(), wishes_.clear(), ways_.clear();
+    in_.clear(), known_.clear(), wishes_.clear(), shardings_.clear();
     for (const Endpoint e : n.inputs) {
       in_.push_back(s_.base[s_.at(e)]);
       known_.push_back(known[s_.at(e)]);
     }
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) wishes_.push_back(s_.wish[s_.at(Endpoint{id, k})]);
     if (n.op->flow == Flow::kNextIteration) wishes_[0] = wanted_by_merge(id);
-    list_ways({.op = n.op,
-               .rule = &s_.rules.rule(id),
-               .by_chance = s_.by_chance[node] != 0,
-               .keeps_local = s_.keeps_local(id),
-               .takes_own = s_.takes_own(id),
-               .inputs = in_,
-               .known = known_,
-               .wishes = wishes_,
-               .limit = s_.sizes.follows_batch(s_.sizes.nominal()) ? s_.sizes.nominal() : 0},
-              ways_);
-    if (s_.whole[node] != 0) ways_.resize(1);
+    list_shardings({.op = n.op,
+                    .rule = &s_.rules.rule(id),
+                    .is_random = s_.is_random[node] != 0,
+                    .keeps_local = s_.keeps_local(id),
+                    .takes_own = s_.takes_own(id),
+                    .inputs = in_,
+                    .known = known_,
+                    .wishes = wishes_,
+                    .limit = s_.sizes.follows_batch(s_.sizes.nominal()) ? s_.sizes.nominal() : 0},
+                   shardings_);
+    if (s_.whole[node] != 0) shardings_.resize(1);
     const Choice* best = nullptr;
     Price least{kNever, 0, 0};
-    for (const Choice& c : ways_) {
+    for (const Choice& c : shardings_) {
       const Price price = price_of(id, c);
       if (price >= least) continue;
       least = price;
@@ -94,7 +94,7 @@ class Sweep {
 
   void make_container(NodeId id) {
     const Node& n = s_.graph.node(id);
-    s_.way[static_cast<std::size_t>(id.index)] = {Way::Kind::kMakes};
+    s_.sharding[static_cast<std::size_t>(id.index)] = {NodeSharding::Kind::kMakes};
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       s_.need[s_.at(Graph::Use{id, static_cast<int>(i)})] = Placement::replicate();
     }
@@ -104,7 +104,7 @@ class Sweep {
     }
   }
 
-  // For a node without a way: replicates the elements of its containers that are sharded. True if there are any.
+  // For a node that no sharding fits: replicates the sharded elements of its containers. True if there are any.
   bool without_shards(NodeId id) {
     bool any = false;
     for (const Endpoint e : s_.graph.node(id).inputs) {
@@ -117,7 +117,7 @@ class Sweep {
     return any;
   }
 
-  // Of a node without a way, computes the nodes whose scratch it reads whole: scratch cannot be joined. True: any.
+  // For a node that no sharding fits: computes whole the nodes whose scratch it reads. True if there are any.
   bool without_scratch(NodeId id) {
     bool any = false;
     for (const Endpoint e : s_.graph.node(id).inputs) {
@@ -173,7 +173,7 @@ class Sweep {
 
   void take(NodeId id, const Choice& c) {
     const Node& n = s_.graph.node(id);
-    s_.way[static_cast<std::size_t>(id.index)] = c.way;
+    s_.sharding[static_cast<std::size_t>(id.index)] = c.sharding;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       s_.need[s_.at(Graph::Use{id, static_cast<int>(i)})] = c.inputs[i];
       if (const int container = s_.containers.behind(n.inputs[i]); container >= 0) {
@@ -215,7 +215,7 @@ class Sweep {
   std::vector<SmallVector<Placement, 1>> had_;  // by output: placements that some user has needed
   std::vector<Placement> in_, wishes_;
   std::vector<char> known_;
-  std::vector<Choice> ways_;
+  std::vector<Choice> shardings_;
   bool again_ = false;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "argosy/sharding/resolve/ways.h"
+#include "argosy/sharding/resolve/node_shardings.h"
 
 namespace argosy {
 
@@ -67,8 +67,9 @@ class Spread {
     const auto node = static_cast<std::size_t>(id.index);
     if (take_back(id)) return true;
     const ShardingRule& rule = s_.rules.rule(id);
-    const Way::Kind kind = s_.way[node].kind;
-    const bool whole = kind == Way::Kind::kWhole || (kind == Way::Kind::kOnce && s_.by_chance[node] != 0);
+    const NodeSharding::Kind kind = s_.sharding[node].kind;
+    const bool whole =
+        kind == NodeSharding::Kind::kWhole || (kind == NodeSharding::Kind::kOnce && s_.is_random[node] != 0);
     const bool open = whole && s_.given[node] == 0 && s_.whole[node] == 0 && s_.no_wish[node] == 0 &&
                       rule.kind == ShardingRule::Kind::kFactors && rule.updates.empty();
     if (!open) return false;
@@ -84,19 +85,21 @@ class Spread {
       if (!in.back().is_replicate()) return false;  // the forward sweep has reasons
     }
     const std::vector<char> known(in.size(), 1);
-    std::vector<Choice> ways;
-    list_ways({.op = n.op,
-               .rule = &rule,
-               .by_chance = s_.by_chance[node] != 0,
-               .keeps_local = s_.keeps_local(id),
-               .takes_own = s_.takes_own(id),
-               .inputs = in,
-               .known = known,
-               .wishes = wishes,
-               .limit = s_.sizes.follows_batch(s_.sizes.nominal()) ? s_.sizes.nominal() : 0},
-              ways);
-    for (const Choice& c : ways) {
-      if (c.way.kind != Way::Kind::kFactor || !std::equal(wishes.begin(), wishes.end(), c.outputs.begin())) continue;
+    std::vector<Choice> shardings;
+    list_shardings({.op = n.op,
+                    .rule = &rule,
+                    .is_random = s_.is_random[node] != 0,
+                    .keeps_local = s_.keeps_local(id),
+                    .takes_own = s_.takes_own(id),
+                    .inputs = in,
+                    .known = known,
+                    .wishes = wishes,
+                    .limit = s_.sizes.follows_batch(s_.sizes.nominal()) ? s_.sizes.nominal() : 0},
+                   shardings);
+    for (const Choice& c : shardings) {
+      if (c.sharding.kind != NodeSharding::Kind::kFactor ||
+          !std::equal(wishes.begin(), wishes.end(), c.outputs.begin()))
+        continue;
       const auto free = [](const Placement& p) { return p.is_replicate() || p.is_shard(); };
       if (!std::all_of(c.inputs.begin(), c.inputs.end(), free)) continue;
       bool fresh = false;

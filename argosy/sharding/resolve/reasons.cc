@@ -31,7 +31,7 @@ std::string why_needed(const AxisState& s, Graph::Use use, const Placement& from
   if (use.node == kFetch) return "it is fetched";
   const Node& n = s.graph.node(use.node);
   const ShardingRule& rule = s.rules.rule(use.node);
-  const Way& way = s.way[static_cast<std::size_t>(use.node.index)];
+  const NodeSharding& sharding = s.sharding[static_cast<std::size_t>(use.node.index)];
   if (from.kind == Placement::Kind::kOnce) return str_cat(called(n), " reads it on every device");
   if (from.is_local() && to.is_partial())
     return str_cat(called(n), " adds up what shards have, by their parts of the batch");
@@ -42,12 +42,12 @@ std::string why_needed(const AxisState& s, Graph::Use use, const Placement& from
     return str_cat(called(n), " updates '", s.graph.node(variable.node).name, "', which is ",
                    to_string(s.base[s.at(variable)]), " on every device");
   }
-  if (way.kind == Way::Kind::kFactor) {
-    const std::string& factor = rule.factors[static_cast<std::size_t>(way.index)].name;
+  if (sharding.kind == NodeSharding::Kind::kFactor) {
+    const std::string& factor = rule.factors[static_cast<std::size_t>(sharding.index)].name;
     if (to.is_shard()) return str_cat(called(n), " is sharded along ", factor);
     return str_cat(called(n), " is sharded along ", factor, ", and each shard needs all of this input");
   }
-  if (way.kind == Way::Kind::kLinear) return str_cat(called(n), " is linear in one input at a time");
+  if (sharding.kind == NodeSharding::Kind::kLinear) return str_cat(called(n), " is linear in one input at a time");
   if (from.is_partial()) {
     if (rule.kind != ShardingRule::Kind::kFactors && !rule.why.empty()) return str_cat(called(n), ": ", rule.why);
     return str_cat(called(n), " is not linear in it");

@@ -95,7 +95,7 @@ class Writer {
 void write_whole(const AxisState& s, std::vector<WholeNode>& out) {
   for (const NodeId id : s.sizes.order()) {
     const Node& n = s.graph.node(id);
-    if (s.way[static_cast<std::size_t>(id.index)].kind != Way::Kind::kWhole) continue;
+    if (s.sharding[static_cast<std::size_t>(id.index)].kind != NodeSharding::Kind::kWhole) continue;
     const bool never = s.rules.rule(id).kind == ShardingRule::Kind::kWhole;
     bool gathered = false;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -137,7 +137,7 @@ Result<Assignment> resolve(const Graph& graph, const Sizes& sizes, const RuleTab
   }
   Assignment a;
   a.layouts.resize(static_cast<std::size_t>(graph.size()));
-  a.ways.resize(static_cast<std::size_t>(graph.size()));
+  a.shardings.resize(static_cast<std::size_t>(graph.size()));
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     a.layouts[static_cast<std::size_t>(i)].resize(graph.node(NodeId{i}).output_dtypes.size());
   }
@@ -149,7 +149,7 @@ Result<Assignment> resolve(const Graph& graph, const Sizes& sizes, const RuleTab
     Writer writer(s, axis, a.reshards);
     for (const NodeId id : sizes.order()) {
       const auto node = static_cast<std::size_t>(id.index);
-      a.ways[node].push_back(s.way[node]);
+      a.shardings[node].push_back(s.sharding[node]);
       for (std::int32_t k = 0; k < std::ssize(a.layouts[node]); ++k) {
         const std::size_t at = s.at(Endpoint{id, k});
         a.layouts[node][static_cast<std::size_t>(k)].push_back(s.made[at]);

@@ -1,4 +1,4 @@
-// The ways in which a node may be sharded on one mesh axis, from its rule.
+// The shardings that a node may have on one mesh axis, from its rule.
 //
 //   MatMul, "i k, k j -> i j; sum k; linear each"
 //     replicated        R, R -> R

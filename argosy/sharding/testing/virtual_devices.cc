@@ -76,7 +76,7 @@ Assignment all_replicated(const Graph& graph) {
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     a.layouts.emplace_back(n.output_dtypes.size(), Layout(1));
-    a.ways.push_back({Way{n.inputs.empty() ? Way::Kind::kGiven : Way::Kind::kWhole}});
+    a.shardings.push_back({NodeSharding{n.inputs.empty() ? NodeSharding::Kind::kGiven : NodeSharding::Kind::kWhole}});
   }
   return a;
 }

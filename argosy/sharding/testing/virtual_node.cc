@@ -23,11 +23,11 @@ int dim_of(const OperandRule& o, int factor) {
   return -1;
 }
 
-// Returns how a size that is the product of these factors is cut; nullopt: the way's factor is not among them.
-std::optional<Placement> part_of(const ShardingRule& rule, const FactorsOfDim& factors, const Way& way) {
-  const auto at = std::find(factors.begin(), factors.end(), way.index);
+// Returns how a size that is the product of these factors is cut; nullopt: the sharding's factor is not among them.
+std::optional<Placement> part_of(const ShardingRule& rule, const FactorsOfDim& factors, const NodeSharding& sharding) {
+  const auto at = std::find(factors.begin(), factors.end(), sharding.index);
   if (at == factors.end()) return std::nullopt;
-  Placement p = Placement::shard(0, way.rounds, way.unit);
+  Placement p = Placement::shard(0, sharding.rounds, sharding.unit);
   for (auto f = factors.begin(); f != factors.end(); ++f) {
     if (f != at) (f < at ? p.rounds : p.unit) *= rule.factors[static_cast<std::size_t>(*f)].size;
   }
@@ -83,16 +83,16 @@ Result<Shards> VirtualStep::input(const Node& n, Graph::Use use, const Shards& m
 Result<std::vector<Shards>> VirtualStep::compute(NodeId id, std::vector<Shards> in) {
   const Node& n = d_.graph_.node(id);
   if (n.op->calls != Calls::kNothing) return unimplemented("calls of functions are lowered before");
-  const Way& way = d_.a_.ways[static_cast<std::size_t>(id.index)][0];
+  const NodeSharding& sharding = d_.a_.shardings[static_cast<std::size_t>(id.index)][0];
   const ShardingRule& rule = d_.rules_.rule(id);
-  const bool once = way.kind == Way::Kind::kOnce;
+  const bool once = sharding.kind == NodeSharding::Kind::kOnce;
   std::vector<Shards> outputs(n.output_dtypes.size(), Shards(static_cast<std::size_t>(d_.axis_.size)));
   for (int device = 0; device < d_.axis_.size; ++device) {
     if (once && device > 0) break;
     const auto at = static_cast<std::size_t>(device);
     std::vector<Tensor> own;
     for (const Shards& shards : in) own.push_back(shards[at]);
-    const bool block = rule.draws && way.kind == Way::Kind::kFactor;  // of the one stream
+    const bool block = rule.draws && sharding.kind == NodeSharding::Kind::kFactor;  // of the one stream
     if (!block) ARGOSY_RETURN_IF_ERROR(localize(id, device, in, own));
     if (rule.draws && device > 0) {
       for (std::size_t k = 0; k < outputs.size(); ++k) outputs[k][at] = outputs[k][0];
@@ -131,7 +131,7 @@ void VirtualStep::open_element_shapes(NodeId id, std::vector<Tensor>& own) const
 Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& in, std::vector<Tensor>& own) const {
   const Node& n = d_.graph_.node(id);
   const ShardingRule& rule = d_.rules_.rule(id);
-  const Way& way = d_.a_.ways[static_cast<std::size_t>(id.index)][0];
+  const NodeSharding& sharding = d_.a_.shardings[static_cast<std::size_t>(id.index)][0];
   open_element_shapes(id, own);
   if (rule.kind != ShardingRule::Kind::kFactors || n.op->flow != Flow::kNone) return ok_status();
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -152,8 +152,8 @@ Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& i
     for (std::int64_t k = 0; k < sizes.elements(); ++k) {
       std::int64_t size = element(own[i], k);
       const bool of_dim = global.has_rank() && sizes.elements() == global.rank();
-      const auto part = way.kind == Way::Kind::kFactor && k < std::ssize(o.dims)
-                            ? part_of(rule, o.dims[static_cast<std::size_t>(k)], way)
+      const auto part = sharding.kind == NodeSharding::Kind::kFactor && k < std::ssize(o.dims)
+                            ? part_of(rule, o.dims[static_cast<std::size_t>(k)], sharding)
                             : std::nullopt;
       // -1 beside a shard without rows says nothing.
       if (size < 0 && (part || sharded) && of_dim) size = global[static_cast<int>(k)];
@@ -172,20 +172,20 @@ Status VirtualStep::localize(NodeId id, int device, const std::vector<Shards>& i
 // Multiplies a shard's own mean by its part of the factor.
 Status VirtualStep::weigh_mean(NodeId id, int device, const std::vector<Shards>& in,
                                std::vector<Tensor>& outputs) const {
-  const Way& way = d_.a_.ways[static_cast<std::size_t>(id.index)][0];
+  const NodeSharding& sharding = d_.a_.shardings[static_cast<std::size_t>(id.index)][0];
   const ShardingRule& rule = d_.rules_.rule(id);
-  if (way.kind != Way::Kind::kFactor) return ok_status();
-  if (rule.factors[static_cast<std::size_t>(way.index)].role != FactorRole::kMean) return ok_status();
+  if (sharding.kind != NodeSharding::Kind::kFactor) return ok_status();
+  if (rule.factors[static_cast<std::size_t>(sharding.index)].role != FactorRole::kMean) return ok_status();
   std::int64_t part = 0, size = 0;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const int dim = rule.inputs[i].kind == Kind::kDims ? dim_of(rule.inputs[i], way.index) : -1;
+    const int dim = rule.inputs[i].kind == Kind::kDims ? dim_of(rule.inputs[i], sharding.index) : -1;
     if (dim < 0) continue;
     part = in[i][static_cast<std::size_t>(device)].shape()[dim];
     size = 0;
     for (const Tensor& t : in[i]) size += t.shape()[dim];
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (rule.outputs[k].kind != Kind::kDims || dim_of(rule.outputs[k], way.index) >= 0) continue;
+    if (rule.outputs[k].kind != Kind::kDims || dim_of(rule.outputs[k], sharding.index) >= 0) continue;
     if (part == 0) {
       outputs[k] = Tensor::zeros(outputs[k].dtype(), outputs[k].shape());  // no rows: not a number
     } else {
@@ -207,9 +207,9 @@ Result<std::vector<Tensor>> VirtualStep::run_kernel(const Node& n, int device, c
   AttrMap attrs = n.attrs;
   const std::vector<DType> dtypes(n.output_dtypes.begin(), n.output_dtypes.end());
   const NodeId id = *d_.graph_.find(n.name);
-  const bool sharded_variable = !dtypes.empty() &&
-                                d_.a_.ways[static_cast<std::size_t>(id.index)][0].kind == Way::Kind::kGiven &&
-                                d_.a_.layout({id, 0})[0].is_shard();
+  const bool sharded_variable =
+      !dtypes.empty() && d_.a_.shardings[static_cast<std::size_t>(id.index)][0].kind == NodeSharding::Kind::kGiven &&
+      d_.a_.layout({id, 0})[0].is_shard();
   if (sharded_variable && attrs.find("shape") != nullptr) attrs.set("shape", PartialShape::unknown());
   const std::vector<PartialShape> output_shapes(dtypes.size());
   ResourceManager& resources = *d_.resources_[static_cast<std::size_t>(device)];

@@ -47,7 +47,7 @@ TEST_F(ShardingContainers, ArraysHoldShards) {
   EXPECT_EQ(to_string(a->layout(both.flow.endpoint())), "R");
   EXPECT_EQ(to_string(a->layout(read.endpoint())), "S(0)");
   EXPECT_EQ(to_string(a->layout(all.endpoint())), "S(1)");
-  EXPECT_EQ(a->ways[made.handle.node().index][0].kind, Way::Kind::kMakes);
+  EXPECT_EQ(a->shardings[made.handle.node().index][0].kind, NodeSharding::Kind::kMakes);
   for (const Reshard& r : a->reshards) EXPECT_NE(r.value, both.flow.endpoint());
 }
 
@@ -93,18 +93,14 @@ class ShardingLists : public testing::Test {
   Value empty(Value shape) { return g_.add("EmptyTensorList", {shape, constant(g_, -1)}, made()); }
   Value empty() { return empty(open_shape()); }
   Value push(Value list, Value x) { return g_.add("TensorListPushBack", {list, x}, dtype()); }
-  Value get(Value list, int i) {
-    return g_.add("TensorListGetItem", {list, constant(g_, i), open_shape()}, dtype());
-  }
+  Value get(Value list, int i) { return g_.add("TensorListGetItem", {list, constant(g_, i), open_shape()}, dtype()); }
   Value stack(Value list) {
     return g_.add("TensorListStack", {list, open_shape()},
                   {{"element_dtype", DType::kFloat64}, {"num_elements", std::int64_t{-1}}});
   }
   Value from_rows(Value rows) { return g_.add("TensorListFromTensor", {rows, open_shape()}, made()); }
   // Two rows of values along a new first axis.
-  Value two(Value a, Value b) {
-    return g_.add("Pack", {a, b}, {{"axis", std::int64_t{0}}});
-  }
+  Value two(Value a, Value b) { return g_.add("Pack", {a, b}, {{"axis", std::int64_t{0}}}); }
 
   // The layouts of these values, as text, on three devices; what a step gives equals one device's on 2, 3 and 4.
   std::string layouts(const std::vector<Value>& of, const std::vector<Value>& fetched) {
@@ -165,8 +161,8 @@ TEST_F(ShardingLists, AreJoinedAndSplitAcrossExamples) {
   const Value columns = transpose(x_, {1, 0});
   const Value lengths = constant(g_, Tensor::vector<std::int64_t>({3, 1}));
   const Value list = g_.add("TensorListSplit", {columns, ints({-1, -1}), lengths}, made());
-  const Value joined = g_.add("TensorListConcatV2", {list, ints({-1, -1}), constant(g_, Tensor::vector<std::int64_t>({}))},
-                              made());
+  const Value joined =
+      g_.add("TensorListConcatV2", {list, ints({-1, -1}), constant(g_, Tensor::vector<std::int64_t>({}))}, made());
   EXPECT_EQ(layouts({list, joined.output(0)}, {joined.output(0), joined.output(1)}), "S(1) S(1)");
 }
 
@@ -187,8 +183,8 @@ TEST_F(ShardingLists, OfGradientsAddUp) {
 // Elements are joined along the dimension that would be sharded.
 TEST_F(ShardingLists, WhatAUserCannotTakeInShardsIsHeldWhole) {
   const Value list = from_rows(two(tanh(x_), x_ + 1.0));
-  const Value joined = g_.add("TensorListConcatV2", {list, open_shape(), constant(g_, Tensor::vector<std::int64_t>({}))},
-                              made());
+  const Value joined =
+      g_.add("TensorListConcatV2", {list, open_shape(), constant(g_, Tensor::vector<std::int64_t>({}))}, made());
   EXPECT_EQ(layouts({list, joined.output(0)}, {joined.output(0), joined.output(1)}), "R R");
 }
 
@@ -228,7 +224,8 @@ TEST_F(ShardingLists, SizesFollowTheBatch) {
   const Value gaps = pop_ints(push_ints(g_.add("TensorListReserve", {ints({2}), constant(g_, 1)}, of_ints)));
   // One of two lists, of which the other one holds longer elements.
   const Value sides = g_.add("Switch", {x_, greater(reduce_sum(x_), 0.0)});
-  const Value merged = g_.add("Merge", {push(empty(), sides.output(0)), push(empty(), concat({sides.output(1), x_}, 0))});
+  const Value merged =
+      g_.add("Merge", {push(empty(), sides.output(0)), push(empty(), concat({sides.output(1), x_}, 0))});
   const Value either = g_.add("TensorListPopBack", {merged, constant(g_, -1)}, dtype()).output(1);
   ASSERT_TRUE(g_.status().ok()) << g_.status().to_string();
   const auto sizes = Sizes::find(g_, {.batch = {x_.node()}});
@@ -254,7 +251,8 @@ TEST_F(ShardingContainers, RulesSayWhatIsPutIn) {
   EXPECT_EQ(stored("TensorListSetItem")->input, 2);
   ASSERT_TRUE(stored("TensorListScatterIntoExistingList").has_value());
   EXPECT_EQ(stored("TensorListScatterIntoExistingList")->leading, 1);
-  for (const char* op : {"TensorListPopBack", "TensorListFromTensor", "StackPopV2", "TensorArrayReadV3", "TensorArraySizeV3", "AssignVariableOp", "MatMul"}) {
+  for (const char* op : {"TensorListPopBack", "TensorListFromTensor", "StackPopV2", "TensorArrayReadV3",
+                         "TensorArraySizeV3", "AssignVariableOp", "MatMul"}) {
     EXPECT_FALSE(stored(op).has_value()) << op;
   }
 }

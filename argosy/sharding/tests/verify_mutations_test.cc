@@ -89,7 +89,7 @@ TEST(VerifyMutations, AnotherLayoutIsFound) {
   for (const NodeId id : t.sizes->order()) {
     const auto node = static_cast<std::size_t>(id.index);
     for (std::size_t k = 0; k < t.a.layouts[node].size(); ++k) {
-      if (t.a.ways[node][0].kind == Way::Kind::kGiven && t.g.consumers()[id.index].empty()) continue;
+      if (t.a.shardings[node][0].kind == NodeSharding::Kind::kGiven && t.g.consumers()[id.index].empty()) continue;
       for (const Placement& p : others) {
         if (p == t.a.layouts[node][k][0]) continue;
         Assignment other = t.a;
@@ -103,24 +103,25 @@ TEST(VerifyMutations, AnotherLayoutIsFound) {
   EXPECT_GT(tried, 500);
 }
 
-// Another way to compute a node, its layouts as they are.
+// Another sharding of a node, its layouts as they are.
 TEST(VerifyMutations, AnotherWayIsFound) {
   Trained t;
   ASSERT_TRUE(t.solve().ok());
   for (const NodeId id : t.sizes->order()) {
     const auto node = static_cast<std::size_t>(id.index);
-    const Way& way = t.a.ways[node][0];
-    if (way.kind != Way::Kind::kFactor && way.kind != Way::Kind::kLinear) continue;
-    for (const Way::Kind kind : {Way::Kind::kWhole, Way::Kind::kFactor, Way::Kind::kLinear, Way::Kind::kMonotone,
-                                 Way::Kind::kPass, Way::Kind::kOnce}) {
-      if (kind == way.kind) continue;
+    const NodeSharding& sharding = t.a.shardings[node][0];
+    if (sharding.kind != NodeSharding::Kind::kFactor && sharding.kind != NodeSharding::Kind::kLinear) continue;
+    for (const NodeSharding::Kind kind :
+         {NodeSharding::Kind::kWhole, NodeSharding::Kind::kFactor, NodeSharding::Kind::kLinear,
+          NodeSharding::Kind::kMonotone, NodeSharding::Kind::kPass, NodeSharding::Kind::kOnce}) {
+      if (kind == sharding.kind) continue;
       Assignment other = t.a;
-      other.ways[node][0].kind = kind;
+      other.shardings[node][0].kind = kind;
       EXPECT_FALSE(t.check(other).ok()) << t.g.node(id).name;
     }
-    if (way.kind != Way::Kind::kFactor) continue;
+    if (sharding.kind != NodeSharding::Kind::kFactor) continue;
     Assignment other = t.a;
-    other.ways[node][0].unit = 2;
+    other.shardings[node][0].unit = 2;
     EXPECT_FALSE(t.check(other).ok()) << t.g.node(id).name << " cut in units of 2";
   }
 }

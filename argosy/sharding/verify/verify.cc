@@ -59,11 +59,11 @@ class Check {
 
   Status complete() const {
     const auto nodes = static_cast<std::size_t>(graph_.size());
-    if (a_.layouts.size() != nodes || a_.ways.size() != nodes) return wrong("the assignment is of another graph");
+    if (a_.layouts.size() != nodes || a_.shardings.size() != nodes) return wrong("the assignment is of another graph");
     for (std::int32_t i = 0; i < graph_.size(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       bool fits = a_.layouts[at].size() == graph_.node(NodeId{i}).output_dtypes.size() &&
-                  a_.ways[at].size() == mesh_.axes.size();
+                  a_.shardings[at].size() == mesh_.axes.size();
       for (const Layout& l : a_.layouts[at]) fits = fits && l.size() == mesh_.axes.size();
       if (!fits) return wrong(str_cat(called(NodeId{i}), " has no layout for each output and mesh axis"));
     }
@@ -184,7 +184,7 @@ class Check {
       in.push_back(arrives(n.inputs[i], {id, static_cast<int>(i)}, axis));
     }
     for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) out.push_back(a_.layout({id, k})[on]);
-    const Way& way = a_.ways[static_cast<std::size_t>(id.index)][on];
+    const NodeSharding& sharding = a_.shardings[static_cast<std::size_t>(id.index)][on];
     const ShardingRule& rule = rules_.rule(id);
     for (const int u : rule.updates) {
       const auto at = static_cast<std::size_t>(u);
@@ -193,12 +193,12 @@ class Check {
       }
     }
     std::string why;
-    if (way.kind == Way::Kind::kGiven) {
+    if (sharding.kind == NodeSharding::Kind::kGiven) {
       if (!n.inputs.empty()) why = "it has inputs, so that its layout cannot be given";
-    } else if (way.kind == Way::Kind::kMakes) {
+    } else if (sharding.kind == NodeSharding::Kind::kMakes) {
       why = why_not_made(id, in, out);
     } else {
-      why = why_not(*n.op, !touches_state(id), rule, way, in, out, keeps_local);
+      why = why_not(*n.op, !touches_state(id), rule, sharding, in, out, keeps_local);
     }
     if (why.empty()) return ok_status();
     std::string text;

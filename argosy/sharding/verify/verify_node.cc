@@ -62,25 +62,25 @@ std::string all_local(const std::vector<Placement>& in, const std::vector<Placem
 
 class Factors {
  public:
-  Factors(const ShardingRule& rule, const Way& way, const std::vector<Placement>& in, const std::vector<Placement>& out,
-          bool keeps_local)
-      : rule_(rule), way_(way), in_(in), out_(out), keeps_local_(keeps_local) {}
+  Factors(const ShardingRule& rule, const NodeSharding& sharding, const std::vector<Placement>& in,
+          const std::vector<Placement>& out, bool keeps_local)
+      : rule_(rule), sharding_(sharding), in_(in), out_(out), keeps_local_(keeps_local) {}
 
   std::string why_not() {
-    switch (way_.kind) {
-      case Way::Kind::kWhole: return whole();
-      case Way::Kind::kFactor: return sharded();
-      case Way::Kind::kLinear: {
-        if (way_.index < 0 || way_.index >= std::ssize(rule_.linear)) return "there is no such linear group";
-        return partial(rule_.linear[static_cast<std::size_t>(way_.index)], {Placement::partial(Combine::kSum)});
+    switch (sharding_.kind) {
+      case NodeSharding::Kind::kWhole: return whole();
+      case NodeSharding::Kind::kFactor: return sharded();
+      case NodeSharding::Kind::kLinear: {
+        if (sharding_.index < 0 || sharding_.index >= std::ssize(rule_.linear)) return "there is no such linear group";
+        return partial(rule_.linear[static_cast<std::size_t>(sharding_.index)], {Placement::partial(Combine::kSum)});
       }
-      case Way::Kind::kMonotone: {
-        const bool listed = std::count(rule_.monotone.begin(), rule_.monotone.end(), way_.index) > 0;
+      case NodeSharding::Kind::kMonotone: {
+        const bool listed = std::count(rule_.monotone.begin(), rule_.monotone.end(), sharding_.index) > 0;
         if (!listed) return "it is not monotone in this input";
-        return partial({way_.index}, {Placement::partial(Combine::kMax), Placement::partial(Combine::kMin)});
+        return partial({sharding_.index}, {Placement::partial(Combine::kMax), Placement::partial(Combine::kMin)});
       }
-      case Way::Kind::kLocal: return local();
-      default: return "its rule knows no such way";
+      case NodeSharding::Kind::kLocal: return local();
+      default: return "its rule has no such sharding";
     }
   }
 
@@ -131,10 +131,10 @@ class Factors {
 
   // --- along a factor: rows of a dimension are numbered outer factor first
   std::string sharded() {
-    if (way_.index < 0 || way_.index >= std::ssize(rule_.factors)) return "there is no such factor";
-    const Factor& f = rule_.factors[static_cast<std::size_t>(way_.index)];
+    if (sharding_.index < 0 || sharding_.index >= std::ssize(rule_.factors)) return "there is no such factor";
+    const Factor& f = rule_.factors[static_cast<std::size_t>(sharding_.index)];
     const auto& may = rule_.may_be_local;
-    own_ = keeps_local_ && std::count(may.begin(), may.end(), static_cast<std::int8_t>(way_.index)) > 0;
+    own_ = keeps_local_ && std::count(may.begin(), may.end(), static_cast<std::int8_t>(sharding_.index)) > 0;
     const bool forbidden =
         !own_ && (f.role == FactorRole::kWhole || f.role == FactorRole::kHalo || f.role == FactorRole::kRows);
     if (forbidden) return str_cat("it must not be sharded along ", f.name);
@@ -166,9 +166,9 @@ class Factors {
       bool met = false;
       for (auto f = o.dims[d].rbegin(); f != o.dims[d].rend(); ++f) {
         const std::int64_t size = rule_.factors[static_cast<std::size_t>(*f)].size;
-        if (*f == way_.index) {
+        if (*f == sharding_.index) {
           if (p.is_shard() || met) return "it has the factor twice";
-          p = Placement::shard(static_cast<int>(d), way_.rounds, way_.unit * rows);
+          p = Placement::shard(static_cast<int>(d), sharding_.rounds, sharding_.unit * rows);
           met = true;
           continue;
         }
@@ -196,7 +196,7 @@ class Factors {
   }
 
   const ShardingRule& rule_;
-  const Way& way_;
+  const NodeSharding& sharding_;
   const std::vector<Placement>&in_, &out_;
   const bool keeps_local_;
   bool own_ = false;  // the factor may be local, and is
@@ -204,25 +204,27 @@ class Factors {
 
 }  // namespace
 
-std::string why_not(const OpDef& op, bool hidden_state, const ShardingRule& rule, const Way& way,
+std::string why_not(const OpDef& op, bool hidden_state, const ShardingRule& rule, const NodeSharding& sharding,
                     const std::vector<Placement>& in, const std::vector<Placement>& out, bool keeps_local) {
   switch (op.flow) {
     case Flow::kSwitch:
     case Flow::kMerge:
     case Flow::kEnter:
     case Flow::kExit:
-    case Flow::kNextIteration: return way.kind == Way::Kind::kPass ? flow(op, in, out) : "control flow passes on";
+    case Flow::kNextIteration:
+      return sharding.kind == NodeSharding::Kind::kPass ? flow(op, in, out) : "control flow passes on";
     default: break;
   }
   // Random numbers: what every device draws for itself is not one value.
   const bool drawn = op.stateful && hidden_state && (rule.draws || rule.kind == ShardingRule::Kind::kWhole);
-  if (drawn && way.kind == Way::Kind::kWhole && !in.empty() && !out.empty())
+  if (drawn && sharding.kind == NodeSharding::Kind::kWhole && !in.empty() && !out.empty())
     return "every device would draw other numbers";
-  if (drawn && way.kind == Way::Kind::kOnce) return all_alike(in, out, true);
-  if (rule.kind == ShardingRule::Kind::kFactors) return Factors(rule, way, in, out, keeps_local).why_not();
+  if (drawn && sharding.kind == NodeSharding::Kind::kOnce) return all_alike(in, out, true);
+  if (rule.kind == ShardingRule::Kind::kFactors) return Factors(rule, sharding, in, out, keeps_local).why_not();
   const bool once = rule.kind == ShardingRule::Kind::kOnce;
-  if (way.kind == Way::Kind::kLocal && !once && !drawn) return all_local(in, out);
-  if (way.kind != (once ? Way::Kind::kOnce : Way::Kind::kWhole)) return "its rule knows no such way";
+  if (sharding.kind == NodeSharding::Kind::kLocal && !once && !drawn) return all_local(in, out);
+  if (sharding.kind != (once ? NodeSharding::Kind::kOnce : NodeSharding::Kind::kWhole))
+    return "its rule has no such sharding";
   return all_alike(in, out, once);
 }
 

@@ -145,14 +145,15 @@ class Combination {
     const Placement& p = step_.assignment.layout(value)[0];
     if (p.is_shard()) return PlacementKind::kShard;
     const Node& n = step_.base.node(value.node);
-    const Way& way = step_.assignment.ways[static_cast<std::size_t>(value.node.index)][0];
+    const NodeSharding& sharding = step_.assignment.shardings[static_cast<std::size_t>(value.node.index)][0];
     if (!p.is_partial() || n.inputs.empty()) return PlacementKind::kReplicate;
-    if (way.kind == Way::Kind::kFactor) {
-      const FactorRole role = step_.rules.rule(value.node).factors[static_cast<std::size_t>(way.index)].role;
+    if (sharding.kind == NodeSharding::Kind::kFactor) {
+      const FactorRole role = step_.rules.rule(value.node).factors[static_cast<std::size_t>(sharding.index)].role;
       if (role == FactorRole::kMean) return PlacementKind::kPartialMean;
       return role == FactorRole::kSum ? PlacementKind::kPartialSum : PlacementKind::kReplicate;
     }
-    if (way.kind != Way::Kind::kLinear && way.kind != Way::Kind::kPass) return PlacementKind::kReplicate;
+    if (sharding.kind != NodeSharding::Kind::kLinear && sharding.kind != NodeSharding::Kind::kPass)
+      return PlacementKind::kReplicate;
     std::vector<PlacementKind> kinds;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Endpoint e = n.inputs[i];
@@ -260,7 +261,7 @@ namespace {
 
 std::string why_there(const RulesStep& step, NodeId id) {
   if (!step.lowered.is_copied(id)) {
-    return step.assignment.ways[static_cast<std::size_t>(id.index)][0].kind == Way::Kind::kGiven
+    return step.assignment.shardings[static_cast<std::size_t>(id.index)][0].kind == NodeSharding::Kind::kGiven
                ? "it is fed with the global batch, which is split along axis 0"
                : "no step of training computes it from the batch, or it keeps state that exists once";
   }

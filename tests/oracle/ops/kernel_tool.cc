@@ -183,7 +183,7 @@ class KernelTable {
     // What cannot be made of made-up attributes is taken by its dtypes.
     const auto kernel = device_set_.kernels().make(init, "cuda");
     if (kernel.status().code() == Code::kUnimplemented) return "";
-    if (kernel.ok() && cuda::goes_by_host(**kernel)) return "by the host";
+    if (kernel.ok() && cuda::is_host_fallback(**kernel)) return "by the host";
     return cuda::computes_on_host(init) ? "host" : "GPU";
   }
 

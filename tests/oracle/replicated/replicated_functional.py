@@ -195,7 +195,7 @@ def trained_in_functions():
 
 
 # Dropout as nearly everybody writes it: without a seed. No two runs are alike; --check compares them in one.
-BY_CHANCE = """
+RANDOM = """
 import numpy as np
 import tensorflow as tf
 

@@ -22,7 +22,7 @@ from plain_scripts import DEVICES, KERAS_ERA, SOFTMAX
 from replicated_attention import ATTENTION, OPEN_LENGTHS
 from replicated_batches import FIXED_SIZE, IN_COLUMNS, SIZE_FED
 from replicated_decoders import CTC, DRAWN_INSIDE, FUNCTIONS, OPEN_LSTM, SEQ2SEQ
-from replicated_functional import BY_CHANCE, FINITE, HIDDEN, functional, trained_in_functions
+from replicated_functional import RANDOM, FINITE, HIDDEN, functional, trained_in_functions
 from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import (ADVERSARIAL, DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, TRAINED_NOW_AND_THEN,
                               UNROLLED)
@@ -237,7 +237,7 @@ for config in (tf.ConfigProto(use_per_session_threads=True), pools):
                 self.assertNotIn("gathered", self.told)
 
     def test_draws_left_to_chance_are_sharded(self):
-        ours = self.run_argosy(BY_CHANCE, flags=("--emulate", "3", "--replicate", "--strategy", "dp", "--check"))
+        ours = self.run_argosy(RANDOM, flags=("--emulate", "3", "--replicate", "--strategy", "dp", "--check"))
         self.assertEqual(ours.returncode, 0, ours.stderr)
         self.assertRegex(ours.stderr, r"replicated  3 steps: 3 devices, loss: a mean over the batch")
         self.assertRegex(ours.stderr, r"checked  3 steps: as on one device")

@@ -27,7 +27,7 @@ struct Options {
   double seconds = 1;
 };
 
-enum class Way { kOneByOne, kCaptured, kFused };
+enum class Mode { kOneByOne, kCaptured, kFused };
 
 // Steps that are compiled while one of these lives are not recorded. REQUIRES: no other thread runs.
 class CaptureOff {
@@ -50,7 +50,7 @@ struct Measured {
   std::string recorded;  // what the compiler says of recording
 };
 
-Result<Measured> measure_chain(const Options& options, const DeviceSpec& device, std::int64_t ops, Way way) {
+Result<Measured> measure_chain(const Options& options, const DeviceSpec& device, std::int64_t ops, Mode mode) {
   Graph graph;
   const auto on = graph.device(device.name.to_string());
   // Both are fed: nothing of it can be computed beforehand.
@@ -58,8 +58,8 @@ Result<Measured> measure_chain(const Options& options, const DeviceSpec& device,
   const Value y = placeholder(graph, DType::kFloat32, {options.elements}, "y");
   Value sum = x;
   for (std::int64_t i = 0; i < ops; ++i) sum = sum + y;
-  const CaptureOff capture_off(way == Way::kOneByOne);
-  Session session(graph, {.devices = options.request, .optimize = way == Way::kFused});
+  const CaptureOff capture_off(mode == Mode::kOneByOne);
+  Session session(graph, {.devices = options.request, .optimize = mode == Mode::kFused});
   ARGOSY_RETURN_IF_ERROR(Status(session.status()));
   const Shape shape{options.elements};
   Measured measured;
@@ -93,14 +93,14 @@ Result<BenchResult> measure(const Options& options, Console& console) {
     for (const auto& device : made)
       records = records || dynamic_cast<GraphCapturer*>(device->launch_queue()) != nullptr;
   }
-  for (const Way way : {Way::kOneByOne, Way::kCaptured, Way::kFused}) {
-    if (way == Way::kCaptured && !records) continue;
-    const std::string name = way == Way::kOneByOne ? "one by one" : way == Way::kCaptured ? "recorded" : "fused";
+  for (const Mode mode : {Mode::kOneByOne, Mode::kCaptured, Mode::kFused}) {
+    if (mode == Mode::kCaptured && !records) continue;
+    const std::string name = mode == Mode::kOneByOne ? "one by one" : mode == Mode::kCaptured ? "recorded" : "fused";
     std::int64_t shorter = 0;
     Times before;
     for (std::int64_t ops = options.least; ops <= options.most; ops *= 10) {
       console.note(str_cat("measuring ", ops, " additions ", name));
-      ARGOSY_ASSIGN_OR_RETURN(const Measured measured, measure_chain(options, devices[0], ops, way));
+      ARGOSY_ASSIGN_OR_RETURN(const Measured measured, measure_chain(options, devices[0], ops, mode));
       const double scale = 1e6 / static_cast<double>(ops);
       result.rows.push_back(
           {str_cat(ops, " additions, ", name), "us/op", measured.step.min() * scale, measured.step.median() * scale});

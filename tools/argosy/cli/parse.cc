@@ -121,9 +121,9 @@ class CommandParser {
     if (name == "--color") return parse_value(text, limits, parsed_.console.color);
     if (name == "--quiet") parsed_.console.quiet = true;
     if (name == "--no-progress") parsed_.console.no_progress = true;
-    if (name == "--version") parsed_.wish = Wish::kVersion;
-    if (name == "-h" && parsed_.wish != Wish::kFullHelp) parsed_.wish = Wish::kShortHelp;
-    if (name == "--help") parsed_.wish = Wish::kFullHelp;
+    if (name == "--version") parsed_.action = Action::kVersion;
+    if (name == "-h" && parsed_.action != Action::kFullHelp) parsed_.action = Action::kShortHelp;
+    if (name == "--help") parsed_.action = Action::kFullHelp;
     return ok_status();
   }
 
@@ -210,13 +210,13 @@ class CommandParser {
     // "argosy" alone, or "argosy ckpt": the list of what there is, not an error.
     std::vector<std::string> extra = app_.remaining(true);
     extra.insert(extra.end(), extra_.begin(), extra_.end());
-    if (!command.run() && extra.empty() && parsed_.wish == Wish::kRun) parsed_.wish = Wish::kShortHelp;
-    if (parsed_.wish == Wish::kRun) parsed_.status = complain(command, words, extra);
+    if (!command.run() && extra.empty() && parsed_.action == Action::kRun) parsed_.action = Action::kShortHelp;
+    if (parsed_.action == Action::kRun) parsed_.status = complain(command, words, extra);
     // Help for what there is not is a mistake, too.
-    if ((parsed_.wish == Wish::kShortHelp || parsed_.wish == Wish::kFullHelp) && !extra.empty() &&
+    if ((parsed_.action == Action::kShortHelp || parsed_.action == Action::kFullHelp) && !extra.empty() &&
         !extra.front().starts_with('-') && !command.commands().empty()) {
       parsed_.status = explain_extra(command, globals_, extra.front(), words);
-      parsed_.wish = Wish::kRun;
+      parsed_.action = Action::kRun;
     }
   }
 

@@ -9,11 +9,11 @@
 
 namespace argosy::cli {
 
-enum class Wish { kRun, kShortHelp, kFullHelp, kVersion };
+enum class Action { kRun, kShortHelp, kFullHelp, kVersion };
 
 struct Parsed {
   const Command* command = nullptr;  // the deepest one named
-  Wish wish = Wish::kRun;
+  Action action = Action::kRun;
   ConsoleOptions console;  // the options every command takes
   Status status;           // the error in the words: message, where, what to type instead
 };

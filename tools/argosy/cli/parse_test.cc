@@ -152,14 +152,14 @@ TEST_F(ParseTest, AFileMayBeCalledLikeACommand) {
 }
 
 TEST_F(ParseTest, HelpWinsOverEverythingElse) {
-  EXPECT_EQ(parse_words("train --help --nonsense").wish, Wish::kFullHelp);
-  EXPECT_EQ(parse_words("train -h").wish, Wish::kShortHelp);
-  EXPECT_EQ(parse_words("ckpt").wish, Wish::kShortHelp);
-  EXPECT_EQ(parse(program_, {}).wish, Wish::kShortHelp);
-  EXPECT_EQ(parse_words("--version").wish, Wish::kVersion);
-  EXPECT_EQ(parse_words("help").wish, Wish::kFullHelp);
+  EXPECT_EQ(parse_words("train --help --nonsense").action, Action::kFullHelp);
+  EXPECT_EQ(parse_words("train -h").action, Action::kShortHelp);
+  EXPECT_EQ(parse_words("ckpt").action, Action::kShortHelp);
+  EXPECT_EQ(parse(program_, {}).action, Action::kShortHelp);
+  EXPECT_EQ(parse_words("--version").action, Action::kVersion);
+  EXPECT_EQ(parse_words("help").action, Action::kFullHelp);
   const Parsed asked = parse_words("help ckpt ls");
-  EXPECT_EQ(asked.wish, Wish::kFullHelp);
+  EXPECT_EQ(asked.action, Action::kFullHelp);
   EXPECT_EQ(asked.command->path(), "argosy ckpt ls");
 }
 

@@ -56,7 +56,7 @@ class FusedSteps final : public Kernel {
     std::vector<DType> dtypes(init.input_dtypes.begin(), init.input_dtypes.end());
     for (const FusedStep& s : program.steps) {
       auto step = step_of(s, dtypes);
-      if (!step) return cuda::make_by_way_of_host(init);
+      if (!step) return cuda::make_host_fallback(init);
       kernel->steps_.push_back(*std::move(step));
       dtypes.push_back(s.dtype);
     }

@@ -43,7 +43,7 @@ Result<SlotHomes::Home*> SlotHomes::home_of(const std::string& name) {
   return failed_precondition("the slot '", name, "' has no value yet");
 }
 
-Status SlotHomes::deal_out(ReplicatedStep& step) {
+Status SlotHomes::shard(ReplicatedStep& step) {
   std::map<std::string, Tensor> values;
   for (const std::string& name : step.sharded_slots()) {
     ARGOSY_ASSIGN_OR_RETURN(Home* const home, home_of(name));

@@ -4,7 +4,7 @@
 //   at home    the client's variable holds the value: after initialising and restoring, and for other steps
 //   dealt out  every device holds a shard, and the client's variable has no memory: between replicated steps
 //
-//   a replicated step ──► deal_out(its slots)        any other step ──► bring_home(the slots that it uses)
+//   a replicated step ──► shard(its slots)        any other step ──► bring_home(the slots that it uses)
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ class SlotHomes {
   explicit SlotHomes(std::shared_ptr<DeviceSet> device_set) : device_set_(std::move(device_set)) {}
 
   // Deals out the slots of this step that are at home. FAILED_PRECONDITION: one has no value yet.
-  Status deal_out(ReplicatedStep& step);
+  Status shard(ReplicatedStep& step);
   // Brings those of these variables home that are dealt out.
   Status bring_home(const std::set<std::string>& names);
   Status bring_all_home();

@@ -49,7 +49,7 @@ std::string_view original_of(std::string_view name) {
   return digits ? name.substr(0, at) : name;
 }
 
-Result<SessionState> SessionState::set_aside(Session& session, bool containers) {
+Result<SessionState> SessionState::snapshot(Session& session, bool containers) {
   SessionState state(session);
   DeviceSet& device_set = session.device_set();
   for (int d = 0; d < device_set.size(); ++d) {
@@ -83,7 +83,7 @@ Status SessionState::add(const std::string& name, const std::shared_ptr<Resource
   const auto* const restorable = dynamic_cast<const Restorable*>(resource.get());
   if (restorable == nullptr || !containers) return ok_status();
   Other other{.name = name, .resource = resource};
-  ARGOSY_ASSIGN_OR_RETURN(other.put_back, restorable->set_aside());
+  ARGOSY_ASSIGN_OR_RETURN(other.put_back, restorable->snapshot());
   ARGOSY_ASSIGN_OR_RETURN(other.contents, restorable->contents());
   others_.push_back(std::move(other));
   return ok_status();

@@ -27,7 +27,7 @@ class SessionState {
 
   // Saves the present state, without mirrors of variables: those follow their originals. `containers`: also saves
   // queues and tables. FAILED_PRECONDITION: steps are waiting at a queue, so it could not be restored.
-  static Result<SessionState> set_aside(Session& session, bool containers);
+  static Result<SessionState> snapshot(Session& session, bool containers);
 
   Status put_back() const;
   // Sets the floating-point and complex variables among these names to perturbed() values of the saved ones

@@ -35,7 +35,7 @@ class SessionStateTest : public testing::Test {
     return got.ok() ? *(*got)[0].data<float>() : 0;
   }
   SessionState aside(bool containers) {
-    auto state = SessionState::set_aside(*session_, containers);
+    auto state = SessionState::snapshot(*session_, containers);
     EXPECT_TRUE(state.ok()) << state.status().to_string();
     return *std::move(state);
   }
@@ -113,10 +113,10 @@ TEST_F(SessionStateTest, AQueueThatAStepWaitsAtIsLeftAlone) {
   Status refused;
   for (int i = 0; i < 2000 && refused.ok(); ++i) {  // until it waits
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    refused = SessionState::set_aside(*session_, true).status();
+    refused = SessionState::snapshot(*session_, true).status();
   }
   EXPECT_THAT(refused.message(), HasSubstr("steps wait at the queue"));
-  EXPECT_TRUE(SessionState::set_aside(*session_, false).ok());  // of a step that uses no queue
+  EXPECT_TRUE(SessionState::snapshot(*session_, false).ok());  // of a step that uses no queue
   ASSERT_TRUE(run({}, {put}).ok());
   waiting.join();
 }

@@ -55,7 +55,7 @@ void TaskCollectives::stop() {
 
 // --- members meet ----------------------------------------------------------------------------------------------------
 
-void TaskCollectives::meet(const KeyedMember& member, Met met) {
+void TaskCollectives::join(const KeyedMember& member, Met met) {
   auto joining = std::make_shared<Joining>();
   joining->member = member;
   joining->device = *member.device;

@@ -1,7 +1,7 @@
 // TaskCollectives: this task's side of collectives between tasks: agrees on groups, ranks and step numbers with the
 // leader, and moves pieces by RecvBuf. The protocol is TensorFlow's, so a group may have Argosy and TensorFlow members.
 //
-//   kernel ── meet ──► CompleteGroup, CompleteInstance at the leader ──► a PieceExchange for the step
+//   kernel ── join ──► CompleteGroup, CompleteInstance at the leader ──► a PieceExchange for the step
 //                                                                          │ send ──► StepPieces ──► RecvBuf of others
 //                                                                          └ receive ──► RecvBuf of another task
 //
@@ -37,7 +37,7 @@ class TaskCollectives final : public KeyedTasks, public std::enable_shared_from_
   explicit TaskCollectives(std::shared_ptr<Peers> peers);
   ~TaskCollectives() override;
 
-  void meet(const KeyedMember& member, Met met) override ARGOSY_EXCLUDES(mutex_);
+  void join(const KeyedMember& member, Met met) override ARGOSY_EXCLUDES(mutex_);
   void abort(std::int64_t step_id, const Status& cause) override;
 
   // RemoteTasks::begin_keyed(), end_keyed().

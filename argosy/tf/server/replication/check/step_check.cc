@@ -36,7 +36,7 @@ OneDeviceReason about(const std::string& node, const std::string& op, const std:
   return {.why = str_cat("'", node, "' (", op, ") ", why), .node = node};
 }
 
-// Whose state can be set aside and put back.
+// Whose state can be saved and restored.
 std::set<std::string> restorable_names(Session& session) {
   std::set<std::string> names;
   const auto add = [&](const ResourceManager& resources) {
@@ -146,9 +146,9 @@ std::string StepCheck::ran_twice(const StepStats& stats) const {
 Result<StepCheck::Outcome> StepCheck::run(Session& session, std::int64_t step, const Run& alone, const Run& replicated,
                                           std::span<Tensor> values) const {
   const auto not_checked = [](std::string why) { return Outcome{.not_checked = {.why = std::move(why)}}; };
-  auto set_aside = SessionState::set_aside(session, uses_containers_);
-  if (!set_aside.ok()) return not_checked(set_aside.status().message());
-  const SessionState& state = *set_aside;
+  auto snapshot = SessionState::snapshot(session, uses_containers_);
+  if (!snapshot.ok()) return not_checked(snapshot.status().message());
+  const SessionState& state = *snapshot;
 
   // On one device; once more from perturbed variables, to see what rounding comes to.
   SingleDeviceRun one{.outputs = std::vector<Tensor>(names_.size()), .before = {}, .written = {}};
@@ -198,7 +198,7 @@ Result<std::vector<std::string>> StepCheck::differences_above_noise(Session& ses
   std::vector<std::string> differences = comparison.differences(computed_in_);
   if (differences.empty()) return differences;
   // Keeps the state that the replicated step left, too.
-  const auto left = SessionState::set_aside(session, uses_containers_);
+  const auto left = SessionState::snapshot(session, uses_containers_);
   if (!left.ok()) return differences;
   for (int k = 1; k < kNoiseRuns && !differences.empty(); ++k) {
     ARGOSY_ASSIGN_OR_RETURN(const auto perturbed, run_perturbed(state, one, computed_in_, k, alone));

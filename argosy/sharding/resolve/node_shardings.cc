@@ -1,4 +1,4 @@
-#include "argosy/sharding/resolve/ways.h"
+#include "argosy/sharding/resolve/node_shardings.h"
 
 #include <algorithm>
 #include <optional>
@@ -21,7 +21,8 @@ struct CutFactor {
 
 class Lister {
  public:
-  Lister(const WaysRequest& request, std::vector<Choice>& ways) : r_(request), rule_(*request.rule), ways_(ways) {}
+  Lister(const ShardingsRequest& request, std::vector<Choice>& shardings)
+      : r_(request), rule_(*request.rule), shardings_(shardings) {}
 
   void list() {
     if (passes_on(*r_.op)) return pass_on();
@@ -31,7 +32,7 @@ class Lister {
     if (!rule_.updates.empty()) return;  // the new value of a variable is never partial
     for (std::size_t g = 0; g < rule_.linear.size(); ++g) linear(static_cast<int>(g));
     for (const int i : rule_.monotone) {
-      if (is_partial(i) && in(i).combine != Combine::kSum) partial({Way::Kind::kMonotone, i}, {i}, in(i));
+      if (is_partial(i) && in(i).combine != Combine::kSum) partial({NodeSharding::Kind::kMonotone, i}, {i}, in(i));
     }
     local();
   }
@@ -69,7 +70,7 @@ class Lister {
     // Nothing is resharded behind the end of an iteration: it gives what its loop holds.
     if (r_.op->flow == Flow::kNextIteration && r_.wishes[0].is_shard()) kinds.push_back(r_.wishes[0]);
     for (const Placement& p : kinds) {
-      Choice& c = ways_.emplace_back(Choice{.way = {Way::Kind::kPass}});
+      Choice& c = shardings_.emplace_back(Choice{.sharding = {NodeSharding::Kind::kPass}});
       for (int i = 0; i < inputs(); ++i) c.inputs.push_back(is_passed_on(*r_.op, i) ? p : Placement::replicate());
       for (int k = 0; k < outputs(); ++k) {  // the second output of a Merge says which input came
         c.outputs.push_back(r_.op->flow == Flow::kMerge && k > 0 ? Placement::replicate() : p);
@@ -78,8 +79,9 @@ class Lister {
   }
 
   void whole() {
-    const bool once = rule_.kind == ShardingRule::Kind::kOnce || r_.by_chance;
-    Choice& c = ways_.emplace_back(Choice{.way = {once ? Way::Kind::kOnce : Way::Kind::kWhole}});
+    const bool once = rule_.kind == ShardingRule::Kind::kOnce || r_.is_random;
+    Choice& c =
+        shardings_.emplace_back(Choice{.sharding = {once ? NodeSharding::Kind::kOnce : NodeSharding::Kind::kWhole}});
     for (int i = 0; i < inputs(); ++i) {
       c.inputs.push_back(once && in(i).kind == Placement::Kind::kOnce ? in(i) : plain(i));
     }
@@ -89,9 +91,9 @@ class Lister {
   void local() {
     bool any = false;
     for (int i = 0; i < inputs(); ++i) any = any || (r_.known[static_cast<std::size_t>(i)] != 0 && in(i).is_local());
-    const bool may = rule_.updates.empty() && !rule_.draws && !r_.by_chance && rule_.kind != ShardingRule::Kind::kOnce;
+    const bool may = rule_.updates.empty() && !rule_.draws && !r_.is_random && rule_.kind != ShardingRule::Kind::kOnce;
     if (!any || !may) return;
-    Choice& c = ways_.emplace_back(Choice{.way = {Way::Kind::kLocal}});
+    Choice& c = shardings_.emplace_back(Choice{.sharding = {NodeSharding::Kind::kLocal}});
     for (int i = 0; i < inputs(); ++i) c.inputs.push_back(own(i));
     for (int k = 0; k < outputs(); ++k) {
       const bool equal =
@@ -169,7 +171,7 @@ class Lister {
   }
 
   void along(const CutFactor& cut) {
-    Choice c{.way = {Way::Kind::kFactor, cut.factor, cut.rounds, cut.unit}};
+    Choice c{.sharding = {NodeSharding::Kind::kFactor, cut.factor, cut.rounds, cut.unit}};
     for (int i = 0; i < inputs(); ++i) {
       const auto p = place(input_rule(i), cut);
       if (!p) return;
@@ -192,7 +194,7 @@ class Lister {
         return;
       }
     }
-    ways_.push_back(std::move(c));
+    shardings_.push_back(std::move(c));
   }
 
   // True if the op may use a shard's own statistics along this factor, and the request asks for it.
@@ -221,11 +223,11 @@ class Lister {
     const auto& members = rule_.linear[static_cast<std::size_t>(group)];
     const Placement sum = Placement::partial(Combine::kSum);
     const bool any = std::any_of(members.begin(), members.end(), [&](int i) { return is_partial(i) && in(i) == sum; });
-    if (any) partial({Way::Kind::kLinear, group}, members, sum);
+    if (any) partial({NodeSharding::Kind::kLinear, group}, members, sum);
   }
 
-  void partial(Way way, const std::vector<int>& members, const Placement& p) {
-    Choice c{.way = way};
+  void partial(NodeSharding sharding, const std::vector<int>& members, const Placement& p) {
+    Choice c{.sharding = sharding};
     for (int i = 0; i < inputs(); ++i) {
       const bool member = std::find(members.begin(), members.end(), i) != members.end();
       c.inputs.push_back(member ? p : in(i).is_local() ? in(i) : plain(i));
@@ -235,16 +237,18 @@ class Lister {
                           : o.kind == Kind::kOpaque ? Placement::varying()
                                                     : p);
     }
-    ways_.push_back(std::move(c));
+    shardings_.push_back(std::move(c));
   }
 
-  const WaysRequest& r_;
+  const ShardingsRequest& r_;
   const ShardingRule& rule_;
-  std::vector<Choice>& ways_;
+  std::vector<Choice>& shardings_;
 };
 
 }  // namespace
 
-void list_ways(const WaysRequest& request, std::vector<Choice>& ways) { Lister(request, ways).list(); }
+void list_shardings(const ShardingsRequest& request, std::vector<Choice>& shardings) {
+  Lister(request, shardings).list();
+}
 
 }  // namespace argosy

@@ -1,7 +1,7 @@
-// The ways in which a node may be computed on one mesh axis, given the placements that its inputs have. Internal to
+// The shardings that a node may have on one mesh axis, given the placements that its inputs have. Internal to
 // resolve/.
 //
-// rules/candidates.h lists everything that a rule allows. Here only ways are listed that some input's placement, or a
+// rules/candidates.h lists everything that a rule allows. Here only those are listed that some input's placement, or a
 // wish for an output, suggests. Shards have the rounds and units of these placements.
 #pragma once
 
@@ -15,15 +15,15 @@
 namespace argosy {
 
 struct Choice {
-  Way way;
+  NodeSharding sharding;
   SmallVector<Placement, 4> inputs;   // the placements that the node needs
   SmallVector<Placement, 2> outputs;  // the placements that it gives
 };
 
-struct WaysRequest {
+struct ShardingsRequest {
   const OpDef* op = nullptr;
   const ShardingRule* rule = nullptr;
-  bool by_chance = false;             // random: see AxisState
+  bool is_random = false;             // random: see AxisState
   bool keeps_local = false;           // LocalStatistics::of
   bool takes_own = false;             // LocalStatistics::gradients
   std::span<const Placement> inputs;  // the placements that they have
@@ -34,7 +34,8 @@ struct WaysRequest {
   std::int64_t limit = 0;
 };
 
-// Appends to `ways`: whole first, then factors in the rule's order, linear groups, monotone inputs, local statistics.
-void list_ways(const WaysRequest& request, std::vector<Choice>& ways);
+// Appends to `shardings`: whole first, then factors in the rule's order, linear groups, monotone inputs, local
+// statistics.
+void list_shardings(const ShardingsRequest& request, std::vector<Choice>& shardings);
 
 }  // namespace argosy
