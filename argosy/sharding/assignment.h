@@ -2,6 +2,7 @@
 // checked by verify(), explained by `argosy plan`.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,10 +53,16 @@ struct WholeNode {
 // Flags by node: where shards keep statistics of their own (Placement::Kind::kLocal). Empty: nowhere.
 struct LocalStatistics {
   std::vector<char> of;  // means over the batch, and nodes that normalise by them (ShardingRule::may_be_local)
-  // Nodes of gradients. Here a sum over a shard's rows that rows are computed from is not combined over shards: it is
-  // the gradient of the shard's own statistics.
+  // Nodes of gradients. Here a sum over a shard's rows may be the gradient of the shard's own statistics (may_be_own()).
+  // It is then not combined over shards.
   std::vector<char> gradients;
 };
+
+// True if input `input` of a gradient's node, a partial sum, is the gradient of a shard's own statistics. By the chain
+// rule it meets other statistics of the shard, or the gradient of their mean spreads it over the rows, alone. A sum that
+// meets rows otherwise is of the global batch: dz - reduce_mean(dz, 0). `inputs`: the placements of all inputs, before
+// reshards.
+bool may_be_own(std::span<const Placement> inputs, int input);
 
 struct Assignment {
   std::vector<std::vector<Layout>> layouts;          // by node, by output: before reshards

@@ -12,7 +12,8 @@ namespace argosy {
 
 namespace {
 
-bool is_sum(const Reshard& r) { return r.from == Placement::partial(Combine::kSum); }
+// A shard's own part of a sum stays where it is.
+bool is_sum(const Reshard& r) { return r.from == Placement::partial(Combine::kSum) && !r.to.is_local(); }
 
 // The longest chain of sums that each node depends on, found by iterating to a fixpoint. All nodes of a loop depend on
 // every value that enters it.

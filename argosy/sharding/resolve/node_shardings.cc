@@ -53,9 +53,9 @@ class Lister {
     const bool unread = std::find(rule_.unread.begin(), rule_.unread.end(), i) != rule_.unread.end();
     return unread && in(i).is_partial() ? in(i) : Placement::replicate();
   }
-  // Like plain(), but keeps a shard's own statistics as they are.
+  // Like plain(), but keeps a shard's own statistics as they are, and their gradients (LocalStatistics::gradients).
   Placement own(int i) const {
-    const bool sum = r_.takes_own && is_partial(i) && in(i).combine == Combine::kSum;
+    const bool sum = r_.takes_own && is_partial(i) && in(i).combine == Combine::kSum && may_be_own(r_.inputs, i);
     return r_.known[static_cast<std::size_t>(i)] != 0 && (in(i).is_local() || sum) ? Placement::local() : plain(i);
   }
 

@@ -70,7 +70,9 @@ class Spread {
     const NodeSharding::Kind kind = s_.sharding[node].kind;
     const bool whole =
         kind == NodeSharding::Kind::kWhole || (kind == NodeSharding::Kind::kOnce && s_.is_random[node] != 0);
-    const bool open = whole && s_.given[node] == 0 && s_.whole[node] == 0 && s_.no_wish[node] == 0 &&
+    // A gradient of a shard's own statistics is spread over the rows on its way to them: by that shard.
+    const bool own = kind == NodeSharding::Kind::kLinear && s_.takes_own(id);
+    const bool open = (whole || own) && s_.given[node] == 0 && s_.whole[node] == 0 && s_.no_wish[node] == 0 &&
                       rule.kind == ShardingRule::Kind::kFactors && rule.updates.empty();
     if (!open) return false;
     std::vector<Placement> wishes, in;
@@ -82,7 +84,7 @@ class Spread {
     if (std::none_of(wishes.begin(), wishes.end(), [](const Placement& p) { return p.is_shard(); })) return false;
     for (const Endpoint e : n.inputs) {
       in.push_back(s_.base[s_.at(e)]);
-      if (!in.back().is_replicate()) return false;  // the forward sweep has reasons
+      if (!in.back().is_replicate() && !own) return false;  // the forward sweep has reasons
     }
     const std::vector<char> known(in.size(), 1);
     std::vector<Choice> shardings;
@@ -100,7 +102,7 @@ class Spread {
       if (c.sharding.kind != NodeSharding::Kind::kFactor ||
           !std::equal(wishes.begin(), wishes.end(), c.outputs.begin()))
         continue;
-      const auto free = [](const Placement& p) { return p.is_replicate() || p.is_shard(); };
+      const auto free = [&](const Placement& p) { return p.is_replicate() || p.is_shard() || (own && p.is_local()); };
       if (!std::all_of(c.inputs.begin(), c.inputs.end(), free)) continue;
       bool fresh = false;
       for (std::size_t k = 0; k < wishes.size(); ++k) {

@@ -21,7 +21,13 @@ class ShardingLocalStatistics : public testing::Test {
     // As gradients are written: a sum over rows goes to the parameter, and by the statistics back to the rows.
     sum_ = reduce_sum(rows_, {0});
     update_ = g_.add("AssignSub", {gamma_.ref, sum_ * scale_});
-    back_ = rows_ - sum_ * scale_;
+    // The gradient of a mean spreads it over the rows.
+    own_ = sum_ * scale_;
+    spread_ = g_.add("BroadcastTo", {own_, g_.add("Shape", {x_})});
+    back_ = rows_ - spread_;
+    // Not so written: the mean of the rows themselves.
+    other_ = reduce_sum(rows_ * 2.0f, {0});
+    centred_ = rows_ - other_;
   }
 
   Status solve(bool keeps, bool checks) {
@@ -32,7 +38,8 @@ class ShardingLocalStatistics : public testing::Test {
     LocalStatistics local{.of = std::vector<char>(static_cast<std::size_t>(g_.size()), 0), .gradients = {}};
     local.of[static_cast<std::size_t>(mean_.node().index)] = 1;
     local.gradients.assign(local.of.size(), 0);
-    local.gradients[static_cast<std::size_t>(back_.node().index)] = 1;
+    for (const Value& v : {own_, spread_, back_, centred_})
+      local.gradients[static_cast<std::size_t>(v.node().index)] = 1;
     if (!keeps) local = {};
     ARGOSY_ASSIGN_OR_RETURN(a_,
                             resolve(g_, sizes, rules, mesh, {.seeds = shard_feeds({x_.node()}, 0), .local = local}));
@@ -51,7 +58,7 @@ class ShardingLocalStatistics : public testing::Test {
   Value x_ = placeholder(g_, DType::kFloat32, {-1, 4}, "x");
   VariableNode gamma_ = variable(g_, Tensor::zeros(DType::kFloat32, {4}), "gamma");
   VariableNode moving_ = variable(g_, Tensor::zeros(DType::kFloat32, {4}), "moving");
-  Value mean_, scale_, rows_, average_, sum_, update_, back_;
+  Value mean_, scale_, rows_, average_, sum_, update_, own_, spread_, back_, other_, centred_;
   Assignment a_;
 };
 
@@ -67,12 +74,16 @@ TEST_F(ShardingLocalStatistics, AreEachShardsWhereTheyAreAskedFor) {
   EXPECT_EQ(layout(change), "L");
   EXPECT_EQ(changes(change), "L > P(sum); P(sum) > R; ");
   // The parameter's gradient is summed over shards, that of the statistics is not.
-  const Value gradient = g_.value(g_.node(update_.node()).inputs[1]), own = g_.value(g_.node(back_.node()).inputs[1]);
+  const Value gradient = g_.value(g_.node(update_.node()).inputs[1]);
   EXPECT_EQ(layout(gradient), "P(sum)");
   EXPECT_EQ(changes(gradient), "P(sum) > R; ");
-  EXPECT_EQ(layout(own), "P(sum)");
-  EXPECT_EQ(changes(own), "P(sum) > L; ");
+  EXPECT_EQ(layout(own_), "P(sum)");
+  EXPECT_EQ(changes(own_), "P(sum) > L; ");
+  EXPECT_EQ(layout(spread_), "S(0)");
   EXPECT_EQ(layout(back_), "S(0)");
+  // A sum that meets rows otherwise is of the global batch.
+  EXPECT_EQ(layout(centred_), "S(0)");
+  EXPECT_EQ(changes(other_), "P(sum) > R; ");
 }
 
 TEST_F(ShardingLocalStatistics, AreTheGlobalBatchsElsewhere) {

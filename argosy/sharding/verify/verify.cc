@@ -74,6 +74,11 @@ class Check {
     return id.index >= 0 && !of.empty() && of[static_cast<std::size_t>(id.index)] != 0;
   }
   static bool takes_own(const VerifyRequest& request, NodeId id) { return is_set(request.local.gradients, id); }
+  bool meets_own(Graph::Use use, int axis) const {
+    std::vector<Placement> inputs;
+    for (const Endpoint e : graph_.node(use.node).inputs) inputs.push_back(a_.layout(e)[axis]);
+    return may_be_own(inputs, use.input);
+  }
 
   // --- reshards, by who reads them
   using Reader = std::tuple<NodeId, int, int>;  // node, input, axis
@@ -91,7 +96,7 @@ class Check {
                            graph_.node(use.node).inputs[static_cast<std::size_t>(use.input)] == r.value;
         if (!fetch && !reads) return wrong(str_cat(what, " names a user that does not read the value"));
         const Placement now = arrives(r.value, use, r.axis);
-        if (r.to.is_local() && !takes_own(request, use.node))
+        if (r.to.is_local() && !(takes_own(request, use.node) && meets_own(use, r.axis)))
           return wrong(str_cat(what, " is of no gradient of a shard's own statistics"));
         if (now != r.from)
           return wrong(str_cat(what, " starts from ", to_string(r.from), "; the user has ", to_string(now)));

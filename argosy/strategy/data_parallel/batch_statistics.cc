@@ -1,6 +1,8 @@
 #include "argosy/strategy/data_parallel/batch_statistics.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
@@ -131,6 +133,51 @@ LocalStatistics local_statistics(const Graph& graph, const std::vector<NodeId>& 
     if (forward[i] != 0) local.gradients[i] = 0;
   }
   return local;
+}
+
+bool keep_own_statistics(const Graph& graph, const Assignment& assignment, LocalStatistics& local) {
+  bool changed = false, any = false;
+  for (std::size_t i = 0; i < local.of.size(); ++i) {
+    if (local.of[i] == 0) continue;
+    const bool fused = graph.node(NodeId{static_cast<std::int32_t>(i)}).op->batch_statistics;
+    const auto& layouts = assignment.layouts[i];
+    const bool own = std::any_of(layouts.begin(), layouts.end(),
+                                 [&](const Layout& l) { return l[0].is_local() || (fused && l[0].is_shard()); });
+    any = any || own;
+    changed = changed || !own;
+    if (!own) local.of[i] = 0;
+  }
+  if (!any) local = {};
+  return changed;
+}
+
+bool combines_own_gradients(const Graph& graph, const std::vector<NodeId>& order, const Assignment& assignment,
+                            const LocalStatistics& local) {
+  const auto index = [](NodeId id) { return static_cast<std::size_t>(id.index); };
+  std::set<std::pair<std::int32_t, int>> combined;  // uses of sums of gradients that were combined: node, input
+  for (const Reshard& r : assignment.reshards) {
+    if (!r.from.is_partial() || !r.to.is_replicate() || local.gradients[index(r.value.node)] == 0) continue;
+    for (const Graph::Use& use : r.users) combined.emplace(use.node.index, use.input);
+  }
+  std::vector<char> global(static_cast<std::size_t>(graph.size()), 0);  // computed from such sums alone
+  for (const NodeId id : order) {
+    const Node& n = graph.node(id);
+    if (local.gradients[index(id)] == 0) continue;
+    bool takes = false, shards = false, own = false;
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      const Placement& p = assignment.layout(n.inputs[i])[0];
+      takes = takes || global[index(n.inputs[i].node)] != 0 || combined.contains({id.index, static_cast<int>(i)});
+      shards = shards || p.is_shard();
+      own = own || p.is_local();
+    }
+    if (!takes) continue;
+    const auto& layouts = assignment.layouts[index(id)];
+    const auto any = [&](auto is) { return std::any_of(layouts.begin(), layouts.end(), is); };
+    if (own || (!shards && any([](const Layout& l) { return l[0].is_shard(); }))) return true;
+    global[index(id)] =
+        std::all_of(layouts.begin(), layouts.end(), [](const Layout& l) { return l[0].is_replicate(); });
+  }
+  return false;
 }
 
 bool trains_through_global_values(const Graph& graph, const std::vector<NodeId>& order, const Assignment& assignment,

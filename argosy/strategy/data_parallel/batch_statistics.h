@@ -26,6 +26,15 @@ std::vector<NodeId> batch_statistics(const Graph& graph, const std::vector<Endpo
 LocalStatistics local_statistics(const Graph& graph, const std::vector<NodeId>& order,
                                  const std::vector<Endpoint>& losses);
 
+// Removes from `local` what `assignment` computes from no shard: statistics of a variable, or of one example's steps in
+// time. Without any left, `local` becomes empty. True if it changed.
+bool keep_own_statistics(const Graph& graph, const Assignment& assignment, LocalStatistics& local);
+
+// True if the gradient of a shard's own statistics holds a sum that was combined over shards: it meets statistics of a
+// shard, or is spread over the rows.
+bool combines_own_gradients(const Graph& graph, const std::vector<NodeId>& order, const Assignment& assignment,
+                            const LocalStatistics& local);
+
 // True if a sharded ancestor of a loss is computed from a sum over shards through which gradients flow. An example is
 // the mean that normalises advantages. `order`: a topological order of the graph.
 bool trains_through_global_values(const Graph& graph, const std::vector<NodeId>& order, const Assignment& assignment,

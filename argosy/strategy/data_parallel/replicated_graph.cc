@@ -182,9 +182,14 @@ Status ReplicatedGraph::build(const DataParallelOptions& options) {
 Status ReplicatedGraph::assign(const std::vector<NodeId>& batch) {
   ResolveRequest request{.seeds = shard_feeds(batch, 0), .local = local_};
   ARGOSY_ASSIGN_OR_RETURN(assignment_, resolve(base_, *sizes_, *rules_, mesh_, request));
+  if (keep_own_statistics(base_, assignment_, local_)) {
+    request.local = local_;
+    ARGOSY_ASSIGN_OR_RETURN(assignment_, resolve(base_, *sizes_, *rules_, mesh_, request));
+  }
   // Gradients through such values are sums over the global batch. They cannot be told apart from gradients of a shard's
   // own statistics. So no shard keeps its own.
-  if (!local_.of.empty() && trains_through_global_values(base_, sizes_->order(), assignment_, losses_)) {
+  if (!local_.of.empty() && (trains_through_global_values(base_, sizes_->order(), assignment_, losses_) ||
+                             combines_own_gradients(base_, sizes_->order(), assignment_, local_))) {
     local_ = request.local = {};
     ARGOSY_ASSIGN_OR_RETURN(assignment_, resolve(base_, *sizes_, *rules_, mesh_, request));
   }

@@ -94,6 +94,47 @@ OF_TRAINED = _TRAIN.replace("COPIES", "1").replace("LIST", """[
         tf.reduce_mean(cross_entropy(tf.nn.relu(moments_of(tf.matmul(h, tf.ones([8, 8]) * .1))), y))),
 ]""")
 
+# Gradients by hand that hold a number of the global batch, beside what looks like batch normalisation. `z` does not come of
+# it. Equal on any number of devices, but for the normalised branch itself, whose variable is not compared.
+GRADIENTS_OF_ALL = """
+import numpy as np
+import tensorflow as tf
+
+def standardised(v):
+    mean, variance = tf.nn.moments(v, [0])
+    return (v - mean) / tf.sqrt(variance + .1)
+
+def none(x, w): return tf.matmul(x, w), 0.
+def weights(x, w): return tf.matmul(x, standardised(w)), 0.
+def beside(x, w):
+    a = tf.get_variable('beside', initializer=np.random.RandomState(5).randn(3, 2), use_resource=True)
+    return tf.matmul(x, w), tf.reduce_mean(tf.tanh(standardised(tf.matmul(x, a)) - .3))
+def beside_weights(x, w):
+    return tf.matmul(x, standardised(w)), beside(x, w)[1]
+
+def centred(dz): return dz - tf.reduce_mean(dz, 0)
+def summed(dz): return dz - tf.reduce_sum(dz, 0) / tf.cast(tf.shape(dz)[0], tf.float64)
+def scaled(dz): return dz / (.1 + tf.reduce_mean(tf.abs(dz)))
+def by_norm(dz): return dz * (1. + tf.reduce_sum(tf.square(dz), 0))
+
+for forward in (none, weights, beside, beside_weights):
+    for change in (centred, summed, scaled, by_norm):
+        tf.reset_default_graph()
+        r = np.random.RandomState(0)
+        x, y = tf.placeholder(tf.float64, [None, 3]), tf.placeholder(tf.float64, [None, 2])
+        w = tf.get_variable('w', initializer=r.randn(3, 2), use_resource=True)
+        z, more = forward(x, w)
+        loss = tf.reduce_mean(tf.square(z - y)) + more
+        dw = tf.gradients(z, w, grad_ys=change(tf.gradients(loss, z)[0]))[0]
+        pairs = [(dw, w)] + [(tf.gradients(loss, v)[0], v) for v in tf.trainable_variables() if v is not w]
+        train = tf.train.GradientDescentOptimizer(.5).apply_gradients(pairs)
+        with tf.Session() as s:
+            s.run(tf.global_variables_initializer())
+            for n in (8, 12, 9):
+                s.run(train, {x: r.randn(n, 3) + 1, y: r.randn(n, 2) + np.linspace(0, 4, n)[:, None]})
+                print(n, ' '.join('%.9f' % v for v in s.run(w).ravel()))
+"""
+
 # Rows that a shard takes from its own examples, by numbers that count these; columns, in an order drawn for all.
 TAKEN = _TRAIN.replace("COPIES", "1").replace("LIST", """[
     ('actions', lambda h, y: tf.reduce_mean(tf.square(tf.gather_nd(h, tf.stack([tf.range(tf.shape(h)[0]), y], 1)) - 1.))),

@@ -2,6 +2,7 @@
 
     run_scripts.py ARGOSY
 """
+import functools
 import importlib.util
 import json
 import os
@@ -23,7 +24,7 @@ from replicated_attention import ATTENTION, OPEN_LENGTHS
 from replicated_batches import FIXED_SIZE, IN_COLUMNS, SIZE_FED
 from replicated_decoders import CTC, DRAWN_INSIDE, FUNCTIONS, OPEN_LSTM, SEQ2SEQ
 from replicated_functional import RANDOM, FINITE, HIDDEN, functional, trained_in_functions
-from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
+from replicated_examples import BESIDE_OTHERS, CONDITIONAL, FETCHED, GRADIENTS_OF_ALL, KEPT, OF_STATISTICS, OF_SUMS, OF_TRAINED, OF_UNTRAINED, TAKEN
 from replicated_loops import (ADVERSARIAL, DYNAMIC_RNN, FIXED_LOOP, LOOP, OVER_EXAMPLES, SLICED, TRAINED_NOW_AND_THEN,
                               UNROLLED)
 from replicated_norms import MIRRORED, NORMALISED, SYNCED
@@ -277,6 +278,19 @@ for config in (tf.ConfigProto(use_per_session_threads=True), pools):
     def test_stats_that_are_trained_through_are_the_global_batchs(self):
         for gpus in (2, 3):
             self.assert_replicated(OF_TRAINED, gpus, r"replicated  36 steps: \d devices, loss: a")
+
+    def test_numbers_of_the_batch_in_gradients_by_hand_are_the_global_batchs(self):
+        for gpus in (2, 3):
+            self.assert_replicated(GRADIENTS_OF_ALL, gpus, r"replicated  48 steps: \d devices, (2 losses|loss): a")
+
+    def test_statistics_of_a_shard_have_gradients_of_their_own(self):
+        script = str(pathlib.Path(__file__).parent.parent / "replicated" / "own_statistics.py")
+        run = functools.partial(subprocess.run, capture_output=True, text=True, timeout=120, env=QUIET)
+        for gpus in ("2", "3"):
+            ours = run([ARGOSY, "run", "--emulate", gpus, "--replicate", "--strategy", "dp", "--", PYTHON, script, "1"])
+            self.assert_same_numbers(ours, run([PYTHON, script, gpus]), 1e-7)
+            # Their gradients are no values to sum over devices.
+            self.assertRegex(ours.stderr, r"replicated  48 steps: . devices, loss: a mean over the batch, 4 sums in 1 all-reduce")
 
     def test_rows_are_taken_from_a_shards_own_examples(self):
         self.assert_replicated(TAKEN, 3, r"replicated  15 steps: 3 devices, loss: a mean over the batch")
