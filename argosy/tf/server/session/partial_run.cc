@@ -8,8 +8,10 @@ namespace argosy::tf {
 
 namespace {
 
-SessionOptions session_options(const ClientSessionOptions& options) {
+// Ops keep their state in the client's session: streams of random numbers, queues without a shared name.
+SessionOptions session_options(const ClientSessionOptions& options, const Session& session) {
   return {.device_set = options.device_set,
+          .share_op_state_with = &session,
           .tasks = options.tasks,
           .allow_soft_placement = options.config.soft_placement,
           .optimize = options.tasks == nullptr || !options.tasks->has_foreign_task(),
@@ -60,7 +62,7 @@ Result<std::shared_ptr<PartialRun>> PartialRun::make(Session& session, ImportedG
       run->to_fetch_.emplace(names.fetches[i], values.fetches[i].endpoint());
     }
     for (const Value& target : values.targets) run->targets_.push_back(target.node());
-    run->session_ = std::make_unique<Session>(run->graph_, session_options(options));
+    run->session_ = std::make_unique<Session>(run->graph_, session_options(options, session));
   }
   return run;
 }

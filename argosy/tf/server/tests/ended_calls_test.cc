@@ -154,6 +154,46 @@ TEST_F(EndedCallsTest, CallsThatWaitForTheirTurnEndWithTheirTimeouts) {
   EXPECT_EQ(first.get().code, code(Code::kCancelled));
 }
 
+// A partial run takes from the session's streams of random numbers and its queues without a shared name.
+TEST_F(EndedCallsTest, PartialRunsShareTheSessionsState) {
+  start();
+  const std::string types = "attr { key: 'component_types' value { list { type: DT_FLOAT } } }";
+  const std::string random =
+      node("u", "RandomUniform", {"n"},
+           "attr { key: 'T' value { type: DT_INT32 } } attr { key: 'dtype' value { type: DT_FLOAT } } "
+           "attr { key: 'seed' value { i: 1 } } attr { key: 'seed2' value { i: 2 } }");
+  const std::string sizes =
+      "node { name: 'n' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } attr { key: 'value' value { tensor "
+      "{ "
+      "dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 1 } } } } ";
+  const std::string s =
+      client_->create(graph_text(placeholder_node("x") + placeholder_node("z") + sizes + random +
+                                 node("a", "AddV2", {"x", "u"}) + node("q", "FIFOQueueV2", {}, types) +
+                                 node("e", "QueueEnqueueV2", {"q", "x"},
+                                      "attr { key: 'Tcomponents' value { "
+                                      "list { type: DT_FLOAT } } }") +
+                                 node("size", "QueueSizeV2", {"q"}) + node("m", "Neg", {"z"})));
+  std::vector<float> drawn;
+  const auto draw = [&](StepCall call) {
+    const StepReply r = run(s, call);
+    ASSERT_EQ(r.code, 0) << r.message;
+    drawn.push_back(r["a:0"].data<float>()[0]);
+  };
+  const StepCall plain{.feeds = {{"x:0", Tensor::scalar(0.0f)}}, .fetches = {"a:0"}};
+  const std::string names = "feed: 'x:0' feed: 'z:0' fetch: 'a:0' fetch: 'm:0' fetch: 'size:0'";
+  for (const bool partial : {false, true, true, false, true}) {
+    StepCall call = plain;
+    if (partial) call.partial_run = set_up(s, names);
+    draw(call);
+  }
+  std::sort(drawn.begin(), drawn.end());
+  EXPECT_EQ(std::unique(drawn.begin(), drawn.end()), drawn.end()) << "one stream gives each number once";
+  ASSERT_EQ(run(s, {.feeds = {{"x:0", Tensor::scalar(0.0f)}}, .targets = {"e"}}).code, 0);
+  const StepReply r = run(s, {.fetches = {"size:0"}, .partial_run = set_up(s, names)});
+  ASSERT_EQ(r.code, 0) << r.message;
+  EXPECT_EQ(*r["size:0"].data<std::int32_t>(), 1);
+}
+
 TEST_F(EndedCallsTest, OpenPartialRunsAreLimited) {
   start();
   const std::string s = client_->create(blocking_graph());
