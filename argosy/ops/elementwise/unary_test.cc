@@ -99,6 +99,11 @@ TEST(UnaryOps, Definitions) {
          .inputs = {floats({1, 0.5, -0.5, kInf})},
          .expect = {floats({-euler, -1.9635100260214235f, 0.03648997397857652f, kInf})},
          .check_gradient = false});
+  check({.op = "Digamma",
+         .inputs = {floats({-1e-20f, -0.001f, -1.0001f})},
+         .expect = {floats({1e20f, 999.42109f, 9998.7634f})},
+         .other_dtypes = false,
+         .check_gradient = false});
   check({.op = "Lgamma",
          .inputs = {floats({1, 5, -0.5, 0, -2})},
          .expect = {floats({0, 3.1780538303479458f, 1.2655121234846454f, kInf, kInf})},

@@ -158,7 +158,11 @@ Status serialize(KernelContext& c) {
 Status parse(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const std::string_view bytes, one_string(c, 0, "ParseTensor: serialized"));
   constexpr std::int64_t kLimit = std::int64_t{1} << 36;
-  ARGOSY_ASSIGN_OR_RETURN(Tensor parsed, tf::parse_tensor(bytes, kLimit));
+  auto read = tf::parse_tensor(bytes, kLimit);
+  if (read.status().code() == Code::kUnimplemented) {  // also of no bytes: their type is 0
+    return invalid_argument("Cannot parse tensor from proto: ", read.status().message());
+  }
+  ARGOSY_ASSIGN_OR_RETURN(Tensor parsed, std::move(read));
   if (parsed.dtype() != c.output_dtype(0)) {
     return invalid_argument("Type mismatch between parsed tensor (", dtype_name(parsed.dtype()), ") and dtype (",
                             dtype_name(c.output_dtype(0)), ")");

@@ -114,6 +114,7 @@ TEST(ParsingOps, Tensors) {
   check({.op = "SerializeTensor", .inputs = {Tensor::of<bool>({2, 1}, {true, false})}});
   fails("ParseTensor", {Tensor::scalar(two)}, {{"out_type", DType::kInt32}});
   fails("ParseTensor", {Tensor::scalar("zzzzz")}, {{"out_type", DType::kInt32}});
+  fails("ParseTensor", {Tensor::scalar("")}, {{"out_type", DType::kInt32}});  // a type of 0
   fails("ParseTensor", {words({two})}, {{"out_type", DType::kFloat32}});
 }
 

@@ -44,6 +44,7 @@ ROWS = [
     ("ParseSequenceExampleV2", "ours accepts", "Inconsistent max number", "of no examples, TensorFlow wants a dense list to have a step"),
     ("BatchMatMul* MatMul", "values", ("complex", "special_values"), "infinite complex numbers: TensorFlow multiplies part by part, which "
      "gives NaN where C's product is infinite"),
+    ("QuantizedAdd QuantizedMul", "ours refuses", "inf", "ranges that have no ends"),
     ("QuantizedMatMul", "values", "[1, 0]", "products over nothing: TensorFlow leaves the memory as it was"),
     ("RandomGammaGrad", "values", "100.0", "far out in a tail, where TensorFlow's series gives 0"),
     ("ReduceJoin", "code", "Invalid reduction dimension", CODES),

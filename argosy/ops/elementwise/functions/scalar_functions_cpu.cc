@@ -22,8 +22,8 @@ double Digamma::call(double x) {
   double result = 0;
   if (x <= 0) {
     if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    // The tangent of the fraction alone: x itself may be huge.
-    result = -std::numbers::pi / std::tan(std::numbers::pi * (x - std::floor(x)));
+    // The tangent of what x is off the next integer alone: x may be huge, and x + 1 is 1 for a tiny one.
+    result = -std::numbers::pi / std::tan(std::numbers::pi * (x - std::round(x)));
     x = 1 - x;
   }
   for (; x < 10; ++x) result -= 1 / x;

@@ -166,7 +166,7 @@ ARGOSY_DEVICE T digamma(T x) {
   if (x <= T(0)) {
     if (x == ::floor(x)) return x - x == T(0) ? (x - x) / (x - x) : x - x;
     constexpr T kPi = T(3.14159265358979323846264338327950288);
-    const T part = x - ::floor(x);
+    const T part = x - ::round(x);  // x - floor(x) is 1 for a tiny x
     sum = -kPi / ::tan(kPi * part);
     x = T(1) - x;
   }
