@@ -93,7 +93,7 @@ bool is_address(const std::string& text) {
 Status add_task(const std::string& job, int task, const Json& address, ClusterSpec& to) {
   const std::string name = TaskName{job, task}.to_string();
   if (!address.is_string() || !is_address(address.get<std::string>())) {
-    return wrong("the address of ", name, " is ", shown(address), ", wanted \"host:port\"");
+    return wrong("the address of ", name, " is ", shown(address), ", wanted \"host:port\" with a port from 1 to 65535");
   }
   to.jobs[job][task] = address.get<std::string>();
   return ok_status();

@@ -50,8 +50,9 @@ FoundPlace place_of_tf_config(const EnvironmentMap& environment) {
   bool loopback = false, beyond = false;
   for (const TaskName& task : tasks) {
     ARGOSY_ASSIGN_OR_RETURN(const HostPort address, HostPort::parse(*parsed->cluster.address(task)));
-    place.hosts.push_back(address.host);
-    (address.host == "localhost" ? loopback : beyond) = true;
+    const bool here = address.host == "localhost" || address.host == "127.0.0.1" || address.host == "::1";
+    place.hosts.push_back(here ? "localhost" : address.host);
+    (here ? loopback : beyond) = true;
   }
   if (loopback && beyond) {
     return wrong("some tasks are on localhost, others on hosts by name: localhost is another machine for each",

@@ -31,6 +31,23 @@ class RpcResponse::Bytes {
 
 WireReader RpcResponse::reader() const { return bytes_->reader(); }
 
+bool is_connection_error(const Status& status) {
+  constexpr std::string_view kSentences[] = {"Socket closed",
+                                             "failed to connect to all addresses",
+                                             "Connection reset by peer",
+                                             "Broken pipe",
+                                             "Connection refused",
+                                             "Connection timed out",
+                                             "Endpoint read failed",
+                                             "Transport closed",
+                                             "GOAWAY received",
+                                             "keepalive watchdog timeout"};
+  return status.code() == Code::kUnavailable && status.id().empty() &&
+         std::ranges::any_of(kSentences, [&](std::string_view s) {
+           return std::string_view(status.message()).substr(0, 200).find(s) != std::string_view::npos;
+         });
+}
+
 namespace {
 
 // gRPC's queue for every channel of the process, and the thread at it. Never destroyed: calls may outlive everything.

@@ -38,6 +38,10 @@ struct RpcChannelOptions {
   std::string cert_pem, key_pem, ca_pem;  // all or none: our certificate and key, and the CA of the server's
 };
 
+// True if a call ended because its connection was lost or could not be made. A server may answer UNAVAILABLE, too, and
+// gRPC does not say which it was: this goes by the sentences of its transport.
+bool is_connection_error(const Status& status);
+
 // A handle of a running call. Destroying it does not end the call.
 class RpcClientCall {
  public:

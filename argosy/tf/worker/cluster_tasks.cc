@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* kGetStatus = "/tensorflow.WorkerService/GetStatus";
 constexpr std::chrono::milliseconds kOneTry{3000};
+constexpr std::chrono::milliseconds kShortTry{100};  // where less time than that is left
 constexpr std::chrono::milliseconds kBetweenTries{100};
 constexpr std::chrono::milliseconds kShortCall{10'000};
 
@@ -47,6 +48,15 @@ tensorflow::ClusterDef cluster_def(const ClusterSpec& cluster) {
     for (const auto& [task, address] : tasks) (*to.mutable_tasks())[task] = address;
   }
   return def;
+}
+
+std::chrono::milliseconds time_of_try(std::chrono::steady_clock::time_point until) {
+  const auto left = until - std::chrono::steady_clock::now();
+  return std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(left), kShortTry, kOneTry);
+}
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  return time.count() % 1000 == 0 ? str_cat(time.count() / 1000, " s") : str_cat(time.count(), " ms");
 }
 
 }  // namespace
@@ -100,10 +110,10 @@ Status ClusterTasks::find_tasks(Cancellation& cancellation) {
     std::vector<std::jthread> asking;  // where one cannot start, the others are waited for
     for (Found& found : wanted) {
       if (found.problem.ok()) continue;
-      asking.emplace_back([this, &found, &cancellation] {
+      asking.emplace_back([this, &found, &cancellation, until] {
         found.problem = guarded([&]() -> Status {
           ARGOSY_ASSIGN_OR_RETURN(const auto channel, peers_->channel(found.task));
-          ARGOSY_ASSIGN_OR_RETURN(const auto answer, channel->call(kGetStatus, {}, kOneTry, &cancellation));
+          ARGOSY_ASSIGN_OR_RETURN(const auto answer, channel->call(kGetStatus, {}, time_of_try(until), &cancellation));
           if (found.status.ParseFromString(answer.reader().joined())) return ok_status();
           return internal_error("the answer to GetStatus is damaged");
         });
@@ -119,7 +129,7 @@ Status ClusterTasks::find_tasks(Cancellation& cancellation) {
         missing.push_back(
             str_cat(found.task, " at ", *peers_->cluster().address(found.task), " (", found.problem.message(), ")"));
       }
-      return unavailable("no answer for ", options_.timeout.count() / 1000, " s from ", str_join(missing))
+      return unavailable("no answer for ", seconds_text(options_.timeout), " from ", str_join(missing))
           .with_id("ARG-CLUSTER-018")
           .with_hint("start them; or leave them out: ConfigProto.device_filters");
     }
@@ -226,14 +236,33 @@ Status cleanup_all(Peers& peers, const std::vector<std::string>& device_filters,
                    const std::vector<std::string>& containers, std::chrono::milliseconds timeout) {
   tensorflow::CleanupAllRequest request;
   for (const std::string& container : containers) request.add_container(container);
-  Status first;
+  struct Asked {
+    std::shared_ptr<PeerChannel> channel;
+    Status status;
+  };
+  std::vector<Asked> all;
   for (const TaskName& task : peers.cluster().tasks()) {
     if (task == peers.own() || !passes(device_filters, task)) continue;
-    ARGOSY_ASSIGN_OR_RETURN(const auto channel, peers.channel(task));
-    const auto answer = channel->call("/tensorflow.WorkerService/CleanupAll", pieces_of(request), timeout);
-    if (!answer.ok() && first.ok()) first = answer.status();
+    ARGOSY_ASSIGN_OR_RETURN(auto channel, peers.channel(task));
+    all.push_back({.channel = std::move(channel), .status = ok_status()});
   }
-  return first;
+  {
+    std::vector<std::jthread> asking;  // all at once: several may be silent
+    for (Asked& asked : all) {
+      asking.emplace_back([&asked, &request, timeout] {
+        asked.status = guarded([&]() -> Status {
+          const auto answer = asked.channel->call("/tensorflow.WorkerService/CleanupAll", pieces_of(request), timeout);
+          if (answer.status().code() == Code::kDeadlineExceeded) {
+            return asked.channel->lost_task(str_cat("no answer for ", seconds_text(timeout)));
+          }
+          return is_connection_error(answer.status()) ? asked.channel->lost_task(answer.status().message())
+                                                      : Status(answer.status());
+        });
+      });
+    }
+  }
+  for (Asked& asked : all) ARGOSY_RETURN_IF_ERROR(std::move(asked.status));
+  return ok_status();
 }
 
 }  // namespace argosy::tf

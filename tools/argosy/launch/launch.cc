@@ -9,6 +9,7 @@
 #include "argosy/cluster/launch/launch_plan.h"
 #include "argosy/cluster/launch/scheduler_commands.h"
 #include "argosy/cluster/network/host_port.h"
+#include "argosy/rpc/gate/peer_filter.h"
 #include "tools/argosy/cli/command.h"
 #include "tools/argosy/cli/console.h"
 #include "tools/argosy/cli/exit_code.h"
@@ -52,6 +53,7 @@ Result<std::vector<HostSlots>> named_hosts(const LaunchOptions& options) {
 Result<LaunchRequest> request_of(const LaunchOptions& options) {
   LaunchRequest request;
   ARGOSY_ASSIGN_OR_RETURN(request.hosts, named_hosts(options));
+  ARGOSY_RETURN_IF_ERROR(tf::PeerFilter::parse(options.insecure_networks).status());
   const bool argosy = is_argosy(options.program[0]);
   request.per_slot = !argosy || options.local > 0;
   request.processes = options.np;

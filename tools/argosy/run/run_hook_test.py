@@ -86,6 +86,26 @@ class Server(unittest.TestCase):
         self.assertIsNone(self.ends_after("a", "a", ""))  # b never came
         self.assertIsNone(self.ends_after("ab", "b"))
 
+    def test_join_waits_while_one_is_there_and_looks_at_the_others_take_long(self):
+        module, now, looks = server_module(), [0.0], [0]
+
+        def is_there(address):  # four hosts are switched off after the first round: each look at one takes a second
+            looks[0] += 1
+            if looks[0] > 100:
+                raise TimeoutError
+            if looks[0] <= 5 or address == "a":
+                return True
+            now[0] += 1
+            return False
+
+        def sleep(seconds):
+            now[0] += seconds
+
+        module._is_there = is_there
+        module.time = type("Clock", (), {"time": staticmethod(lambda: now[0]), "sleep": staticmethod(sleep)})
+        with self.assertRaises(TimeoutError):
+            module.wait_for_the_end({"ps": {"0": "p"}, "worker": dict(zip("01234", "abcde"))}, "ps")
+
     def test_join_waits_for_a_task_that_comes_back_late(self):
         gone = ["b"] * 10
         self.assertEqual(self.ends_after("ab", *gone, "ab", "a", "a", "a", "a", ""), 18)

@@ -42,7 +42,9 @@ Result<std::shared_ptr<ClusterTasks>> other_tasks(const SessionServiceOptions& s
                               .cluster_def = config.cluster_def,
                               .master_incarnation = service.device_set->device(0).spec().incarnation,
                               .own = own.specs()};
-  if (config.timeout.count() > 0) options.timeout = config.timeout;
+  // TensorFlow's client gives this call the same time: our answer, which names the tasks, comes before its deadline.
+  constexpr std::chrono::milliseconds kMargin{500};
+  if (config.timeout.count() > 0) options.timeout = config.timeout - std::min(kMargin, config.timeout / 4);
   service.worker->meet_by_key(own);
   return ClusterTasks::connect(*service.worker, std::move(options), context.cancellation());
 }

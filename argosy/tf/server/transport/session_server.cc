@@ -60,8 +60,8 @@ Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
               "clients of a network you trust");
     }
     to.rules.filter = true;
-    ARGOSY_ASSIGN_OR_RETURN(to.rules.networks, PeerFilter::parse(o.insecure_clients));
   }
+  ARGOSY_ASSIGN_OR_RETURN(to.rules.networks, PeerFilter::parse(o.insecure_clients));  // wrong ones are told anywhere
   // A certificate says more than a user's number.
   to.rules.own_user_only = !o.any_local_user && given == 0;
   to.rules.certificates = given == 3;
@@ -84,6 +84,43 @@ std::chrono::seconds client_lease(const SessionServerOptions& o) {
   if (o.client_lease.count() >= 0) return o.client_lease;
   return is_loopback(o.host) ? std::chrono::seconds(60) : std::chrono::seconds(3600);
 }
+
+// While a server stops: closes its sessions a second before the grace is over. So the clients of steps that go on get the
+// error of a closed session; gRPC would end their calls with a sentence of its own. Without a thread gRPC does.
+class SessionsEnd {
+ public:
+  SessionsEnd(SessionService& service, std::chrono::milliseconds grace) {
+    if (grace.count() == 0) return;
+    const auto at = std::chrono::steady_clock::now() + grace - std::min(std::chrono::milliseconds(1000), grace / 2);
+    contained("stopping a server", [&] { thread_ = std::thread([this, &service, at] { wait(service, at); }); });
+  }
+  ~SessionsEnd() {
+    {
+      MutexLock lock(mutex_);
+      over_ = true;
+      changed_.notify_all();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+  SessionsEnd(const SessionsEnd&) = delete;
+  SessionsEnd& operator=(const SessionsEnd&) = delete;
+
+ private:
+  void wait(SessionService& service, std::chrono::steady_clock::time_point at) ARGOSY_EXCLUDES(mutex_) {
+    {
+      MutexLock lock(mutex_);
+      while (!over_ && changed_.wait_until(mutex_, at)) {
+      }
+      if (over_) return;
+    }
+    contained("closing sessions", [&] { service.close_all(); });
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool over_ ARGOSY_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
 
 std::string connection_metrics(const AcceptGate::Counts& now) {
   std::string text = str_cat(
@@ -233,7 +270,10 @@ class SessionServer::Impl {
     }
     if (janitor_.joinable()) janitor_.join();
     http_.reset();
-    if (transport_ != nullptr) transport_->stop(grace);
+    {
+      const SessionsEnd end(*service_, grace);
+      if (transport_ != nullptr) transport_->stop(grace);
+    }
     service_->close_all();
     if (worker_ != nullptr) worker_->stop();
   }

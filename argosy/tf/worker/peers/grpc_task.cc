@@ -15,7 +15,6 @@ namespace argosy::tf {
 namespace {
 
 constexpr std::chrono::milliseconds kShortCall{10'000};
-constexpr std::chrono::milliseconds kRegister{600'000};  // compiling a large graph
 
 std::string path(std::string_view method) { return str_cat("/tensorflow.WorkerService/", method); }
 
@@ -34,7 +33,9 @@ std::string timeline_options() {
 // The error of a worker, with the worker's name as TensorFlow's master puts it.
 Status from_task(const Status& status, const std::string& peer) {
   if (is_derived(status) || status.message().starts_with("From ")) return status;
-  return Status(status.code(), str_cat("From ", peer, ":\n", status.message())).with_id(std::string(status.id()));
+  return Status(status.code(), str_cat("From ", peer, ":\n", status.message()))
+      .with_id(std::string(status.id()))
+      .with_hint(status.hint());
 }
 
 }  // namespace
@@ -85,7 +86,8 @@ void GrpcTask::send_graph(const std::shared_ptr<Registration>& to) {
     request.bytes_field(8, config.SerializeAsString());
   }
   if (to->ours) to->def.Clear();
-  to->channel->send(path("RegisterGraph"), request.take(), kRegister, [to](Result<RpcResponse> answer) {
+  // Compiling a large graph takes as long as it takes. A task that is silent meanwhile is lost.
+  (void)to->channel->start(path("RegisterGraph"), request.take(), [to](Result<RpcResponse> answer) {
     const std::string& peer = to->channel->options().peer;
     if (!answer.ok()) {
       bool again = false;

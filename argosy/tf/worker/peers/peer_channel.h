@@ -1,6 +1,11 @@
-// PeerChannel: calls to another task that may last as long as a step. It detects a silent task: while such a call is
-// running, it calls GetStatus each second. If there is no answer for three seconds, all calls to the task end with
-// UNAVAILABLE. (A closed connection ends them at once.) Thread-safe.
+// PeerChannel: calls to another task, over two connections.
+//
+//   start()          long calls: steps, graphs, values      their own connection: a value may keep it busy for minutes
+//   send(), call()   short calls, with deadlines            another connection, so that no value delays them
+//
+// It detects a silent task: while a long call is running, it calls GetStatus each second, over the connection of short
+// calls. If there is no answer for three seconds, all long calls end with UNAVAILABLE "ARG-CLUSTER-017". So they do
+// when the connection of long calls gives no answer for two minutes, or is closed. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,20 +21,23 @@ namespace argosy::tf {
 class PeerChannel : public std::enable_shared_from_this<PeerChannel> {
  public:
   using Done = RpcChannel::Done;
-  explicit PeerChannel(RpcChannelOptions options) : channel_(std::move(options)) {}
+  explicit PeerChannel(const RpcChannelOptions& options) : long_calls_(options), short_calls_(options) {}
 
-  const RpcChannelOptions& options() const { return channel_.options(); }
+  const RpcChannelOptions& options() const { return long_calls_.options(); }
   // Starts a call that ends with its answer, with the loss of the task, or with cancel().
   std::shared_ptr<RpcClientCall> start(const std::string& path, std::vector<WirePiece> request, Done done)
       ARGOSY_EXCLUDES(mutex_);
   // A call with a deadline; nobody waits for it.
   void send(const std::string& path, std::vector<WirePiece> request, std::chrono::milliseconds timeout, Done done) {
-    (void)channel_.start(path, std::move(request), timeout, std::move(done));
+    (void)short_calls_.start(path, std::move(request), timeout, std::move(done));
   }
   Result<RpcResponse> call(const std::string& path, std::vector<WirePiece> request, std::chrono::milliseconds timeout,
                            Cancellation* cancellation = nullptr) {
-    return channel_.call(path, std::move(request), timeout, cancellation);
+    return short_calls_.call(path, std::move(request), timeout, cancellation);
   }
+
+  // UNAVAILABLE "ARG-CLUSTER-017": the task is lost, for this cause.
+  Status lost_task(std::string_view cause) const;
 
   // Asks for the task's status if a call has lasted for a second. Called about once a second.
   void look() ARGOSY_EXCLUDES(mutex_);
@@ -40,14 +48,18 @@ class PeerChannel : public std::enable_shared_from_this<PeerChannel> {
     std::shared_ptr<RpcClientCall> call;
     Done done;
   };
+  // With an error of the network that names the task, and says what to do.
+  Result<RpcResponse> named(Result<RpcResponse> response) const;
   // The call's own `done`; null when it was answered already.
   Done take(std::int64_t number) ARGOSY_EXCLUDES(mutex_);
-  void lost(const Status& why) ARGOSY_EXCLUDES(mutex_);
+  void ask(RpcChannel& channel, std::chrono::milliseconds patience, bool PeerChannel::*asking) ARGOSY_EXCLUDES(mutex_);
+  void lost(const Status& why, std::chrono::milliseconds patience) ARGOSY_EXCLUDES(mutex_);
 
-  RpcChannel channel_;
+  RpcChannel long_calls_, short_calls_;
   Mutex mutex_;
   std::int64_t next_ ARGOSY_GUARDED_BY(mutex_) = 1;
-  bool asking_ ARGOSY_GUARDED_BY(mutex_) = false;
+  bool asking_ ARGOSY_GUARDED_BY(mutex_) = false;             // GetStatus is under way: short calls' connection
+  bool asking_long_calls_ ARGOSY_GUARDED_BY(mutex_) = false;  // long calls' connection
   std::map<std::int64_t, Call> calls_ ARGOSY_GUARDED_BY(mutex_);
 };
 

@@ -178,12 +178,14 @@ def wait_for_the_end(spec, job):
     """Returns when every task of the other jobs was there, and all are gone at one time. Of a cluster of one job: never.
     A task that comes back, however late, is waited for as long as another is there."""
     others = [address for name, tasks in spec.items() if name != job for address in tasks.values()]
-    last_seen = {}
+    seen, last_seen = set(), time.time()
     while True:
-        for address in others:
-            if _is_there(address):
-                last_seen[address] = time.time()
-        if others and len(last_seen) == len(others) and time.time() - max(last_seen.values()) >= _GONE_FOR:
+        begin = time.time()  # a look at a host that is switched off takes a second
+        there = [address for address in others if _is_there(address)]
+        seen.update(there)
+        if there:
+            last_seen = time.time()
+        elif others and len(seen) == len(others) and begin - last_seen >= _GONE_FOR:
             return
         time.sleep(_BETWEEN_LOOKS)
 
