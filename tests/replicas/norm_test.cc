@@ -28,7 +28,8 @@ struct Network {
   std::vector<VariableNode> variables;
 
   // "V3 NCHW": with channels first. "by hand, centred": examples are compared with the mean of all.
-  Network(const std::string& version, bool training) {
+  // `parts`: as many shards of the rows have statistics of their own, in the graph itself.
+  Network(const std::string& version, bool training, int parts = 1) {
     Layers net(graph, {.seed = 3});
     x = net.input("x", DType::kFloat32, {2, 2, 3});
     target = net.input("target", DType::kFloat32, {2, 2, 3});
@@ -41,7 +42,7 @@ struct Network {
     const Value rows = square(x) * before.read;
     const bool first = version.ends_with("NCHW");
     const bool hand = version.starts_with("by hand");
-    Value y = hand ? by_hand(rows, gamma.read, beta.read)
+    Value y = hand ? by_parts(rows, gamma.read, beta.read, parts)
                    : graph.add("FusedBatchNorm" + version.substr(0, version.find(' ')),
                                {first ? transpose(rows, {0, 3, 1, 2}) : rows, gamma.read, beta.read,
                                 training ? none : mean.read, training ? none : variance.read},
@@ -64,6 +65,14 @@ struct Network {
     initializer = group(graph, all, "init");
   }
 
+  Value by_parts(Value rows, Value gamma, Value beta, int parts) {
+    if (parts == 1) return by_hand(rows, gamma, beta);
+    const Value cut = graph.add("Split", {constant(graph, 0), rows}, {{"num_split", parts}});
+    std::vector<Value> all;
+    for (int k = 0; k < parts; ++k) all.push_back(by_hand(cut.output(k), gamma, beta));
+    all.push_back(constant(graph, 0));
+    return graph.add("ConcatV2", all, {{"N", parts}});
+  }
   // As tf.nn.moments and tf.nn.batch_normalization write it. The gradient of gamma is made of what was summed over the
   // rows times a shard's own statistics.
   Value by_hand(Value rows, Value gamma, Value beta) {
@@ -134,6 +143,16 @@ TEST(DataParallelBatchNorm, TrainsByTheStatisticsOfEachShard) {
     }
     for (const int devices : {2, 4}) expect_same(train(n, devices, 5, devices), alone, str_cat(version, " ", devices));
     expect_same(train(n, 4, 1, 1), train(n, 1, 1, 1), str_cat(version, " three empty shards"));
+  }
+}
+
+// With equal shards, and copies for each of them, gradients of the global batch would be the same.
+TEST(DataParallelBatchNorm, GradientsOfAShardsStatisticsAreItsOwn) {
+  Network n("by hand", true);
+  for (const int devices : {2, 4}) {
+    Network cut("by hand", true, devices);
+    expect_same(train(n, devices, 8, 1), train(cut, 1, 8, 1), str_cat(devices, " devices"));
+    expect_same(train(n, devices / 2, 8, 1, false, 2), train(cut, 1, 8, 1), str_cat(devices / 2, " devices, 2 turns"));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "argosy/ops/collective/collective.h"
+#include "argosy/sharding/lower/local_statistics.h"
 #include "argosy/sharding/lower/lower_state.h"
 #include "argosy/sharding/lower/turns.h"
 
@@ -82,7 +83,8 @@ std::vector<char> needed_by_run(const LowerState& s) {
 
 class Buckets {
  public:
-  explicit Buckets(LowerState& s) : s_(s), limit_(s.request.first_bucket_bytes) {}
+  explicit Buckets(LowerState& s)
+      : s_(s), times_statistics_(sums_times_statistics(s)), limit_(s.request.first_bucket_bytes) {}
 
   // Adds the sum to a bucket. `run`: a step needs it. Sums for fetches alone are not put into buckets: every step would
   // compute them.
@@ -156,8 +158,11 @@ class Buckets {
       for (const std::size_t m : members) {
         const Endpoint e = s_.assignment.reshards[m].value;
         std::vector<Value> parts(s_.devices.size());
-        for (int d = k; d < std::min(k + block, end); ++d)
-          parts[static_cast<std::size_t>(d)] = s_.graph.value(s_.before(m, d));
+        const bool check = times_statistics_[static_cast<std::size_t>(e.node.index)] != 0;
+        for (int d = k; d < std::min(k + block, end); ++d) {
+          const Value term = s_.graph.value(s_.before(m, d));
+          parts[static_cast<std::size_t>(d)] = check ? nonempty_term(s_, term, e.node, d) : term;
+        }
         values.push_back(
             sum_of_turns(s_, k, std::min(k + block, end), parts, str_cat(s_.base.node(e.node).name, "/turns")));
       }
@@ -166,6 +171,7 @@ class Buckets {
   }
 
   LowerState& s_;
+  const std::vector<char> times_statistics_;
   std::size_t limit_;
   std::map<std::pair<int, DType>, Bucket> open_;
 };

@@ -20,6 +20,26 @@ Value term_of_shard(LowerState& s, Value own, NodeId at, int d, std::string_view
   return scale_nonempty(own, part, str_cat(s.base.node(at).name, "/part_", d));
 }
 
+Value nonempty_term(LowerState& s, Value term, NodeId at, int d) {
+  const Value part = s.near(part_of_batch(s, d, term.dtype()), at, d);
+  const auto on = s.graph.device(s.devices[static_cast<std::size_t>(d)]);
+  const std::string name(s.base.node(at).name);
+  return scale_nonempty(term, s.graph.add("Sign", {part}, {}, str_cat(name, "/any_", d)),
+                        str_cat(name, "/nonempty_", d));
+}
+
+std::vector<char> sums_times_statistics(const LowerState& s) {
+  std::vector<char> times(static_cast<std::size_t>(s.base.size()), 0);
+  for (const NodeId id : s.sizes.order()) {
+    if (s.sharding(id).kind != NodeSharding::Kind::kLinear) continue;
+    for (const Endpoint e : s.base.node(id).inputs) {
+      if (s.assignment.layout(e)[0].is_local() || times[static_cast<std::size_t>(e.node.index)] != 0)
+        times[static_cast<std::size_t>(id.index)] = 1;
+    }
+  }
+  return times;
+}
+
 Value own_of_term(LowerState& s, Value term, NodeId at, int d) {
   const Value part = s.near(part_of_batch(s, d, term.dtype()), at, d);
   const auto on = s.graph.device(s.devices[static_cast<std::size_t>(d)]);

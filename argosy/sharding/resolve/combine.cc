@@ -7,13 +7,36 @@
 
 namespace argosy {
 
+namespace {
+
+// Flags by output: partial sums that become a shard's own (L), further down perhaps.
+std::vector<char> sums_of_own(const AxisState& s) {
+  std::vector<char> own(s.sizes.index().size(), 0);
+  if (s.request.local.gradients.empty()) return own;
+  const auto& order = s.sizes.order();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    if (!s.takes_own(*id)) continue;
+    const Node& n = s.graph.node(*id);
+    bool leads = false;
+    for (std::int32_t k = 0; k < std::ssize(n.output_dtypes); ++k) leads = leads || own[s.at(Endpoint{*id, k})] != 0;
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      const Placement& need = s.need[s.at(Graph::Use{*id, static_cast<int>(i)})];
+      if (need.is_local() || (leads && need.is_partial())) own[s.at(n.inputs[i])] = 1;
+    }
+  }
+  return own;
+}
+
+}  // namespace
+
 bool combine_for_all(AxisState& s) {
   bool fresh = false;
+  const std::vector<char> own = sums_of_own(s);
   const auto combine = [&](Endpoint e, Graph::Use by) {
     const std::size_t at = s.at(e);
     const bool open = s.base[at].is_partial() ||
                       (s.base[at].kind == Placement::Kind::kOnce && !holds_state(s.graph, e) && by.node != kFetch);
-    if (!open || s.seed[at] != nullptr || s.combined[at].yes()) return;
+    if (!open || own[at] != 0 || s.seed[at] != nullptr || s.combined[at].yes()) return;
     s.combined[at].why = why_needed(s, by, s.base[at], Placement::replicate());
     fresh = true;
   };
@@ -38,7 +61,7 @@ namespace {
 class Below {
  public:
   explicit Below(AxisState& state)
-      : s_(state), cost_(state.sizes.index().size(), 0), first_(state.sizes.index().size()) {}
+      : s_(state), own_(sums_of_own(state)), cost_(state.sizes.index().size(), 0), first_(state.sizes.index().size()) {}
 
   bool move_up() {
     const auto& order = s_.sizes.order();
@@ -65,7 +88,7 @@ class Below {
  private:
   bool open(Endpoint e) const {
     const std::size_t at = s_.at(e);
-    return s_.made[at].is_partial() && s_.seed[at] == nullptr && !s_.combined[at].yes();
+    return s_.made[at].is_partial() && own_[at] == 0 && s_.seed[at] == nullptr && !s_.combined[at].yes();
   }
 
   // Returns the only partial input of a node that passes it on; nullopt: there is none, or more than one.
@@ -114,6 +137,7 @@ class Below {
   }
 
   AxisState& s_;
+  const std::vector<char> own_;     // by output: as sums_of_own()
   std::vector<double> cost_;        // by output: bytes of the combinations below
   std::vector<std::string> first_;  // by output: why the first of them is needed
 };

@@ -12,6 +12,7 @@
 namespace argosy {
 
 // Marks partial values that some user needs combined, and values of one device that some user needs on every device.
+// A sum that becomes the gradient of a shard's own statistics is not marked: other users combine it for themselves.
 // Returns true if there are new ones.
 bool combine_for_all(AxisState& state);
 // Marks partial values whose combination replaces larger ones, or several, further down. Returns true if there are any.

@@ -18,6 +18,7 @@ Status decide(AxisState& s) {
   for (int round = 0; round < kMostRounds; ++round) {
     ARGOSY_RETURN_IF_ERROR(sweep_forward(s));
     const bool spread = spread_wishes(s);
+    if (spread && !s.request.local.gradients.empty()) continue;  // then it shows which sums are a shard's own
     const bool combined = combine_for_all(s);
     if (!spread && !combined && !move_combinations_up(s)) return ok_status();
   }
