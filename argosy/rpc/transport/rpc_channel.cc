@@ -42,7 +42,7 @@ bool is_connection_error(const Status& status) {
                                              "Transport closed",
                                              "GOAWAY received",
                                              "keepalive watchdog timeout"};
-  return status.code() == Code::kUnavailable && status.id().empty() &&
+  return status.code() == Code::kUnavailable && status.id() == unavailable("").id() &&
          std::ranges::any_of(kSentences, [&](std::string_view s) {
            return std::string_view(status.message()).substr(0, 200).find(s) != std::string_view::npos;
          });

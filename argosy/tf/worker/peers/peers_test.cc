@@ -151,7 +151,11 @@ TEST_F(PeerChannelTest, AClosedConnectionNamesTheTask) {
     transport_->stop(0ms);
     link_.reset();
   });
-  const Status lost = large();
+  const std::int64_t start = now_nanos();
+  std::promise<Status> ended;
+  (void)channel_->start("/a/Large", {}, [&](Result<RpcResponse> response) { ended.set_value(response.status()); });
+  const Status lost = ended.get_future().get();  // nobody looks: the connection's end tells
+  EXPECT_LT(seconds_since(start), 5);
   EXPECT_EQ(lost.id(), "ARG-CLUSTER-017") << lost.to_string();
   EXPECT_THAT(lost.message(), HasSubstr("/job:ps/replica:0/task:0 at 127.0.0.1:"));
   EXPECT_THAT(lost.hint(), HasSubstr("start that task again"));

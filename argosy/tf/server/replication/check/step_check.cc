@@ -82,7 +82,8 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
   const std::set<NodeId> fed(step->feeds.begin(), step->feeds.end());
   for (std::int32_t i = 0; i < part.size(); ++i) {
     const Node& n = part.node(NodeId{i});
-    if (fed.contains(NodeId{i})) continue;
+    // What brings the batch has run before, once; here others may wait for it. ran_twice() sees whether it ran again.
+    if (fed.contains(NodeId{i}) || sources_.contains(n.name)) continue;
     for (const DType dtype : n.output_dtypes) computed_in_ = coarser(computed_in_, dtype);
     loops_ = loops_ || n.op->closes_loop;
     if (!n.op->stateful || n.op->flow != Flow::kNone || n.op->step_state || is_variable(n)) continue;
