@@ -30,8 +30,8 @@ LocalStatistics local_statistics(const Graph& graph, const std::vector<NodeId>& 
 // time. Without any left, `local` becomes empty. True if it changed.
 bool keep_own_statistics(const Graph& graph, const Assignment& assignment, LocalStatistics& local);
 
-// True if the gradient of a shard's own statistics holds a sum that was combined over shards: it meets statistics of a
-// shard, or is spread over the rows.
+// True if the gradient of a shard's own statistics holds a sum that was combined over shards. Such a sum meets
+// statistics of a shard, or is spread over the rows.
 bool combines_own_gradients(const Graph& graph, const std::vector<NodeId>& order, const Assignment& assignment,
                             const LocalStatistics& local);
 

@@ -1,5 +1,5 @@
-// Channels to the tasks of a cluster: a slow link is no lost task, a silent task is one, and where the system has no
-// thread left, the caller gets an error.
+// Channels to the tasks of a cluster. A slow link is no lost task, a silent task is one. Where the system has no thread
+// left, the caller gets an error.
 #include "argosy/tf/worker/peers/peers.h"
 
 #include <arpa/inet.h>
