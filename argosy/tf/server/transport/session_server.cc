@@ -40,6 +40,7 @@ Result<std::string> read_pem(const std::string& path) {
 // Requires certificates on both sides, or a loopback address, or a list of networks.
 Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
   GrpcTransportOptions to{.host = o.host == "localhost" ? "127.0.0.1" : o.host, .port = o.port};
+  ARGOSY_ASSIGN_OR_RETURN(PeerFilter networks, PeerFilter::parse(o.insecure_clients));  // wrong ones are told anywhere
   const int given = (o.tls_cert.empty() ? 0 : 1) + (o.tls_key.empty() ? 0 : 1) + (o.tls_ca.empty() ? 0 : 1);
   if (given != 0 && given != 3) {
     return invalid_argument("TLS needs a certificate, its key, and who signs the clients' certificates")
@@ -60,8 +61,8 @@ Result<GrpcTransportOptions> transport_options(const SessionServerOptions& o) {
               "clients of a network you trust");
     }
     to.rules.filter = true;
+    to.rules.networks = std::move(networks);
   }
-  ARGOSY_ASSIGN_OR_RETURN(to.rules.networks, PeerFilter::parse(o.insecure_clients));  // wrong ones are told anywhere
   // A certificate says more than a user's number.
   to.rules.own_user_only = !o.any_local_user && given == 0;
   to.rules.certificates = given == 3;

@@ -1,6 +1,6 @@
 // PeerChannel: calls to another task, over two connections.
 //
-//   start()          long calls: steps, graphs, values      their own connection: a value may keep it busy for minutes
+//   start()          long calls: steps, graphs, values      their own connection, which a value may fill for minutes
 //   send(), call()   short calls, with deadlines            another connection, so that no value delays them
 //
 // It detects a silent task: while a long call is running, it calls GetStatus each second, over the connection of short
