@@ -20,7 +20,6 @@ namespace {
 
 // Gloo's own prefixes end at 0x08.
 constexpr std::uint64_t kExchangeSlot = std::uint64_t{0x40} << 56;
-constexpr std::uint64_t kAbortSlot = std::uint64_t{0x41} << 56;
 
 // Gloo puts its file and line in front.
 std::string plain(const std::exception& error) {
@@ -126,8 +125,9 @@ Status GlooEngine::exchange(std::span<const Piece> sent, std::span<const Piece> 
       out.push_back(context_->createUnboundBuffer(piece.data, piece.bytes));
       out.back()->send(piece.peer, slot);
     }
-    for (const auto& buffer : out) buffer->waitSend(timeout_);
+    // The receives first: a lost connection ends them, and may leave a send that is half done.
     for (const auto& buffer : in) buffer->waitRecv(timeout_);
+    for (const auto& buffer : out) buffer->waitSend(timeout_);
   });
 }
 
@@ -168,19 +168,8 @@ Status GlooEngine::barrier(std::uint32_t tag) {
   });
 }
 
-// A wait that times out makes the context fail all operations, on all its connections. Closing a pair would not wake who
-// waits on it. A connection that is lost already refuses the wait: then the next one is tried.
 void GlooEngine::abort() {
-  if (aborted_.exchange(true)) return;
-  for (const int peer : peers_) {
-    try {
-      char byte = 0;
-      const auto buffer = context_->createUnboundBuffer(&byte, 1);
-      buffer->recv(peer, kAbortSlot);
-      buffer->waitRecv(std::chrono::milliseconds(1));
-    } catch (const std::exception&) {  // which is what was wanted
-    }
-  }
+  if (!aborted_.exchange(true)) context_->transport().abort(peers_);
 }
 
 }  // namespace argosy

@@ -42,8 +42,9 @@ Status SparseContext::connect(const std::vector<int>& peers, const std::shared_p
   const auto end = std::chrono::steady_clock::now() + options.timeout;
   setTimeout(options.timeout);
   device_ = device;
-  transportContext_ = device->createContext(rank, size);
-  transportContext_->setTimeout(options.timeout);
+  const auto inner = device->createContext(rank, size);
+  inner->setTimeout(options.timeout);
+  transportContext_ = transport_ = std::make_shared<WatchedTransport>(inner);
   std::string mine;
   for (const int peer : peers) append(mine, peer, transportContext_->createPair(peer)->address().bytes());
   ARGOSY_RETURN_IF_ERROR(options.book.put(key_of(options, rank), mine));

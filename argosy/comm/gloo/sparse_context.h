@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "argosy/comm/gloo/peers.h"
+#include "argosy/comm/gloo/watched_transport.h"
 #include "argosy/comm/net/net_engine.h"
 
 namespace argosy {
@@ -24,6 +25,11 @@ class SparseContext final : public ::gloo::Context {
   // exceptions.
   Status connect(const std::vector<int>& peers, const std::shared_ptr<::gloo::transport::Device>& device,
                  const NetEngineOptions& options);
+  // REQUIRES: connect() was called.
+  WatchedTransport& transport() { return *transport_; }
+
+ private:
+  std::shared_ptr<WatchedTransport> transport_;  // the transportContext_
 };
 
 }  // namespace argosy

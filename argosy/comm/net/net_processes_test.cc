@@ -76,6 +76,57 @@ TEST(NetProcesses, AKilledTaskEndsAllOthersAtOnce) {
   }
 }
 
+Result<std::unique_ptr<NetEngine>> engine_of_two(int rank, const NetAddressBook& book) {
+  return open_gloo({.rank = rank,
+                    .size = 2,
+                    .address = "127.0.0.1",
+                    .group = "engine",
+                    .book = book,
+                    .timeout = std::chrono::seconds(10)});
+}
+
+// Starts to receive a value from task 0, and is stopped before a byte of it comes.
+int receive_and_stop(const NetAddressBook& book, std::size_t bytes) {
+  const auto engine = engine_of_two(1, book);
+  if (!engine.ok()) return 9;
+  std::thread stops([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    raise(SIGSTOP);
+  });
+  std::vector<std::byte> value(bytes);
+  const NetEngine::Piece piece{0, value.data(), bytes};
+  const Status status = (*engine)->exchange({}, {&piece, 1}, 1);
+  stops.join();
+  return status.ok() ? 0 : 7;
+}
+
+TEST(NetProcesses, AbortEndsASendThatIsHalfDone) {
+  if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
+  constexpr std::size_t kBytes = 32 << 20;  // more than sockets hold
+  for (const bool lost : {false, true}) {
+    Processes processes(2, [](int, const NetAddressBook& book) { return receive_and_stop(book, kBytes); });
+    const auto engine = engine_of_two(0, processes.book());
+    ASSERT_TRUE(engine.ok()) << engine.status().to_string();
+    int stopped = 0;
+    ASSERT_EQ(waitpid(processes.pid(1), &stopped, WUNTRACED), processes.pid(1));
+    ASSERT_TRUE(WIFSTOPPED(stopped));
+    std::vector<std::byte> value(kBytes);
+    const NetEngine::Piece piece{1, value.data(), kBytes};
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      if (lost) kill(processes.pid(1), SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      (*engine)->abort();
+    });
+    const std::int64_t began = now_nanos();
+    const Status status = (*engine)->exchange({&piece, 1}, {}, 1);
+    EXPECT_EQ(status.id(), "ARG-COMM-025") << status.to_string();
+    EXPECT_GT(seconds_since(began), 0.2) << "the send did not wait: this shows nothing";
+    EXPECT_LT(seconds_since(began), 5);
+    other.join();
+  }
+}
+
 TEST(NetProcesses, SilenceEndsAtTheDeadline) {
   if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
   Processes processes(2, [&](int rank, const NetAddressBook& book) {
