@@ -24,11 +24,13 @@ def run(*words, timeout=120, **environment):
 
 
 OTHER_HOST = """#!/bin/sh
-# Starts what a launcher starts by ssh: on this host, with an environment of its own.
+# Starts what a launcher starts by ssh: on this host, with an environment of its own. It has files of its own, too: daemons
+# of Open MPI that make one folder at the same time may fail.
 while [ "${1#-}" != "$1" ]; do shift; done
 host=$1
 shift
-exec env -i PATH="$PATH" HOME="$HOME" STARTED_ON="$host" sh -c "$*"
+mkdir -p "$0.$host"
+exec env -i PATH="$PATH" HOME="$HOME" TMPDIR="$0.$host" STARTED_ON="$host" sh -c "$*"
 """
 TELL = ["sh", "-c", 'echo "$STARTED_ON $GREETING $LISTED $ARGOSY_THREADS ${ARGOSY_JOB_TOKEN:+token} $UNLISTED"']
 TOLD = ["node-a hello there 3 token", "node-b hello there 3 token"]
