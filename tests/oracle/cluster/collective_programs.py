@@ -139,6 +139,17 @@ def in_a_loop(task, workers):
         return [tf.while_loop(lambda i, t: i < 4, body, [tf.constant(0), tf.zeros([9])], parallel_iterations=1)[1]]
 
 
+def in_a_long_loop(task, workers):
+    """Longer than a second: members are looked at meanwhile."""
+    x = tf.constant(values(task, 9, np.float32))
+
+    def body(i, total):
+        return i + 1, reduce1(x + 0.5 * total, workers, 702, final="Div")
+
+    with tf.device(device(task)):
+        return [tf.while_loop(lambda i, t: i < 1500, body, [tf.constant(0), tf.zeros([9])], parallel_iterations=1)[1]]
+
+
 def training(task, workers):
     """Replicas that add up their gradients: all variables stay equal."""
     random = np.random.RandomState(5)
@@ -153,7 +164,7 @@ def training(task, workers):
     return [tf.global_variables_initializer(), [loss, optimizer.apply_gradients(gradients)], w]
 
 
-PROGRAMS = [reductions, gathers, broadcasts, second_versions, dependent, in_a_loop]
+PROGRAMS = [reductions, gathers, broadcasts, second_versions, dependent, in_a_loop, in_a_long_loop]
 
 
 def plain(program, task, workers, session_of):

@@ -5,6 +5,7 @@
 #include "argosy/formats/proto/worker.pb.h"
 #include "argosy/op/kernel/derived_status.h"
 #include "argosy/tf/worker/device_attributes.h"
+#include "argosy/tf/worker/shared_loops.h"
 
 namespace argosy::tf {
 
@@ -15,11 +16,11 @@ constexpr std::chrono::milliseconds kBetweenLooks{1000};
 constexpr std::chrono::milliseconds kSilence{3000};
 constexpr const char* kGetStatus = "/tensorflow.WorkerService/GetStatus";
 
-// TensorFlow and this engine give the frames of loops other numbers.
 Status other_frames(const TaskName& task) {
-  return unimplemented("a collective in a loop has a member on ", task, ", which is a server of TensorFlow's")
+  return unimplemented("a collective in a loop has a member on ", task,
+                       ", whose server numbers frames as TensorFlow before 2.5 does")
       .with_id("ARG-CLUSTER-118")
-      .with_hint("argosy run on every task of the group, or the collective outside of the loop");
+      .with_hint("put the collective outside of the loop; or start all tasks with argosy run");
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ void MemberWatch::answered(const std::shared_ptr<State>& state, const TaskName& 
       }
       if (gone) {
         steps.push_back({id, step.lost, lost_member(task, address)});
-      } else if (read && step.in_loop && status.argosy_protocol() == 0) {
+      } else if (read && step.in_loop && !numbers_frames_as_we(status)) {
         steps.push_back({id, step.lost, other_frames(task)});
       }
     }

@@ -26,7 +26,7 @@ class MemberWatch {
   MemberWatch(const MemberWatch&) = delete;
   MemberWatch& operator=(const MemberWatch&) = delete;
 
-  // `in_loop`: the collective is in a loop, where tasks of TensorFlow cannot take part: one of them ends the step.
+  // `in_loop`: the collective is in a loop. A task that numbers frames otherwise (shared_loops.h) ends the step.
   void add(std::int64_t step_id, const Group& group, bool in_loop, Lost lost);
   void remove(std::int64_t step_id);
 
