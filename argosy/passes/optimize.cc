@@ -13,6 +13,7 @@
 #include "argosy/passes/place/resolve_collective_groups.h"
 #include "argosy/passes/simplify/constant_folding.h"
 #include "argosy/passes/simplify/cse.h"
+#include "argosy/passes/simplify/handle_waits.h"
 #include "argosy/passes/simplify/order_ref_reads.h"
 #include "argosy/passes/simplify/prune_control_edges.h"
 #include "argosy/passes/simplify/remove_identities.h"
@@ -84,6 +85,8 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
     step.notes.push_back(
         str_cat("lower_functions: ", lowered, " callers became dataflow, ", step.graph.size(), " nodes"));
   }
+  ARGOSY_ASSIGN_OR_RETURN(const int handles, move_handle_waits(step));
+  if (handles > 0) step.notes.push_back(str_cat("move_handle_waits: ", handles, " handles wait no more"));
   ARGOSY_ASSIGN_OR_RETURN(const int groups, resolve_collective_groups(step, options.over_tasks));
   if (groups > 0) step.notes.push_back(str_cat("resolve_collective_groups: ", groups, " groups of collectives"));
   ARGOSY_ASSIGN_OR_RETURN(const int late, order_ref_reads(step));

@@ -5,6 +5,7 @@
 
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/graph/function_body.h"
+#include "argosy/graph/makes_handle.h"
 #include "argosy/graph/shape_error.h"
 #include "argosy/passes/functions/lower_functions.h"
 
@@ -109,9 +110,7 @@ Result<Endpoint> Inliner::constant(Tensor value) {
 bool Inliner::is_free(const Graph& graph, NodeId id) {
   const Node& n = graph.node(id);
   if (!n.controls.empty() || !n.inputs.empty()) return false;
-  if (graph.constant({id, 0}) != nullptr) return true;
-  return n.op->stateful && n.output_dtypes.size() == 1 &&
-         (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
+  return graph.constant({id, 0}) != nullptr || makes_handle(n);
 }
 
 Result<NodeId> Inliner::gate_of(const Node& caller) {

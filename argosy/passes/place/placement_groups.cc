@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "argosy/graph/makes_handle.h"
+
 namespace argosy {
 
 namespace {
@@ -137,9 +139,7 @@ Status PlacementGroups::join() {
 // The device of the existing resource that the node's handle names; -1: none exists yet, or the node makes no handle.
 int PlacementGroups::home_named_by(NodeId id) const {
   const Node& n = graph_.node(id);
-  const bool handle = options_.home && n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
-                      (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
-  return handle ? options_.home(n) : -1;
+  return options_.home && makes_handle(n) ? options_.home(n) : -1;
 }
 
 // A node colocated with a variable that lives on a device with no kernel for it, and which does not take the variable

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "argosy/base/memory/huge_pages.h"
+#include "argosy/graph/makes_handle.h"
 #include "argosy/graph/signature.h"
 #include "argosy/op/kernel/device_inputs.h"
 #include "argosy/ops/send_recv/send_recv.h"
@@ -119,9 +120,7 @@ class InstructionBuilder {
       first_slot_[id.index] = table_.new_constant(*value, 0);
       return ok_status();
     }
-    const bool handle = n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
-                        (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
-    auto made = handle ? resolve_handle(id) : add_instruction(id);
+    auto made = makes_handle(n) ? resolve_handle(id) : add_instruction(id);
     if (!made.ok()) {
       return std::move(made).with_where(
           str_cat("node '", n.name, "' (", n.op->name, ") on ", placement_.device_of(id)));
@@ -129,8 +128,9 @@ class InstructionBuilder {
     return ok_status();
   }
 
-  // Finds the handle when the step is compiled, so that runs need not.
+  // Finds the handle when the step is compiled, so that runs need not. It waits for nothing (handle_waits.h).
   Status resolve_handle(NodeId id) {
+    if (!graph_.node(id).controls.empty()) return internal_error("a handle waits for another node");
     ARGOSY_ASSIGN_OR_RETURN(Tensor handle, kernels_.handle(id, static_cast<std::int32_t>(step_.slots.size())));
     first_slot_[id.index] = table_.new_constant(std::move(handle), 0);
     return ok_status();

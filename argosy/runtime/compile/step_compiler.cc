@@ -7,6 +7,7 @@
 #include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/base/threads/library_threads.h"
+#include "argosy/graph/makes_handle.h"
 #include "argosy/graph/signature.h"
 #include "argosy/ops/ops.h"
 #include "argosy/passes/optimize.h"
@@ -132,10 +133,8 @@ bool StepCompiler::packs(const std::string& device) const {
 void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& placement) {
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
-    const bool handle = n.op->stateful && n.inputs.empty() && n.output_dtypes.size() == 1 &&
-                        (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
     const int device = placement.device[static_cast<std::size_t>(i)];
-    if (handle && device >= device_set_->size()) remote_homes_.try_emplace(resource_name(n), device);
+    if (makes_handle(n) && device >= device_set_->size()) remote_homes_.try_emplace(resource_name(n), device);
   }
 }
 

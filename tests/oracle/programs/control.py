@@ -324,3 +324,79 @@ def counted_loops(run):
         for way in ((3, 0, 1), (0, 3, 0), (0, 3, -1)):
             with run.raises(f"{way}", anywhere=True):
                 session.run(one, dict(zip((start, limit, delta), way)))
+
+
+def _made_inside(functional):
+    """What a branch or a loop does with a resource whose handle it makes itself, and that is filled outside: name, value."""
+    raw = tf.raw_ops
+    queue = lambda: raw.FIFOQueueV2(component_types=[tf.float32], shapes=[[]], shared_name="queue")
+    iterator = lambda: raw.IteratorV2(shared_name="iterator", container="", output_types=[tf.float32], output_shapes=[[]])
+    variable = lambda: raw.VarHandleOp(dtype=tf.int32, shape=[], shared_name="variable")
+    table = lambda: raw.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.float32, shared_name="table")
+    reference = lambda: raw.VariableV2(dtype=tf.int32, shape=[], shared_name="reference")
+    old_queue = lambda: raw.FIFOQueue(component_types=[tf.float32], shapes=[[]], shared_name="old_queue")
+    values = np.arange(60, dtype=np.float32)
+    setup = [raw.QueueEnqueueManyV2(handle=queue(), components=[values]),
+             raw.MakeIterator(dataset=tf.data.Dataset.from_tensor_slices(values)._variant_tensor, iterator=iterator()),
+             raw.AssignVariableOp(resource=variable(), value=7),
+             raw.LookupTableInsertV2(table_handle=table(), keys=tf.constant(3, tf.int64), values=2.0)]
+    inside = {
+        "dequeue": lambda: raw.QueueDequeueV2(handle=queue(), component_types=[tf.float32])[0],
+        "queue size": lambda: tf.cast(raw.QueueSizeV2(handle=queue()), tf.float32),
+        "next": lambda: raw.IteratorGetNext(iterator=iterator(), output_types=[tf.float32], output_shapes=[[]])[0],
+        "read": lambda: tf.cast(raw.ReadVariableOp(resource=variable(), dtype=tf.int32), tf.float32),
+        "count": lambda: tf.cast(raw.ResourceCountUpTo(resource=variable(), limit=100, T=tf.int32), tf.float32),
+        "table size": lambda: tf.cast(raw.LookupTableSizeV2(table_handle=table()), tf.float32),
+    }
+    if not functional:
+        setup += [raw.Assign(ref=reference(), value=8).op, raw.QueueEnqueueMany(handle=old_queue(), components=[values])]
+        inside["read of a reference"] = lambda: tf.cast(tf.identity(reference()), tf.float32)
+        inside["count of a reference"] = lambda: tf.cast(raw.CountUpTo(ref=reference(), limit=100), tf.float32)
+        inside["dequeue by reference"] = lambda: raw.QueueDequeue(handle=old_queue(), component_types=[tf.float32])[0]
+    return setup, inside
+
+
+@program
+def resources_named_inside(run):
+    """Handles that branches and loops make: nothing happens in the branch that is not taken, and once an iteration."""
+    for functional in (False, True):
+        (tf.enable_control_flow_v2 if functional else tf.disable_control_flow_v2)()
+        try:
+            for name in _made_inside(functional)[1]:
+                with tf.Graph().as_default() as graph:
+                    setup, inside = _made_inside(functional)
+                    take, flag = inside[name], tf.placeholder(tf.bool, [])
+                    first = tf.cond(flag, take, lambda: tf.constant(-1.0))
+                    second = tf.cond(flag, lambda: tf.constant(-1.0), take)
+                    third = tf.cond(flag, lambda: tf.cond(tf.logical_not(flag), take, lambda: tf.constant(-2.0)), take)
+                    loop = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + take()), [0, tf.cast(flag, tf.float32)])[1]
+                    with run.session(graph) as session:
+                        session.run(setup)
+                        for at, value in enumerate((first, second, third, loop)):
+                            run.keep(f"{functional} {name} {at}", [session.run(value, {flag: f}) for f in (True, False, False, True, False)])
+        finally:
+            tf.disable_control_flow_v2()
+
+
+@program
+def resources_that_wait(run):
+    """A handle made under control dependencies: who uses it comes after them."""
+    raw = tf.raw_ops
+    queue = lambda: raw.FIFOQueueV2(component_types=[tf.float32], shapes=[[]], shared_name="queue")
+    variable = lambda: raw.VarHandleOp(dtype=tf.float32, shape=[], shared_name="variable")
+    big = tf.random.stateless_normal([300, 300], [1, 2])
+    late = tf.reduce_sum(tf.matmul(big, big)) * 0.0 + 5.0  # so that whoever does not wait is first
+    with tf.control_dependencies([raw.QueueEnqueueV2(handle=queue(), components=[late])]):
+        size = raw.QueueSizeV2(handle=queue())
+    with tf.control_dependencies([raw.AssignVariableOp(resource=variable(), value=late)]):
+        handle = variable()
+    read = raw.ReadVariableOp(resource=handle, dtype=tf.float32)
+    with tf.control_dependencies([handle.op]):
+        also = raw.ReadVariableOp(resource=variable(), dtype=tf.float32)
+    with run.session() as session:
+        session.run(raw.AssignVariableOp(resource=variable(), value=1.0))
+        for step in range(3):
+            run.keep(f"{step}", session.run([size, read, also]))
+            session.run(raw.AssignVariableOp(resource=variable(), value=1.0))
+        run.keep("target", session.run(handle.op))
+        run.keep("after", session.run(raw.ReadVariableOp(resource=variable(), dtype=tf.float32)))
