@@ -1,7 +1,7 @@
 // WatchedTransport: a transport of Gloo whose waits abort() ends. Internal to the plug-in.
 //
-// A connection of Gloo that is lost or closed tells the operations that wait for their turn, and not the one whose bytes
-// are half sent or half received: that one would wait until its time is over. So this transport knows its buffers.
+// A connection of Gloo that ends tells the operations that wait for their turn. It does not tell the one whose bytes are
+// half sent or half received: that one would wait until its time is over. So this transport knows its buffers.
 #pragma once
 
 #include <gloo/transport/context.h>
