@@ -81,7 +81,7 @@ TEST(Opcodes, EffectsOfStatefulOps) {
   }
   using Names = std::set<std::string>;
   EXPECT_EQ(found[Effect::kReads],
-            (Names{"LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2",
+            (Names{"IsVariableInitialized", "LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2",
                    "LookupTableSize", "LookupTableSizeV2", "ReadVariableOp", "ResourceGather", "ResourceGatherNd",
                    "VarIsInitializedOp", "VariableShape"}));
   EXPECT_EQ(found[Effect::kPrints], (Names{"Print", "PrintV2"}));

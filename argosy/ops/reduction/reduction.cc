@@ -66,8 +66,9 @@ std::optional<std::int64_t> joined_product(std::int64_t a, std::int64_t b) {
 std::optional<std::int64_t> joined_maximum(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 std::optional<std::int64_t> joined_minimum(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
-// A list of sizes folded into one: what sizes of tensors are computed with.
-template <Joined joined>
+// A list of sizes folded into one: what sizes of tensors are computed with. `kOfNothing`: of an empty list; -1: the
+// kernel says.
+template <Joined joined, int kOfNothing = -1>
 std::optional<PartialInts> folded_ints(const ShapeContext& c, int) {
   const PartialInts* x = c.ints(0);
   const auto axes = known_axes(c);
@@ -81,8 +82,8 @@ std::optional<PartialInts> folded_ints(const ShapeContext& c, int) {
       return PartialInts{std::nullopt};
     }
   }
-  if (!sum) return std::nullopt;  // of nothing: the kernel says
-  return PartialInts{sum};
+  if (!sum && kOfNothing < 0) return std::nullopt;
+  return PartialInts{sum.value_or(kOfNothing)};
 }
 
 // One operation for each element read.
@@ -125,9 +126,9 @@ struct ReductionRow {
   IdentityWhen identity_when = IdentityWhen::kNoAxes;
 };
 constexpr ReductionRow kRows[] = {
-    {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, folded_ints<joined_sum>},
+    {"Sum", "The sum over the axes.", "T: number", reduction::sum_gradient, folded_ints<joined_sum, 0>},
     {"Mean", "The mean over the axes; of integers, rounded towards zero.", "T: number", reduction::mean_gradient},
-    {"Prod", "The product over the axes.", "T: number", reduction::prod_gradient, folded_ints<joined_product>},
+    {"Prod", "The product over the axes.", "T: number", reduction::prod_gradient, folded_ints<joined_product, 1>},
     {"Max", "The largest along the axes.", "T: real", reduction::extreme_gradient, folded_ints<joined_maximum>},
     {"Min", "The smallest along the axes.", "T: real", reduction::extreme_gradient, folded_ints<joined_minimum>},
     {"EuclideanNorm", "The square root of the sum of squares over the axes.", "T: number",

@@ -245,6 +245,7 @@ void define_reference(OpRegistry& ops) {
            .shape = is_initialized_shape,
            .gradient = kNotDifferentiable,
            .cost = free_cost,
+           .effect = Effect::kReads,
            .accepts_uninitialized = true,
            .blocks_gradient = true,
            .sharding = "shape -> =",

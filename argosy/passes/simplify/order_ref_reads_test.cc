@@ -23,6 +23,28 @@ TEST(OrderRefReads, AReaderAfterTheUpdateReadsTheVariable) {
     -> y)");
 }
 
+// An optimizer writes its slots, too.
+TEST(OrderRefReads, AReaderOfASlotAfterTheUpdateReadsTheSlot) {
+  expect_rewrite(order_ref_reads, R"(
+    v = VariableV2 [dtype=float, shape=shape[3]]
+    slot = VariableV2 [dtype=float, shape=shape[3]]
+    gradient = Placeholder [dtype=float, shape=shape[3]]
+    rate = Const [dtype=float, value=float[] {1}]
+    read = Identity(slot)
+    update = ApplyMomentum(v, slot, rate, gradient, rate)
+    y = Neg(read, ^update)
+    -> y)",
+                 R"(
+    v = VariableV2 [dtype=float, shape=shape[3]]
+    slot = VariableV2 [dtype=float, shape=shape[3]]
+    gradient = Placeholder [dtype=float, shape=shape[3]]
+    rate = Const [dtype=float, value=float[] {1}]
+    read = Identity(slot)
+    update = ApplyMomentum(v, slot, rate, gradient, rate)
+    y = Neg(slot, ^read, ^update)
+    -> y)");
+}
+
 TEST(OrderRefReads, WithoutAnOrderNothingChanges) {
   expect_left_alone(order_ref_reads, R"(
     v = VariableV2 [dtype=float, shape=shape[]]

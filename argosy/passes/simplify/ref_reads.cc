@@ -63,12 +63,14 @@ void RefReads::visit(const Note& note) {
     if (takes_ref && n.op->has_ref_input()) {
       if (gives_ref) root_[id.index] = root;
       if (n.op->forwards || n.op->flow != Flow::kNone) continue;
-      RefVariable& written = variable(root);
-      note(written, id, true);
-      // TensorFlow copies as many elements as before into the memory that the variable has. Of another number it makes
-      // new memory, and earlier reads keep the old.
-      written.may_grow = written.may_grow || may_change_shape(graph_, n);
-      written.first_writer = std::min(written.first_writer, position_[id.index]);
+      for (const NodeId slot : written_by(n)) {
+        RefVariable& written = variable(slot);
+        note(written, id, true);
+        // TensorFlow copies as many elements as before into the memory that the variable has. Of another number it makes
+        // new memory, and earlier reads keep the old.
+        written.may_grow = written.may_grow || may_change_shape(graph_, n);
+        written.first_writer = std::min(written.first_writer, position_[id.index]);
+      }
     } else if ((takes_ref || is_read_[from.node.index]) && forwards_input(n)) {
       root_[id.index] = root;
       is_read_[id.index] = true;
@@ -77,6 +79,21 @@ void RefReads::visit(const Note& note) {
       note(read, id, false);
     }
   }
+}
+
+// The variables that the node takes by reference: an optimizer's slots, too.
+std::vector<NodeId> RefReads::written_by(const Node& n) const {
+  std::vector<bool> wants_ref;
+  if (!arg_dtypes(n.op->input_args, n.attrs, &wants_ref).ok()) wants_ref.clear();
+  std::vector<NodeId> found;
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+    const Endpoint e = n.inputs[k];
+    const NodeId root = root_[e.node.index];
+    if (root.index < 0 || !graph_.node(e.node).output_is_ref(e.index)) continue;
+    const bool by_value = k < wants_ref.size() && !wants_ref[k];
+    if (!by_value && std::find(found.begin(), found.end(), root) == found.end()) found.push_back(root);
+  }
+  return found;
 }
 
 // Gives what input 0 is, the same memory where that is a variable's: as a view, into a branch, into a loop.

@@ -51,6 +51,7 @@ class RefReads {
   template <typename Note>
   void visit(const Note& note);
   bool forwards_input(const Node& n) const;
+  std::vector<NodeId> written_by(const Node& n) const;
   bool has_shape_of_its_own(Endpoint read) const;
   NodeId named(const Node& variable, NodeId id);
   RefVariable& variable(NodeId root);

@@ -26,7 +26,10 @@ bool writes_variable(const Graph& graph, const Node& n) {
   if (graph.dtype(n.inputs[0]) == DType::kResource && !takes_ref) {
     return n.op->stateful && (n.output_dtypes.empty() || moves_generator(graph, n));
   }
-  return takes_ref && n.output_is_ref(0);
+  if (!takes_ref) return false;
+  // CountUpTo changes the variable, too, and gives a number.
+  const bool gives_ref = !n.output_dtypes.empty() && n.output_is_ref(0);
+  return gives_ref || (n.op->effect == Effect::kChanges && variable_behind(graph, n.inputs[0]).has_value());
 }
 
 bool moves_generator(const Graph& graph, const Node& n) {
@@ -37,6 +40,18 @@ bool moves_generator(const Graph& graph, const Node& n) {
 bool only_looks(const Node& n) { return n.op->effect == Effect::kPrints || n.op->effect == Effect::kChecks; }
 
 bool may_be_repeated(const Node& n) { return n.op->effect != Effect::kChanges; }
+
+bool functions_hold_variables(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) {
+    if (n.op->calls != Calls::kNothing) return false;  // their callers are seen
+    const bool runs = std::any_of(n.op->attr_defs.begin(), n.op->attr_defs.end(), [](const AttrDef& a) {
+      return a.kind == AttrKind::kFunction || a.kind == AttrKind::kFunctions;
+    });
+    return runs && std::any_of(n.inputs.begin(), n.inputs.end(), [&](Endpoint e) {
+             return is_handle(graph, e) && variable_behind(graph, e).has_value();
+           });
+  });
+}
 
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run, bool generators) {
   const std::vector<char> used = ancestors(graph, run, true);

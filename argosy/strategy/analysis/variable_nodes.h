@@ -25,6 +25,9 @@ bool may_be_repeated(const Node& n);
 // True if an ancestor of `run` writes a variable, or is a stateful call of a function, which may write one.
 // `generators`: drawing from a generator counts as a write.
 bool writes_variables(const Graph& graph, const std::vector<NodeId>& run, bool generators = true);
+// True if a dataset's function, or another that an op runs by itself, has a variable's handle. It may write the variable
+// whenever the dataset is read, in a step that does not show it.
+bool functions_hold_variables(const Graph& graph);
 // Returns the variable that an endpoint's reference or handle points to. Follows Identity and similar ops.
 std::optional<NodeId> variable_behind(const Graph& graph, Endpoint e);
 

@@ -35,6 +35,7 @@ import control
 import curvature
 import distributing
 import gpus
+import hidden_writes
 import training_programs
 import observing
 import pipelines
@@ -43,7 +44,7 @@ import sparse_rows
 import strategies
 from program import PROGRAMS, Run
 
-del control, curvature, distributing, training_programs, observing, pipelines, seeds, sparse_rows, strategies
+del control, curvature, distributing, hidden_writes, training_programs, observing, pipelines, seeds, sparse_rows, strategies
 
 
 # Programs that a server with fake GPUs refuses, as it says.

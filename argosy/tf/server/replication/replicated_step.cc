@@ -10,6 +10,7 @@
 #include "argosy/ops/layout/layout.h"
 #include "argosy/passes/functions/lower_functions.h"
 #include "argosy/passes/simplify/prune.h"
+#include "argosy/sharding/lower/regions.h"
 #include "argosy/strategy/analysis/gradient_seeds.h"
 #include "argosy/strategy/analysis/reachability.h"
 #include "argosy/strategy/analysis/variable_nodes.h"
@@ -92,7 +93,22 @@ std::vector<char> behind_control_flow(const Graph& graph) {
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     if (graph.node(NodeId{i}).op->flow != Flow::kNone) flow.push_back(NodeId{i});
   }
-  return descendants(graph, flow);
+  std::vector<char> found = descendants(graph, flow);
+  const auto order = graph.topological_order();
+  if (!order.ok()) return std::vector<char>(found.size(), 1);
+  const LoopRegions regions = find_regions(graph, *order);  // a branch may hold a node by a control edge alone
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!regions.always(NodeId{static_cast<std::int32_t>(i)})) found[i] = 1;
+  }
+  return found;
+}
+
+// True if a feed may bring a batch: it may have a first dimension.
+bool is_fed_rows(const StepGraph& step) {
+  return std::any_of(step.feeds.begin(), step.feeds.end(), [&](NodeId feed) {
+    const PartialShape& shape = step.graph.shape({feed, 0});
+    return !shape.has_rank() || shape.rank() > 0;
+  });
 }
 
 // The step's nodes that are computed first. If no node brings a batch, noise may be the batch (a generator's input).
@@ -104,14 +120,22 @@ std::vector<NodeId> sources_of(const StepGraph& step, const std::vector<NodeId>&
     const bool always = depends[static_cast<std::size_t>(id.index)] == 0;
     if (always && brings_batches(step.graph.node(id).op->name)) found.push_back(id);
   }
-  const auto may_bring = [&](NodeId feed) {
-    const PartialShape& shape = step.graph.shape({feed, 0});
-    return !shape.has_rank() || shape.rank() > 0;
-  };
-  if (!found.empty() || std::any_of(step.feeds.begin(), step.feeds.end(), may_bring)) return found;
+  if (!found.empty() || is_fed_rows(step)) return found;
   std::copy_if(all.begin(), all.end(), std::back_inserter(found),
                [&](NodeId id) { return draws_rows(step.graph, id); });
   return found;
+}
+
+// Why the step has no batch, if a branch or a loop brings it; "": nothing there does.
+std::string batch_behind_control_flow(const Graph& graph) {
+  const std::vector<char> depends = behind_control_flow(graph);
+  for (std::int32_t i = 0; i < graph.size(); ++i) {
+    const Node& n = graph.node(NodeId{i});
+    if (depends[static_cast<std::size_t>(i)] == 0 || !brings_batches(n.op->name)) continue;
+    return str_cat("'", n.name, "' (", n.op->name,
+                   ") brings the batch in a branch or loop, so in no step or more than once");
+  }
+  return "";
 }
 
 std::optional<int> only_open_axis(const PartialShape& shape) {
@@ -220,7 +244,8 @@ TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& value
   }
   std::vector<NodeId> all;
   for (std::int32_t i = 0; i < part->graph.size(); ++i) all.push_back(NodeId{i});
-  step.writes = writes_variables(part->graph, all);
+  const bool hidden = functions_hold_variables(graph.graph());  // a dataset may write, in whatever step reads it
+  step.writes = hidden || writes_variables(part->graph, all);
   const bool learns = writes_variables(part->graph, all, /*generators=*/false);
   if (!learns) {  // gradients that are looked at
     step.losses.clear();
@@ -247,11 +272,14 @@ TrainingStep analyze_training_step(ImportedGraph& graph, const StepValues& value
     if (v.index() >= 0 && std::any_of(sources.begin(), sources.end(), gives)) sources.insert(v.endpoint());
   }
   for (const Endpoint e : sources) step.sources.push_back(graph.graph().value(e));
-  if (step.sources.empty()) return step;
+  if (step.sources.empty()) {
+    if (!is_fed_rows(*part)) step.why = batch_behind_control_flow(part->graph);
+    return step;
+  }
   const Result<std::string> twice =
       run_twice(graph.graph(), signature_of(values), std::vector<Endpoint>(sources.begin(), sources.end()));
   step.why = twice.ok() ? *twice : twice.status().message();
-  step.sources_write = writes_variables(part->graph, sources_of(*part, all));
+  step.sources_write = hidden || writes_variables(part->graph, sources_of(*part, all));
   return step;
 }
 

@@ -4,6 +4,7 @@
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
+#include "argosy/ops/control_flow/control_flow.h"
 #include "argosy/ops/control_flow/functional.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/layout/layout.h"
@@ -382,6 +383,26 @@ TEST_F(ReplicationTest, WhoWaitsForTheBatchIsNoReasonForOneDevice) {
     EXPECT_EQ(server_->work().replicated_steps, replicate ? 3 : 0);
   }
   for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(losses[1][i], losses[0][i], 1e-5), "") << i;
+}
+
+TEST_F(ReplicationTest, ABatchThatABranchBringsIsTold) {
+  Graph g;
+  const Value queue = fifo_queue(g, {.dtypes = {DType::kFloat32}, .shapes = {PartialShape{4}}}, "queue");
+  group(g, {enqueue_many(queue, {constant(g, random_tensor(DType::kFloat32, {24, 4}, 3))})}, "fill");
+  const Value flag = placeholder(g, DType::kBool, PartialShape::scalar(), "flag");
+  const Value pivot = identity(switch_value(flag, flag).second);
+  const std::vector<Value> batch = dequeue_many(queue, constant(g, std::int32_t{8}), {DType::kFloat32});
+  g.add_control_input(batch[0].node(), pivot.node());
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {4, 1}, 5), "w");
+  const std::string graph = descent(g, reduce_mean(square(matmul(batch[0], w.read))), w);
+  start_with(true);
+  const std::string session = client_->create(graph);
+  ASSERT_EQ(run(session, {.targets = {"init", "fill"}}).code, 0);
+  const StepReply reply = run(
+      session, {.feeds = {{"flag:0", Tensor::scalar(true)}}, .fetches = {"loss:0"}, .targets = {"train"}});
+  ASSERT_EQ(reply.code, 0) << reply.message;
+  ASSERT_EQ(server_->work().reasons.size(), 1U);
+  EXPECT_THAT(server_->work().reasons[0].why, HasSubstr("(QueueDequeueManyV2) brings the batch in a branch"));
 }
 
 TEST_F(ReplicationTest, ACheckedStepsStatisticsSayWhatItsOpsGave) {
