@@ -34,14 +34,58 @@ TEST(Iterators, SayWhatIsMissingAndStartOver) {
   }
 }
 
-TEST(Iterators, OutliveTheirSession) {
+const AttrMap kNumbers = {{"output_types", std::vector<DType>{DType::kInt64}},
+                          {"output_shapes", std::vector<PartialShape>{PartialShape::scalar()}}};
+
+TEST(Iterators, WithASharedNameOutliveTheirSession) {
   Graph graph;
-  const IteratorValue iterator = initializable_iterator(range_dataset(graph, 0, 3));
+  AttrMap attrs = kNumbers;
+  attrs.set("shared_name", std::string("shared"));
+  attrs.set("container", std::string());
+  const Value handle = graph.add("IteratorV2", {}, attrs);
+  const Value start = graph.add("MakeIterator", {range_dataset(graph, 0, 3).dataset, handle}).control();
+  const Value next = graph.add("IteratorGetNext", {handle}, kNumbers);
   TestSession first(graph);
-  ASSERT_TRUE(first.run_targets({iterator.initializer}).ok());
-  EXPECT_EQ(values_of((*first.run(iterator.next))[0]), "0");
+  ASSERT_TRUE(first.run_targets({start}).ok());
+  EXPECT_EQ(values_of((*first.run({next}))[0]), "0");
   TestSession second(graph, {.device_set = {std::shared_ptr<DeviceSet>(), &first.device_set()}});
-  EXPECT_EQ(values_of((*second.run(iterator.next))[0]), "1");
+  EXPECT_EQ(values_of((*second.run({next}))[0]), "1");
+}
+
+// As in TensorFlow. Sessions of one server took elements from each other, and initialized each other's iterators.
+TEST(Iterators, WithoutASharedNameBelongToTheirSession) {
+  Graph graph;
+  const IteratorValue made = initializable_iterator(range_dataset(graph, 0, 5), "made");
+  const IteratorValue once = one_shot_iterator(
+      graph, [](Graph& g) { return range_dataset(g, 0, 5); }, "once");
+  const Value text = graph.add("IteratorToStringHandle", {made.handle});
+  const Value fed = placeholder(graph, DType::kString, PartialShape::scalar(), "which");
+  const Value any = graph.add("IteratorFromStringHandle", {fed}, kNumbers);
+  const Value of_any = graph.add("IteratorGetNext", {any}, kNumbers);
+  ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+  const auto device_set = DeviceSet::make({});
+  ASSERT_TRUE(device_set.ok());
+  TestSession first(graph, {.device_set = *device_set}), second(graph, {.device_set = *device_set});
+  const auto next = [](TestSession& session, const std::vector<Value>& of) { return values_of((*session.run(of))[0]); };
+  EXPECT_EQ(next(first, once.next), "0");
+  EXPECT_EQ(next(second, once.next), "0");
+  EXPECT_EQ(next(first, once.next), "1");
+  ASSERT_TRUE(first.run_targets({made.initializer}).ok());
+  EXPECT_EQ(next(first, made.next), "0");
+  EXPECT_EQ(second.run(made.next).status().code(), Code::kFailedPrecondition);
+  ASSERT_TRUE(second.run_targets({made.initializer}).ok());
+  EXPECT_EQ(next(first, made.next), "1");
+  EXPECT_EQ(next(second, made.next), "0");
+  // Texts name one session's iterator, in other sessions, too.
+  const auto named = first.run({text});
+  ASSERT_TRUE(named.ok()) << named.status().to_string();
+  EXPECT_EQ(values_of((*first.run({{fed, (*named)[0]}}, {of_any}))[0]), "2");
+  EXPECT_EQ(values_of((*second.run({{fed, (*named)[0]}}, {of_any}))[0]), "3");
+  Session helper(graph, {.device_set = *device_set, .share_op_state_with = &first});
+  EXPECT_EQ(values_of((*helper.run(made.next))[0]), "4") << "part of the first session";
+  ASSERT_TRUE(first.close().ok());
+  EXPECT_EQ(second.run({{fed, (*named)[0]}}, {of_any}).status().code(), Code::kNotFound) << "it ends with its session";
+  EXPECT_EQ(next(second, made.next), "1");
 }
 
 // As in TensorFlow: a session's node makes its iterator once. An initializer made the deleted one usable again.

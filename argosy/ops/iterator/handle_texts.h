@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "argosy/ops/iterator/iterator_state.h"
+#include "argosy/ops/iterator/own_iterators.h"
 
 namespace argosy::datasets {
 
@@ -16,13 +16,6 @@ inline std::vector<DType> types_of(const KernelInit& init) {
 }
 inline std::vector<PartialShape> shapes_of(const KernelInit& init) {
   return init.attrs.get<std::vector<PartialShape>>("output_shapes");
-}
-
-// The container and the name of a node's resource, from its attributes; the name is the node's if they have none.
-inline std::pair<std::string, std::string> place_of(const KernelInit& init) {
-  const std::string& container = init.attrs.get_string("container");
-  const std::string& shared = init.attrs.get_string("shared_name");
-  return {container.empty() ? "localhost" : container, shared.empty() ? std::string(init.node) : shared};
 }
 
 template <typename State>
@@ -55,7 +48,10 @@ class FromString final : public Kernel {
       return invalid_argument("Could not parse string_handle as a valid ResourceHandle");
     }
     const std::string container = text.substr(0, at), name = text.substr(at + 1);
-    ARGOSY_ASSIGN_OR_RETURN(auto state, c.resources().find<State>(container, name));
+    std::shared_ptr<State> state = OwnIterators::all().find<State>(name);
+    if (state == nullptr) {
+      ARGOSY_ASSIGN_OR_RETURN(state, c.resources().find<State>(container, name));
+    }
     if (!types_.empty()) {
       ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, state->types(), state->shapes()));
     }

@@ -211,9 +211,35 @@ def queue_exceptions(target):
     return seen
 
 
+def iterators(target):
+    """Iterators without a shared name are a session's own; those with one, and texts, cross sessions."""
+    fresh()
+    numbers = tf.data.Dataset.range(9)
+    once = tf1.data.make_one_shot_iterator(numbers).get_next()
+    own, shared = (tf1.data.make_initializable_iterator(numbers, shared_name=name) for name in (None, "it"))
+    nexts = {"one shot": once, "own": own.get_next(), "shared": shared.get_next()}
+    text, which = own.string_handle(), tf1.placeholder(tf.string, [])
+    named = tf1.data.Iterator.from_string_handle(which, tf.int64, []).get_next()
+    seen = {}
+    with tf1.Session(target) as b:
+        with tf1.Session(target) as a:
+            a.run([own.initializer, shared.initializer])
+            for name, step in nexts.items():
+                seen[name] = [attempt(lambda s=s: int(s.run(step))) for s in (a, b, a)]
+            b.run(own.initializer)
+            seen["initialized by the other"] = [attempt(lambda s=s: int(s.run(nexts["own"]))) for s in (a, b)]
+            first = a.run(text)
+            seen["by text"] = [attempt(lambda s=s: int(s.run(named, {which: first}))) for s in (a, b)]
+        seen["of a closed session"] = attempt(lambda: b.run(named, {which: first}))[:1]
+        seen["goes on"] = [attempt(lambda step=step: int(b.run(step))) for step in nexts.values()]
+    with tf1.Session(target) as c:
+        seen["begins anew"] = [attempt(lambda step=step: int(c.run(step))) for step in nexts.values()]
+    return seen
+
+
 def compare_exceptions(server):
     theirs = tf1.train.Server.create_local_server()
-    for probe in (exceptions, queue_exceptions):
+    for probe in (exceptions, queue_exceptions, iterators):
         wanted, got = probe(theirs.target), probe(server.target)
         for name, want in wanted.items():
             check(name, got[name] == want, f"{got[name]}, TensorFlow: {want}")
