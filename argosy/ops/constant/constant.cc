@@ -1,5 +1,10 @@
 #include "argosy/ops/constant/constant.h"
 
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
 #include "argosy/graph/gradients.h"
 #include "argosy/op/definition/opcode.h"
 #include "argosy/op/definition/registry.h"
@@ -249,14 +254,68 @@ Value constant(Graph& graph, Tensor value, std::string_view name) {
   return graph.add("Const", {}, {{"value", std::move(value)}, {"dtype", dtype}}, name);
 }
 
-Value constant_like(Value like, double value) {
+namespace {
+
+template <typename... Ts>
+TypeList<Ts..., bool> and_bool(TypeList<Ts...>);
+using ConstantTypes = decltype(and_bool(NumberTypes{}));
+
+// The number as a T. Nothing, if T is an integer or bool and cannot hold it.
+template <typename T, typename N>
+std::optional<T> held_as(N number) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return number == N(0) || number == N(1) ? std::optional<T>(number == N(1)) : std::nullopt;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(number);
+  } else if constexpr (!std::is_integral_v<T>) {
+    return T(static_cast<double>(number));  // 16-bit and complex numbers
+  } else if constexpr (std::is_integral_v<N>) {
+    return std::in_range<T>(number) ? std::optional<T>(static_cast<T>(number)) : std::nullopt;
+  } else {
+    const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);  // a double, as the maximum may not be
+    const double least = std::is_signed_v<T> ? -above : 0;
+    const bool whole = number == std::trunc(number);
+    return whole && number >= least && number < above ? std::optional<T>(static_cast<T>(number)) : std::nullopt;
+  }
+}
+
+// What to do about a number that T cannot hold.
+template <typename T, typename N>
+std::string hint_for(N number) {
+  if constexpr (!std::is_integral_v<T>) {
+    return "";
+  } else {
+    if constexpr (std::is_floating_point_v<N>) {
+      if (number != std::trunc(number) || std::isinf(number)) return "cast the value to a floating dtype first";
+    }
+    const std::string range = std::is_same_v<T, bool>
+                                  ? "0 and 1"
+                                  : str_cat(std::numeric_limits<T>::min(), " to ", std::numeric_limits<T>::max());
+    return str_cat(dtype_name(dtype_of<T>()), " holds ", range, "; cast the value to another dtype first");
+  }
+}
+
+}  // namespace
+
+Value constant_like(Value like, ExactNumber number) {
   if (!like.valid()) return {};
   Tensor t = Tensor::zeros(like.dtype(), {});
-  const Status made = dispatch<NumberTypes>(like.dtype(), "constant", [&]<typename T>() {
-    *t.data<T>() = T(value);
-    return ok_status();
+  const Status made = dispatch<ConstantTypes>(like.dtype(), "constant", [&]<typename T>() {
+    return std::visit(
+        [&](auto exact) {
+          const std::optional<T> held = held_as<T>(exact);
+          if (!held) {
+            return invalid_argument("the number ", exact, " does not fit ", dtype_name(like.dtype()), " of '",
+                                    like.name(), "'")
+                .with_id("ARG-DTYPE-002")
+                .with_hint(hint_for<T>(exact));
+          }
+          *t.data<T>() = *held;
+          return ok_status();
+        },
+        number.value());
   });
-  if (!made.ok()) like.graph().fail(made);
+  if (!made.ok()) return like.graph().fail(made), Value();
   return constant(like.graph(), std::move(t));
 }
 

@@ -1,5 +1,6 @@
 #include "argosy/ops/conv/conv.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "argosy/graph/gradients.h"
@@ -268,6 +269,24 @@ Value conv2d_transpose(Value x, Value filter, const Conv2DOptions& options,
       return {};
     }
     sizes = {h * options.strides[0], w * options.strides[1]};  // batch and channels follow from x and filter
+    if (options.padding != "SAME") {
+      for (std::size_t axis = 0; axis < 2; ++axis) {
+        const std::int64_t taps = filter.shape().rank() == 4 ? filter.shape()[static_cast<int>(axis)] : kUnknownSize;
+        if (taps < 0) {
+          graph.fail(
+              invalid_argument("conv2d_transpose: height and width of the filter are not known: ", filter.shape())
+                  .with_hint("give output_shape"));
+          return {};
+        }
+        // What the windows cover: they reach over the last stride, less what the padding takes away.
+        const std::int64_t window = (taps - 1) * options.dilations[axis] + 1;
+        sizes[axis] += std::max<std::int64_t>(window - options.strides[axis], 0);
+        if (options.explicit_paddings.size() == 8) {
+          const std::size_t at = 2 * (axis + (nchw ? 2 : 1));
+          sizes[axis] -= options.explicit_paddings[at] + options.explicit_paddings[at + 1];
+        }
+      }
+    }
   }
   std::vector<std::int32_t> narrow;
   for (const std::int64_t n : sizes) {

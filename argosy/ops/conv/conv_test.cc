@@ -194,6 +194,33 @@ TEST(Conv2D, Transpose) {
   EXPECT_EQ(out->at(0).shape().to_string(), "[2,4,6,5]");
 }
 
+// The sizes are those of tf.layers.conv2d_transpose.
+TEST(Conv2D, TransposeWithoutPaddingReachesOverTheLastStride) {
+  struct Case {
+    std::array<std::int64_t, 2> strides, window;
+    std::string padding;
+    const char* shape;
+  };
+  const Case cases[] = {{{2, 2}, {1, 1}, "VALID", "[?,8,10,2]"},
+                        {{2, 2}, {3, 5}, "VALID", "[?,9,13,2]"},
+                        {{3, 2}, {2, 2}, "VALID", "[?,12,10,2]"},
+                        {{1, 1}, {3, 3}, "VALID", "[?,6,7,2]"},
+                        {{2, 2}, {3, 3}, "SAME", "[?,8,10,2]"}};
+  for (const Case& c : cases) {
+    Graph g;
+    const Value x = g.add("Placeholder", {}, {{"dtype", DType::kFloat32}, {"shape", PartialShape{-1, 4, 5, 3}}});
+    const PartialShape of_filter{c.window[0], c.window[1], 2, 3};
+    const Value f = g.add("Placeholder", {}, {{"dtype", DType::kFloat32}, {"shape", of_filter}});
+    const Value y = conv2d_transpose(x, f, {.strides = c.strides, .padding = c.padding});
+    ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+    EXPECT_EQ(y.shape().to_string(), c.shape);
+    const auto out =
+        evaluate(g, {{x.endpoint(), random({1, 4, 5, 3})}, {f.endpoint(), random({c.window[0], c.window[1], 2, 3})}},
+                 {y.endpoint()});
+    EXPECT_TRUE(out.ok()) << c.shape << ": " << out.status().to_string();
+  }
+}
+
 TEST(FusedConv2D, MatchesItsParts) {
   for (const char* activation : {"", "Relu", "Relu6", "Elu", "LeakyRelu", "Sigmoid", "Tanh"}) {
     for (const std::int64_t side : {3, 12}) {

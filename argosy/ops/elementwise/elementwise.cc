@@ -1,7 +1,5 @@
 #include "argosy/ops/elementwise/elementwise.h"
 
-#include <cmath>
-
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise_registration.h"
 #include "argosy/ops/sharding_parts.h"
@@ -37,15 +35,7 @@ Value one(std::string_view op, Value x) { return x.valid() ? x.graph().add(op, {
 
 // Returns the number as a constant of the dtype of `beside`.
 Value as_value(const Operand& operand, Value beside) {
-  if (!operand.is_number()) return operand.value();
-  if (is_integer(beside.dtype()) && operand.number() != std::trunc(operand.number())) {
-    beside.graph().fail(invalid_argument("the number ", operand.number(), " does not fit ", dtype_name(beside.dtype()),
-                                         " of '", beside.name(), "'")
-                            .with_id("ARG-DTYPE-002")
-                            .with_hint("cast the value to a floating dtype first"));
-    return {};
-  }
-  return constant_like(beside, operand.number());
+  return operand.is_number() ? constant_like(beside, operand.number()) : operand.value();
 }
 
 // Two numbers belong to no graph: returns an invalid value, as after any error.

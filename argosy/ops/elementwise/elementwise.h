@@ -2,13 +2,14 @@
 // tf.math.
 //
 // Every binary function takes a number in place of one of its values: maximum(x, 0.0), 2 * x. The number gets the dtype
-// of the other value. A number that this dtype cannot hold (2.5 beside integers) is an error of the graph.
+// of the other value. A number that this dtype cannot hold (2.5 beside integers, 300 beside uint8) is an error of the
+// graph.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
-#include "argosy/graph/graph.h"
+#include "argosy/ops/constant/constant.h"
 
 namespace argosy {
 
@@ -20,15 +21,15 @@ class Operand {
   // A number: it gets the dtype of the other operand.
   template <typename T>
   requires std::is_arithmetic_v<T> Operand(T number)  // NOLINT(google-explicit-constructor)
-      : number_(static_cast<double>(number)) {}
+      : number_(number) {}
 
-  const Value& value() const { return value_; }       // invalid for a number
-  double number() const { return number_; }           // REQUIRES: is_number()
-  bool is_number() const { return !value_.valid(); }  // no value of a graph
+  const Value& value() const { return value_; }          // invalid for a number
+  const ExactNumber& number() const { return number_; }  // REQUIRES: is_number()
+  bool is_number() const { return !value_.valid(); }     // no value of a graph
 
  private:
   Value value_;
-  double number_ = 0;
+  ExactNumber number_ = 0;
 };
 
 // --- one value -----------------------------------------------------------------------------------------------------

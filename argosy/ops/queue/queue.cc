@@ -197,6 +197,14 @@ void define_queue(OpRegistry& ops) {
 namespace {
 
 Value make_queue(Graph& graph, const char* op, const QueueSpec& spec, AttrMap attrs, std::string_view name) {
+  for (std::size_t i = 0; i < spec.shapes.size(); ++i) {
+    if (spec.shapes[i].has_rank()) continue;
+    graph.fail(
+        invalid_argument(op, ": nothing is known of the shape of component ", i)
+            .with_hint("PartialShape{} means unknown, a scalar is PartialShape::scalar(); leave `shapes` empty to "
+                       "take any shape"));
+    return {};
+  }
   attrs.set("component_types", spec.dtypes);
   attrs.set("shapes", spec.shapes);
   attrs.set("capacity", spec.capacity);

@@ -15,10 +15,11 @@ namespace argosy {
 
 // The elements and the capacity of a queue.
 struct QueueSpec {
-  std::vector<DType> dtypes = {};         // of the components
-  std::vector<PartialShape> shapes = {};  // of the components; empty: any shape, and dequeue_many is not possible
-  std::int64_t capacity = -1;             // elements; -1: no limit
-  std::string shared_name = {};           // "": the node's name; equal names share the queue
+  std::vector<DType> dtypes = {};  // of the components
+  // Of the components; empty: any shape, and dequeue_many is not possible. A scalar is PartialShape::scalar().
+  std::vector<PartialShape> shapes = {};
+  std::int64_t capacity = -1;    // elements; -1: no limit
+  std::string shared_name = {};  // "": the node's name; equal names share the queue
 };
 
 // A queue that is first in, first out.

@@ -42,6 +42,13 @@ TEST(Queue, WhoCameFirstIsServedFirst) {
   EXPECT_THAT(one.status.message(), HasSubstr("Dequeue operation was cancelled"));
 }
 
+TEST(Queue, AnUnknownShapeIsNoScalar) {
+  Graph g;
+  EXPECT_FALSE(fifo_queue(g, {.dtypes = {DType::kFloat32}, .shapes = {PartialShape{}}}).valid());
+  EXPECT_EQ(g.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(g.status().hint(), HasSubstr("PartialShape::scalar()"));
+}
+
 TEST(Queue, OutsideAStepNothingIsWaitedFor) {
   const auto queue = std::make_shared<QueueState>("q", kNumbers);
   Ended out;

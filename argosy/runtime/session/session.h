@@ -73,8 +73,9 @@ class Session {
 
   const Status& status() const;  // OK, or why the session could not be made
 
-  // Values of `fetches` in order (host memory, owned), after `targets` have run. A fetch may be a control value: then
-  // its entry is an invalid Tensor.
+  // Values of `fetches` in order (host memory, the caller's own), after `targets` have run. A fetch may be a control
+  // value: then its entry is an invalid Tensor. What is fed is not copied: a queue, list or table may keep it, so write
+  // into a clone() of it afterwards.
   Result<std::vector<Tensor>> run(const Feeds& feeds, const std::vector<Value>& fetches,
                                   const std::vector<Value>& targets = {}, const RunOptions& options = {});
   Result<std::vector<Tensor>> run(const std::vector<Value>& fetches) { return run({}, fetches); }  // Nothing is fed.
@@ -85,7 +86,8 @@ class Session {
   class Callable {
    public:
     virtual ~Callable() = default;
-    // Feeds and fetches in the order of prepare(). Many threads at once.
+    // Feeds and fetches in the order of prepare(). Many threads at once. Only read what is fetched: it may share memory
+    // with a variable, a constant or what was fed.
     virtual Status run(std::span<const Tensor> feeds, std::span<Tensor> fetches, const RunOptions& options = {}) = 0;
   };
   // A step that is run many times: looked up once. The session outlives it. `ran`: values whose nodes ran before it, in a

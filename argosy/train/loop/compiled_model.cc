@@ -74,6 +74,11 @@ Result<BuiltModel> build_model(const ModelBuilder& builder, LayersOptions option
 }
 
 Result<std::unique_ptr<CompiledModel>> CompiledModel::make(BuiltModel built, const CompiledModelOptions& options) {
+  if (built.inputs.empty()) {
+    return invalid_argument("the model has no input that brings a batch")
+        .with_id("ARG-DP-001")
+        .with_hint("make its inputs with Layers::input(), not with placeholder()");
+  }
   DataParallelOptions parallel{.loss_placement = options.loss_placement,
                                .sync_batch_norm = options.sync_batch_norm,
                                .shards = options.shards,

@@ -88,7 +88,7 @@ class Layers {
   Value dense(Value x, int units, const DenseOptions& options = {});
   // Convolves images [batch, height, width, channels]; gives `filters` channels.
   Value conv2d(Value x, int filters, const ConvOptions& options = {});
-  // Multiplies height and width by the strides.
+  // Multiplies height and width by the strides; see conv2d_transpose() for padding "VALID".
   Value conv2d_transpose(Value x, int filters, const ConvOptions& options = {});
   // Normalises over every axis but the last. In training it uses batch statistics (of each replica's shard) and updates
   // the moving averages; otherwise it uses the moving averages. In float64 it is composed of simple ops, and the moving

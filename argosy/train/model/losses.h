@@ -1,12 +1,15 @@
 // Losses over batches of examples. A loss "per example" has one number per row; reduce_mean or reduce_sum makes it the
 // loss of the batch. That reduction also says how the shards of the batch combine.
+//
+// Prediction and target (logits and labels) have the same shape. Nothing broadcasts: shapes that cannot be equal are
+// INVALID_ARGUMENT. Sizes that are not known when the graph is built are not checked.
 #pragma once
 
 #include "argosy/graph/graph.h"
 
 namespace argosy {
 
-// -log softmax(logits)[label], per example. `labels`: class numbers.
+// -log softmax(logits)[label], per example. `labels`: class numbers, one per row of logits.
 Value sparse_softmax_cross_entropy(Value logits, Value labels);
 // -sum(p * log softmax(logits)), per example. `labels`: a distribution p per row.
 Value softmax_cross_entropy(Value logits, Value labels);

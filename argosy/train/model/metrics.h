@@ -16,7 +16,8 @@ struct Metric {
   Value weight;      // scalar
 };
 
-// The fraction of rows whose largest logit is at the label.
+// The fraction of rows whose largest logit is at the label. `labels`: class numbers, in the shape of logits without the
+// last axis; others ([n, 1], one-hot) are INVALID_ARGUMENT. The same for the next.
 Metric accuracy(Value logits, Value labels);
 // The fraction of rows whose label is among the k largest logits.
 Metric top_k_accuracy(Value logits, Value labels, int k);

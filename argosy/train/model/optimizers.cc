@@ -74,7 +74,13 @@ TrainStep Optimizer::minimize(Value loss, const std::vector<VariableNode>& varia
   for (const VariableNode& v : variables) xs.push_back(v.ref);
   TrainStep step;
   step.seed = gradient_seed(loss);
-  step.gradients = gradients(graph, {loss}, xs, {.grad_ys = {step.seed}});
+  step.gradients = gradients(graph, {loss}, xs, {.grad_ys = {step.seed}, .allow_unconnected = true});
+  for (std::size_t i = 0; i < step.gradients.size() && graph.status().ok(); ++i) {
+    if (step.gradients[i].valid()) continue;
+    graph.fail(invalid_argument("no gradient flows to '", xs[i].name(), "': the loss does not depend on it")
+                   .with_id("ARG-GRAD-001")
+                   .with_hint("leave it out of what is trained, or use it in the loss"));
+  }
   if (!graph.status().ok()) return {};
   const std::vector<Value> ready = clipped(step.gradients, options);
 
@@ -100,7 +106,8 @@ TrainStep Optimizer::minimize(Value loss, const std::vector<VariableNode>& varia
         if (!shape.ok()) return graph.fail(shape.status()), Value();
         return constant_initializer(start)(graph, *shape, v.dtype(), 0);
       }();
-      slots.of_variable.push_back(variable(initial, str_cat(v.ref.node_name(), "/", name_)));
+      const VariableKind kind = v.is_resource() ? VariableKind::kResource : VariableKind::kReference;
+      slots.of_variable.push_back(variable(initial, str_cat(v.ref.node_name(), "/", name_), {.kind = kind}));
     }
     step.slots.insert(step.slots.end(), slots.of_variable.begin(), slots.of_variable.end());
     const auto scope = graph.name_scope(str_cat(name_, "/update_", v.ref.node_name()));

@@ -1,4 +1,4 @@
-// Optimizers with TensorFlow's update rules, slot names and defaults.
+// Optimizers with TensorFlow's update rules for dense gradients, slot names and defaults.
 //
 //   TrainStep step = adam(1e-3).minimize(loss, net.trainable(), {.clip_global_norm = 1});
 //   session.run(feeds, {loss}, {step.run});
@@ -6,6 +6,13 @@
 // Slots are variables, named after the variable that they belong to ("dense/kernel/Adam", "dense/kernel/Adam_1"), or
 // shared ("beta1_power"). They are saved with the model. An Optimizer is a recipe: a value type that minimize() builds
 // into a graph.
+//
+// Embeddings are updated densely. The gradient of a table that gather() reads is a tensor of the table's shape, zero in
+// rows that no index names: so it adds up over devices, and clips, as any other. TensorFlow updates only the rows that
+// were read. sgd, adagrad and adam give the same values either way. The others also change the slots of rows that a step
+// does not read, and so later updates: momentum (also Nesterov's), adadelta, rms_prop and ftrl. Momentum moves those
+// rows, and ftrl sets them to what its slots say: 0 at first. adam_w shrinks them. Where an index repeats, clipping takes
+// the norm of the summed row. For TensorFlow's rule, give the rows to a sparse op: apply_rule("SparseMomentum", …).
 #pragma once
 
 #include <functional>

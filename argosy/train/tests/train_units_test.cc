@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "argosy/graph/gradients.h"
 #include "argosy/ops/cast/cast.h"
@@ -13,6 +14,7 @@
 #include "argosy/testing/op_cases/op_case.h"
 #include "argosy/train/model/clipping.h"
 #include "argosy/train/model/layers.h"
+#include "argosy/train/model/losses.h"
 #include "argosy/train/model/metrics.h"
 #include "argosy/train/model/optimizers.h"
 #include "argosy/train/model/schedules.h"
@@ -170,6 +172,85 @@ TEST(Optimizers, ByNameWithASuggestion) {
   EXPECT_TRUE(optimizer_by_name("adam", 0.1).ok());
   const Status unknown = optimizer_by_name("adan", 0.1).status();
   EXPECT_EQ(unknown.hint(), "--optimizer adam");
+}
+
+TEST(Optimizers, UpdateVariablesOfBothKindsAlike) {
+  const Tensor start = Tensor::of<float>({1, 3}, {0.5f, -0.3f, 2});
+  for (const char* name : {"sgd", "momentum", "nesterov", "adagrad", "adadelta", "rmsprop", "adam", "adamw", "ftrl"}) {
+    std::vector<Tensor> found;
+    for (const VariableKind kind : {VariableKind::kReference, VariableKind::kResource}) {
+      Graph g;
+      const VariableNode w = variable(g, start, "w", {.kind = kind});
+      const TrainStep step = optimizer_by_name(name, 0.1)->minimize(reduce_sum(square(w.read - 1)), {w});
+      ASSERT_TRUE(g.status().ok()) << name << ": " << g.status().to_string();
+      std::vector<Value> initializers = {w.initializer};
+      for (const VariableNode& slot : step.slots) initializers.push_back(slot.initializer);
+      Session session(g);
+      ASSERT_TRUE(session.run_targets(initializers).ok());
+      for (int i = 0; i < 3; ++i) {
+        const Status run = session.run_targets({step.run});
+        ASSERT_TRUE(run.ok()) << name << ": " << run.to_string();
+      }
+      const auto got = session.run({w.read});
+      ASSERT_TRUE(got.ok()) << name << ": " << got.status().to_string();
+      found.push_back((*got)[0]);
+    }
+    EXPECT_EQ(difference(found[0], found[1], 0), "") << name;
+    EXPECT_NE(difference(found[0], start, 0), "") << name;
+  }
+}
+
+TEST(Optimizers, SayWhichVariableTheLossDoesNotUse) {
+  Graph g;
+  const VariableNode w = variable(g, Tensor::scalar(1.0f), "w"), unused = variable(g, Tensor::scalar(1.0f), "unused");
+  sgd(0.1).minimize(square(w.read), {w, unused});
+  EXPECT_EQ(g.status().id(), "ARG-GRAD-001");
+  EXPECT_NE(g.status().message().find("'unused:0'"), std::string::npos) << g.status().message();
+  EXPECT_EQ(g.status().hint().find("allow_unconnected"), std::string::npos) << g.status().hint();
+}
+
+TEST(Losses, DoNotBroadcast) {
+  const std::pair<const char*, std::function<Value(Value, Value)>> losses[] = {
+      {"softmax_cross_entropy", softmax_cross_entropy},
+      {"sigmoid_cross_entropy", sigmoid_cross_entropy},
+      {"mean_squared_error", mean_squared_error},
+      {"mean_absolute_error", mean_absolute_error},
+      {"huber_loss", [](Value p, Value t) { return huber_loss(p, t); }},
+      {"summed_squared_error", summed_squared_error},
+      {"squared_errors", squared_errors},
+  };
+  for (const auto& [name, loss] : losses) {
+    for (const PartialShape& shape : {PartialShape{-1}, PartialShape{-1, 3}, PartialShape{-1, 2, 1}}) {
+      Graph g;
+      const Value x = placeholder(g, DType::kFloat32, {-1, 2}, "x"), y = placeholder(g, DType::kFloat32, shape, "y");
+      EXPECT_FALSE(loss(x, y).valid()) << name << shape.to_string();
+      EXPECT_EQ(g.status().code(), Code::kInvalidArgument);
+      for (const std::string& part : {std::string(name), std::string("[?,2]"), shape.to_string()}) {
+        EXPECT_NE(g.status().message().find(part), std::string::npos) << g.status().message();
+      }
+      EXPECT_NE(g.status().hint().find("reshape()"), std::string::npos);
+    }
+    Graph g;
+    const Value x = placeholder(g, DType::kFloat32, {-1, 2}, "x");
+    EXPECT_TRUE(loss(x, placeholder(g, DType::kFloat32, {5, -1}, "y")).valid()) << name << g.status().to_string();
+    EXPECT_TRUE(loss(x, placeholder(g, DType::kFloat32, PartialShape::unknown(), "z")).valid()) << name;
+  }
+}
+
+TEST(Metrics, AccuracyTakesOneClassNumberPerRow) {
+  for (const PartialShape& shape : {PartialShape{-1, 1}, PartialShape{-1, 3}, PartialShape::scalar()}) {
+    Graph g;
+    const Value logits = placeholder(g, DType::kFloat32, {-1, 3}, "logits");
+    const Value labels = placeholder(g, DType::kInt32, shape, "labels");
+    EXPECT_FALSE(accuracy(logits, labels).total.valid()) << shape.to_string();
+    EXPECT_EQ(g.status().code(), Code::kInvalidArgument);
+    EXPECT_NE(g.status().message().find(str_cat("'labels:0' have shape ", shape)), std::string::npos)
+        << g.status().message();
+  }
+  Graph g;
+  const Value logits = placeholder(g, DType::kFloat32, {-1, 3});
+  EXPECT_TRUE(accuracy(logits, placeholder(g, DType::kInt32, {-1})).total.valid()) << g.status().to_string();
+  EXPECT_TRUE(top_k_accuracy(logits, placeholder(g, DType::kInt32, {-1}), 2).total.valid());
 }
 
 TEST(TimeBreakdownMeter, CountsTheDevicesThatCompute) {
