@@ -81,9 +81,9 @@ TEST(Opcodes, EffectsOfStatefulOps) {
   }
   using Names = std::set<std::string>;
   EXPECT_EQ(found[Effect::kReads],
-            (Names{"IsVariableInitialized", "LookupTableExport", "LookupTableExportV2", "LookupTableFind", "LookupTableFindV2",
-                   "LookupTableSize", "LookupTableSizeV2", "ReadVariableOp", "ResourceGather", "ResourceGatherNd",
-                   "VarIsInitializedOp", "VariableShape"}));
+            (Names{"IsVariableInitialized", "LookupTableExport", "LookupTableExportV2", "LookupTableFind",
+                   "LookupTableFindV2", "LookupTableSize", "LookupTableSizeV2", "ReadVariableOp", "ResourceGather",
+                   "ResourceGatherNd", "VarIsInitializedOp", "VariableShape"}));
   EXPECT_EQ(found[Effect::kPrints], (Names{"Print", "PrintV2"}));
   EXPECT_EQ(found[Effect::kChecks], (Names{"Assert", "CheckNumerics", "CheckNumericsV2"}));
   EXPECT_EQ(found[Effect::kNothing],

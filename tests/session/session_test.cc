@@ -13,6 +13,7 @@
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/matmul/matmul.h"
+#include "argosy/ops/state/state.h"
 #include "tests/session/support/test_session.h"
 
 namespace argosy {
@@ -34,6 +35,26 @@ TEST(Session, FeedsRunsFetches) {
   const auto out = session.run({{x, Tensor::of<float>({1, 2}, {1, 2})}}, {y, x});
   EXPECT_EQ(out->at(0).data<float>()[1], 6);
   EXPECT_EQ(out->at(1).data<float>()[1], 2);
+}
+
+TEST(Session, WhatIsFetchedIsTheCallersOwn) {
+  Graph g;
+  const Value x = placeholder(g, DType::kFloat32, {2, 2}, "x"), c = constant(g, eye(3));
+  const VariableNode v = variable(g, eye(5), "v"), w = variable(g, eye(7), "w", {.kind = VariableKind::kResource});
+  const std::vector<Value> fetches = {identity(x), c, identity(c), v.read, identity(v.read), w.read, identity(w.read)};
+  TestSession session(g);
+  ASSERT_TRUE(session.run_targets({v.initializer, w.initializer}).ok());
+  const Tensor fed = eye(2);
+  for (int n = 0; n < 3; ++n) {
+    auto out = session.run({{x, fed}}, fetches);
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    const float wanted[] = {2, 3, 3, 5, 5, 7, 7};
+    for (std::size_t i = 0; i < fetches.size(); ++i) {
+      EXPECT_EQ(out->at(i).data<float>()[0], wanted[i]) << i;
+      out->at(i).data<float>()[0] = -777;
+    }
+  }
+  EXPECT_EQ(fed.data<float>()[0], 2);
 }
 
 // More inputs than 16 bits count.

@@ -24,7 +24,9 @@ class MadeIn final : public Resource {
  public:
   // `own`: the iterator belongs to the session.
   MadeIn(std::string container, std::string_view name, bool own)
-      : container_(std::move(container)), name_(own ? OwnIterators::all().new_name(name) : std::string(name)), own_(own) {}
+      : container_(std::move(container)),
+        name_(own ? OwnIterators::all().new_name(name) : std::string(name)),
+        own_(own) {}
   ~MadeIn() override {
     if (own_) OwnIterators::all().remove(name_);
   }

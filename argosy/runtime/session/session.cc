@@ -73,7 +73,8 @@ Result<std::vector<Tensor>> Session::run(const Feeds& feeds, const std::vector<V
     ARGOSY_RETURN_IF_ERROR(impl_->run(nullptr, step, values, out, options));
     // The caller's own: a variable's value, a constant and what was fed may share memory with what was fetched.
     for (Tensor& t : out) {
-      if (t.dtype() != DType::kInvalid && (is_plain(t.dtype()) || t.dtype() == DType::kString) && !t.unique()) t = t.clone();
+      if (t.dtype() != DType::kInvalid && (is_plain(t.dtype()) || t.dtype() == DType::kString) && !t.unique())
+        t = t.clone();
     }
     return out;
   });

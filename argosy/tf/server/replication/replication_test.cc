@@ -398,8 +398,8 @@ TEST_F(ReplicationTest, ABatchThatABranchBringsIsTold) {
   start_with(true);
   const std::string session = client_->create(graph);
   ASSERT_EQ(run(session, {.targets = {"init", "fill"}}).code, 0);
-  const StepReply reply = run(
-      session, {.feeds = {{"flag:0", Tensor::scalar(true)}}, .fetches = {"loss:0"}, .targets = {"train"}});
+  const StepReply reply =
+      run(session, {.feeds = {{"flag:0", Tensor::scalar(true)}}, .fetches = {"loss:0"}, .targets = {"train"}});
   ASSERT_EQ(reply.code, 0) << reply.message;
   ASSERT_EQ(server_->work().reasons.size(), 1U);
   EXPECT_THAT(server_->work().reasons[0].why, HasSubstr("(QueueDequeueManyV2) brings the batch in a branch"));
