@@ -369,7 +369,8 @@ def resources_named_inside(run):
                     first = tf.cond(flag, take, lambda: tf.constant(-1.0))
                     second = tf.cond(flag, lambda: tf.constant(-1.0), take)
                     third = tf.cond(flag, lambda: tf.cond(tf.logical_not(flag), take, lambda: tf.constant(-2.0)), take)
-                    loop = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + take()), [0, tf.cast(flag, tf.float32)])[1]
+                    loop = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + take()), [0, tf.cast(flag, tf.float32)],
+                                         shape_invariants=[tf.TensorShape([]), tf.TensorShape(None)])[1]
                     with run.session(graph) as session:
                         session.run(setup)
                         for at, value in enumerate((first, second, third, loop)):
