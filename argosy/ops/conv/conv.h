@@ -23,8 +23,8 @@ struct Conv2DOptions {
 Value conv2d(Value x, Value filter, const Conv2DOptions& options = {}, std::string_view name = "Conv2D");
 
 // The gradient of conv2d as a layer ("deconvolution"): images grow by the strides. The filter is [height, width, out,
-// in]. `output_shape`: four sizes. If it is empty, height and width are multiplied by the strides; without SAME padding,
-// what windows wider than the stride reach beyond is added, as in Keras: size * stride + max(window - stride, 0).
+// in]. `output_shape`: four sizes. If it is empty, height and width are multiplied by the strides. Without SAME padding,
+// as in Keras, they are size * stride + max(window - stride, 0).
 Value conv2d_transpose(Value x, Value filter, const Conv2DOptions& options = {},
                        const std::vector<std::int64_t>& output_shape = {}, std::string_view name = "conv2d_transpose");
 

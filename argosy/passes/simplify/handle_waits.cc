@@ -46,12 +46,13 @@ Result<int> move_handle_waits(StepGraph& step) {
     if (kept.empty()) continue;
     const Node& n = graph.node(id);
     NodeSpec spec{.name = graph.unique_name(str_cat(n.name, "/wait")),
-                  .op = n.output_is_ref(0) ? "RefIdentity" : "Identity",
+                  .op = "Identity",
                   .inputs = {{id, 0}},
                   .controls = kept,
                   .attrs = {{"T", n.output_dtypes[0]}},
                   .device = std::string(n.device),
                   .shapes = {n.output_shapes[0]}};
+    if (n.output_is_ref(0)) spec.op = "RefIdentity";
     ARGOSY_ASSIGN_OR_RETURN(const NodeId wait, graph.add_node(std::move(spec)));
     redirect(step, uses, id, wait);
   }

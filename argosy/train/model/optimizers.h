@@ -7,8 +7,8 @@
 // shared ("beta1_power"). They are saved with the model. An Optimizer is a recipe: a value type that minimize() builds
 // into a graph.
 //
-// Embeddings are updated densely. The gradient of a table that gather() reads is a tensor of the table's shape, zero in
-// rows that no index names: so it adds up over devices, and clips, as any other. TensorFlow updates only the rows that
+// Embeddings are updated densely. The gradient of a table that gather() reads has the table's shape, and is zero in rows
+// that no index names. So it adds up over devices, and clips, as any other. TensorFlow updates only the rows that
 // were read. sgd, adagrad and adam give the same values either way. The others also change the slots of rows that a step
 // does not read, and so later updates: momentum (also Nesterov's), adadelta, rms_prop and ftrl. Momentum moves those
 // rows, and ftrl sets them to what its slots say: 0 at first. adam_w shrinks them. Where an index repeats, clipping takes
