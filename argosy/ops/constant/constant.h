@@ -20,6 +20,7 @@ Value constant(Graph& graph, T value) {
 // A number of any C++ type. Integers keep all their bits; a bool is 0 or 1.
 class ExactNumber {
  public:
+  // As it is.
   template <typename T>
   requires std::is_arithmetic_v<T> ExactNumber(T number)  // NOLINT(google-explicit-constructor): every number is one
       : value_(static_cast<Widest<T>>(number)) {}
