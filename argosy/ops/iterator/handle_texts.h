@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "argosy/ops/iterator/iterator_state.h"
-#include "argosy/ops/iterator/own_iterators.h"
 
 namespace argosy::datasets {
 
@@ -48,10 +47,7 @@ class FromString final : public Kernel {
       return invalid_argument("Could not parse string_handle as a valid ResourceHandle");
     }
     const std::string container = text.substr(0, at), name = text.substr(at + 1);
-    std::shared_ptr<State> state = OwnIterators::all().find<State>(name);
-    if (state == nullptr) {
-      ARGOSY_ASSIGN_OR_RETURN(state, c.resources().find<State>(container, name));
-    }
+    ARGOSY_ASSIGN_OR_RETURN(auto state, c.resources().find<State>(container, name));
     if (!types_.empty()) {
       ARGOSY_RETURN_IF_ERROR(check_elements(types_, shapes_, state->types(), state->shapes()));
     }

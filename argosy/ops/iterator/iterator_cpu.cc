@@ -12,10 +12,7 @@ namespace datasets {
 
 Status delete_iterator(KernelContext& c) {
   ARGOSY_ASSIGN_OR_RETURN(const ResourceHandle* handle, c.resource_handle(0));
-  if (!handle->container().empty()) {
-    const auto session = OwnIterators::all().session_of(handle->name());
-    return (session != nullptr ? *session : c.resources()).remove(handle->container(), handle->name());
-  }
+  if (!handle->container().empty()) return c.resources().remove(handle->container(), handle->name());
   auto* const unnamed = dynamic_cast<Holder*>(handle->resource().get());
   if (unnamed != nullptr && !unnamed->in_use()) unnamed->release_contents();
   return ok_status();
