@@ -17,7 +17,7 @@ using namespace argosy::tf;
 
 constexpr std::string_view kIncarnation = "incarnation00000";  // stands for the CPU's, as keys have it
 
-class Open final : public OpenCall {
+class Open final : public DeferredReply {
  public:
   Cancellation& cancellation() override { return cancellation_; }
   void answer(Result<std::vector<WirePiece>>) override {}
@@ -35,7 +35,7 @@ class Call final : public CallContext {
   ~Call() override { deadlines_.remove(token_); }
   Cancellation& cancellation() override { return cancellation_; }
   void expect_duration(std::int64_t) override {}
-  std::shared_ptr<OpenCall> keep_open() override { return std::make_shared<Open>(); }
+  std::shared_ptr<DeferredReply> defer_reply() override { return std::make_shared<Open>(); }
 
  private:
   Deadlines& deadlines_;

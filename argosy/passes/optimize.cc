@@ -81,7 +81,7 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
   ARGOSY_ASSIGN_OR_RETURN(const auto without, names_in(options.without));
   ARGOSY_ASSIGN_OR_RETURN(const int lowered, lower_functions(step));
   if (lowered > 0) {
-    ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step));
+    ARGOSY_RETURN_IF_ERROR(remove_unused_nodes(step));
     step.notes.push_back(
         str_cat("lower_functions: ", lowered, " callers became dataflow, ", step.graph.size(), " nodes"));
   }
@@ -100,7 +100,7 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
       continue;
     }
     if (pass.asks_users && !std::exchange(swept, true)) {
-      ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step, DeadNodes::kMayStay));
+      ARGOSY_RETURN_IF_ERROR(remove_unused_nodes(step, UnusedNodes::kMayKeep));
     }
     ARGOSY_ASSIGN_OR_RETURN(const int changed, pass.run(step, options));
     if (changed == 0) continue;
@@ -108,7 +108,7 @@ Result<StepGraph> prepare_step(StepGraph step, const PrepareOptions& options) {
     swept = false;
     step.notes.push_back(str_cat(pass.name, ": ", changed, " ", pass.done));
   }
-  if (changed_any) ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step));
+  if (changed_any) ARGOSY_RETURN_IF_ERROR(remove_unused_nodes(step));
   if (step.graph.size() != before) {
     step.notes.push_back(str_cat("all passes: ", before, " nodes now ", step.graph.size()));
   }

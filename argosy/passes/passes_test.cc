@@ -201,17 +201,17 @@ TEST(DropDeadNodes, FewMayStayAsNodesThatReadNothing) {
   // Nobody needs the last but one any more.
   const NodeId end = step->fetches[0].node, dead = step->graph.node(end).inputs[0].node;
   step->graph.set_input(end, 0, step->graph.node(dead).inputs[0]);
-  ASSERT_TRUE(drop_dead_nodes(*step, DeadNodes::kMayStay).ok());
+  ASSERT_TRUE(remove_unused_nodes(*step, UnusedNodes::kMayKeep).ok());
   EXPECT_EQ(step->graph.size(), size);
   const Node& buried = step->graph.node(dead);
   EXPECT_EQ(buried.op->name, "NoOp");
   EXPECT_TRUE(buried.inputs.empty() && buried.controls.empty() && buried.output_dtypes.empty());
   EXPECT_EQ(step->graph.consumers()[step->graph.node(end).inputs[0].node.index].size(), 1U);
-  ASSERT_TRUE(drop_dead_nodes(*step).ok());
+  ASSERT_TRUE(remove_unused_nodes(*step).ok());
   EXPECT_EQ(step->graph.size(), size - 1);
   // Of many, none stays.
   step->fetches[0] = {NodeId{10}, 0};
-  ASSERT_TRUE(drop_dead_nodes(*step, DeadNodes::kMayStay).ok());
+  ASSERT_TRUE(remove_unused_nodes(*step, UnusedNodes::kMayKeep).ok());
   EXPECT_EQ(step->graph.size(), 11);
 }
 

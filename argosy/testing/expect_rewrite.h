@@ -86,7 +86,7 @@ inline void expect_rewrite(const PassFunction& pass, const std::string& in, cons
   const auto changed = pass(step);
   ASSERT_TRUE(changed.ok()) << changed.status().to_string();
   EXPECT_GT(*changed, 0) << "the pass changed nothing";
-  const Status dropped = drop_dead_nodes(step);
+  const Status dropped = remove_unused_nodes(step);
   ASSERT_TRUE(dropped.ok()) << dropped.to_string();
   const StepGraph wanted = parse_step(out);
   EXPECT_EQ(step_text(step), step_text(wanted));

@@ -38,7 +38,7 @@ struct KernelInit {
   std::span<const Tensor* const> constants;            // per input: its value when it is a constant, else null
   Device* device = nullptr;                            // where it will run; null in tests without one
   ResourceManager* resources = nullptr;                // of that device
-  std::shared_ptr<ResourceManager> session = nullptr;  // the session's own resources; null outside a session
+  std::shared_ptr<ResourceManager> op_state = nullptr;  // the session's own resources; null outside a session
   std::shared_ptr<FunctionCalls> functions = nullptr;  // functions of its graph; null outside a step
 
   // The value of input i if it is a constant, else null.

@@ -8,7 +8,7 @@ NamedResource::NamedResource(const KernelInit& init)
   if (container_.empty()) container_ = "localhost";
   if (!name_.empty()) return;
   name_ = std::string(init.node);
-  if (!init.attrs.get_or("use_node_name_sharing", false)) own_ = init.session;
+  if (!init.attrs.get_or("use_node_name_sharing", false)) own_ = init.op_state;
 }
 
 }  // namespace argosy

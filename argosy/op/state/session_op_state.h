@@ -20,8 +20,8 @@ inline constexpr const char* kSessionOpState = "session_op_state";
 // must not be in an unnamed namespace. There it would be another type in each of them: INVALID_ARGUMENT.
 template <typename T>
 Result<std::shared_ptr<T>> session_op_state(const KernelInit& init, const std::function<std::shared_ptr<T>()>& make) {
-  if (init.session == nullptr) return make();
-  return init.session->find_or_make<T>(kSessionOpState, std::string(init.node), make);
+  if (init.op_state == nullptr) return make();
+  return init.op_state->find_or_make<T>(kSessionOpState, std::string(init.node), make);
 }
 
 }  // namespace argosy

@@ -14,7 +14,7 @@ namespace argosy {
 inline constexpr const char* kNetAttr = "_net";
 
 // Returns the number of a collective's group among those with ranks on other tasks; -1 if it has none.
-inline std::int32_t number_over_tasks(const Node& n) {
+inline std::int32_t cross_task_number(const Node& n) {
   const auto* net = n.attrs.find_as<std::vector<std::int64_t>>(kNetAttr);
   return net != nullptr && !net->empty() ? static_cast<std::int32_t>(net->front()) : -1;
 }

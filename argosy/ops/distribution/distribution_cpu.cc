@@ -1,7 +1,7 @@
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/distribution/draws.h"
-#include "argosy/ops/random/op_stream.h"
+#include "argosy/ops/random/op_generator.h"
 #include "argosy/ops/random/sample.h"
 
 namespace argosy {
@@ -88,13 +88,13 @@ Status shuffle(KernelContext& c) {
 void add_kernels_cpu_distribution(KernelRegistry& kernels) {
   using distribution::draw_gamma;
   using distribution::draw_poisson;
-  kernels.add("RandomGamma", "cpu", make_with_stream<PerParameter<draw_gamma>>);
-  kernels.add("RandomPoisson", "cpu", make_with_stream<PerParameter<draw_poisson>>);
-  kernels.add("RandomPoissonV2", "cpu", make_with_stream<PerParameter<draw_poisson>>);
+  kernels.add("RandomGamma", "cpu", make_with_generator<PerParameter<draw_gamma>>);
+  kernels.add("RandomPoisson", "cpu", make_with_generator<PerParameter<draw_poisson>>);
+  kernels.add("RandomPoissonV2", "cpu", make_with_generator<PerParameter<draw_poisson>>);
   kernels.add("StatelessRandomGammaV2", "cpu", seeded<draw_gamma>);
   kernels.add("StatelessRandomGammaV3", "cpu", keyed_gamma);
   kernels.add("StatelessRandomPoisson", "cpu", seeded<draw_poisson>);
-  kernels.add("ParameterizedTruncatedNormal", "cpu", make_with_stream<TruncatedNormalBetween>);
+  kernels.add("ParameterizedTruncatedNormal", "cpu", make_with_generator<TruncatedNormalBetween>);
   kernels.add("StatelessShuffle", "cpu", with_workspace<shuffle, shuffle_bytes>);
   add_random_generators(kernels);
   add_broadcast_samples(kernels);

@@ -9,7 +9,7 @@
 #include "argosy/ops/image/image_registration.h"
 #include "argosy/ops/image/patch_windows.h"
 #include "argosy/ops/random/fill.h"
-#include "argosy/ops/random/op_stream.h"
+#include "argosy/ops/random/op_generator.h"
 #include "argosy/ops/random/philox.h"
 #include "argosy/tensor/ints.h"
 
@@ -202,7 +202,7 @@ void add_kernels_cpu_patches(KernelRegistry& kernels) {
   kernels.add("ExtractVolumePatches", "cpu", AttrKernel<windows<3>>::make);
   kernels.add("ExtractGlimpse", "cpu", AttrKernel<glimpse<true>>::make);
   kernels.add("ExtractGlimpseV2", "cpu", AttrKernel<glimpse<false>>::make);
-  kernels.add("RandomCrop", "cpu", make_with_stream<RandomCrop>);
+  kernels.add("RandomCrop", "cpu", make_with_generator<RandomCrop>);
 }
 
 }  // namespace argosy::image

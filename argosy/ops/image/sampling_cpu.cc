@@ -8,7 +8,7 @@
 
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/image/image_registration.h"
-#include "argosy/ops/random/op_stream.h"
+#include "argosy/ops/random/op_generator.h"
 #include "argosy/ops/random/philox.h"
 #include "argosy/ops/random/sample.h"
 #include "argosy/tensor/ints.h"
@@ -204,8 +204,8 @@ Status sample_stateless(KernelContext& c, const AttrMap& attrs) {
 }  // namespace
 
 void add_kernels_cpu_sampling(KernelRegistry& kernels) {
-  kernels.add("SampleDistortedBoundingBox", "cpu", make_with_stream<Sample>);
-  kernels.add("SampleDistortedBoundingBoxV2", "cpu", make_with_stream<Sample>);
+  kernels.add("SampleDistortedBoundingBox", "cpu", make_with_generator<Sample>);
+  kernels.add("SampleDistortedBoundingBoxV2", "cpu", make_with_generator<Sample>);
   kernels.add("StatelessSampleDistortedBoundingBox", "cpu", AttrKernel<sample_stateless>::make);
 }
 

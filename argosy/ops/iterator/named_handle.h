@@ -77,12 +77,12 @@ class IteratorHandle {
     std::string container = init.attrs.get_string("container");
     if (container.empty()) container = "localhost";
     const std::string& shared = init.attrs.get_string("shared_name");
-    const bool own = shared.empty() && init.session != nullptr;
+    const bool own = shared.empty() && init.op_state != nullptr;
     const std::string_view name = shared.empty() ? std::string_view(init.node) : std::string_view(shared);
     const auto make = [&] { return std::make_shared<MadeIn>(container, name, own); };
-    if (init.session != nullptr) {
+    if (init.op_state != nullptr) {
       const std::string node = str_cat(container, kSeparator, shared, kSeparator, init.node);
-      auto found = init.session->find_or_make<MadeIn>("iterators_made", node, make);
+      auto found = init.op_state->find_or_make<MadeIn>("iterators_made", node, make);
       if (found.ok()) made_ = *std::move(found);
     }
     if (made_ == nullptr) made_ = make();

@@ -23,7 +23,7 @@ static void add_mutex_ops(OpRegistry& ops) {
              scalar_output,
              {.async = true}},
             // It never waits. It lets others go on, though, which an order of the step must know: see
-            // runtime/compile/order/static_schedule.h.
+            // runtime/compile/order/control_flow_schedule.h.
             {"ConsumeMutexLock", "Gives the mutex back.", {"mutex_lock: variant"}, {}, {}, no_output, {.async = true}}},
            {.cost = free_cost, .stateful = true, .cpu_only = true, .in_host_memory = true});
 }

@@ -77,8 +77,8 @@ struct SharedPrograms {
 
   // `kind`: the pool's name within the session; one for each Spec.
   static Result<SharedPrograms> of(const KernelInit& init, const std::string& kind) {
-    if (init.session == nullptr) return SharedPrograms();
-    ARGOSY_ASSIGN_OR_RETURN(auto pool, init.session->find_or_make<ProgramPool<Spec>>(
+    if (init.op_state == nullptr) return SharedPrograms();
+    ARGOSY_ASSIGN_OR_RETURN(auto pool, init.op_state->find_or_make<ProgramPool<Spec>>(
                                            "_programs", kind, [] { return std::make_shared<ProgramPool<Spec>>(); }));
     return SharedPrograms{std::move(pool), init.device};
   }

@@ -1,7 +1,7 @@
 // Random ops that keep a generator between runs.
 #include "argosy/op/kernel/workspace.h"
 #include "argosy/ops/random/fill.h"
-#include "argosy/ops/random/op_stream.h"
+#include "argosy/ops/random/op_generator.h"
 #include "argosy/ops/random/sample.h"
 
 namespace argosy {
@@ -105,15 +105,15 @@ class Multinomial final : public Kernel {
 
 void add_kernels_cpu_random(KernelRegistry& kernels) {
   using enum Distribution;
-  kernels.add("RandomUniform", "cpu", make_with_stream<Random<kUniform, false>>);
-  kernels.add("RandomUniform", "cpu", make_with_stream<Random<kUniform, true>>);
-  kernels.add("RandomStandardNormal", "cpu", make_with_stream<Random<kNormal, false>>);
-  kernels.add("RandomStandardNormal", "cpu", make_with_stream<Random<kNormal, true>>);
-  kernels.add("TruncatedNormal", "cpu", make_with_stream<Random<kTruncatedNormal, false>>);
-  kernels.add("TruncatedNormal", "cpu", make_with_stream<Random<kTruncatedNormal, true>>);
-  kernels.add("RandomUniformInt", "cpu", make_with_stream<RandomInts>);
-  kernels.add("RandomShuffle", "cpu", with_workspace<make_with_stream<RandomShuffle>, shuffle_bytes>);
-  kernels.add("Multinomial", "cpu", with_workspace<make_with_stream<Multinomial>, classes_bytes>);
+  kernels.add("RandomUniform", "cpu", make_with_generator<Random<kUniform, false>>);
+  kernels.add("RandomUniform", "cpu", make_with_generator<Random<kUniform, true>>);
+  kernels.add("RandomStandardNormal", "cpu", make_with_generator<Random<kNormal, false>>);
+  kernels.add("RandomStandardNormal", "cpu", make_with_generator<Random<kNormal, true>>);
+  kernels.add("TruncatedNormal", "cpu", make_with_generator<Random<kTruncatedNormal, false>>);
+  kernels.add("TruncatedNormal", "cpu", make_with_generator<Random<kTruncatedNormal, true>>);
+  kernels.add("RandomUniformInt", "cpu", make_with_generator<RandomInts>);
+  kernels.add("RandomShuffle", "cpu", with_workspace<make_with_generator<RandomShuffle>, shuffle_bytes>);
+  kernels.add("Multinomial", "cpu", with_workspace<make_with_generator<Multinomial>, classes_bytes>);
   add_stateless_random(kernels);
   add_random_shards(kernels);
   add_stream_places(kernels);

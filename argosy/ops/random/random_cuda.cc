@@ -3,7 +3,7 @@
 // (argosy/runtime/compile/capture_regions.h).
 #include "argosy/ops/gpu_kernels.h"
 #include "argosy/ops/random/fill.h"
-#include "argosy/ops/random/op_stream.h"
+#include "argosy/ops/random/op_generator.h"
 #include "argosy/ops/random/random_shard.h"
 #include "argosy/ops/random/sample.h"
 
@@ -243,9 +243,9 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
   using enum Distribution;
   const std::vector<KernelTypes> floats = {{"dtype", cuda::kFloatingTypes}};
   const auto shard = [](const char* of) { return std::string(kShardPrefix) + of; };
-  kernels.add("RandomUniform", "cuda", make_with_stream<Random<kUniform>>, floats);
-  kernels.add("RandomStandardNormal", "cuda", make_with_stream<Random<kNormal>>, floats);
-  kernels.add("TruncatedNormal", "cuda", make_with_stream<Random<kTruncatedNormal>>, floats);
+  kernels.add("RandomUniform", "cuda", make_with_generator<Random<kUniform>>, floats);
+  kernels.add("RandomStandardNormal", "cuda", make_with_generator<Random<kNormal>>, floats);
+  kernels.add("TruncatedNormal", "cuda", make_with_generator<Random<kTruncatedNormal>>, floats);
   kernels.add("StatelessRandomUniform", "cuda", Stateless<kUniform>::make, floats);
   kernels.add("StatelessRandomNormal", "cuda", Stateless<kNormal>::make, floats);
   kernels.add("StatelessTruncatedNormal", "cuda", Stateless<kTruncatedNormal>::make, floats);
@@ -253,7 +253,7 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
   kernels.add("StatelessRandomNormalV2", "cuda", cuda::make_launching<keyed<kNormal>>, floats);
   kernels.add("StatelessTruncatedNormalV2", "cuda", cuda::make_launching<keyed<kTruncatedNormal>>, floats);
   using enum DType;
-  kernels.add("RandomUniformInt", "cuda", make_with_stream<RandomIntegers>, {{"Tout", {kInt64}}});
+  kernels.add("RandomUniformInt", "cuda", make_with_generator<RandomIntegers>, {{"Tout", {kInt64}}});
   kernels.add("RandomUniformInt", "cuda", cuda::make_on_host, {{"Tout", {kInt32}}});
   const std::vector<KernelTypes> wide = {{"dtype", {kInt64, kUint32, kUint64}}}, narrow = {{"dtype", {kInt32}}};
   kernels.add("StatelessRandomUniformInt", "cuda", cuda::make_launching<integers<false, false>>, wide);
@@ -264,7 +264,7 @@ void add_kernels_cuda_random(KernelRegistry& kernels) {
     kernels.add(op, "cuda", cuda::make_on_host, narrow);
   }
   const std::vector<KernelTypes> logits = {{"T", cuda::kFloatingTypes}, {"output_dtype", {kInt32, kInt64}}};
-  kernels.add("Multinomial", "cuda", make_with_stream<Multinomial>, logits);
+  kernels.add("Multinomial", "cuda", make_with_generator<Multinomial>, logits);
   kernels.add("StatelessMultinomial", "cuda", StatelessMultinomial::make, logits);
   // Their keys lie on the GPU.
   for (const char* op : {"StatelessRandomUniformIntV2", "StatelessRandomUniformFullIntV2"}) {

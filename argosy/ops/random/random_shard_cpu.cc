@@ -3,7 +3,7 @@
 #include "argosy/base/checked.h"
 #include "argosy/ops/collective/shard_batch.h"
 #include "argosy/ops/random/fill.h"
-#include "argosy/ops/random/op_stream.h"
+#include "argosy/ops/random/op_generator.h"
 #include "argosy/ops/random/sample.h"
 
 namespace argosy {
@@ -11,7 +11,7 @@ namespace argosy {
 Result<ShardDraws> ShardDraws::make(const KernelInit& init) {
   std::shared_ptr<SharedPhilox> generator;
   if (init.attrs.find("seed") != nullptr) {
-    ARGOSY_ASSIGN_OR_RETURN(generator, op_stream(init));
+    ARGOSY_ASSIGN_OR_RETURN(generator, op_generator(init));
   }
   return ShardDraws(init, std::move(generator));
 }

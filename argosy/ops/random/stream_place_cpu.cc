@@ -1,5 +1,5 @@
 // Kernels of stream_place.h.
-#include "argosy/ops/random/op_stream.h"
+#include "argosy/ops/random/op_generator.h"
 
 namespace argosy {
 
@@ -49,8 +49,8 @@ class SetStreamPlace final : public Kernel {
 }  // namespace
 
 void add_stream_places(KernelRegistry& kernels) {
-  kernels.add("_StreamPlace", "cpu", make_with_stream<StreamPlace>);
-  kernels.add("_SetStreamPlace", "cpu", make_with_stream<SetStreamPlace>);
+  kernels.add("_StreamPlace", "cpu", make_with_generator<StreamPlace>);
+  kernels.add("_SetStreamPlace", "cpu", make_with_generator<SetStreamPlace>);
 }
 
 }  // namespace argosy

@@ -46,7 +46,7 @@ class Kept final : public Resource, public Holder {
 
 class OfSession : public Kernel {
  public:
-  explicit OfSession(const KernelInit& init) : session_(init.session) {}
+  explicit OfSession(const KernelInit& init) : session_(init.op_state) {}
 
  protected:
   Result<std::shared_ptr<Kept>> kept_values(KernelContext& c) const {

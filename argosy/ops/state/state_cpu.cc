@@ -267,7 +267,7 @@ class CountUpTo final : public Kernel {
 class Destroy final : public Kernel {
  public:
   explicit Destroy(const KernelInit& init)
-      : ignore_missing_(init.attrs.get_bool("ignore_lookup_error")), session_(init.session) {}
+      : ignore_missing_(init.attrs.get_bool("ignore_lookup_error")), session_(init.op_state) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
     return std::unique_ptr<Kernel>(std::make_unique<Destroy>(init));
   }

@@ -27,7 +27,7 @@ struct LowerOptions {
   std::int64_t max_nodes = 1024 * 1024;  // that lowering may add
 };
 
-// Returns the number of nodes lowered. They stay as dead nodes: see drop_dead_nodes(). INVALID_ARGUMENT: a function is
+// Returns the number of nodes lowered. They stay as dead nodes: see remove_unused_nodes(). INVALID_ARGUMENT: a function is
 // missing, does not fit its caller or is nested too deeply. RESOURCE_EXHAUSTED: more than max_nodes would be added,
 // or the host's budget for functions is used up.
 Result<int> lower_functions(StepGraph& step, const LowerOptions& options = {});

@@ -182,7 +182,7 @@ TEST(LowerFunctions, ShapesThatDoNotFitAreNoErrorOfWhatNobodyReads) {
     -> )",
                                         read ? "call:1" : "call"));
     ASSERT_EQ(*lower(step), 1);
-    ASSERT_TRUE(drop_dead_nodes(step).ok());
+    ASSERT_TRUE(remove_unused_nodes(step).ok());
     EXPECT_EQ(step.graph.node(step.fetches[0].node).op->name, read ? "_ShapeError" : "Neg");
     EXPECT_EQ(step.graph.size(), read ? 3 : 2);
   }

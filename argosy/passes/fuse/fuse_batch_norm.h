@@ -13,7 +13,7 @@
 
 namespace argosy {
 
-// Returns how many nodes were absorbed. Dead nodes stay: see drop_dead_nodes().
+// Returns how many nodes were absorbed. Dead nodes stay: see remove_unused_nodes().
 Result<int> fuse_batch_norm(StepGraph& step);
 
 }  // namespace argosy

@@ -67,7 +67,7 @@ struct Net {
     const auto count = fuse_batch_norm(one);
     EXPECT_TRUE(count.ok()) << count.status().to_string();
     EXPECT_EQ(*count, taken);
-    EXPECT_TRUE(drop_dead_nodes(one).ok());
+    EXPECT_TRUE(remove_unused_nodes(one).ok());
     const auto want = run(plain), got = run(one);
     for (std::size_t i = 0; i < want.size(); ++i) {
       EXPECT_EQ(want[i].shape(), got[i].shape());

@@ -10,7 +10,7 @@
 
 namespace argosy {
 
-// Returns how many products were fused. Dead nodes stay: see drop_dead_nodes().
+// Returns how many products were fused. Dead nodes stay: see remove_unused_nodes().
 Result<int> fuse_bias(StepGraph& step);
 
 }  // namespace argosy

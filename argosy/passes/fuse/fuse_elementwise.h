@@ -15,7 +15,7 @@
 
 namespace argosy {
 
-// Returns how many nodes were fused into others. Dead nodes stay: see drop_dead_nodes().
+// Returns how many nodes were fused into others. Dead nodes stay: see remove_unused_nodes().
 Result<int> fuse_elementwise(StepGraph& step);
 
 }  // namespace argosy

@@ -38,7 +38,7 @@ StepGraph fused(const StepGraph& step) {
   StepGraph copy{step.graph.clone(), step.feeds, step.fetches, step.targets};
   const auto changed = fuse_elementwise(copy);
   EXPECT_TRUE(changed.ok()) << changed.status().to_string();
-  const Status dropped = drop_dead_nodes(copy);
+  const Status dropped = remove_unused_nodes(copy);
   EXPECT_TRUE(dropped.ok()) << dropped.to_string();
   return copy;
 }

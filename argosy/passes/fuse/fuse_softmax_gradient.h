@@ -14,7 +14,7 @@
 
 namespace argosy {
 
-// Returns how many were fused. `is_async`: as PrepareOptions::is_async. Dead nodes stay: see drop_dead_nodes().
+// Returns how many were fused. `is_async`: as PrepareOptions::is_async. Dead nodes stay: see remove_unused_nodes().
 Result<int> fuse_softmax_gradient(StepGraph& step, const std::function<bool(const std::string&)>& is_async);
 
 }  // namespace argosy

@@ -53,7 +53,7 @@ TEST(FuseSoftmaxGradient, TheSameNumbersFromOneNode) {
     const Task task(logarithm);
     StepGraph fused = task.step({task.dx});
     EXPECT_EQ(*fuse_softmax_gradient(fused, everywhere), 1);
-    const Status dropped = drop_dead_nodes(fused);
+    const Status dropped = remove_unused_nodes(fused);
     ASSERT_TRUE(dropped.ok()) << dropped.to_string();
     EXPECT_EQ(fused.graph.size(), 4);  // x, dy, softmax, its gradient
     const auto expected = run(task.step({task.dx})), found = run(fused);

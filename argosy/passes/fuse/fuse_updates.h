@@ -18,7 +18,7 @@
 
 namespace argosy {
 
-// Returns how many updates were fused. Dead nodes stay: see drop_dead_nodes(). `is_async`: as
+// Returns how many updates were fused. Dead nodes stay: see remove_unused_nodes(). `is_async`: as
 // PrepareOptions::is_async.
 Result<int> fuse_updates(StepGraph& step, const std::function<bool(const std::string& device)>& is_async = nullptr);
 

@@ -84,7 +84,7 @@ StepGraph fused(Task& task) {
   auto step = prune_step(task.graph, {.targets = {task.train.node()}});
   EXPECT_TRUE(step.ok()) << step.status().to_string();
   EXPECT_TRUE(fuse_updates(*step).ok());
-  const Status dropped = drop_dead_nodes(*step);
+  const Status dropped = remove_unused_nodes(*step);
   EXPECT_TRUE(dropped.ok()) << dropped.to_string();
   return *std::move(step);
 }
@@ -120,7 +120,7 @@ TEST(FuseUpdates, OrderAndLargeVariablesStay) {
   auto step = prune_step(task.graph, {.targets = {late.node()}});
   ASSERT_TRUE(step.ok());
   EXPECT_EQ(*fuse_updates(*step), 2);
-  const Status dropped = drop_dead_nodes(*step);
+  const Status dropped = remove_unused_nodes(*step);
   ASSERT_TRUE(dropped.ok()) << dropped.to_string();
   const auto ops = ops_of(step->graph);
   EXPECT_EQ(ops.at("_ApplyMany"), 1);
@@ -134,7 +134,7 @@ TEST(FuseUpdates, WhereWorkIsOnlyStartedLargeVariablesJoin) {
     auto step = prune_step(task.graph, {.targets = {task.train.node()}});
     EXPECT_TRUE(step.ok()) << step.status().to_string();
     const int count = *fuse_updates(*step, [&](const std::string&) { return starts; });
-    EXPECT_TRUE(drop_dead_nodes(*step).ok());
+    EXPECT_TRUE(remove_unused_nodes(*step).ok());
     const auto ops = ops_of(step->graph);
     return std::pair{count, ops.contains("_ApplyMany") ? ops.at("_ApplyMany") : 0};
   };

@@ -11,7 +11,7 @@
 
 namespace argosy {
 
-// Returns how many pairs changed places. Dead nodes stay: see drop_dead_nodes().
+// Returns how many pairs changed places. Dead nodes stay: see remove_unused_nodes().
 Result<int> relu_before_pool(StepGraph& step);
 
 }  // namespace argosy

@@ -55,7 +55,7 @@ TEST(ReluBeforePool, TheSameNumbersWithWindowsApartAndOverlapping) {
     task.dx = task.graph.add("Neg", {task.dx});
     StepGraph other = task.step({task.dx});
     EXPECT_EQ(*relu_before_pool(other), 1);
-    const Status dropped = drop_dead_nodes(other);
+    const Status dropped = remove_unused_nodes(other);
     ASSERT_TRUE(dropped.ok()) << dropped.to_string();
     EXPECT_EQ(other.graph.size(), plain.graph.size() + 1);
     const auto run = [&](const StepGraph& step) {

@@ -179,7 +179,7 @@ Result<Endpoint> CutGraph::receive(Endpoint e, NodeId reader) {
   }
   Endpoint value;
   if (e.index == Value::kControl) {
-    ARGOSY_ASSIGN_OR_RETURN(value, nothing(e.node));
+    ARGOSY_ASSIGN_OR_RETURN(value, control_token(e.node));
     ++stats_.orders;
   } else {
     value = {parts_[static_cast<std::size_t>(from)].copies[static_cast<std::size_t>(e.node.index)], e.index};
@@ -269,8 +269,8 @@ Endpoint CutGraph::any_value_crossing(NodeId from, int task) const {
 }
 
 // An empty constant that waits for the node, in its task's graph.
-Result<Endpoint> CutGraph::nothing(NodeId from) {
-  NodeId& there = nothings_[from];
+Result<Endpoint> CutGraph::control_token(NodeId from) {
+  NodeId& there = control_tokens_[from];
   if (there.index < 0) {
     const int task = placed_.task(from);
     Part& part = parts_[static_cast<std::size_t>(task)];

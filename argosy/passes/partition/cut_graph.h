@@ -47,7 +47,7 @@ class CutGraph {
   Result<TransferEnds> ends_of(int from, int to, std::string name, bool never_dead);
   Status send_packed();
   Result<NodeId> receive_order(NodeId from, NodeId waiter);
-  Result<Endpoint> nothing(NodeId from);
+  Result<Endpoint> control_token(NodeId from);
   Result<std::pair<int, NodeId>> asked_for(NodeId id);
   Status add_ends();
   Endpoint any_value_crossing(NodeId from, int task) const;
@@ -67,7 +67,7 @@ class CutGraph {
   // By message: the node that unpacks it in the receiver's graph (index -1: not added yet), and the ends of its
   // transfer.
   std::vector<std::pair<NodeId, TransferEnds>> unpacked_;
-  std::map<NodeId, NodeId> nothings_;  // source of an order -> the empty constant after it, in the sender's graph
+  std::map<NodeId, NodeId> control_tokens_;  // source of an order -> the empty constant after it, in the sender's graph
   // (task, receive in a loop, Merge of its control loop in the whole step). Linked once all nodes are added.
   std::vector<std::tuple<int, NodeId, NodeId>> anchored_;
   std::int64_t next_transfer_ = 0;

@@ -18,7 +18,7 @@ bool may_be_resource(const OpDef& op, const ArgDef& arg) {
 
 }  // namespace
 
-DeviceRequests::DeviceRequests(int n) : parent_(n), asked_(n, 0), requests_(1) {
+DeviceRequests::DeviceRequests(int n) : parent_(n), request_of_(n, 0), requests_(1) {
   std::iota(parent_.begin(), parent_.end(), 0);
 }
 
@@ -31,12 +31,13 @@ Status DeviceRequests::merge(int a, int b, bool soft) {
   a = find(a);
   b = find(b);
   if (a == b) return ok_status();
-  if (asked_[a] != asked_[b]) {
-    auto merged = requests_[asked_[a]].merged_with(requests_[asked_[b]]);
+  if (request_of_[a] != request_of_[b]) {
+    auto merged = requests_[request_of_[a]].merged_with(requests_[request_of_[b]]);
     if (!merged.ok() && !soft) return merged.status();
     if (merged.ok()) {
-      const bool second = *merged == requests_[asked_[b]];
-      if (!(*merged == requests_[asked_[a]])) asked_[a] = second ? asked_[b] : add_request(*std::move(merged));
+      const bool second = *merged == requests_[request_of_[b]];
+      if (!(*merged == requests_[request_of_[a]]))
+        request_of_[a] = second ? request_of_[b] : add_request(*std::move(merged));
     }
   }
   parent_[b] = a;
@@ -103,7 +104,7 @@ Status PlacementGroups::read_requests() {
       }
       entry->second = requests_.add_request(outer);
     }
-    requests_.ask(i, entry->second);
+    requests_.set_request(i, entry->second);
   }
   return ok_status();
 }

@@ -25,16 +25,16 @@ class DeviceRequests {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
   }
-  const DeviceName& request(int i) { return requests_[asked_[find(i)]]; }
-  // Adds a request and returns its number, for ask(). Each call gives a new one: callers reuse it for equal requests.
+  const DeviceName& request(int i) { return requests_[request_of_[find(i)]]; }
+  // Adds a request and returns its number, for set_request(). Each call gives a new one: callers reuse it for equal requests.
   std::int32_t add_request(DeviceName request);
-  void ask(int i, std::int32_t request) { asked_[find(i)] = request; }
+  void set_request(int i, std::int32_t request) { request_of_[find(i)] = request; }
   // Merges the groups of a and b. If their requests disagree, a's wins if `soft`, else that is an error.
   Status merge(int a, int b, bool soft);
 
  private:
   std::vector<int> parent_;
-  std::vector<std::int32_t> asked_;   // by root of a group: its request
+  std::vector<std::int32_t> request_of_;  // by root of a group: its request
   std::vector<DeviceName> requests_;  // position 0: no request
 };
 

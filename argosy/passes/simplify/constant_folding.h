@@ -16,7 +16,7 @@
 
 namespace argosy {
 
-// Returns how many nodes became constants or lost control inputs. Dead nodes stay: see drop_dead_nodes().
+// Returns how many nodes became constants or lost control inputs. Dead nodes stay: see remove_unused_nodes().
 Result<int> fold_constants(StepGraph& step);
 
 }  // namespace argosy

@@ -10,7 +10,7 @@
 
 namespace argosy {
 
-// Returns how many nodes were merged into others. Dead nodes stay: see drop_dead_nodes().
+// Returns how many nodes were merged into others. Dead nodes stay: see remove_unused_nodes().
 Result<int> cse(StepGraph& step);
 
 }  // namespace argosy

@@ -274,7 +274,7 @@ Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature)
   return step;
 }
 
-Status drop_dead_nodes(StepGraph& step, DeadNodes dead) {
+Status remove_unused_nodes(StepGraph& step, UnusedNodes dead) {
   StepSignature signature{.fetches = step.fetches, .targets = step.targets};
   // The feeds stay even when nothing reads them: they are the step's parameters.
   signature.targets.insert(signature.targets.end(), step.feeds.begin(), step.feeds.end());
@@ -286,7 +286,7 @@ Status drop_dead_nodes(StepGraph& step, DeadNodes dead) {
   std::erase_if(order, [&](NodeId id) { return !needed[id.index]; });
   if (order.size() == nodes && in_order) return ok_status();
   const auto gone = nodes - order.size();
-  if (dead == DeadNodes::kMayStay && in_order && replaced.empty() && gone <= nodes / kFewDead &&
+  if (dead == UnusedNodes::kMayKeep && in_order && replaced.empty() && gone <= nodes / kFewDead &&
       step.graph.ops().find("NoOp") != nullptr) {
     for (std::int32_t i = 0; i < step.graph.size(); ++i) {
       if (!needed[static_cast<std::size_t>(i)]) step.graph.replace_with_noop(NodeId{i});

@@ -43,9 +43,9 @@ Result<StepGraph> prune_step(const Graph& graph, const StepSignature& signature)
 // Removes the nodes that the step does not need any more, the replaced ones among them. Passes that bypass nodes do not
 // call it; the next pass that needs users does. Ids change. Afterwards the nodes are in a topological order.
 //
-// kMayStay is cheaper if few nodes died: it may leave them in place, as NoOps without edges. It does so only if the
+// kMayKeep is cheaper if few nodes died: it may leave them in place, as NoOps without edges. It does so only if the
 // nodes are in topological order and none was replaced.
-enum class DeadNodes { kGo, kMayStay };
-Status drop_dead_nodes(StepGraph& step, DeadNodes dead = DeadNodes::kGo);
+enum class UnusedNodes { kRemove, kMayKeep };
+Status remove_unused_nodes(StepGraph& step, UnusedNodes dead = UnusedNodes::kRemove);
 
 }  // namespace argosy

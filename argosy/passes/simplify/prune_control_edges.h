@@ -18,7 +18,7 @@
 
 namespace argosy {
 
-// Returns how many nodes lost control inputs. Dead nodes stay: see drop_dead_nodes().
+// Returns how many nodes lost control inputs. Dead nodes stay: see remove_unused_nodes().
 Result<int> prune_control_edges(StepGraph& step);
 
 }  // namespace argosy

@@ -28,7 +28,7 @@ StepGraph relaxed(const Graph& g, const StepSignature& signature) {
   auto step = prune_step(g, signature);
   EXPECT_TRUE(step.ok()) << step.status().to_string();
   EXPECT_TRUE(prune_control_edges(*step).ok());
-  EXPECT_TRUE(drop_dead_nodes(*step).ok());
+  EXPECT_TRUE(remove_unused_nodes(*step).ok());
   return *std::move(step);
 }
 

@@ -12,7 +12,7 @@
 
 namespace argosy {
 
-// Returns how many nodes were bypassed. Dead nodes stay: see drop_dead_nodes().
+// Returns how many nodes were bypassed. Dead nodes stay: see remove_unused_nodes().
 Result<int> remove_identities(StepGraph& step);
 
 }  // namespace argosy

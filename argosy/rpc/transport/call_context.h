@@ -12,11 +12,11 @@
 
 namespace argosy::tf {
 
-// OpenCall: a call that is answered after its handler has returned. Its owner calls answer() once. If it is destroyed
+// DeferredReply: a call that is answered after its handler has returned. Its owner calls answer() once. If it is destroyed
 // without an answer, the call ends with CANCELLED. Thread-safe.
-class OpenCall {
+class DeferredReply {
  public:
-  virtual ~OpenCall() = default;
+  virtual ~DeferredReply() = default;
   // As CallContext::cancellation(). When it is cancelled, the owner must answer the call.
   virtual Cancellation& cancellation() = 0;
   virtual void answer(Result<std::vector<WirePiece>> reply) = 0;
@@ -36,7 +36,7 @@ class CallContext {
   virtual void give_up(Result<std::vector<WirePiece>> reply) { (void)reply; }
   // Keeps the call open after the handler returns; the handler's own reply is dropped. The request's memory is freed
   // when the handler returns. Null: this transport does not support it.
-  virtual std::shared_ptr<OpenCall> keep_open() { return nullptr; }
+  virtual std::shared_ptr<DeferredReply> defer_reply() { return nullptr; }
   // The caller's connection. Null: the transport cannot tell when the caller is gone.
   virtual std::shared_ptr<const ClientLink> client() { return nullptr; }
 };
@@ -44,6 +44,6 @@ class CallContext {
 // Keeps the call open, and answers it with its cancellation's status as soon as it is cancelled. Errors, which the
 // handler returns: the cancellation's, if the call was cancelled before (it is answered then); UNIMPLEMENTED
 // "ARG-RPC-009", if the transport does not support it.
-Result<std::shared_ptr<OpenCall>> keep_until_cancelled(CallContext& context);
+Result<std::shared_ptr<DeferredReply>> keep_until_cancelled(CallContext& context);
 
 }  // namespace argosy::tf

@@ -89,7 +89,7 @@ void GrpcCall::arrived() {
   if (!kept_) answer(status, std::move(response));
 }
 
-class GrpcCall::Kept final : public OpenCall {
+class GrpcCall::Kept final : public DeferredReply {
  public:
   explicit Kept(GrpcCall& call) : call_(call) {}
   ~Kept() override {
@@ -103,7 +103,7 @@ class GrpcCall::Kept final : public OpenCall {
   GrpcCall& call_;
 };
 
-std::shared_ptr<OpenCall> GrpcCall::keep_open() {
+std::shared_ptr<DeferredReply> GrpcCall::defer_reply() {
   pending_.fetch_add(1, std::memory_order_relaxed);
   kept_ = true;
   return std::make_shared<Kept>(*this);

@@ -63,7 +63,7 @@ class GrpcCall final : public CallContext {
   Cancellation& cancellation() override { return cancellation_; }
   void expect_duration(std::int64_t typical_nanos) override;
   void give_up(RpcReply reply) override;
-  std::shared_ptr<OpenCall> keep_open() override;
+  std::shared_ptr<DeferredReply> defer_reply() override;
   std::shared_ptr<const ClientLink> client() override;
 
  private:
@@ -81,7 +81,7 @@ class GrpcCall final : public CallContext {
   GrpcEvent arrived_{this, GrpcEvent::kArrived}, over_{this, GrpcEvent::kOver}, sent_{this, GrpcEvent::kSent};
   std::atomic<int> pending_{3};  // references of an arrived call: the serving thread, and the events kOver and kSent
   std::atomic<bool> answered_{false};
-  bool kept_ = false;  // keep_open() was called; used by the handler's thread only
+  bool kept_ = false;  // defer_reply() was called; used by the handler's thread only
   Cancellation cancellation_;
   Pollers* pollers_ = nullptr;
 };

@@ -69,13 +69,13 @@ TEST(CallContext, ATransportThatCannotAnswerLaterSaysSo) {
 }
 
 TEST_F(RpcChannelTest, AnswersComeAfterTheHandlerReturned) {
-  std::promise<std::shared_ptr<OpenCall>> kept;
+  std::promise<std::shared_ptr<DeferredReply>> kept;
   start({{"/a/Later", [&](WireReader, CallContext& context) -> RpcReply {
-            kept.set_value(context.keep_open());
+            kept.set_value(context.defer_reply());
             return internal_error("dropped");
           }}});
   auto answered = std::async(std::launch::async, [&] { return call("/a/Later", ""); });
-  std::shared_ptr<OpenCall> open = kept.get_future().get();
+  std::shared_ptr<DeferredReply> open = kept.get_future().get();
   EXPECT_EQ(answered.wait_for(milliseconds(50)), std::future_status::timeout);
   open->answer(text("now"));
   open.reset();
@@ -84,17 +84,17 @@ TEST_F(RpcChannelTest, AnswersComeAfterTheHandlerReturned) {
 
 TEST_F(RpcChannelTest, AKeptCallThatIsDroppedEnds) {
   start({{"/a/Drops", [](WireReader, CallContext& context) -> RpcReply {
-            (void)context.keep_open();
+            (void)context.defer_reply();
             return text("");
           }}});
   EXPECT_EQ(call("/a/Drops", "").status().code(), Code::kCancelled);
 }
 
 TEST_F(RpcChannelTest, SilenceEndsByDeadlineOrCancellation) {
-  std::shared_ptr<OpenCall> open;
+  std::shared_ptr<DeferredReply> open;
   std::promise<void> seen;
   start({{"/a/Silent", [&](WireReader, CallContext& context) -> RpcReply {
-            open = context.keep_open();
+            open = context.defer_reply();
             Cancellation::Token token = 0;
             if (!open->cancellation().add([&] { seen.set_value(); }, &token)) seen.set_value();
             return text("");
@@ -161,10 +161,10 @@ TEST_F(RpcChannelTest, AServerThatIsGoneIsUnavailableInAShortCallToo) {
 }
 
 TEST_F(RpcChannelTest, ServerThatIsGoneIsUnavailableAtOnce) {
-  std::shared_ptr<OpenCall> open;
+  std::shared_ptr<DeferredReply> open;
   std::promise<void> came;
   start({{"/a/Silent", [&](WireReader, CallContext& context) -> RpcReply {
-            open = context.keep_open();
+            open = context.defer_reply();
             came.set_value();
             return text("");
           }}});

@@ -9,8 +9,8 @@
 #include "argosy/runtime/compile/frames.h"
 #include "argosy/runtime/compile/instruction_graph.h"
 #include "argosy/runtime/compile/loop_ends.h"
+#include "argosy/runtime/compile/order/control_flow_schedule.h"
 #include "argosy/runtime/compile/order/instruction_order.h"
-#include "argosy/runtime/compile/order/static_schedule.h"
 #include "argosy/runtime/compile/order/turn_marks.h"
 #include "argosy/runtime/compile/order/waits.h"
 #include "argosy/runtime/compile/storage/plan_storage.h"
@@ -28,7 +28,7 @@ class Compiler {
       : step_(step), instructions_(std::move(instructions)), groups_(collective_groups(instructions_)) {}
 
   Status run() {
-    if (!instructions_.unusual) {
+    if (!instructions_.has_control_flow_or_blocking) {
       ARGOSY_RETURN_IF_ERROR(check_missing(step_, instructions_));
       ARGOSY_ASSIGN_OR_RETURN(order_, find_order(step_, instructions_, groups_, nullptr));
       make_plan();
@@ -108,7 +108,7 @@ class Compiler {
     std::vector<std::int32_t> length(devices, 0);
     plan.phase_one_size.assign(devices, -1);
     for (const std::int32_t e : order_) {
-      const int frame = std::max(StaticSchedule::frame_begun(e), StaticSchedule::frame_ended(e));
+      const int frame = std::max(ControlFlowSchedule::frame_begun(e), ControlFlowSchedule::frame_ended(e));
       const int device = e >= 0 ? step_.instructions[e].device : flow_->loop_device(frame);
       if (flow_->in_phase_two(e) && plan.phase_one_size[device] < 0) plan.phase_one_size[device] = length[device];
       ++length[device];
@@ -133,7 +133,7 @@ class Compiler {
   const std::vector<std::int32_t> groups_;  // by instruction: see collective_groups()
   std::vector<std::int32_t> order_;         // the global order
   Positions positions_;
-  std::optional<StaticSchedule> flow_;  // with control flow or blocking instructions
+  std::optional<ControlFlowSchedule> flow_;  // with control flow or blocking instructions
   LoopEnds loop_ends_;
 };
 
@@ -145,7 +145,7 @@ Result<std::shared_ptr<const Step>> compile_step(StepGraph graph, DevicePlacemen
                                                  std::shared_ptr<const PlacementReport> whole) {
   auto step = std::make_shared<Step>();
   StepInfo& info = step->info;
-  step->session = std::move(session);
+  step->op_state = std::move(session);
   step->device_set = std::move(device_set);
   for (const DeviceSpec& spec : step->device_set->specs()) info.forecast.push_back({.device = spec.name});
   info.passes = std::move(graph.notes);

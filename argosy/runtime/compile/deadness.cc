@@ -26,7 +26,7 @@ class DeadnessAnalysis {
     for (const std::int32_t i : sequence) {
       if (i >= 0) {
         visit(i);
-      } else if (const int frame = StaticSchedule::frame_ended(i); frame >= 0 && !is_regular(frame)) {
+      } else if (const int frame = ControlFlowSchedule::frame_ended(i); frame >= 0 && !is_regular(frame)) {
         return false;
       }
     }

@@ -20,13 +20,13 @@
 
 #include <span>
 
-#include "argosy/runtime/compile/order/static_schedule.h"
+#include "argosy/runtime/compile/order/control_flow_schedule.h"
 
 namespace argosy {
 
 // Fills in `may_be_dead` and `dead_flags` of the instructions, `back_edge_inputs` and `loop` of Merges,
 // StaticPlan::fetch_dead_flags, and the flags of StaticPlan::loops, which has one entry per frame. `sequence`: the
-// order that StaticSchedule::sequence() returned. `after`: InstructionGraph::after without the edges that find_order()
+// order that ControlFlowSchedule::sequence() returned. `after`: InstructionGraph::after without the edges that find_order()
 // added. Returns false if a loop is not regular: its Exits then cannot run once, after the loop's end.
 bool analyze_deadness(Step& step, const InstructionGraph& instructions,
                       const std::vector<InstructionGraph::Before>& after, std::span<const std::int32_t> sequence);

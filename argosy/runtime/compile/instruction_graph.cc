@@ -142,7 +142,7 @@ class InstructionBuilder {
     Instruction instruction = instruction_of(graph_, n, *kernel, device(id));
     instruction.node = static_cast<std::int32_t>(step_.info.nodes.size());
     const bool blocks = n.op->async && (!n.op->collective || meets_by_key(n));
-    if (n.op->flow != Flow::kNone || blocks) instructions_.unusual = true;
+    if (n.op->flow != Flow::kNone || blocks) instructions_.has_control_flow_or_blocking = true;
     step_.info.nodes.push_back({.name = n.name, .op = n.op->name});
     const std::int32_t index = table_.new_instruction(instruction, &n);
     instruction_of_[id.index] = index;

@@ -37,7 +37,7 @@ struct InstructionGraph {
   std::vector<const OpDef*> ops;       // by instruction: those of the nodes
   Readers readers;                     // by slot
   std::vector<char> forwarded;         // by slot: a view of input 0's memory (of a Merge: of any input's)
-  bool unusual = false;                // has control flow, or instructions that may block
+  bool has_control_flow_or_blocking = false;  // has control flow, or instructions that may block
 };
 
 // Fills in the arrays of `step`, and returns the graph of its instructions. Where a node cannot become an instruction,

@@ -2,7 +2,7 @@
 
 namespace argosy {
 
-void LoopEnds::add(Step& step, InstructionGraph& instructions, const StaticSchedule& flow,
+void LoopEnds::add(Step& step, InstructionGraph& instructions, const ControlFlowSchedule& flow,
                    std::vector<std::int32_t>& order) {
   const std::vector<DataflowGraph::Frame>& frames = step.dataflow.frames;
   const std::size_t count = step.instructions.size();  // without ends
@@ -10,8 +10,8 @@ void LoopEnds::add(Step& step, InstructionGraph& instructions, const StaticSched
   ends_.assign(frames.size(), -1);
   for (std::int32_t& e : order) {
     if (e >= 0) continue;
-    const bool begin = StaticSchedule::frame_begun(e) >= 0;
-    const int frame = begin ? StaticSchedule::frame_begun(e) : StaticSchedule::frame_ended(e);
+    const bool begin = ControlFlowSchedule::frame_begun(e) >= 0;
+    const int frame = begin ? ControlFlowSchedule::frame_begun(e) : ControlFlowSchedule::frame_ended(e);
     (begin ? begins_ : ends_)[frame] = e = static_cast<std::int32_t>(step.instructions.size());
     const std::int32_t first = frames[frame].instructions.empty() ? 0 : frames[frame].instructions[0];
     step.instructions.push_back({.node = step.instructions[first].node,

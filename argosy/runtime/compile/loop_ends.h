@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "argosy/runtime/compile/instruction_graph.h"
-#include "argosy/runtime/compile/order/static_schedule.h"
+#include "argosy/runtime/compile/order/control_flow_schedule.h"
 #include "argosy/runtime/compile/storage/plan_storage.h"
 
 namespace argosy {
@@ -15,7 +15,8 @@ class LoopEnds {
  public:
   // Replaces the negative elements of `order` by instructions. An instruction outside of a loop that waits for one
   // inside then waits for the loop's end. The loop's begin waits for whatever its instructions need from outside.
-  void add(Step& step, InstructionGraph& instructions, const StaticSchedule& flow, std::vector<std::int32_t>& order);
+  void add(Step& step, InstructionGraph& instructions, const ControlFlowSchedule& flow,
+           std::vector<std::int32_t>& order);
   // Fills in Loop::begin and Loop::end of every loop.
   void place(Step& step, const Positions& positions) const;
 

@@ -28,7 +28,7 @@ class Team {
 
 const std::shared_ptr<FunctionCalls>& NodeKernels::functions() {
   if (functions_ == nullptr && !graph_.functions().empty()) {
-    functions_ = make_function_calls(graph_, *step_.device_set, kernels_, step_.session);
+    functions_ = make_function_calls(graph_, *step_.device_set, kernels_, step_.op_state);
   }
   return functions_;
 }
@@ -55,7 +55,7 @@ Result<Kernel*> NodeKernels::make(NodeId id) {
                         .constants = constants,
                         .device = &device,
                         .resources = &step_.device_set->resources(d),
-                        .session = step_.session,
+                        .op_state = step_.op_state,
                         .functions = functions()};
   ARGOSY_ASSIGN_OR_RETURN(auto kernel, kernels_.make(init, device.kernel_kind()));
   if (auto* const says = dynamic_cast<Workspace*>(kernel.get())) take_workspace(*says, init, d);

@@ -52,7 +52,7 @@ class DeviceSet {
   bool has_async_device() const { return has_async_device_; }
   // Held while a run is put on the queues of several devices. All devices then get concurrent runs in the same order,
   // so no two runs wait for each other.
-  Mutex& launch() const { return base_ != nullptr ? base_->launch() : launch_; }
+  Mutex& launch_mutex() const { return base_ != nullptr ? base_->launch_mutex() : launch_mutex_; }
   Traces& traces() { return base_ != nullptr ? base_->traces() : traces_; }  // one writer for each file
   MemoryLimits& memory_limits() { return *memory_limits_; }                  // of views
   // Sets which files the graphs of its sessions may touch, from the next run on. The default is the policy of its base,
@@ -76,7 +76,7 @@ class DeviceSet {
   bool has_async_device_ = false;
   std::vector<std::unique_ptr<Arenas>> arenas_;
   std::vector<std::shared_ptr<ResourceManager>> resources_;
-  mutable Mutex launch_;
+  mutable Mutex launch_mutex_;
   Traces traces_;
 
   mutable Mutex outside_mutex_;

@@ -56,10 +56,10 @@ void start_async(StaticRun& run, std::int32_t index, const Instruction& instruct
       contained("the record of an op", [&] { run.list_op(*stats, step.instructions[index], start, now_nanos()); });
     }
     run.state().done[index].store(run.state().epoch, std::memory_order_release);
-    for (const std::int32_t other : step.meta[index].wakes) gates->of_device[other].open();
+    for (const std::int32_t other : step.meta[index].wakes) gates->of_device[other].notify();
     // The run may end as soon as this is counted. After that only the gates are known to exist.
     asyncs.fetch_sub(1, std::memory_order_acq_rel);
-    gates->of_device[static_cast<std::size_t>(d)].open();
+    gates->of_device[static_cast<std::size_t>(d)].notify();
   };
   // On an asynchronous device the kernel only enqueues its work. Readers of its outputs come later in stream order.
   auto* const async_launch =

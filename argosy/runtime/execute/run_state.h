@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "argosy/runtime/execute/captured_region.h"
-#include "argosy/runtime/execute/gate.h"
+#include "argosy/runtime/execute/event_count.h"
 #include "argosy/runtime/execute/running_instruction.h"
 #include "argosy/runtime/step/step.h"
 
@@ -19,8 +19,8 @@ class RunContext;
 // ownership. The run does not wait for a thread that is preempted between its last signal and its end.
 struct RunGates {
   explicit RunGates(std::size_t devices) : of_device(devices) {}
-  std::vector<Gate> of_device;
-  Gate end;                     // the caller waits here until `running` is 0
+  std::vector<EventCount> of_device;
+  EventCount end;               // the caller waits here until `running` is 0
   std::atomic<int> running{0};  // devices, without the host, that have not ended
 };
 

@@ -70,7 +70,7 @@ class StaticExecutor {
     for (std::size_t d = 1; d < order.size(); ++d) count += begin_of(d, from) < begin_of(d, to) ? 1 : 0;
     if (count == 0) return false;
     state_.gates->running.fetch_add(count, std::memory_order_relaxed);
-    MutexLock lock(step_.device_set->launch());
+    MutexLock lock(step_.device_set->launch_mutex());
     for (std::size_t d = 1; d < order.size(); ++d) {
       const std::size_t begin = begin_of(d, from), end = begin_of(d, to);
       if (begin != end) launch_device(static_cast<int>(d), begin, end);
@@ -80,7 +80,7 @@ class StaticExecutor {
 
   void launch_device(int d, std::size_t begin, std::size_t end) {
     const auto device_finished = [gates = state_.gates] {
-      if (gates->running.fetch_sub(1, std::memory_order_acq_rel) == 1) gates->end.open();
+      if (gates->running.fetch_sub(1, std::memory_order_acq_rel) == 1) gates->end.notify();
     };
     try {
       step_.device_set->device(d).compute().run([this, d, begin, end, device_finished] {

@@ -13,7 +13,7 @@ void StaticRun::fail(Status status) {
     failed_.store(true, std::memory_order_release);
   }
   context_.cancellation().cancel(copy_of(status));
-  for (Gate& gate : gates_) gate.open();
+  for (EventCount& event_count : event_counts_) event_count.notify();
 }
 
 Status StaticRun::error() {

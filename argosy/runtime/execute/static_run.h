@@ -17,7 +17,7 @@ class StaticRun {
  public:
   // All outlive it.
   StaticRun(const Step& step, RunState& state, RunContext& context)
-      : step_(step), state_(state), context_(context), gates_(state.gates->of_device) {}
+      : step_(step), state_(state), context_(context), event_counts_(state.gates->of_device) {}
   StaticRun(const StaticRun&) = delete;
   StaticRun& operator=(const StaticRun&) = delete;
 
@@ -32,17 +32,17 @@ class StaticRun {
 
   // Device d waits until instruction p is done, or the run has failed.
   void wait_for(int d, std::int32_t p) {
-    gates_[d].wait([&] { return state_.done[p].load(std::memory_order_acquire) == state_.epoch || failed(); });
+    event_counts_[d].wait([&] { return state_.done[p].load(std::memory_order_acquire) == state_.epoch || failed(); });
   }
   // Marks the instruction as done, and wakes the devices that wait for it.
   void signal(std::int32_t index) {
     state_.done[index].store(state_.epoch, std::memory_order_release);
-    gates_[step_.instructions[index].device].open();
-    for (const std::int32_t d : step_.meta[index].wakes) gates_[d].open();
+    event_counts_[step_.instructions[index].device].notify();
+    for (const std::int32_t d : step_.meta[index].wakes) event_counts_[d].notify();
   }
   // Device d waits until the asynchronous kernels that it started have ended.
   void settle(int d, const std::atomic<int>& asyncs) {
-    gates_[d].wait([&] { return asyncs.load(std::memory_order_acquire) == 0; });
+    event_counts_[d].wait([&] { return asyncs.load(std::memory_order_acquire) == 0; });
   }
 
   // Device d waits for all that the instruction waits for. Returns early, with OK, where the run has failed. `queue`:
@@ -77,7 +77,7 @@ class StaticRun {
   const Step& step_;
   RunState& state_;
   RunContext& context_;
-  std::vector<Gate>& gates_;  // by device
+  std::vector<EventCount>& event_counts_;  // by device
   std::atomic<bool> failed_{false};
   Mutex mutex_;
   Status error_ ARGOSY_GUARDED_BY(mutex_);

@@ -94,7 +94,7 @@ struct CaptureRegion {
 };
 
 // A loop is a contiguous range of one device's order. Instructions of branches not taken are passed over
-// (argosy/runtime/compile/order/static_schedule.h).
+// (argosy/runtime/compile/order/control_flow_schedule.h).
 struct StaticPlan {
   std::vector<std::vector<std::int32_t>> order;  // by device: instructions
   std::vector<Loop> loops;                       // by frame; empty without control flow
@@ -192,7 +192,7 @@ struct Step {
   std::vector<std::int32_t> released_at_end;  // slots that a run empties at its end
   std::vector<std::size_t> arena_bytes;       // by device
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::shared_ptr<ResourceManager> session;  // state that ops of its session keep between runs; may be null
+  std::shared_ptr<ResourceManager> op_state;  // state that ops of its session keep between runs; may be null
   std::vector<NamedHandle> handles;          // among `constants`
   std::uint64_t generation = 0;              // resource_generation() before `handles` were found
   bool needs_dataflow = false;               // no order is safe: run_dataflow() runs it
@@ -204,7 +204,7 @@ struct Step {
 
 // Returns a number that changes when a resource is destroyed in a place where the step looks for resources.
 inline std::uint64_t resource_generation(const Step& step) {
-  std::uint64_t sum = step.session != nullptr ? step.session->generation() : 0;
+  std::uint64_t sum = step.op_state != nullptr ? step.op_state->generation() : 0;
   for (int d = 0; d < step.device_set->size(); ++d) sum += step.device_set->resources(d).generation();
   return sum;
 }

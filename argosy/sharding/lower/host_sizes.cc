@@ -34,7 +34,7 @@ Value HostSizes::times(Value v, std::int64_t by) {
   return graph_.add("Mul", {v, number(by)}, {}, "sharding/times");
 }
 
-Value HostSizes::global(BatchSize size) {
+Value HostSizes::global(AffineSize size) {
   if (size.times == 0) return number(size.plus);
   Value& known = globals_[{size.times, size.plus}];
   if (known.valid()) return known;
@@ -62,7 +62,7 @@ Value HostSizes::local(Value size, const Placement& p, int d) {
   return times(shard, together);
 }
 
-Value HostSizes::local(BatchSize size, const Placement& p, int d) { return local(global(size), p, d); }
+Value HostSizes::local(AffineSize size, const Placement& p, int d) { return local(global(size), p, d); }
 
 Value HostSizes::begin(Value size, const Placement& p, int d) {
   local(size, p, d);

@@ -22,9 +22,9 @@ class HostSizes {
 
   // The methods return int64 scalars, except pack() and part().
   Value batch();                 // the number of examples
-  Value global(BatchSize size);  // the size for this batch
+  Value global(AffineSize size);  // the size for this batch
   // The rows that shard d has of a dimension of global size `size`, sharded as `p`.
-  Value local(BatchSize size, const Placement& p, int d);
+  Value local(AffineSize size, const Placement& p, int d);
   Value local(Value size, const Placement& p, int d);
   // The first row that shard d has in each round of such a dimension.
   Value begin(Value size, const Placement& p, int d);

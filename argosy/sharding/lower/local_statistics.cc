@@ -7,7 +7,7 @@ namespace argosy {
 namespace {
 
 Value part_of_batch(LowerState& s, int d, DType dtype) {
-  const BatchSize batch{1, 0};
+  const AffineSize batch{1, 0};
   return s.host->part(s.host->local(batch, Placement::shard(0), d), s.host->global(batch), dtype);
 }
 

@@ -51,7 +51,7 @@ struct LowerState {
   std::map<Endpoint, Value> fetched;
   // Means that no node reads, with the size of the reduced dimension and how it is cut. A fetch weights the shards'
   // means and adds them up.
-  std::map<Endpoint, std::pair<BatchSize, Placement>> fetched_means;
+  std::map<Endpoint, std::pair<AffineSize, Placement>> fetched_means;
   // Inputs that connect_copies() sets last: input `input` of `node` reads what `use` reads on `device`.
   struct Late {
     NodeId node;

@@ -12,7 +12,7 @@ namespace argosy {
 namespace {
 
 // Returns the size of one round of a dimension along which the shards repeat.
-BatchSize of_round(BatchSize size, std::int64_t rounds) { return {size.times / rounds, size.plus / rounds}; }
+AffineSize of_round(AffineSize size, std::int64_t rounds) { return {size.times / rounds, size.plus / rounds}; }
 
 Value slice_dim(LowerState& s, Value v, NodeId at, int d, int rank, int dim, Value begin, Value size) {
   std::vector<Value> from(static_cast<std::size_t>(rank), s.host->number(0));
@@ -117,7 +117,7 @@ Result<Value> join_shards(LowerState& s, const std::vector<Value>& shards, Endpo
   const auto size = s.sizes.dim(e, p.dim);
   if (!size) return repeats(s, e, p);
   ARGOSY_ASSIGN_OR_RETURN(const auto sizes, sizes_beside(s, shards[0], e, p.dim));
-  const BatchSize step = of_round(*size, p.rounds);
+  const AffineSize step = of_round(*size, p.rounds);
   const Placement one = Placement::shard(p.dim, 1, p.unit);
   for (int d = 0; d < s.size(); ++d) {
     const auto shape = split_shape(s, sizes, p, s.host->local(step, one, d));

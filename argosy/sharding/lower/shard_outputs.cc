@@ -127,13 +127,13 @@ Status weigh_means(LowerState& s, NodeId id) {
 }
 
 // Returns the integers of an output as functions of the batch; nullopt: they are not known.
-std::optional<std::vector<BatchSize>> known_sizes(const LowerState& s, Endpoint e) {
+std::optional<std::vector<AffineSize>> known_sizes(const LowerState& s, Endpoint e) {
   const DType dtype = s.base.dtype(e);
   const PartialInts* const ints = s.sizes.ints(e);
   if ((dtype != DType::kInt32 && dtype != DType::kInt64) || ints == nullptr || s.sizes.shape(e).rank() > 1) {
     return std::nullopt;
   }
-  std::vector<BatchSize> sizes;
+  std::vector<AffineSize> sizes;
   for (std::size_t k = 0; k < ints->size(); ++k) {
     const auto f = s.sizes.element(e, static_cast<int>(k));
     if (!f) return std::nullopt;
@@ -147,7 +147,7 @@ void give_known_sizes(LowerState& s, NodeId id) {
     const Endpoint e{id, k};
     const auto sizes = *known_sizes(s, e);
     std::vector<Value> scalars;
-    for (const BatchSize f : sizes) scalars.push_back(s.host->global(f));
+    for (const AffineSize f : sizes) scalars.push_back(s.host->global(f));
     Value v = s.host->pack(scalars, s.base.dtype(e));
     if (s.sizes.shape(e).rank() == 0) {
       const auto on = s.graph.device(kHost);
@@ -172,7 +172,7 @@ bool draws_blocks(const LowerState& s, NodeId id) {
   const auto size = p.is_shard() ? s.sizes.dim({id, 0}, p.dim) : std::nullopt;
   if (!size || s.base.ops().find(kShardPrefix + n.op->name) == nullptr) return false;
   const std::int64_t rows = p.rounds * p.unit;
-  return *size == (s.sizes.is_exact() ? BatchSize{0, rows * s.sizes.nominal()} : BatchSize{rows, 0});
+  return *size == (s.sizes.is_exact() ? AffineSize{0, rows * s.sizes.nominal()} : AffineSize{rows, 0});
 }
 
 bool draws_whole(const LowerState& s, NodeId id) {

@@ -50,9 +50,9 @@ std::vector<std::int64_t> small_sizes(const SizesRequest& request) {
   return sizes;
 }
 
-bool agrees(const BatchSize& f, std::int64_t batch, std::int64_t size) { return f.at(batch) == size; }
+bool agrees(const AffineSize& f, std::int64_t batch, std::int64_t size) { return f.at(batch) == size; }
 
-BatchSize function_through(std::int64_t small, std::int64_t large) {
+AffineSize function_through(std::int64_t small, std::int64_t large) {
   const std::int64_t grown = large - small;
   if (grown % kNominal != 0) return {0, -1};  // agrees with neither
   return {grown / kNominal, small - grown};
@@ -194,7 +194,7 @@ void Sizes::keep_functions(const std::vector<InferredShapes>& others) {
     if (one.has_rank() && two.rank() == one.rank() && std::all_of(others.begin(), others.end(), same_rank)) {
       for (int d = 0; d < one.rank(); ++d) {
         bool holds = one[d] >= 0 && two[d] >= 0;
-        const BatchSize f = holds ? function_through(one[d], two[d]) : BatchSize{};
+        const AffineSize f = holds ? function_through(one[d], two[d]) : AffineSize{};
         for (const InferredShapes& o : others) holds = holds && agrees(f, o.batch, o.shapes[i][d]);
         if (holds || one[d] < 0) continue;
         PartialShape::Sizes unknown = one.sizes();
@@ -215,7 +215,7 @@ void Sizes::keep_functions(const std::vector<InferredShapes>& others) {
       auto& value = (*ints)[k];
       const auto& more = (*twice_.ints[i])[k];
       bool holds = value && more;
-      const BatchSize f = holds ? function_through(*value, *more) : BatchSize{};
+      const AffineSize f = holds ? function_through(*value, *more) : AffineSize{};
       for (const InferredShapes& o : others) holds = holds && (*o.ints[i])[k] && agrees(f, o.batch, *(*o.ints[i])[k]);
       if (!holds) value.reset();
     }
@@ -227,19 +227,19 @@ const HandleFact* Sizes::handle(Endpoint e) const {
   return found == at_.handles.end() ? nullptr : &found->second;
 }
 
-std::optional<BatchSize> Sizes::dim(Endpoint e, int dim) const {
+std::optional<AffineSize> Sizes::dim(Endpoint e, int dim) const {
   const PartialShape& known = shape(e);
   if (!known.has_rank() || dim < 0 || dim >= known.rank() || known[dim] < 0) return std::nullopt;
-  if (only_) return BatchSize{0, known[dim]};
+  if (only_) return AffineSize{0, known[dim]};
   return function_through(known[dim], twice_.shapes[index_(e)][dim]);
 }
 
-std::optional<BatchSize> Sizes::element(Endpoint e, int element) const {
+std::optional<AffineSize> Sizes::element(Endpoint e, int element) const {
   const PartialInts* const known = ints(e);
   if (known == nullptr || element < 0 || element >= std::ssize(*known)) return std::nullopt;
   const auto at = static_cast<std::size_t>(element);
   if (!(*known)[at]) return std::nullopt;
-  if (only_) return BatchSize{0, *(*known)[at]};
+  if (only_) return AffineSize{0, *(*known)[at]};
   return function_through(*(*known)[at], *(*twice_.ints[index_(e)])[at]);
 }
 

@@ -28,10 +28,10 @@
 
 namespace argosy {
 
-struct BatchSize {
+struct AffineSize {
   std::int64_t times = 0, plus = 0;
   std::int64_t at(std::int64_t batch) const { return times * batch + plus; }
-  friend bool operator==(const BatchSize&, const BatchSize&) = default;
+  friend bool operator==(const AffineSize&, const AffineSize&) = default;
 };
 
 struct SizesRequest {
@@ -69,8 +69,8 @@ class Sizes {
   const HandleFact* handle(Endpoint e) const;
 
   // The size of a dimension, or an element of an integer tensor, as a function of the batch; nullopt: not known.
-  std::optional<BatchSize> dim(Endpoint e, int dim) const;
-  std::optional<BatchSize> element(Endpoint e, int element) const;
+  std::optional<AffineSize> dim(Endpoint e, int dim) const;
+  std::optional<AffineSize> element(Endpoint e, int element) const;
   // The shape for a batch size. Sizes that are not known stay unknown.
   PartialShape shape(Endpoint e, std::int64_t batch) const;
   // The bytes for a batch size. Sizes that are not known count as 1, elements of strings and handles as 8 bytes.

@@ -27,12 +27,12 @@ TEST(Sizes, AreFunctionsOfTheBatchElementByElement) {
   const Value shapes = shape(longer), count = size(x), half = floor_div(count, 4);
   const auto sizes = sizes_of(g, {x});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
-  EXPECT_EQ(sizes->dim(x.endpoint(), 0), (BatchSize{1, 0}));
-  EXPECT_EQ(sizes->dim(x.endpoint(), 1), (BatchSize{0, 6}));
-  EXPECT_EQ(sizes->dim(flat.endpoint(), 0), (BatchSize{2, 0}));
-  EXPECT_EQ(sizes->element(shapes.endpoint(), 0), (BatchSize{2, 1}));
-  EXPECT_EQ(sizes->element(shapes.endpoint(), 1), (BatchSize{0, 6}));
-  EXPECT_EQ(sizes->element(count.endpoint(), 0), (BatchSize{6, 0}));
+  EXPECT_EQ(sizes->dim(x.endpoint(), 0), (AffineSize{1, 0}));
+  EXPECT_EQ(sizes->dim(x.endpoint(), 1), (AffineSize{0, 6}));
+  EXPECT_EQ(sizes->dim(flat.endpoint(), 0), (AffineSize{2, 0}));
+  EXPECT_EQ(sizes->element(shapes.endpoint(), 0), (AffineSize{2, 1}));
+  EXPECT_EQ(sizes->element(shapes.endpoint(), 1), (AffineSize{0, 6}));
+  EXPECT_EQ(sizes->element(count.endpoint(), 0), (AffineSize{6, 0}));
   EXPECT_EQ(sizes->shape(longer.endpoint(), 5), (PartialShape{11, 6}));
   EXPECT_EQ(sizes->bytes(longer.endpoint(), 5), 11.0 * 6 * 4);
   EXPECT_TRUE(sizes->covers(2));
@@ -49,7 +49,7 @@ TEST(Sizes, WhatDoesNotGrowForEverIsUnknown) {
   const auto sizes = sizes_of(g, {x});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
   EXPECT_EQ(sizes->element(capped.endpoint(), 0), std::nullopt);
-  EXPECT_EQ(sizes->element(floored.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->element(floored.endpoint(), 0), (AffineSize{1, 0}));
   EXPECT_EQ(sizes->element(rest.endpoint(), 0), std::nullopt);
 }
 
@@ -60,7 +60,7 @@ TEST(Sizes, LargeBatchesAreCoveredThatWereTried) {
   const Value capped = minimum(slice(shape(x), {0}, {1}), 200000);
   const auto small = Sizes::find(g, {.batch = {x.node()}, .examples = {{x.node(), Shape({64, 6})}}});
   ASSERT_TRUE(small.ok()) << small.status().to_string();
-  EXPECT_EQ(small->element(capped.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(small->element(capped.endpoint(), 0), (AffineSize{1, 0}));
   EXPECT_TRUE(small->covers(100000));
   EXPECT_FALSE(small->covers(300000));
   const auto large = Sizes::find(g, {.batch = {x.node()}, .examples = {{x.node(), Shape({300000, 6})}}});
@@ -90,7 +90,7 @@ TEST(Sizes, AGraphForOneBatchSizeIsTakenAsItIs) {
   EXPECT_EQ(sizes->nominal(), 32);
   EXPECT_TRUE(sizes->covers(32));
   EXPECT_FALSE(sizes->covers(64));
-  EXPECT_EQ(sizes->dim(y.endpoint(), 0), (BatchSize{0, 8}));
+  EXPECT_EQ(sizes->dim(y.endpoint(), 0), (AffineSize{0, 8}));
 }
 
 TEST(Sizes, SaysWhatDoesNotFit) {
@@ -113,8 +113,8 @@ TEST(Sizes, PassThroughLoops) {
   const DataflowLoop loop(g, x, [&](Value h) { return matmul(h, DataflowLoop::enter(g, w)); });
   const auto sizes = sizes_of(g, {x});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
-  EXPECT_EQ(sizes->dim(loop.out.endpoint(), 0), (BatchSize{1, 0}));
-  EXPECT_EQ(sizes->dim(loop.out.endpoint(), 1), (BatchSize{0, 4}));
+  EXPECT_EQ(sizes->dim(loop.out.endpoint(), 0), (AffineSize{1, 0}));
+  EXPECT_EQ(sizes->dim(loop.out.endpoint(), 1), (AffineSize{0, 4}));
 }
 
 TEST(Sizes, WhatGrowsFromIterationToIterationIsUnknown) {
@@ -123,7 +123,7 @@ TEST(Sizes, WhatGrowsFromIterationToIterationIsUnknown) {
   const DataflowLoop loop(g, x, [&](Value h) { return concat({h, h}, 1); });
   const auto sizes = sizes_of(g, {x});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
-  EXPECT_EQ(sizes->dim(loop.out.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->dim(loop.out.endpoint(), 0), (AffineSize{1, 0}));
   EXPECT_EQ(sizes->dim(loop.out.endpoint(), 1), std::nullopt);
 }
 
@@ -149,10 +149,10 @@ TEST(Sizes, WhatStacksHoldIsKnownBeforeWhatLoopsCarry) {
       "back");
   const auto sizes = sizes_of(g, {x});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
-  EXPECT_EQ(sizes->element(popped.endpoint(), 0), (BatchSize{1, 0}));
-  EXPECT_EQ(sizes->element(popped.endpoint(), 1), (BatchSize{0, 4}));
-  EXPECT_EQ(sizes->dim(back.out.endpoint(), 0), (BatchSize{1, 0}));
-  EXPECT_EQ(sizes->dim(back.out.endpoint(), 1), (BatchSize{0, 4}));
+  EXPECT_EQ(sizes->element(popped.endpoint(), 0), (AffineSize{1, 0}));
+  EXPECT_EQ(sizes->element(popped.endpoint(), 1), (AffineSize{0, 4}));
+  EXPECT_EQ(sizes->dim(back.out.endpoint(), 0), (AffineSize{1, 0}));
+  EXPECT_EQ(sizes->dim(back.out.endpoint(), 1), (AffineSize{0, 4}));
 }
 
 TEST(Sizes, StacksOfDifferentShapesHoldWhatTheyShare) {
@@ -166,7 +166,7 @@ TEST(Sizes, StacksOfDifferentShapesHoldWhatTheyShare) {
   const auto sizes = sizes_of(g, {x});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
   EXPECT_EQ(sizes->element(popped.endpoint(), 0), std::nullopt);
-  EXPECT_EQ(sizes->element(popped.endpoint(), 1), (BatchSize{0, 4}));
+  EXPECT_EQ(sizes->element(popped.endpoint(), 1), (AffineSize{0, 4}));
 }
 
 // An array whose maker knows some sizes: what is written tells the others, to its gradients too.
@@ -184,8 +184,8 @@ TEST(Sizes, ArraysHoldWhatTheyWereMadeForAndWhatIsWritten) {
   const Value read = g.add("TensorArrayReadV3", {slopes, zero, flow}, {{"dtype", DType::kFloat32}});
   const auto sizes = sizes_of(g, {x});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
-  EXPECT_EQ(sizes->dim(all.endpoint(), 1), (BatchSize{1, 0}));
-  EXPECT_EQ(sizes->dim(read.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->dim(all.endpoint(), 1), (AffineSize{1, 0}));
+  EXPECT_EQ(sizes->dim(read.endpoint(), 0), (AffineSize{1, 0}));
 }
 
 // A length that is fed may be another one next time. Of one that only fits as it is, no other is covered.
@@ -197,11 +197,11 @@ TEST(Sizes, LengthsOfExamplesAreNoSizes) {
   const auto sizes = Sizes::find(
       g, {.batch = {x.node(), y.node()}, .examples = {{x.node(), Shape({8, 5, 4})}, {y.node(), Shape({8, 3})}}});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
-  EXPECT_EQ(sizes->dim(twice.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->dim(twice.endpoint(), 0), (AffineSize{1, 0}));
   EXPECT_EQ(sizes->dim(twice.endpoint(), 1), std::nullopt);
-  EXPECT_EQ(sizes->dim(twice.endpoint(), 2), (BatchSize{0, 4}));
-  EXPECT_EQ(sizes->dim(y.endpoint(), 1), (BatchSize{0, 3}));
-  EXPECT_EQ(sizes->dim(product.endpoint(), 1), (BatchSize{0, 2}));
+  EXPECT_EQ(sizes->dim(twice.endpoint(), 2), (AffineSize{0, 4}));
+  EXPECT_EQ(sizes->dim(y.endpoint(), 1), (AffineSize{0, 3}));
+  EXPECT_EQ(sizes->dim(product.endpoint(), 1), (AffineSize{0, 2}));
   EXPECT_TRUE(sizes->fits(x.node(), Shape({6, 7, 4})));
   EXPECT_TRUE(sizes->fits(y.node(), Shape({6, 3})));
   EXPECT_FALSE(sizes->fits(y.node(), Shape({6, 4})));
@@ -227,9 +227,9 @@ TEST(Sizes, WhatALengthIsCutToIsNotKnown) {
     const auto sizes = Sizes::find(g, {.batch = {x.node()}, .examples = {{x.node(), Shape({8, length, 4})}}});
     ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
     for (const Value v : {x, first, rest, last, pooled}) {
-      EXPECT_EQ(sizes->dim(v.endpoint(), 0), (BatchSize{1, 0})) << v.name();
+      EXPECT_EQ(sizes->dim(v.endpoint(), 0), (AffineSize{1, 0})) << v.name();
       EXPECT_EQ(sizes->dim(v.endpoint(), 1), std::nullopt) << v.name() << " of " << length;
-      EXPECT_EQ(sizes->dim(v.endpoint(), 2), (BatchSize{0, 4})) << v.name();
+      EXPECT_EQ(sizes->dim(v.endpoint(), 2), (AffineSize{0, 4})) << v.name();
     }
     EXPECT_TRUE(sizes->fits(x.node(), Shape({6, 3, 4})));
     EXPECT_TRUE(sizes->fits(x.node(), Shape({6, 700, 4})));
@@ -258,7 +258,7 @@ TEST(Sizes, LengthsOfABatchOfOneSize) {
   const Value x = placeholder(g, DType::kFloat32, {4, -1}, "x");
   const auto sizes = Sizes::find(g, {.batch = {x.node()}, .examples = {{x.node(), Shape({4, 5})}}});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
-  EXPECT_EQ(sizes->dim(x.endpoint(), 0), (BatchSize{0, 4}));
+  EXPECT_EQ(sizes->dim(x.endpoint(), 0), (AffineSize{0, 4}));
   EXPECT_EQ(sizes->dim(x.endpoint(), 1), std::nullopt);
 }
 

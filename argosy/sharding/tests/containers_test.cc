@@ -230,12 +230,12 @@ TEST_F(ShardingLists, SizesFollowTheBatch) {
   ASSERT_TRUE(g_.status().ok()) << g_.status().to_string();
   const auto sizes = Sizes::find(g_, {.batch = {x_.node()}});
   ASSERT_TRUE(sizes.ok()) << sizes.status().to_string();
-  EXPECT_EQ(sizes->dim(popped.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->dim(popped.endpoint(), 0), (AffineSize{1, 0}));
   EXPECT_EQ(sizes->dim(any.endpoint(), 0), std::nullopt);
-  EXPECT_EQ(sizes->dim(any.endpoint(), 1), (BatchSize{0, 4}));
+  EXPECT_EQ(sizes->dim(any.endpoint(), 1), (AffineSize{0, 4}));
   EXPECT_EQ(sizes->dim(either.endpoint(), 0), std::nullopt);
-  EXPECT_EQ(sizes->dim(either.endpoint(), 1), (BatchSize{0, 4}));
-  EXPECT_EQ(sizes->element(grown.endpoint(), 0), (BatchSize{1, 0}));
+  EXPECT_EQ(sizes->dim(either.endpoint(), 1), (AffineSize{0, 4}));
+  EXPECT_EQ(sizes->element(grown.endpoint(), 0), (AffineSize{1, 0}));
   EXPECT_EQ(sizes->element(gaps.endpoint(), 0), std::nullopt);
 }
 

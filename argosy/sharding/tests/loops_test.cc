@@ -99,7 +99,7 @@ TrainingTrial lowered(const TrainingTrial& t) {
   const auto changed = lower_functions(*step);
   EXPECT_TRUE(changed.ok()) << changed.status().to_string();
   EXPECT_GT(*changed, 0);
-  EXPECT_TRUE(drop_dead_nodes(*step).ok());
+  EXPECT_TRUE(remove_unused_nodes(*step).ok());
   TrainingTrial low;
   low.graph = std::move(step->graph);
   for (const NodeId id : step->feeds) low.feeds.emplace_back(&low.graph, id, 0);

@@ -305,20 +305,20 @@ Status ReplicatedGraph::shard_slots(const std::vector<NodeId>& targets) {
 }
 
 PlacementKind ReplicatedGraph::loss_placement() const {
-  return losses_.empty() ? PlacementKind::kReplicate : combines_as(told(), losses_[0]);
+  return losses_.empty() ? PlacementKind::kReplicate : combines_as(report_input(), losses_[0]);
 }
 
 std::vector<PlannedCollective> ReplicatedGraph::collectives() const {
   if (layout_.devices.size() == 1) return {};  // turns of one device add up where they are
-  return collectives_of(told());
+  return collectives_of(report_input());
 }
 std::vector<PlannedWhole> ReplicatedGraph::whole() const {
   if (layout_.shards() == 1) return {};
-  return whole_of(told());
+  return whole_of(report_input());
 }
 Result<PlannedNode> ReplicatedGraph::planned(std::string_view node) const {
   ARGOSY_ASSIGN_OR_RETURN(const NodeId id, find_original(base_, original_size_, node));
-  return planned_of(told(), id);
+  return planned_of(report_input(), id);
 }
 
 }  // namespace argosy

@@ -45,10 +45,10 @@ class ReplicatedGraph {
   }
   bool can_shard(std::int64_t examples) const { return sizes_->covers(examples); }
   bool can_feed(NodeId original, const Shape& shape) const { return sizes_->fits(original, shape); }
-  std::string summary() const { return summary_of(told(), noted_); }
+  std::string summary() const { return summary_of(report_input(), noted_); }
   std::vector<ReplicationNote> notes() const { return noted_; }
   std::vector<PlannedCollective> collectives() const;
-  bool gathers() const { return gathers_whole(told()); }
+  bool gathers() const { return gathers_whole(report_input()); }
   std::vector<PlannedWhole> whole() const;
   Result<PlannedNode> planned(std::string_view node) const;
 
@@ -60,7 +60,7 @@ class ReplicatedGraph {
   void find_notes();
   void list_copies();
   Status shard_slots(const std::vector<NodeId>& targets);
-  RulesStep told() const {
+  ReplicationReportInput report_input() const {
     return {base_,   original_size_,           *sizes_, *rules_, assignment_, *lowered_, layout_, losses_, replicas_,
             points_, zero_ ? &*zero_ : nullptr};
   }

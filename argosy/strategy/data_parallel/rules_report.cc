@@ -13,12 +13,12 @@ namespace argosy {
 
 namespace {
 
-bool updates_variable(const RulesStep& step, Graph::Use use) {
+bool updates_variable(const ReplicationReportInput& step, Graph::Use use) {
   return use.node != kFetch && !step.rules.rule(use.node).updates.empty();
 }
 
 // True if an optimizer's update reads the value: it is a gradient.
-bool is_gradient(const RulesStep& step, const Reshard& r) {
+bool is_gradient(const ReplicationReportInput& step, const Reshard& r) {
   return std::any_of(r.users.begin(), r.users.end(), [&](const Graph::Use& use) {
     return use.node != kFetch && step.base.node(use.node).op->update.has_value();
   });
@@ -26,7 +26,7 @@ bool is_gradient(const RulesStep& step, const Reshard& r) {
 
 // True if every path from these users ends in an update of a variable. On the way, rows may be scaled, or rows of equal
 // index added up.
-bool ends_in_updates(const RulesStep& step, const std::vector<Graph::Use>& users) {
+bool ends_in_updates(const ReplicationReportInput& step, const std::vector<Graph::Use>& users) {
   const Graph::Uses uses = step.base.consumers();
   std::vector<char> seen(static_cast<std::size_t>(step.base.size()), 0);
   for (const Endpoint loss : step.losses) seen[static_cast<std::size_t>(loss.node.index)] = 2;
@@ -53,7 +53,7 @@ bool ends_in_updates(const RulesStep& step, const std::vector<Graph::Use>& users
 }
 
 // True if the value is gathered for updates of variables: rows of a sparse gradient.
-bool joins_rows(const RulesStep& step, const LoweredCollective& c) {
+bool joins_rows(const ReplicationReportInput& step, const LoweredCollective& c) {
   if (c.op != "all-gather") return false;
   for (const Reshard& r : step.assignment.reshards) {
     if (r.value == c.value && r.to.is_replicate()) return ends_in_updates(step, r.users);
@@ -61,11 +61,11 @@ bool joins_rows(const RulesStep& step, const LoweredCollective& c) {
   return false;
 }
 
-const Reshard& point(const RulesStep& step, int k) {
+const Reshard& point(const ReplicationReportInput& step, int k) {
   return step.assignment.reshards[step.points[static_cast<std::size_t>(k)]];
 }
 
-std::string why_of(const RulesStep& step, const std::vector<int>& members) {
+std::string why_of(const ReplicationReportInput& step, const std::vector<int>& members) {
   const auto gradients =
       std::count_if(members.begin(), members.end(), [&](int k) { return is_gradient(step, point(step, k)); });
   if (gradients == std::ssize(members)) {
@@ -77,13 +77,13 @@ std::string why_of(const RulesStep& step, const std::vector<int>& members) {
 
 // Returns the name of the value's node. For a node that was added, it is the name of the caller's node for which it
 // was.
-std::string name_of(const RulesStep& step, Endpoint e) {
+std::string name_of(const ReplicationReportInput& step, Endpoint e) {
   NodeId id = e.node;
   while (id.index >= step.original && !step.base.node(id).inputs.empty()) id = step.base.node(id).inputs[0].node;
   return std::string(step.base.node(id).name);
 }
 
-std::string copies_of(const RulesStep& step, NodeId id) {
+std::string copies_of(const ReplicationReportInput& step, NodeId id) {
   if (!step.lowered.is_copied(id)) return "once";
   const std::size_t devices = step.layout.devices.size();
   const std::string each = devices == 1 ? std::string("one") : str_cat("one on each of ", devices, " devices");
@@ -97,21 +97,21 @@ std::string copies_of(const RulesStep& step, NodeId id) {
 
 namespace {
 
-bool has_reshard(const RulesStep& step, Graph::Use use, const std::function<bool(const Reshard&)>& is) {
+bool has_reshard(const ReplicationReportInput& step, Graph::Use use, const std::function<bool(const Reshard&)>& is) {
   return std::any_of(step.assignment.reshards.begin(), step.assignment.reshards.end(), [&](const Reshard& r) {
     const auto same = [&](const Graph::Use& u) { return u.node == use.node && u.input == use.input; };
     return is(r) && std::any_of(r.users.begin(), r.users.end(), same);
   });
 }
-bool arrives_combined(const RulesStep& step, Graph::Use use) {
+bool arrives_combined(const ReplicationReportInput& step, Graph::Use use) {
   return has_reshard(step, use, [](const Reshard& r) { return r.from.is_partial() && r.to.is_replicate(); });
 }
-bool becomes_partial(const RulesStep& step, Graph::Use use) {
+bool becomes_partial(const ReplicationReportInput& step, Graph::Use use) {
   return has_reshard(step, use, [](const Reshard& r) { return r.to.is_partial(); });
 }
 
 // Returns flags by node: not 0 if it is replicated and computed from sums over shards.
-std::vector<char> find_made_of_sums(const RulesStep& step) {
+std::vector<char> find_made_of_sums(const ReplicationReportInput& step) {
   std::vector<NodeId> takers;
   for (const Reshard& r : step.assignment.reshards) {
     for (const Graph::Use& use : r.users) {
@@ -129,7 +129,7 @@ std::vector<char> find_made_of_sums(const RulesStep& step) {
 // Finds how partial values combine, recursively from the inputs of their nodes. Values around a loop are visited once.
 class Combination {
  public:
-  explicit Combination(const RulesStep& step) : step_(step), made_of_sums_(find_made_of_sums(step)) {}
+  explicit Combination(const ReplicationReportInput& step) : step_(step), made_of_sums_(find_made_of_sums(step)) {}
 
   // nullopt: the value is being visited already.
   std::optional<PlacementKind> of(Endpoint value) {
@@ -171,24 +171,24 @@ class Combination {
     return alike ? kinds[0] : PlacementKind::kPartialSum;
   }
 
-  const RulesStep& step_;
+  const ReplicationReportInput& step_;
   const std::vector<char> made_of_sums_;
   std::map<Endpoint, std::optional<PlacementKind>> known_;
 };
 
 }  // namespace
 
-PlacementKind combines_as(const RulesStep& step, Endpoint value) {
+PlacementKind combines_as(const ReplicationReportInput& step, Endpoint value) {
   return Combination(step).of(value).value_or(PlacementKind::kReplicate);
 }
 
-bool gathers_whole(const RulesStep& step) {
+bool gathers_whole(const ReplicationReportInput& step) {
   const auto& all = step.lowered.collectives();
   return std::any_of(all.begin(), all.end(),
                      [&](const LoweredCollective& c) { return c.op == "all-gather" && !joins_rows(step, c); });
 }
 
-std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes) {
+std::string summary_of(const ReplicationReportInput& step, const std::vector<ReplicationNote>& notes) {
   StepSummary told{.layout = step.layout, .zero = step.zero, .notes = notes};
   for (const Endpoint loss : step.losses) told.losses.push_back(combines_as(step, loss));
   told.sums = step.points.size() - static_cast<std::size_t>(step.zero != nullptr ? step.zero->sums : 0);
@@ -201,7 +201,7 @@ std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>
   return summary_text(told);
 }
 
-std::vector<PlannedCollective> collectives_of(const RulesStep& step) {
+std::vector<PlannedCollective> collectives_of(const ReplicationReportInput& step) {
   std::vector<PlannedCollective> all;
   const auto bytes_of = [&](PlannedCollective& told, Endpoint e) {
     const double bytes = step.sizes.bytes(e, 1);
@@ -248,7 +248,7 @@ std::vector<PlannedCollective> collectives_of(const RulesStep& step) {
   return all;
 }
 
-std::vector<PlannedWhole> whole_of(const RulesStep& step) {
+std::vector<PlannedWhole> whole_of(const ReplicationReportInput& step) {
   std::vector<PlannedWhole> all;
   for (const WholeNode& w : step.assignment.whole) {
     const Node& n = step.base.node(w.node);
@@ -259,7 +259,7 @@ std::vector<PlannedWhole> whole_of(const RulesStep& step) {
 
 namespace {
 
-std::string why_there(const RulesStep& step, NodeId id) {
+std::string why_there(const ReplicationReportInput& step, NodeId id) {
   if (!step.lowered.is_copied(id)) {
     return step.assignment.shardings[static_cast<std::size_t>(id.index)][0].kind == NodeSharding::Kind::kGiven
                ? "it is fed with the global batch, which is split along axis 0"
@@ -283,7 +283,7 @@ std::string why_there(const RulesStep& step, NodeId id) {
 
 }  // namespace
 
-PlannedNode planned_of(const RulesStep& step, NodeId id) {
+PlannedNode planned_of(const ReplicationReportInput& step, NodeId id) {
   const Node& n = step.base.node(id);
   std::string layouts;
   for (const Layout& l : step.assignment.layouts[static_cast<std::size_t>(id.index)]) {

@@ -14,7 +14,7 @@
 namespace argosy {
 
 // A replicated step. All of it is borrowed.
-struct RulesStep {
+struct ReplicationReportInput {
   const Graph& base;
   std::int32_t original = 0;  // nodes that the caller gave; others were added
   const Sizes& sizes;
@@ -30,13 +30,13 @@ struct RulesStep {
 
 // Returns how the values that shards have of `value` combine. A partial sum is named after the reduction over the batch
 // that it comes from: a sum, a mean or a weighted mean.
-PlacementKind combines_as(const RulesStep& step, Endpoint value);
+PlacementKind combines_as(const ReplicationReportInput& step, Endpoint value);
 
 // True if the step has all-gathers, other than those for rows of sparse gradients.
-bool gathers_whole(const RulesStep& step);
-std::string summary_of(const RulesStep& step, const std::vector<ReplicationNote>& notes);
-std::vector<PlannedCollective> collectives_of(const RulesStep& step);
-std::vector<PlannedWhole> whole_of(const RulesStep& step);
-PlannedNode planned_of(const RulesStep& step, NodeId id);
+bool gathers_whole(const ReplicationReportInput& step);
+std::string summary_of(const ReplicationReportInput& step, const std::vector<ReplicationNote>& notes);
+std::vector<PlannedCollective> collectives_of(const ReplicationReportInput& step);
+std::vector<PlannedWhole> whole_of(const ReplicationReportInput& step);
+PlannedNode planned_of(const ReplicationReportInput& step, NodeId id);
 
 }  // namespace argosy

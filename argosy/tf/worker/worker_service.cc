@@ -381,7 +381,7 @@ RpcReply WorkerService::recv_tensor(WireReader in, CallContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(const RecvTensorRequest request, read_recv_request(in));
   ARGOSY_ASSIGN_OR_RETURN(const RendezvousKey key, RendezvousKey::parse(request.key));
   ARGOSY_RETURN_IF_ERROR(check_sender(key));
-  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<DeferredReply> call, keep_until_cancelled(context));
   const std::int64_t number = steps_->receive(request.step_id, key, [call](Result<Rendezvous::Received> value) {
     if (!value.ok()) return call->answer(std::move(value).status());
     call->answer(guarded([&] { return write_recv_response(*value); }));

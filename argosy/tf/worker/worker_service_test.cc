@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class Open final : public OpenCall {
+class Open final : public DeferredReply {
  public:
   Cancellation& cancellation() override { return cancellation_; }
   void answer(Result<std::vector<WirePiece>> reply) override {
@@ -34,7 +34,7 @@ class Call final : public CallContext {
  public:
   Cancellation& cancellation() override { return open->cancellation(); }
   void expect_duration(std::int64_t) override {}
-  std::shared_ptr<OpenCall> keep_open() override { return open; }
+  std::shared_ptr<DeferredReply> defer_reply() override { return open; }
   const std::shared_ptr<Open> open = std::make_shared<Open>();
 };
 

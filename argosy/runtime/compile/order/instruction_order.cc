@@ -20,7 +20,7 @@ using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
 class OrderFinder {
  public:
   OrderFinder(const Step& step, InstructionGraph& instructions, const std::vector<std::int32_t>& groups,
-              const StaticSchedule* flow)
+              const ControlFlowSchedule* flow)
       : step_(step), instructions_(instructions), groups_(groups), flow_(flow) {}
 
   Result<std::vector<std::int32_t>> run() {
@@ -96,7 +96,7 @@ class OrderFinder {
                  .after = instructions_.after[i],
                  .group = groups_[i],
                  .turn = turn_of(instructions_, static_cast<std::int32_t>(i)).number,
-                 .over_tasks = groups_[i] != 0 ? number_over_tasks(*instructions_.nodes[i]) : -1};
+                 .cross_task_number = groups_[i] != 0 ? cross_task_number(*instructions_.nodes[i]) : -1};
     }
     return schedule(list, step_.device_set->size());
   }
@@ -135,7 +135,8 @@ class OrderFinder {
   // reader may be reached twice; it is added once.
   void collect_users(std::int32_t slot, std::vector<std::int32_t>& users) const {
     for (const std::int32_t reader : instructions_.readers[slot]) {
-      if (instructions_.unusual && std::find(users.begin(), users.end(), reader) != users.end()) continue;
+      if (instructions_.has_control_flow_or_blocking && std::find(users.begin(), users.end(), reader) != users.end())
+        continue;
       users.push_back(reader);
       collect_users_of_views(reader, users);
     }
@@ -193,7 +194,7 @@ class OrderFinder {
   const Step& step_;
   InstructionGraph& instructions_;
   const std::vector<std::int32_t>& groups_;
-  const StaticSchedule* const flow_;
+  const ControlFlowSchedule* const flow_;
 };
 
 }  // namespace
@@ -210,7 +211,7 @@ std::vector<std::int32_t> collective_groups(const InstructionGraph& instructions
 }
 
 Result<std::vector<std::int32_t>> find_order(const Step& step, InstructionGraph& instructions,
-                                             const std::vector<std::int32_t>& groups, const StaticSchedule* flow) {
+                                             const std::vector<std::int32_t>& groups, const ControlFlowSchedule* flow) {
   return OrderFinder(step, instructions, groups, flow).run();
 }
 

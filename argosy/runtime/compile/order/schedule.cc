@@ -50,7 +50,8 @@ class Scheduler {
       for (const std::int32_t before : instructions[i].after) targets_[at[before]++] = i;
       pending_[i] = static_cast<std::int32_t>(instructions[i].after.size());
       if (instructions[i].group != 0) ++group_missing_[instructions[i].group];
-      if (instructions[i].over_tasks >= 0) over_tasks_[instructions[i].over_tasks] = instructions[i].group;
+      if (instructions[i].cross_task_number >= 0)
+        cross_task_groups_[instructions[i].cross_task_number] = instructions[i].group;
     }
   }
 
@@ -108,12 +109,12 @@ class Scheduler {
     auto& waiting = group_ready_[group];
     waiting.push_back(i);
     if (static_cast<int>(waiting.size()) < group_missing_[group]) return;
-    if (instructions_[i].over_tasks < 0) return leave(group);
+    if (instructions_[i].cross_task_number < 0) return leave(group);
     // A group over tasks comes after all those of lower numbers, which do not depend on it.
-    while (!over_tasks_.empty()) {
-      const std::int32_t next = over_tasks_.begin()->second;
+    while (!cross_task_groups_.empty()) {
+      const std::int32_t next = cross_task_groups_.begin()->second;
       if (static_cast<int>(group_ready_[next].size()) < group_missing_[next]) return;
-      over_tasks_.erase(over_tasks_.begin());
+      cross_task_groups_.erase(cross_task_groups_.begin());
       leave(next);
     }
   }
@@ -167,7 +168,7 @@ class Scheduler {
   std::vector<std::map<std::int32_t, TurnOfDevice>> turns_of_device_;  // by turn; the current one is first
   std::vector<std::int32_t> pending_, offsets_, targets_, order_;
   std::unordered_map<std::int32_t, int> group_missing_;
-  std::map<std::int32_t, std::int32_t> over_tasks_;  // groups that span tasks, not scheduled yet, by number
+  std::map<std::int32_t, std::int32_t> cross_task_groups_;  // groups that span tasks, not scheduled yet, by number
   std::unordered_map<std::int32_t, std::vector<std::int32_t>> group_ready_;
 };
 
@@ -194,7 +195,7 @@ std::vector<std::int32_t> inherited_turns(const std::vector<ScheduledInstruction
     if (const auto group = groups.find(instructions[*at].group); group != groups.end()) {
       std::int32_t earliest = kNone;
       for (const std::int32_t member : group->second) earliest = std::min(earliest, turns[member]);
-      if (instructions[*at].over_tasks >= 0) later = earliest = std::min(earliest, later);
+      if (instructions[*at].cross_task_number >= 0) later = earliest = std::min(earliest, later);
       for (const std::int32_t member : group->second) turns[member] = earliest;
     }
     for (const std::int32_t before : instructions[*at].after) turns[before] = std::min(turns[before], turns[*at]);

@@ -41,7 +41,7 @@ struct ScheduledInstruction {
   std::span<const std::int32_t> after = {};  // instructions that must come before
   std::int32_t group = 0;                    // the number of its collective group; 0: none
   std::int32_t turn = -1;                    // the turn of its device that it belongs to; -1: not marked
-  std::int32_t over_tasks = -1;              // the number of its group among those that span tasks; -1: not one
+  std::int32_t cross_task_number = -1;       // the number of its group among those that span tasks; -1: not one
 };
 
 // Returns the global order: by position, the instruction. INTERNAL when there is a cycle.

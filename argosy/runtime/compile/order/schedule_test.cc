@@ -26,12 +26,13 @@ TEST(Schedule, GroupsThatAreReadyAtTheStartLeaveOnce) {
 // The second group is ready first here, and the first one on another task.
 TEST(Schedule, GroupsOverTasksLeaveInTheOrderOfTheirNumbers) {
   const std::int32_t zero[] = {0}, one[] = {1}, two[] = {2};
-  const std::vector<ScheduledInstruction> instructions = {{.device = 0},
-                                                          {.device = 0, .after = zero},
-                                                          {.device = 0, .after = one},
-                                                          {.device = 0, .after = two, .group = 1, .over_tasks = 4},
-                                                          {.device = 0, .group = 2, .over_tasks = 7},
-                                                          {.device = 0, .group = 3}};
+  const std::vector<ScheduledInstruction> instructions = {
+      {.device = 0},
+      {.device = 0, .after = zero},
+      {.device = 0, .after = one},
+      {.device = 0, .after = two, .group = 1, .cross_task_number = 4},
+      {.device = 0, .group = 2, .cross_task_number = 7},
+      {.device = 0, .group = 3}};
   const auto order = schedule(instructions, 1);
   ASSERT_TRUE(order.ok()) << order.status().to_string();
   EXPECT_THAT(*order, ElementsAre(5, 0, 1, 2, 3, 4));
@@ -143,7 +144,7 @@ TEST(Schedule, TurnsAndGroupsOverTasksNeverWaitForEachOther) {
       const std::int32_t group = ++groups, over = below(3) == 0 ? -1 : (number += 1 + below(3));
       const std::size_t known = list.size();
       for (int d = 0; d < devices; ++d) {
-        add({.device = d, .async = true, .group = group, .over_tasks = over});
+        add({.device = d, .async = true, .group = group, .cross_task_number = over});
         // Members do not wait for each other.
         std::erase_if(after.back(), [&](std::int32_t b) { return static_cast<std::size_t>(b) >= known; });
       }
@@ -157,9 +158,9 @@ TEST(Schedule, TurnsAndGroupsOverTasksNeverWaitForEachOther) {
     for (std::size_t p = 0; p < order->size(); ++p) {
       const auto i = static_cast<std::size_t>((*order)[p]);
       for (const std::int32_t b : after[i]) ASSERT_LT(at[static_cast<std::size_t>(b)], p) << "seed " << seed;
-      if (list[i].over_tasks < 0) continue;
-      ASSERT_GE(list[i].over_tasks, last) << "seed " << seed;
-      last = list[i].over_tasks;
+      if (list[i].cross_task_number < 0) continue;
+      ASSERT_GE(list[i].cross_task_number, last) << "seed " << seed;
+      last = list[i].cross_task_number;
     }
   }
 }

@@ -13,7 +13,7 @@ constexpr std::int32_t kForever = INT32_MAX;
 class StoragePlanner {
  public:
   StoragePlanner(Step& step, const InstructionGraph& instructions, const Positions& positions,
-                 const StaticSchedule* flow)
+                 const ControlFlowSchedule* flow)
       : step_(step), instructions_(instructions), positions_(positions), flow_(flow), fetched_(step.slots.size(), 0) {}
 
   void run() {
@@ -272,7 +272,7 @@ class StoragePlanner {
   Step& step_;
   const InstructionGraph& instructions_;
   const Positions& positions_;
-  const StaticSchedule* const flow_;
+  const ControlFlowSchedule* const flow_;
   std::vector<char> fetched_;       // by slot
   std::vector<std::int32_t> seen_;  // by slot: the search that met it last
   std::vector<std::int32_t> work_;
@@ -282,7 +282,7 @@ class StoragePlanner {
 }  // namespace
 
 void plan_storage(Step& step, const InstructionGraph& instructions, const Positions& positions,
-                  const StaticSchedule* flow) {
+                  const ControlFlowSchedule* flow) {
   StoragePlanner(step, instructions, positions, flow).run();
 }
 

@@ -10,7 +10,7 @@
 // a tensor last finds it unshared and may overwrite it: a loop's counters are updated in place.
 #pragma once
 
-#include "argosy/runtime/compile/order/static_schedule.h"
+#include "argosy/runtime/compile/order/control_flow_schedule.h"
 
 namespace argosy {
 
@@ -24,6 +24,6 @@ struct Positions {
 // Fills in offsets, arena_bytes, releases, moved inputs, donations, `special` and forecasts. `flow`: null without
 // control flow and blocking instructions.
 void plan_storage(Step& step, const InstructionGraph& instructions, const Positions& positions,
-                  const StaticSchedule* flow);
+                  const ControlFlowSchedule* flow);
 
 }  // namespace argosy

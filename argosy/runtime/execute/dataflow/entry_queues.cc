@@ -60,7 +60,7 @@ EntryQueues::Next EntryQueues::next_of_host(RunningEntry& running, bool done) {
 }
 
 void EntryQueues::wait() {
-  gate_.wait([&] { return wakes_.load(std::memory_order_acquire) != seen_; });
+  event_count_.wait([&] { return wakes_.load(std::memory_order_acquire) != seen_; });
 }
 
 bool EntryQueues::next_of_device(int d, RunningEntry& running, bool done) {
@@ -105,7 +105,7 @@ bool EntryQueues::take_next(int d, RunningEntry& running) {
 // under the lock, so this object exists throughout the call.
 void EntryQueues::wake_host() {
   wakes_.fetch_add(1, std::memory_order_release);
-  gate_.open();
+  event_count_.notify();
 }
 
 // --- entries ---------------------------------------------------------------------------------------------------------

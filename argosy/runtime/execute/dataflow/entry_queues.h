@@ -12,7 +12,7 @@
 
 #include "argosy/base/mutex.h"
 #include "argosy/runtime/execute/dataflow/propagator_state.h"
-#include "argosy/runtime/execute/gate.h"
+#include "argosy/runtime/execute/event_count.h"
 #include "argosy/runtime/execute/run_context.h"
 
 namespace argosy {
@@ -76,7 +76,7 @@ class EntryQueues {
   RunContext& context_;
   const std::function<void(int)> serve_;
   Mutex mutex_;
-  Gate gate_;                  // the host's
+  EventCount event_count_;     // the host's
   std::atomic<int> wakes_{0};  // changes that the host must look at
   int seen_ = 0;               // the host's thread alone: `wakes_` before it looked last
   PropagatorState flow_ ARGOSY_GUARDED_BY(mutex_);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "argosy/tf/graph/imported_graph.h"
-#include "argosy/tf/server/replication/advice/step_subject.h"
+#include "argosy/tf/server/replication/advice/client_step_subject.h"
 
 namespace argosy::tf {
 
@@ -34,7 +34,7 @@ class GraphStep {
   static Result<std::unique_ptr<GraphStep>> open(const GraphStepRequest& request);
 
   const Graph& graph() const { return imported_.graph(); }
-  const SubjectStep& subject() const { return subject_; }
+  const ClientStep& subject() const { return subject_; }
   const std::vector<std::string>& targets() const { return targets_; }
   std::vector<std::string> losses() const;        // by name
   std::vector<std::string> target_nodes() const;  // by name, however the request wrote them
@@ -52,7 +52,7 @@ class GraphStep {
   std::vector<std::string> ends_;       // nodes without consumers, in the file's order
   std::vector<std::string> collected_;  // the file's collection "train_op"
   ImportedGraph imported_;
-  SubjectStep subject_;
+  ClientStep subject_;
   std::vector<std::string> targets_;
 };
 

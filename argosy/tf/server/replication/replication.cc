@@ -206,10 +206,10 @@ void Replication::compare_with_plan(const StepReplicas& known, StepReplicas::Var
 }
 
 void Replication::ask(const StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds) {
-  const SubjectStep subject{.values = known.values,
-                            .losses = known.step.losses,
-                            .feeds = std::vector<Tensor>(feeds.begin(), feeds.end()),
-                            .axes = variant.step->axes()};
+  const ClientStep subject{.values = known.values,
+                           .losses = known.step.losses,
+                           .feeds = std::vector<Tensor>(feeds.begin(), feeds.end()),
+                           .axes = variant.step->axes()};
   Advice advice;
   (void)session_.mutate_graph([&]() ARGOSY_REQUIRES(running_) {
     advice = advisor_.ask(graph_.graph(), subject, variant.step->parallel());
@@ -230,8 +230,8 @@ void Replication::ask(const StepReplicas& known, StepReplicas::Variant& variant,
 Result<bool> Replication::run_replicated(StepReplicas& known, StepReplicas::Variant& variant,
                                          std::span<const Tensor> feeds, std::span<Tensor> fetches,
                                          const RunOptions& options, Status& no_mirrors) {
-  CallTurns::Turn turn(turns_);
-  ARGOSY_RETURN_IF_ERROR(take(turn, options.cancellation));
+  CancellableMutex::Lock call_lock(call_mutex_);
+  ARGOSY_RETURN_IF_ERROR(take(call_lock, options.cancellation));
   MutexLock lock(running_);
   if (!variant.compiled) prepare(known, variant, feeds);
   if (!variant.stays.why.empty()) return false;
@@ -386,12 +386,12 @@ Status Replication::run_alone(const StepReplicas& known, Session::Callable& step
     shared.emplace(std::move(entered));
   }
   if (!known.variables.empty()) {
-    // A step that uses slots has them at home until it ends.
-    CallTurns::Turn turn(turns_);
-    ARGOSY_RETURN_IF_ERROR(take(turn, options.cancellation));
+    // A step that uses slots has them gathered until it ends.
+    CancellableMutex::Lock call_lock(call_mutex_);
+    ARGOSY_RETURN_IF_ERROR(take(call_lock, options.cancellation));
     MutexLock lock(running_);
-    if (slots_.knows(known.variables)) {
-      ARGOSY_RETURN_IF_ERROR(slots_.bring_home(known.variables));
+    if (slots_.ever_sharded(known.variables)) {
+      ARGOSY_RETURN_IF_ERROR(slots_.gather(known.variables));
       Status status = step.run(feeds, fetches, options);
       if (known.step.writes) variables_written();
       return status;
@@ -402,18 +402,18 @@ Status Replication::run_alone(const StepReplicas& known, Session::Callable& step
   return status;
 }
 
-// Who waits for its turn ends with its step.
-Status Replication::take(CallTurns::Turn& turn, Cancellation* cancellation) {
+// A cancelled step stops waiting for the mutex.
+Status Replication::take(CancellableMutex::Lock& call_lock, Cancellation* cancellation) {
   Cancellation never;
-  return turn.take(cancellation != nullptr ? *cancellation : never);
+  return call_lock.acquire(cancellation != nullptr ? *cancellation : never);
 }
 
-Status Replication::bring_slots_home(Cancellation& cancellation) {
+Status Replication::gather_slots(Cancellation& cancellation) {
   if (how_.strategy.zero == 0) return ok_status();
-  CallTurns::Turn turn(turns_);
-  ARGOSY_RETURN_IF_ERROR(take(turn, &cancellation));
+  CancellableMutex::Lock call_lock(call_mutex_);
+  ARGOSY_RETURN_IF_ERROR(take(call_lock, &cancellation));
   MutexLock lock(running_);
-  return slots_.bring_all_home();
+  return slots_.gather_all();
 }
 
 void Replication::begin_close() {

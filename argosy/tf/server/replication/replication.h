@@ -21,8 +21,8 @@
 #include "argosy/tf/server/replication/check/step_exclusion.h"
 #include "argosy/tf/server/replication/replica_totals.h"
 #include "argosy/tf/server/replication/replicated_step.h"
-#include "argosy/tf/server/replication/slot_homes.h"
-#include "argosy/tf/server/session/call_turns.h"
+#include "argosy/tf/server/replication/slot_tracker.h"
+#include "argosy/tf/server/session/cancellable_mutex.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
@@ -71,7 +71,7 @@ class Replication {
   }
   // Brings all sharded slots back to the client's variables (ZeRO-1). Call it before a step that does not go through
   // run().
-  Status bring_slots_home(Cancellation& cancellation);
+  Status gather_slots(Cancellation& cancellation);
   // Records that variables may have been written outside run().
   void variables_written() { written_.fetch_add(1, std::memory_order_release); }
   // Ends runs in progress (CANCELLED). begin_close() does not wait for them. Idempotent.
@@ -95,7 +95,7 @@ class Replication {
   // False if the mirrors could not get their values; `no_mirrors` says why.
   Result<bool> run_replicated(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds,
                               std::span<Tensor> fetches, const RunOptions& options, Status& no_mirrors);
-  static Status take(CallTurns::Turn& turn, Cancellation* cancellation);
+  static Status take(CancellableMutex::Lock& call_lock, Cancellation* cancellation);
   Status refresh(StepReplicas::Variant& variant, const RunOptions& options) ARGOSY_REQUIRES(running_);
   // Before the first replicated run: compiles the step for these feeds, and asks the cost model.
   void prepare(StepReplicas& known, StepReplicas::Variant& variant, std::span<const Tensor> feeds)
@@ -120,10 +120,10 @@ class Replication {
   InterruptibleMutex mutex_;  // guards steps_ and their analyses; held while a step is analysed
   std::vector<std::shared_ptr<StepReplicas>> steps_ ARGOSY_GUARDED_BY(mutex_);
   StepExclusion exclusion_;  // between steps on one device and a checked step
-  CallTurns turns_;          // serialises all users of running_; waiting ends when the call is cancelled
-  Mutex running_;            // held during a replicated run; taken in a turn of turns_, without mutex_
+  CancellableMutex call_mutex_;  // serialises all users of running_; waiting ends when the call is cancelled
+  Mutex running_;                // held during a replicated run; taken under call_mutex_, without mutex_
   StepAdvisor advisor_ ARGOSY_GUARDED_BY(running_);
-  SlotHomes slots_ ARGOSY_GUARDED_BY(running_);
+  SlotTracker slots_ ARGOSY_GUARDED_BY(running_);
 };
 
 }  // namespace argosy::tf

@@ -141,7 +141,7 @@ Result<StepRewrite> rewrite_step(const Graph& graph, const StepValues& values, c
   ARGOSY_ASSIGN_OR_RETURN(StepGraph step, prune_step(graph, signature));
   // Rules speak of what functions compute, not of calls.
   ARGOSY_ASSIGN_OR_RETURN(const int lowered, lower_functions(step));
-  if (lowered > 0) ARGOSY_RETURN_IF_ERROR(drop_dead_nodes(step));
+  if (lowered > 0) ARGOSY_RETURN_IF_ERROR(remove_unused_nodes(step));
 
   DataParallelOptions options{
       .sync_batch_norm = how.sync_batch_norm, .accumulate = how.strategy.accumulate, .zero = how.strategy.zero};

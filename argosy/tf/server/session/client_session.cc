@@ -95,7 +95,7 @@ Result<std::int64_t> ClientSession::extend(std::string_view graph_def, std::int6
   const SessionLease::Use use(lease_);
   Deadline deadline(options_.deadlines);
   ARGOSY_RETURN_IF_ERROR(runner_.set_deadline({}, call.cancellation(), deadline));
-  OpenCalls::Call open(calls_, call.cancellation());
+  InterruptibleCalls::Call open(calls_, call.cancellation());
   ARGOSY_RETURN_IF_ERROR(open.enter());
   ARGOSY_RETURN_IF_ERROR(argosy::tf::check_devices(graph_def, all_devices(options_), options_.config.soft_placement));
   ARGOSY_RETURN_IF_ERROR(check_replicas(graph_def));
@@ -135,7 +135,7 @@ Result<std::shared_ptr<ResolvedStep>> ClientSession::resolved(const StepRequest&
     }
   }
   call.expect_duration(-1);  // converting and compiling take a while
-  OpenCalls::Call open(calls_, call.cancellation());
+  InterruptibleCalls::Call open(calls_, call.cancellation());
   ARGOSY_RETURN_IF_ERROR(open.enter());
   StepNames names{.fetches = strings(request.fetches), .targets = strings(request.targets)};
   for (const StepRequest::Feed& feed : request.feeds) names.feeds.emplace_back(feed.name);
@@ -152,7 +152,7 @@ Result<std::vector<WirePiece>> ClientSession::run_step(const StepRequest& reques
   Deadline deadline(options_.deadlines);
   ARGOSY_RETURN_IF_ERROR(runner_.set_deadline(options, call.cancellation(), deadline));
   if (!request.partial_run.empty()) {
-    OpenCalls::Call open(calls_, call.cancellation());
+    InterruptibleCalls::Call open(calls_, call.cancellation());
     ARGOSY_RETURN_IF_ERROR(open.enter());
     return partial_runs_.run(request, wire_, call);
   }
@@ -180,7 +180,7 @@ Result<std::string> ClientSession::set_up_partial_run(const StepNames& names, st
   ARGOSY_RETURN_IF_ERROR(new_request(request_id, "PartialRunSetup"));
   Deadline deadline(options_.deadlines);
   ARGOSY_RETURN_IF_ERROR(runner_.set_deadline({}, call.cancellation(), deadline));
-  OpenCalls::Call open(calls_, call.cancellation());
+  InterruptibleCalls::Call open(calls_, call.cancellation());
   ARGOSY_RETURN_IF_ERROR(open.enter());
   return partial_runs_.set_up(names);
 }
@@ -191,7 +191,7 @@ Result<std::int64_t> ClientSession::make_callable(const tensorflow::CallableOpti
   ARGOSY_RETURN_IF_ERROR(new_request(request_id, "MakeCallable"));
   Deadline deadline(options_.deadlines);
   ARGOSY_RETURN_IF_ERROR(runner_.set_deadline({}, call.cancellation(), deadline));
-  OpenCalls::Call open(calls_, call.cancellation());
+  InterruptibleCalls::Call open(calls_, call.cancellation());
   ARGOSY_RETURN_IF_ERROR(open.enter());
   return callables_.make(*session_, graph_, options);
 }

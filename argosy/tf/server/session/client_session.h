@@ -21,7 +21,7 @@
 #include "argosy/tf/server/service/session_lease.h"
 #include "argosy/tf/server/session/callable_table.h"
 #include "argosy/tf/server/session/client_session_options.h"
-#include "argosy/tf/server/session/open_calls.h"
+#include "argosy/tf/server/session/interruptible_calls.h"
 #include "argosy/tf/server/session/partial_runs.h"
 #include "argosy/tf/server/session/resolved_step.h"
 #include "argosy/tf/server/session/step_request.h"
@@ -88,7 +88,7 @@ class ClientSession {
   const std::unique_ptr<Session> session_;
   const std::unique_ptr<Replication> replication_;  // null: steps run as they are
   StepRunner runner_;
-  OpenCalls calls_;
+  InterruptibleCalls calls_;
   PartialRuns partial_runs_;
   CallableTable callables_;
   SessionLease lease_;

@@ -280,7 +280,7 @@ TEST(SessionDevices, ThreadsAreThoseOfTheSessionAndVariablesThoseOfTheServer) {
   EXPECT_EQ((*mine)->device(0).spec().cores, 1);
   EXPECT_EQ((*server)->device(0).spec().cores, 4);
   EXPECT_EQ(&(*mine)->resources(0), &(*server)->resources(0));
-  EXPECT_EQ(&(*mine)->launch(), &(*server)->launch());
+  EXPECT_EQ(&(*mine)->launch_mutex(), &(*server)->launch_mutex());
   config.isolate_state = true;
   mine = session_device_set(*server, config);
   EXPECT_NE(&(*mine)->resources(0), &(*server)->resources(0));

@@ -133,8 +133,8 @@ void PartialRun::forget_controls(const Stage& stage) {
 Result<std::vector<Tensor>> PartialRun::run(const std::vector<std::pair<std::string, Tensor>>& feeds,
                                             const std::vector<std::string>& fetches, Cancellation& cancellation,
                                             StuckObserver* stuck) {
-  CallTurns::Turn turn(turns_);
-  ARGOSY_RETURN_IF_ERROR(turn.take(cancellation));
+  CancellableMutex::Lock call_lock(call_mutex_);
+  ARGOSY_RETURN_IF_ERROR(call_lock.acquire(cancellation));
   MutexLock lock(mutex_);
   if (failed_) return aborted("an earlier call of this partial run failed");
   auto fetched = guarded([&]() ARGOSY_REQUIRES(mutex_) { return run_stage(feeds, fetches, cancellation, stuck); });

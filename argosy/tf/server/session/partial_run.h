@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "argosy/base/memory/host_budget.h"
-#include "argosy/tf/server/session/call_turns.h"
+#include "argosy/tf/server/session/cancellable_mutex.h"
 #include "argosy/tf/server/session/client_session_options.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
@@ -50,7 +50,7 @@ class PartialRun {
   void keep_for_later(Stage& stage) const ARGOSY_REQUIRES(mutex_);
   void forget_controls(const Stage& stage) ARGOSY_REQUIRES(mutex_);
 
-  CallTurns turns_;  // taken before mutex_
+  CancellableMutex call_mutex_;  // taken before mutex_
   std::atomic<bool> over_{false};
   HostBudget::Reservation copied_;  // of graph_
 

@@ -60,7 +60,7 @@ Result<std::vector<WirePiece>> PartialRuns::run(const StepRequest& request, cons
   call.expect_duration(-1);
   std::optional<StepExclusion::Shared> shared;
   if (replication_ != nullptr) {
-    ARGOSY_RETURN_IF_ERROR(replication_->bring_slots_home(call.cancellation()));
+    ARGOSY_RETURN_IF_ERROR(replication_->gather_slots(call.cancellation()));
     ARGOSY_ASSIGN_OR_RETURN(StepExclusion::Shared entered, replication_->enter_shared(true, call.cancellation()));
     shared.emplace(std::move(entered));
   }

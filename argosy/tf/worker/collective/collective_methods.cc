@@ -19,7 +19,7 @@ const RpcReply& dropped() {
 }
 
 // Runs `give_up` when the caller does not wait any more.
-void on_cancelled(OpenCall& call, const std::function<void()>& give_up) {
+void on_cancelled(DeferredReply& call, const std::function<void()>& give_up) {
   Cancellation::Token token = 0;
   if (!call.cancellation().add(give_up, &token)) give_up();
 }
@@ -27,7 +27,7 @@ void on_cancelled(OpenCall& call, const std::function<void()>& give_up) {
 RpcReply complete_group(const std::shared_ptr<TaskCollectives>& collectives, const WireReader& in,
                         CallContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(const GroupMemberRequest request, read_complete_group(in));
-  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<DeferredReply> call, keep_until_cancelled(context));
   const std::int64_t number =
       collectives->groups().join(request, [call](const Result<std::shared_ptr<const Group>>& group) {
         if (!group.ok()) return call->answer(group.status());
@@ -41,7 +41,7 @@ RpcReply complete_group(const std::shared_ptr<TaskCollectives>& collectives, con
 
 RpcReply complete_instance(TaskCollectives& collectives, const WireReader& in, CallContext& context) {
   ARGOSY_ASSIGN_OR_RETURN(const InstanceRequest request, read_complete_instance(in));
-  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<DeferredReply> call, keep_until_cancelled(context));
   collectives.groups().join_instance(request, [call, instance = request.instance](const Result<int>& source) {
     if (!source.ok()) return call->answer(source.status());
     call->answer(write_instance(instance, *source));
@@ -74,7 +74,7 @@ RpcReply recv_buf(const std::shared_ptr<TaskCollectives>& collectives, const std
                   const std::function<Status(const std::string& device, std::uint64_t incarnation)>& check_sender) {
   ARGOSY_ASSIGN_OR_RETURN(const RecvBufRequest request, read_recv_buf(in));
   ARGOSY_RETURN_IF_ERROR(check_sender(request.source, request.source_incarnation));
-  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<OpenCall> call, keep_until_cancelled(context));
+  ARGOSY_ASSIGN_OR_RETURN(const std::shared_ptr<DeferredReply> call, keep_until_cancelled(context));
   const std::int64_t number = collectives->pieces().take(
       request.step_id, request.key, [call, task](const Result<std::span<const std::byte>>& bytes) {
         if (!bytes.ok()) return call->answer(told_to_others(bytes.status(), task));

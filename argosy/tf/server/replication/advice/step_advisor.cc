@@ -28,7 +28,7 @@ bool StepAdvisor::means_something(const DataParallel& replicated) const {
   return timed || replicated.gathers();
 }
 
-Advice StepAdvisor::ask(const Graph& graph, const SubjectStep& step, const DataParallel& replicated) {
+Advice StepAdvisor::ask(const Graph& graph, const ClientStep& step, const DataParallel& replicated) {
   if (!means_something(replicated)) return {};
   const std::int64_t began = now_nanos();
   auto told = predict(graph, step);
@@ -37,11 +37,11 @@ Advice StepAdvisor::ask(const Graph& graph, const SubjectStep& step, const DataP
   return advice;
 }
 
-Result<Advice> StepAdvisor::predict(const Graph& graph, const SubjectStep& step) {
+Result<Advice> StepAdvisor::predict(const Graph& graph, const ClientStep& step) {
   if (!rates_) {
     ARGOSY_ASSIGN_OR_RETURN(rates_, MachineRates::measure(device_set_, gpus_));
   }
-  StepSubject subject(graph, step, how_, device_set_);
+  ClientStepSubject subject(graph, step, how_, device_set_);
   const PlanRequest request{.devices = gpus_,
                             .device_set = device_set_,
                             .strategy = {.automatic = true},

@@ -1,7 +1,7 @@
 // StepAdvisor: asks the cost model whether a session's training step is faster on all its GPUs or on one, before its
 // first replicated run. Internal to the session server.
 //
-//   step, one batch ─► StepSubject ─► make_plan (argosy/planner) ─► seconds on one GPU, seconds on all ─► Advice
+//   step, one batch ─► ClientStepSubject ─► make_plan (argosy/planner) ─► seconds on one GPU, seconds on all ─► Advice
 //
 // It predicts only where that is meaningful: for real GPUs, for emulated ones with a link speed, and for every step
 // that all-gathers examples. All-reduces between emulated GPUs without a link speed cost nothing in the model.
@@ -13,7 +13,7 @@
 
 #include "argosy/planner/machine_rates.h"
 #include "argosy/runtime/session/session.h"
-#include "argosy/tf/server/replication/advice/step_subject.h"
+#include "argosy/tf/server/replication/advice/client_step_subject.h"
 #include "argosy/tf/server/replication/replica_totals.h"
 #include "argosy/tf/server/replication/replicated_step.h"
 
@@ -33,11 +33,11 @@ class StepAdvisor {
 
   // Predicts the step's times. `graph` must not change meanwhile. Takes about half a second; the first call of a
   // session takes some 0.2 s more.
-  Advice ask(const Graph& graph, const SubjectStep& step, const DataParallel& replicated);
+  Advice ask(const Graph& graph, const ClientStep& step, const DataParallel& replicated);
 
  private:
   bool means_something(const DataParallel& replicated) const;
-  Result<Advice> predict(const Graph& graph, const SubjectStep& step);
+  Result<Advice> predict(const Graph& graph, const ClientStep& step);
 
   const std::shared_ptr<DeviceSet> device_set_;
   const ReplicationOptions how_;

@@ -57,7 +57,7 @@ Result<std::vector<Value>> add_initializers(Graph& g) {
 
 class StepTrial final : public TrialSteps {
  public:
-  StepTrial(const SubjectStep& step, std::shared_ptr<DeviceSet> devices, bool optimize)
+  StepTrial(const ClientStep& step, std::shared_ptr<DeviceSet> devices, bool optimize)
       : given_(step), device_set_(std::move(devices)), optimize_(optimize) {}
 
   // For any batch where the step can be made so, else for its own one.
@@ -150,7 +150,7 @@ class StepTrial final : public TrialSteps {
     return ok_status();
   }
 
-  const SubjectStep& given_;
+  const ClientStep& given_;
   const std::shared_ptr<DeviceSet> device_set_;
   const bool optimize_;
   std::unique_ptr<StepRewrite> rewrite_;  // null: the step as it is
@@ -165,7 +165,7 @@ class StepTrial final : public TrialSteps {
 
 }  // namespace
 
-Result<std::unique_ptr<TrialSteps>> try_step(const Graph& graph, const SubjectStep& step, const DeviceSpec& spec,
+Result<std::unique_ptr<TrialSteps>> try_step(const Graph& graph, const ClientStep& step, const DeviceSpec& spec,
                                              const std::shared_ptr<DeviceSet>& device_set, bool optimize) {
   DeviceSetView view{.parts = {}, .own_resources = true};
   for (int d = 0; d < device_set->size(); ++d) view.parts.push_back({.device = d});

@@ -8,12 +8,12 @@
 #include <memory>
 
 #include "argosy/planner/plan_subject.h"
-#include "argosy/tf/server/replication/advice/step_subject.h"
+#include "argosy/tf/server/replication/advice/client_step_subject.h"
 
 namespace argosy::tf {
 
 // INVALID_ARGUMENT ARG-PLAN-048: a variable's shape is not known before the step runs. Errors are those of compiling.
-Result<std::unique_ptr<TrialSteps>> try_step(const Graph& graph, const SubjectStep& step, const DeviceSpec& spec,
+Result<std::unique_ptr<TrialSteps>> try_step(const Graph& graph, const ClientStep& step, const DeviceSpec& spec,
                                              const std::shared_ptr<DeviceSet>& device_set, bool optimize);
 
 // Returns a node of a step for one device, where no node has copies. NOT_FOUND ARG-SHARD-005: `part` has no such node.

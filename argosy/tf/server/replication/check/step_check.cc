@@ -73,7 +73,7 @@ StepCheck::StepCheck(const Graph& graph, const StepValues& values, const std::ve
   auto step = prune_step(graph, signature);
   Status known = step.status();
   if (known.ok()) known = lower_functions(*step).status();
-  if (known.ok()) known = drop_dead_nodes(*step);
+  if (known.ok()) known = remove_unused_nodes(*step);
   if (!known.ok()) {
     unrepeatable_ = reason_of(known);
     return;

@@ -1,4 +1,4 @@
-#include "argosy/tf/server/replication/slot_homes.h"
+#include "argosy/tf/server/replication/slot_tracker.h"
 
 #include <algorithm>
 
@@ -27,66 +27,66 @@ Status copy_to(Device& device, const Tensor& to, const Tensor& from) {
 
 }  // namespace
 
-Result<SlotHomes::Home*> SlotHomes::home_of(const std::string& name) {
-  Home& home = homes_[name];
-  if (home.variable != nullptr) return &home;
+Result<SlotTracker::Slot*> SlotTracker::slot_named(const std::string& name) {
+  Slot& slot = slots_[name];
+  if (slot.variable != nullptr) return &slot;
   for (int d = 0; d < device_set_->size(); ++d) {
     for (const auto& [key, resource] : device_set_->resources(d).list()) {
       if (key != name) continue;
       if (auto variable = std::dynamic_pointer_cast<Variable>(resource)) {
-        home.variable = std::move(variable);
-        home.device = d;
-        return &home;
+        slot.variable = std::move(variable);
+        slot.device = d;
+        return &slot;
       }
     }
   }
   return failed_precondition("the slot '", name, "' has no value yet");
 }
 
-Status SlotHomes::shard(ReplicatedStep& step) {
+Status SlotTracker::shard(ReplicatedStep& step) {
   std::map<std::string, Tensor> values;
   for (const std::string& name : step.sharded_slots()) {
-    ARGOSY_ASSIGN_OR_RETURN(Home* const home, home_of(name));
-    if (home->away != nullptr) continue;
-    ARGOSY_ASSIGN_OR_RETURN(values[name], home->variable->read_to_host(name));
+    ARGOSY_ASSIGN_OR_RETURN(Slot* const slot, slot_named(name));
+    if (slot->holder != nullptr) continue;
+    ARGOSY_ASSIGN_OR_RETURN(values[name], slot->variable->read_to_host(name));
   }
   if (values.empty()) return ok_status();
   ARGOSY_RETURN_IF_ERROR(step.write_slots(values));
   for (const auto& [name, value] : values) {
-    Home& home = homes_[name];
-    home.away = &step;
-    (void)home.variable->take();
+    Slot& slot = slots_[name];
+    slot.holder = &step;
+    (void)slot.variable->take();
   }
   return ok_status();
 }
 
-Status SlotHomes::bring_home(const std::string& name, Home& home) {
-  ARGOSY_ASSIGN_OR_RETURN(const Tensor value, home.away->read_slot(name));
-  Device& device = device_set_->device(home.device);
+Status SlotTracker::gather(const std::string& name, Slot& slot) {
+  ARGOSY_ASSIGN_OR_RETURN(const Tensor value, slot.holder->read_slot(name));
+  Device& device = device_set_->device(slot.device);
   ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(value.dtype(), value.shape(), device.allocator()));
   ARGOSY_RETURN_IF_ERROR(copy_to(device, there, value));
-  ARGOSY_RETURN_IF_ERROR(home.variable->assign(there, false));
+  ARGOSY_RETURN_IF_ERROR(slot.variable->assign(there, false));
   ARGOSY_RETURN_IF_ERROR(device.synchronize());  // before another GPU reads it: a GPU only enqueues
-  home.away = nullptr;
+  slot.holder = nullptr;
   return ok_status();
 }
 
-Status SlotHomes::bring_home(const std::set<std::string>& names) {
-  for (auto& [name, home] : homes_) {
-    if (home.away != nullptr && names.contains(name)) ARGOSY_RETURN_IF_ERROR(bring_home(name, home));
+Status SlotTracker::gather(const std::set<std::string>& names) {
+  for (auto& [name, slot] : slots_) {
+    if (slot.holder != nullptr && names.contains(name)) ARGOSY_RETURN_IF_ERROR(gather(name, slot));
   }
   return ok_status();
 }
 
-Status SlotHomes::bring_all_home() {
-  for (auto& [name, home] : homes_) {
-    if (home.away != nullptr) ARGOSY_RETURN_IF_ERROR(bring_home(name, home));
+Status SlotTracker::gather_all() {
+  for (auto& [name, slot] : slots_) {
+    if (slot.holder != nullptr) ARGOSY_RETURN_IF_ERROR(gather(name, slot));
   }
   return ok_status();
 }
 
-bool SlotHomes::knows(const std::set<std::string>& names) const {
-  return std::any_of(homes_.begin(), homes_.end(), [&](const auto& entry) { return names.contains(entry.first); });
+bool SlotTracker::ever_sharded(const std::set<std::string>& names) const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const auto& entry) { return names.contains(entry.first); });
 }
 
 }  // namespace argosy::tf

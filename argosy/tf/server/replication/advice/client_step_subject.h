@@ -1,4 +1,4 @@
-// StepSubject: presents a client's training step, with one batch, to the planner. Trial runs use variables of their
+// ClientStepSubject: presents a client's training step, with one batch, to the planner. Trial runs use variables of their
 // own, so the client's state does not change. Internal to the session server.
 #pragma once
 
@@ -14,19 +14,19 @@
 namespace argosy::tf {
 
 // A step as a client wrote it, for one device.
-struct SubjectStep {
+struct ClientStep {
   StepValues values;             // the batch's sources (TrainingStep::sources) are among the feeds
   std::vector<Endpoint> losses;  // the losses whose gradients it follows
   std::vector<Tensor> feeds;     // one batch
   std::vector<int> axes;         // by feed: the batch axis, or -1; at least one feed has one
 };
 
-class StepSubject final : public PlanSubject {
+class ClientStepSubject final : public PlanSubject {
  public:
   // All arguments outlive this object and the objects that it makes; `graph` does not change. `device_set`: the
   // session's.
-  StepSubject(const Graph& graph, const SubjectStep& step, const ReplicationOptions& how,
-              std::shared_ptr<DeviceSet> device_set);
+  ClientStepSubject(const Graph& graph, const ClientStep& step, const ReplicationOptions& how,
+                    std::shared_ptr<DeviceSet> device_set);
 
   std::int64_t batch() const override { return batch_; }
   Result<std::unique_ptr<CompiledCandidate>> compile(const Candidate& candidate,
@@ -37,7 +37,7 @@ class StepSubject final : public PlanSubject {
 
  private:
   const Graph& graph_;
-  const SubjectStep& step_;
+  const ClientStep& step_;
   const ReplicationOptions how_;
   const std::shared_ptr<DeviceSet> device_set_;
   std::int64_t batch_ = 0;

@@ -1,22 +1,22 @@
-#include "argosy/tf/server/session/open_calls.h"
+#include "argosy/tf/server/session/interruptible_calls.h"
 
 #include "argosy/runtime/session/active_runs.h"
 
 namespace argosy::tf {
 
-OpenCalls::Call::~Call() {
+InterruptibleCalls::Call::~Call() {
   MutexLock lock(calls_.mutex_);
   if (const auto at = calls_.calls_.find(&cancellation_); at != calls_.calls_.end()) calls_.calls_.erase(at);
 }
 
-Status OpenCalls::Call::enter() {
+Status InterruptibleCalls::Call::enter() {
   MutexLock lock(calls_.mutex_);
   if (calls_.closed_) return session_closed();
   calls_.calls_.insert(&cancellation_);
   return ok_status();
 }
 
-void OpenCalls::close() {
+void InterruptibleCalls::close() {
   MutexLock lock(mutex_);
   closed_ = true;
   for (Cancellation* const call : calls_) call->cancel(session_closed());

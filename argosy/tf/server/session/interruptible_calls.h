@@ -1,4 +1,4 @@
-// OpenCalls: the calls of a session that are busy outside Session::run: they convert nodes and functions, or wait for
+// InterruptibleCalls: the calls of a session that are busy outside Session::run: they convert nodes and functions, or wait for
 // their turn in a partial run. close() cancels them. Thread-safe.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace argosy::tf {
 
-class OpenCalls {
+class InterruptibleCalls {
  public:
   // One call, from enter() to destruction. While it lives, its cancellation interrupts conversions on this thread.
   class Call {
    public:
     // Both outlive it.
-    Call(OpenCalls& calls, Cancellation& cancellation)
+    Call(InterruptibleCalls& calls, Cancellation& cancellation)
         : calls_(calls), cancellation_(cancellation), interrupts_(&cancellation, /*between_blocks=*/false) {}
     ~Call();
     Call(const Call&) = delete;
@@ -26,7 +26,7 @@ class OpenCalls {
     Status enter();
 
    private:
-    OpenCalls& calls_;
+    InterruptibleCalls& calls_;
     Cancellation& cancellation_;
     const InterruptScope interrupts_;
   };

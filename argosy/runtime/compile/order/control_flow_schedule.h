@@ -48,10 +48,10 @@
 
 namespace argosy {
 
-class StaticSchedule {
+class ControlFlowSchedule {
  public:
   // All arguments must outlive this object. REQUIRES: the step has its successors and frames (frames.h).
-  StaticSchedule(const Step& step, const InstructionGraph& instructions, const std::vector<std::int32_t>& groups);
+  ControlFlowSchedule(const Step& step, const InstructionGraph& instructions, const std::vector<std::int32_t>& groups);
 
   // True if the rules above allow a schedule. sequence() may still fail: the ranges of loops may close a cycle.
   bool possible() const { return why_not_.empty(); }
@@ -93,7 +93,7 @@ class StaticSchedule {
   Edges edges() const;
   std::vector<std::int32_t> turns() const;  // by node; -1: none
   // The smallest number of a group over tasks in this loop, nested loops included; -1: there is none.
-  std::int32_t first_over_tasks(int frame) const;
+  std::int32_t first_cross_task_number(int frame) const;
   // Appends the order of the frame's nodes of rank `rank` (-1: all) to `sequence`, with those of nested loops. `local`:
   // scratch by node, all -1 before and after.
   Status add_level(int frame, int rank, const Edges& before, const std::vector<char>& late,

@@ -1,5 +1,5 @@
 // Steps with control flow that run in a static schedule: which do, what they compute, and what they cost.
-#include "argosy/runtime/compile/order/static_schedule.h"
+#include "argosy/runtime/compile/order/control_flow_schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// CallTurns: a mutex for calls. Waiting for it ends when the call is cancelled. Thread-safe.
+// CancellableMutex: a mutex for calls. Waiting for it ends when the call is cancelled. Thread-safe.
 #pragma once
 
 #include "argosy/base/mutex.h"
@@ -7,21 +7,21 @@
 
 namespace argosy::tf {
 
-class CallTurns {
+class CancellableMutex {
  public:
-  // The lock of one call, held from take() to destruction.
-  class Turn {
+  // The lock of one call, held from acquire() to destruction.
+  class Lock {
    public:
-    explicit Turn(CallTurns& turns) : turns_(turns) {}
-    ~Turn();
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
+    explicit Lock(CancellableMutex& owner) : owner_(owner) {}
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
 
     // Waits until no other call holds it. Returns the cancellation's status if that comes first. REQUIRES: called once.
-    Status take(Cancellation& cancellation);
+    Status acquire(Cancellation& cancellation);
 
    private:
-    CallTurns& turns_;
+    CancellableMutex& owner_;
     bool taken_ = false;
   };
 

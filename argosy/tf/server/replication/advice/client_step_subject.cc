@@ -1,4 +1,4 @@
-#include "argosy/tf/server/replication/advice/step_subject.h"
+#include "argosy/tf/server/replication/advice/client_step_subject.h"
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ Result<PlannedNode> find_fed_too(std::string_view node, Find&& find) {
 // The step on one device, as the client wrote it.
 class PlainStep final : public CompiledCandidate {
  public:
-  PlainStep(const Graph& graph, const SubjectStep& step, std::int64_t batch, const ReplicationOptions& how,
+  PlainStep(const Graph& graph, const ClientStep& step, std::int64_t batch, const ReplicationOptions& how,
             std::shared_ptr<DeviceSet> device_set)
       : graph_(graph), step_(step), batch_(batch), how_(how), device_set_(std::move(device_set)) {}
 
@@ -68,7 +68,7 @@ class PlainStep final : public CompiledCandidate {
   }
 
   const Graph& graph_;
-  const SubjectStep& step_;
+  const ClientStep& step_;
   const std::int64_t batch_;
   const ReplicationOptions& how_;
   const std::shared_ptr<DeviceSet> device_set_;
@@ -128,16 +128,16 @@ std::string not_for_trial(const StepGraph& step) {
   return "";
 }
 
-StepSubject::StepSubject(const Graph& graph, const SubjectStep& step, const ReplicationOptions& how,
-                         std::shared_ptr<DeviceSet> device_set)
+ClientStepSubject::ClientStepSubject(const Graph& graph, const ClientStep& step, const ReplicationOptions& how,
+                                     std::shared_ptr<DeviceSet> device_set)
     : graph_(graph), step_(step), how_(how), device_set_(std::move(device_set)) {
   for (std::size_t i = 0; i < step.axes.size(); ++i) {
     if (step.axes[i] >= 0) batch_ = step.feeds[i].shape()[step.axes[i]];
   }
 }
 
-Result<std::unique_ptr<CompiledCandidate>> StepSubject::compile(const Candidate& candidate,
-                                                                const std::shared_ptr<DeviceSet>& device_set) {
+Result<std::unique_ptr<CompiledCandidate>> ClientStepSubject::compile(const Candidate& candidate,
+                                                                      const std::shared_ptr<DeviceSet>& device_set) {
   if (candidate.devices.size() == 1 && candidate.strategy.accumulate == 1) {
     return std::unique_ptr<CompiledCandidate>(new PlainStep(graph_, step_, batch_, how_, device_set));
   }
@@ -148,7 +148,7 @@ Result<std::unique_ptr<CompiledCandidate>> StepSubject::compile(const Candidate&
   return std::unique_ptr<CompiledCandidate>(new RewrittenStep(std::move(rewrite), how_, device_set));
 }
 
-Result<std::unique_ptr<TrialSteps>> StepSubject::on_one_device(const DeviceSpec& spec) {
+Result<std::unique_ptr<TrialSteps>> ClientStepSubject::on_one_device(const DeviceSpec& spec) {
   ARGOSY_ASSIGN_OR_RETURN(const StepGraph part, prune_step(graph_, signature_of(step_.values)));
   if (const std::string why = not_for_trial(part); !why.empty()) {
     return failed_precondition("the step is not tried out: ", why)

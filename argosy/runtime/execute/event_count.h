@@ -1,4 +1,4 @@
-// Gate: one thread waits here for a condition that other threads make true. It spins for a moment, then sleeps.
+// EventCount: one thread waits here for a condition that other threads make true. It spins for a moment, then sleeps.
 #pragma once
 
 #include <atomic>
@@ -8,11 +8,11 @@
 
 namespace argosy {
 
-class Gate {
+class EventCount {
  public:
   // Wakes the waiter, so that it checks its condition again. Called after the change, which is made with release order
   // or stronger.
-  void open() {
+  void notify() {
     // Both sides write the count, so one of them comes second, and sees what the other did before: this one sees the
     // sleeper, or the waiter sees the change.
     if (sleepers_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
@@ -20,7 +20,7 @@ class Gate {
     changed_.notify_all();
   }
 
-  // Returns once done() is true. It is called again and again, also under the gate's lock.
+  // Returns once done() is true. It is called again and again, also with the mutex held.
   template <typename Done>
   void wait(const Done& done) {
     if (spin_until(done)) return;

@@ -1,4 +1,4 @@
-#include "argosy/ops/random/op_stream.h"
+#include "argosy/ops/random/op_generator.h"
 
 #include <string>
 
@@ -8,8 +8,8 @@
 namespace argosy {
 
 // Named: the CPU's kernels and a plug-in's draw from one stream.
-struct OpStream final : Resource, Restorable {
-  OpStream(std::int64_t seed, std::int64_t seed2) : philox(seed, seed2) {}
+struct OpGenerator final : Resource, Restorable {
+  OpGenerator(std::int64_t seed, std::int64_t seed2) : philox(seed, seed2) {}
   std::string describe() const override { return "stream of random numbers"; }
   Result<std::function<Status()>> snapshot() const override {
     auto& stream = const_cast<SharedPhilox&>(philox);
@@ -24,12 +24,13 @@ struct OpStream final : Resource, Restorable {
   SharedPhilox philox;
 };
 
-Result<std::shared_ptr<SharedPhilox>> op_stream(const KernelInit& init) {
+Result<std::shared_ptr<SharedPhilox>> op_generator(const KernelInit& init) {
   KernelInit whose = init;
   const auto* const stream_of = init.attrs.find_as<std::string>("stream");
   if (stream_of != nullptr && !stream_of->empty()) whose.node = *stream_of;
-  ARGOSY_ASSIGN_OR_RETURN(const auto stream, session_op_state<OpStream>(whose, [&] {
-                            return std::make_shared<OpStream>(init.attrs.get_int("seed"), init.attrs.get_int("seed2"));
+  ARGOSY_ASSIGN_OR_RETURN(const auto stream, session_op_state<OpGenerator>(whose, [&] {
+                            return std::make_shared<OpGenerator>(init.attrs.get_int("seed"),
+                                                                 init.attrs.get_int("seed2"));
                           }));
   return std::shared_ptr<SharedPhilox>(stream, &stream->philox);
 }

@@ -1,6 +1,6 @@
-// ZeRO-1 for clients: slots are dealt out to the devices while replicated steps follow each other, and at home in the
+// ZeRO-1 for clients: slots are sharded while replicated steps follow each other, and gathered in the
 // client's variables for every other step. The numbers are those of plain data parallelism, to the bit.
-#include "argosy/tf/server/replication/slot_homes.h"
+#include "argosy/tf/server/replication/slot_tracker.h"
 
 #include <cstring>
 

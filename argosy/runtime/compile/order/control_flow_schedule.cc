@@ -1,4 +1,4 @@
-#include "argosy/runtime/compile/order/static_schedule.h"
+#include "argosy/runtime/compile/order/control_flow_schedule.h"
 
 #include <algorithm>
 #include <limits>
@@ -35,8 +35,8 @@ std::vector<char> reachable(std::int32_t start, std::size_t nodes, const Next& n
 
 }  // namespace
 
-StaticSchedule::StaticSchedule(const Step& step, const InstructionGraph& instructions,
-                               const std::vector<std::int32_t>& groups)
+ControlFlowSchedule::ControlFlowSchedule(const Step& step, const InstructionGraph& instructions,
+                                         const std::vector<std::int32_t>& groups)
     : step_(step), instructions_(instructions), groups_(groups) {
   why_not_ = check_loops();
   if (!why_not_.empty()) return;
@@ -44,14 +44,14 @@ StaticSchedule::StaticSchedule(const Step& step, const InstructionGraph& instruc
   why_not_ = check_blocking();
 }
 
-std::int32_t StaticSchedule::node_at(std::int32_t instruction, int frame) const {
+std::int32_t ControlFlowSchedule::node_at(std::int32_t instruction, int frame) const {
   int at = home_[instruction];
   if (at == frame) return instruction;
   while (step_.dataflow.frames[at].parent != frame) at = step_.dataflow.frames[at].parent;
   return static_cast<std::int32_t>(step_.instructions.size()) + at;
 }
 
-int StaticSchedule::loop_between(int inner, int outer) const {
+int ControlFlowSchedule::loop_between(int inner, int outer) const {
   int last = 0;
   while (inner != outer) {
     if (depth_[inner] >= depth_[outer]) {
@@ -63,19 +63,19 @@ int StaticSchedule::loop_between(int inner, int outer) const {
   return last;
 }
 
-int StaticSchedule::device_of(std::int32_t node) const {
+int ControlFlowSchedule::device_of(std::int32_t node) const {
   const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
   return node < instructions ? step_.instructions[node].device : loop_device_[node - instructions];
 }
 
-bool StaticSchedule::in_phase_two(std::int32_t element) const {
+bool ControlFlowSchedule::in_phase_two(std::int32_t element) const {
   if (rank_.empty()) return false;
   if (element >= 0) return rank_[node_at(element, 0)] == 2;
   const int frame = std::max(frame_begun(element), frame_ended(element));
   return rank_[static_cast<std::int32_t>(step_.instructions.size()) + loop_between(frame, 0)] == 2;
 }
 
-std::string StaticSchedule::check_loops() {
+std::string ControlFlowSchedule::check_loops() {
   const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
   const auto frames = static_cast<int>(step_.dataflow.frames.size());
   depth_.assign(step_.dataflow.frames.size(), 0);
@@ -120,7 +120,7 @@ std::string StaticSchedule::check_loops() {
   return {};
 }
 
-void StaticSchedule::find_groups() {
+void ControlFlowSchedule::find_groups() {
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(groups_.size()); ++i) {
     if (groups_[i] != 0) groups_of_[groups_[i]].push_back(i);
   }
@@ -132,7 +132,7 @@ void StaticSchedule::find_groups() {
 }
 
 // Lifts every edge to the innermost frame around both its ends, as an edge between two nodes of that frame.
-StaticSchedule::Edges StaticSchedule::edges() const {
+ControlFlowSchedule::Edges ControlFlowSchedule::edges() const {
   Edges before(step_.instructions.size() + step_.dataflow.frames.size());
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(step_.instructions.size()); ++i) {
     for (const std::int32_t p : instructions_.after[i]) {
@@ -157,7 +157,8 @@ StaticSchedule::Edges StaticSchedule::edges() const {
   return before;
 }
 
-bool StaticSchedule::releases_others(std::int32_t instruction, const std::vector<const Tensor*>& constant_of) const {
+bool ControlFlowSchedule::releases_others(std::int32_t instruction,
+                                          const std::vector<const Tensor*>& constant_of) const {
   const OpDef* op = instructions_.ops[instruction];
   if (op == nullptr) return false;
   if (step_.instructions[instruction].sends) return true;
@@ -176,7 +177,7 @@ bool StaticSchedule::releases_others(std::int32_t instruction, const std::vector
   return false;
 }
 
-std::string StaticSchedule::check_blocking() {
+std::string ControlFlowSchedule::check_blocking() {
   const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
   const auto name_of = [&](std::int32_t i) -> std::string_view {
     return step_.info.nodes[step_.instructions[i].node].name;
@@ -260,7 +261,7 @@ std::string StaticSchedule::check_blocking() {
 }
 
 // By node. A loop has the earliest turn of the instructions in it.
-std::vector<std::int32_t> StaticSchedule::turns() const {
+std::vector<std::int32_t> ControlFlowSchedule::turns() const {
   std::vector<std::int32_t> turns(step_.instructions.size() + step_.dataflow.frames.size(), -1);
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(step_.instructions.size()); ++i) {
     const std::int32_t turn = turns[i] = turn_of(instructions_, i).number;
@@ -272,22 +273,22 @@ std::vector<std::int32_t> StaticSchedule::turns() const {
   return turns;
 }
 
-std::int32_t StaticSchedule::first_over_tasks(int frame) const {
+std::int32_t ControlFlowSchedule::first_cross_task_number(int frame) const {
   const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
   std::int32_t first = -1;
   for (const std::int32_t node : members_[frame]) {
     const bool loop = node >= instructions;
     if (!loop && groups_[node] == 0) continue;
     const std::int32_t number =
-        loop ? first_over_tasks(node - instructions) : number_over_tasks(*instructions_.nodes[node]);
+        loop ? first_cross_task_number(node - instructions) : cross_task_number(*instructions_.nodes[node]);
     if (number >= 0 && (first < 0 || number < first)) first = number;
   }
   return first;
 }
 
-Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const std::vector<char>& late,
-                                 const std::vector<std::int32_t>& turns, std::vector<std::int32_t>& local,
-                                 std::vector<std::int32_t>& sequence) const {
+Status ControlFlowSchedule::add_level(int frame, int rank, const Edges& before, const std::vector<char>& late,
+                                      const std::vector<std::int32_t>& turns, std::vector<std::int32_t>& local,
+                                      std::vector<std::int32_t>& sequence) const {
   const auto instructions = static_cast<std::int32_t>(step_.instructions.size());
   std::vector<std::int32_t> members;
   for (const std::int32_t node : members_[frame]) {
@@ -306,12 +307,12 @@ Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const
       list[m].light = ends_lifetimes(step_, instructions_, node);
       list[m].late = !late.empty() && late[node] != 0;
       list[m].group = groups_[node];
-      if (groups_[node] != 0) list[m].over_tasks = number_over_tasks(*instructions_.nodes[node]);
-    } else if (const std::int32_t number = first_over_tasks(node - instructions); number >= 0) {
+      if (groups_[node] != 0) list[m].cross_task_number = cross_task_number(*instructions_.nodes[node]);
+    } else if (const std::int32_t number = first_cross_task_number(node - instructions); number >= 0) {
       // A loop with groups over tasks is scheduled like one more such group: every task runs it at the same place among
       // them.
       list[m].group = kFirstLoopGroup + (node - instructions);
-      list[m].over_tasks = number;
+      list[m].cross_task_number = number;
     }
     for (const std::int32_t p : before[node]) {
       if (local[p] >= 0) after[m].push_back(local[p]);
@@ -333,7 +334,7 @@ Status StaticSchedule::add_level(int frame, int rank, const Edges& before, const
   return ok_status();
 }
 
-Result<std::vector<std::int32_t>> StaticSchedule::sequence(const std::vector<char>& late) const {
+Result<std::vector<std::int32_t>> ControlFlowSchedule::sequence(const std::vector<char>& late) const {
   const Edges before = edges();
   const std::vector<std::int32_t> turns = this->turns();
   std::vector<std::int32_t> sequence, local(before.size(), -1);

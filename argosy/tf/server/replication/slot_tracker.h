@@ -1,0 +1,48 @@
+// SlotTracker: with ZeRO-1, tracks where each optimizer slot of a session is, and moves it. Internal to the session
+// server.
+//
+//   gathered  the client's variable holds the value: after initialising and restoring, and for other steps
+//   sharded   every device holds a shard, and the client's variable has no memory: between replicated steps
+//
+//   a replicated step ──► shard(its slots)        any other step ──► gather(the slots that it uses)
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "argosy/op/state/variable.h"
+#include "argosy/runtime/device_set/device_set.h"
+
+namespace argosy::tf {
+
+class ReplicatedStep;
+
+// Not thread-safe. Call it only while no step of the session uses a slot.
+class SlotTracker {
+ public:
+  explicit SlotTracker(std::shared_ptr<DeviceSet> device_set) : device_set_(std::move(device_set)) {}
+
+  // Shards the slots of this step that are gathered. FAILED_PRECONDITION: one has no value yet.
+  Status shard(ReplicatedStep& step);
+  // Gathers those of these variables that are sharded.
+  Status gather(const std::set<std::string>& names);
+  Status gather_all();
+  // True if one of these was ever sharded. A step that uses it must not run concurrently with a replicated step.
+  bool ever_sharded(const std::set<std::string>& names) const;
+
+ private:
+  struct Slot {
+    std::shared_ptr<Variable> variable;
+    int device = 0;
+    ReplicatedStep* holder = nullptr;  // the step that holds its shards; null: it is gathered
+  };
+  Result<Slot*> slot_named(const std::string& name);
+  Status gather(const std::string& name, Slot& slot);
+
+  const std::shared_ptr<DeviceSet> device_set_;
+  std::map<std::string, Slot> slots_;  // by the variable's name
+};
+
+}  // namespace argosy::tf
