@@ -138,6 +138,9 @@ class KernelContext {
   ResourceManager& resources() const { return *f_.resources; }  // of the device
   StepContext* step() const { return f_.step; }                 // null outside of a step
   const Fields& fields() const { return f_; }                   // for contexts that wrap this one
+  // For executors that use one context for many kernels, one after the other: changing some fields is cheaper than
+  // copying all of them.
+  Fields& fields_for_next_kernel() { return f_; }
 
  private:
   Result<Tensor*> allocate_output(int i, const Shape& shape, std::initializer_list<int> may_reuse);

@@ -51,6 +51,9 @@ void DeviceWalk::drive_instructions(std::size_t from, std::size_t to) {
   RegionRunner regions(run_, d_, capturer(), fields_);
   const CheckScope checks;
   const InterruptScope interrupts(&cancellation);
+  const Instruction* const instructions = step_.instructions.data();
+  const OperandArrays operands(step_, state_);
+  KernelContext plain_context(fields_);
   std::size_t at = from;
   try {
     for (; at < to; ++at) {
@@ -63,15 +66,14 @@ void DeviceWalk::drive_instructions(std::size_t from, std::size_t to) {
         if (*done) continue;
       }
       const std::int32_t index = order[at];
-      const Instruction& instruction = step_.instructions[index];
+      const Instruction& instruction = instructions[index];
       if (cancellation.cancelled() || run_.failed()) [[unlikely]]
         break;
       Status status;
       if (plain && !instruction.special) [[likely]] {
         running_.store(index, std::memory_order_relaxed);
-        run_.point_at(instruction, fields_);
-        KernelContext kernel_context(fields_);
-        status = instruction.kernel->run(kernel_context);
+        operands.point_at(instruction, plain_context.fields_for_next_kernel());
+        status = instruction.kernel->run(plain_context);
       } else {
         status = run_special(index, instruction, at);
       }

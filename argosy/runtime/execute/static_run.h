@@ -13,6 +13,32 @@ namespace argosy {
 
 class LaunchQueue;
 
+// Where the inputs, outputs and names of all instructions are. Valid while the step and the state live.
+class OperandArrays {
+ public:
+  OperandArrays(const Step& step, RunState& state)
+      : inputs_(state.inputs.data()),
+        outputs_(state.outputs.data()),
+        output_dtypes_(step.output_dtypes.data()),
+        nodes_(step.info.nodes.data()) {}
+
+  // Sets `fields` to the instruction's inputs, outputs and name.
+  void point_at(const Instruction& instruction, KernelContext::Fields& fields) const {
+    fields.inputs = inputs_ + instruction.first_input;
+    fields.num_inputs = instruction.num_inputs;
+    fields.outputs = outputs_ + instruction.first_output;
+    fields.num_outputs = instruction.num_outputs;
+    fields.output_dtypes = output_dtypes_ + instruction.first_dtype;
+    fields.node = nodes_[instruction.node].name;
+  }
+
+ private:
+  const Tensor* const* const inputs_;
+  OutputSlot* const outputs_;
+  const DType* const output_dtypes_;
+  const StepInfo::NodeInfo* const nodes_;
+};
+
 class StaticRun {
  public:
   // All outlive it.
@@ -57,12 +83,7 @@ class StaticRun {
 
   // Sets `fields` to the instruction's inputs and outputs.
   void point_at(const Instruction& instruction, KernelContext::Fields& fields) const {
-    fields.inputs = state_.inputs.data() + instruction.first_input;
-    fields.num_inputs = instruction.num_inputs;
-    fields.outputs = state_.outputs.data() + instruction.first_output;
-    fields.num_outputs = instruction.num_outputs;
-    fields.output_dtypes = step_.output_dtypes.data() + instruction.first_dtype;
-    fields.node = step_.info.nodes[instruction.node].name;
+    OperandArrays(step_, state_).point_at(instruction, fields);
   }
 
   // Adds an instruction that ran from `start`, in nanoseconds, until now. Where outputs are kept, only list_op() lists
