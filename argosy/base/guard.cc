@@ -19,6 +19,7 @@ thread_local Status task_status;
 
 constexpr const char* kReport = "please report this line, with the graph if it can be shared: it is a bug of ours";
 
+// Makes the status of no_memory(), and allocates for it: throws std::bad_alloc. no_memory() never throws.
 Status say_no_memory() {
   return resource_exhausted("the host has no memory for it (std::bad_alloc)")
       .with_id("ARG-MEM-003")
@@ -26,11 +27,12 @@ Status say_no_memory() {
           "smaller values, fewer of them at once, or a process with more memory (ulimit -v, the cgroup's limit)");
 }
 
-// Errors made in good time.
+// Statuses of say_no_memory() that are made while there is memory, for no_memory() when there is none.
 class Reserve {
  public:
   Reserve() { refill(); }
 
+  // Makes a status and fills the reserve again. If one of these fails, takes one from the reserve.
   Status take() noexcept {
     while (true) {
       try {

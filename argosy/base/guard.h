@@ -48,8 +48,9 @@ class CheckScope {
 // no_memory() where the message itself cannot be allocated.
 Status status_of_exception() noexcept;
 
-// A RESOURCE_EXHAUSTED status that was made while there was memory, from a reserve of 64. When the reserve is empty,
-// the thread waits until memory is released, as failing steps do.
+// A RESOURCE_EXHAUSTED status (ARG-MEM-003). It is made now if there is memory for its text. Else it comes from a
+// reserve of 64 that were made while there was memory. When the reserve is empty, the thread waits until memory is
+// released, as failing steps do.
 Status no_memory() noexcept;
 
 // A copy of `status`, or no_memory(): for callers that must continue.

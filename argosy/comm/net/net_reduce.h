@@ -1,13 +1,23 @@
 // Reductions over tasks: the choice of an algorithm, and its arithmetic, over a NetEngine. Internal to argosy/comm/net.
 //
-//   own shards ──► sums of own subtrees ──► one of three algorithms ──► mean, rounding ──► every local result
+//   own shards ──► sums of own subtrees ──► one of four algorithms ──► mean, rounding ──► every local result
 //
-//   gathered   all-gather the contributions; every task combines them all. For few bytes.
-//   owners     each task combines its slice of all contributions, then the slices are gathered. For up to 16 tasks.
-//   halving    the engine's all_reduce. For 32, 64, … tasks whose contributions are aligned subtrees.
+// The first row whose condition holds is used:
 //
-// All other cases use "gathered". Every algorithm gives the bits of Communicator's contract: the tree over shards, or
-// the chain over ranks. 16-bit values are combined in float32 and rounded once, at the end.
+//   algorithm   how                                                  when
+//   kAlone      nothing is sent; this task combines its own sums     there is one task
+//   kGathered   all-gather, then a local reduction on every task     no task contributes more than 16 KiB
+//   kOwners     reduce-scatter, then all-gather, in chunks of 4 MiB  every pair has a connection (engine.all_pairs())
+//   kHalving    recursive halving and doubling: engine.all_reduce()  see below
+//   kGathered   as above                                             always
+//
+// kHalving needs all of these:
+//   - The contributions are aligned (ReduceLayout::is_aligned()): the number of tasks is a power of two.
+//   - The order is CombineOrder::kTree, or the values are integers: every order gives the same bits.
+//   - No 16-bit floats are sent. Where some contribution is a sum of shards, they are sent as float32.
+//
+// Every algorithm gives the bits of Communicator's contract: the tree over shards, or the chain over ranks. 16-bit
+// values are combined in float32 and rounded once, at the end.
 #pragma once
 
 #include <span>

@@ -1,3 +1,5 @@
+// Cases of activations (activation.h) and of biases (bias.h), which share this folder. Cases with
+// `.other_dtypes = false` have values or tolerances for one dtype alone.
 #include "argosy/ops/activation/activation.h"
 
 #include <gtest/gtest.h>
@@ -45,6 +47,7 @@ TEST(Activation, Gradients) {
   check({.op = "LeakyRelu", .inputs = {features()}, .attrs = {{"alpha", 3.0}}});
 }
 
+// Large values, for float32 alone: its exp(90) is infinite.
 TEST(Activation, FarOut) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = Tensor::of<float>({7}, {-inf, -1e4f, -90, 90, 1e4f, inf, nan});
@@ -99,7 +102,7 @@ TEST(Bias, Add) {
          .expect = {Tensor::of<std::int32_t>({1, 2}, {11, 22})}});
 }
 
-// Enough elements for partial sums, and rows of every width.
+// Enough elements for partial sums, and rows of every width. The tolerance is that of float32; 16-bit dtypes follow.
 TEST(Bias, ColumnSums) {
   for (const std::int64_t columns : {1, 3, 10, 64, 100, 513}) {
     SCOPED_TRACE(columns);

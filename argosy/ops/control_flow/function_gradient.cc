@@ -14,18 +14,22 @@ bool gives_handle(const Node& n) {
   return n.output_dtypes.size() == 1 && (n.output_is_ref(0) || n.output_dtypes[0] == DType::kResource);
 }
 
-// Handles and lists carry the gradients of what they refer to.
+// By the dtype alone: true for every handle and list, since they carry the gradients of what they refer to.
+// carries_gradient() also asks what a handle refers to.
 bool may_carry_gradient(DType d) {
   return is_floating(d) || is_complex(d) || d == DType::kResource || d == DType::kVariant;
 }
 
-// True if a second run could give another value, or has an effect.
+// True if a second run of the node could give another value, or has an effect.
 bool unrepeatable(const Graph& graph, const Node& n) {
   if (n.op->name == "_Arg") return false;
   if (has_effect(n)) return true;
   const bool reads_reference = std::any_of(n.inputs.begin(), n.inputs.end(),
                                            [&](Endpoint e) { return graph.node(e.node).output_is_ref(e.index); });
+  // The value of a variable may have changed meanwhile. A node that passes the reference or a handle on reads no value.
   if (reads_reference) return n.output_refs.empty() && !gives_handle(n);
+  // Another stateful node, such as a random one, could give another value. One without inputs that gives a handle gives
+  // the same handle again.
   return n.op->stateful && !(n.inputs.empty() && gives_handle(n));
 }
 
@@ -68,7 +72,8 @@ std::vector<Endpoint> to_save(const Graph& body, int forward_size, const std::ve
   return saved;
 }
 
-// A wait for a forward effect, on the backward side, is over: the forward pass has run.
+// Removes from the backward pass the control inputs from forward nodes that are not run again. The forward pass has run
+// them before, so there is nothing to wait for.
 void forget_controls(Graph& body, int forward_size) {
   for (std::int32_t i = 0; i < body.size(); ++i) {
     const std::vector<NodeId> controls = body.node({i}).controls;
@@ -85,7 +90,8 @@ bool carries_gradient(const Value& v) {
   if (is_floating(d) || is_complex(d)) return true;
   if (!may_carry_gradient(d)) return false;
   const HandleFact* fact = v.graph().handle(v.endpoint());
-  if (fact == nullptr) return d == DType::kVariant;  // zeros of a list need not know of what
+  // zero_gradient() makes zeros of a list without the dtype of its elements, but not of a variable without its dtype.
+  if (fact == nullptr) return d == DType::kVariant;
   return is_floating(fact->dtype) || is_complex(fact->dtype);
 }
 
@@ -135,7 +141,10 @@ Result<FunctionGradient> differentiate(Graph& graph, const Function& function, c
     // The gradient of a variable's handle has the variable's dtype and shape.
     const HandleFact* fact = body.handle(function.returns[i]);
     const bool variable = y.dtype() == DType::kResource;
-    if (variable && fact == nullptr) return internal_error("function ", function.name, ": a handle to what?");
+    if (variable && fact == nullptr) {
+      return internal_error("function ", function.name, ": returned value ", i,
+                            " is a handle, and the dtype and shape of its variable are not known");
+    }
     const DType dtype = variable ? fact->dtype : y.dtype();
     const PartialShape shape = variable ? fact->shape : y.shape();
     ARGOSY_ASSIGN_OR_RETURN(const Value dy, add_parameter(body, dtype, shape, d.args.size() + ys.size(), "dy",

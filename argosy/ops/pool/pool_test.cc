@@ -14,7 +14,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-// Values that are far apart, so that finite differences never change the winner.
+// Values that are far apart, so that finite differences never change which element of a window is the largest.
 Tensor distinct(Shape shape) {
   Tensor t = Tensor::zeros(DType::kFloat32, shape);
   for (std::int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = static_cast<float>(i * 7919 % 1009) / 64;
@@ -82,32 +82,32 @@ void check_avg(const PoolCase& p) {
 
 TEST(Pool, Values) {
   const Tensor x = Tensor::of<float>({1, 2, 3, 1}, {1, 5, 2, 5, 3, 4});
-  const AttrMap same = {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "SAME"}};
+  const AttrMap same_padding = {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "SAME"}};
   check({.op = "MaxPool",
          .inputs = {x},
-         .attrs = same,
+         .attrs = same_padding,
          .expect = {Tensor::of<float>({1, 1, 2, 1}, {5, 4})},
          .check_gradient = false});
   check({.op = "AvgPool",
          .inputs = {x},
-         .attrs = same,
+         .attrs = same_padding,
          .expect = {Tensor::of<float>({1, 1, 2, 1}, {3.5, 3})},
          .check_gradient = false});
-  // Of two fives the first one, row by row, gets everything.
+  // The first window has 5 twice. The first of them, in row-major order, gets the whole gradient.
   check({.op = "MaxPoolGrad",
          .inputs = {x, Tensor::of<float>({1, 1, 2, 1}, {5, 4}), Tensor::of<float>({1, 1, 2, 1}, {10, 20})},
-         .attrs = same,
+         .attrs = same_padding,
          .expect = {Tensor::of<float>({1, 2, 3, 1}, {0, 10, 0, 0, 0, 20})},
          .check_gradient = false});
   check({.op = "MaxPoolWithArgmax",
          .inputs = {x},
-         .attrs = same,
+         .attrs = same_padding,
          .expect = {Tensor::of<float>({1, 1, 2, 1}, {5, 4}), Tensor::of<std::int64_t>({1, 1, 2, 1}, {1, 5})},
          .check_gradient = false});
   const Tensor dy = Tensor::of<float>({1, 1, 2, 1}, {10, 20});
   check({.op = "MaxPoolGradWithArgmax",
          .inputs = {x, dy, Tensor::of<std::int64_t>({1, 1, 2, 1}, {1, 5})},
-         .attrs = same,
+         .attrs = same_padding,
          .expect = {Tensor::of<float>({1, 2, 3, 1}, {0, 10, 0, 0, 0, 20})}});
   const Tensor window = Tensor::vector<std::int32_t>({1, 2, 2, 1});
   check({.op = "MaxPoolGradV2",
@@ -120,23 +120,24 @@ TEST(Pool, Values) {
 
 TEST(Pool, Geometries) {
   for (const char* padding : {"VALID", "SAME"}) {
-    for (const PoolCase& p : {PoolCase{{2, 4, 4, 3}},
-                              {{1, 5, 4, 2}, 3, 2, 2},
-                              {{2, 5, 5, 1}, 2, 2, 1},
-                              {{1, 3, 7, 35}, 3, 3, 3},
-                              {{1, 4, 4, 2}, 1, 1, 3},
-                              {{1, 2, 4, 4}, 2, 2, 2, "", "NCHW"},
-                              {{1, 3, 5, 5}, 3, 2, 1, "", "NCHW"}}) {
+    for (const PoolCase& p : {PoolCase{.image = {2, 4, 4, 3}}, PoolCase{.image = {1, 5, 4, 2}, .window_h = 3},
+                              PoolCase{.image = {2, 5, 5, 1}, .stride = 1},
+                              PoolCase{.image = {1, 3, 7, 35}, .window_h = 3, .window_w = 3, .stride = 3},
+                              PoolCase{.image = {1, 4, 4, 2}, .window_h = 1, .window_w = 1, .stride = 3},
+                              PoolCase{.image = {1, 2, 4, 4}, .format = "NCHW"},
+                              PoolCase{.image = {1, 3, 5, 5}, .window_h = 3, .stride = 1, .format = "NCHW"}}) {
       PoolCase padded = p;
       padded.padding = padding;
       check_max(padded);
       check_avg(padded);
     }
   }
-  check_max({{1, 4, 5, 2}, 3, 3, 2, "EXPLICIT", "NHWC", {0, 0, 1, 2, 0, 1, 0, 0}});
+  check_max(
+      {.image = {1, 4, 5, 2}, .window_h = 3, .window_w = 3, .padding = "EXPLICIT", .pads = {0, 0, 1, 2, 0, 1, 0, 0}});
 }
 
-// What TensorFlow does: NaN never is the maximum, but gets the gradient where it comes first.
+// As in TensorFlow: the maximum ignores NaN, and is the lowest float where all are NaN. The gradient goes to a NaN that
+// is the first element of its window.
 TEST(Pool, NaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), lowest = std::numeric_limits<float>::lowest();
   const Tensor x = Tensor::of<float>({3, 1, 2, 1}, {nan, 1, 2, nan, nan, nan});
@@ -218,7 +219,7 @@ TEST(Pool, OfBfloat16AsOfFloat32) {
     for (const std::int64_t window : {2, 3}) {
       SCOPED_TRACE(str_cat(channels, " channels, window ", window));
       const AttrMap attrs = attrs_of({.window_h = window, .window_w = window}, false);
-      // Ties and a NaN: who is first, and what never wins, shows.
+      // Ties and a NaN: the result shows which of equal elements a kernel takes, and whether it ignores NaN.
       Tensor x = cast_to(random_tensor(DType::kFloat32, {2, 7, 6, channels}, 1, -2, 2), DType::kBfloat16);
       for (bfloat16& v : x.values<bfloat16>()) v = bfloat16(std::floor(static_cast<float>(v) * 2));
       x.data<bfloat16>()[channels] = std::numeric_limits<bfloat16>::quiet_NaN();
@@ -230,17 +231,17 @@ TEST(Pool, OfBfloat16AsOfFloat32) {
         EXPECT_TRUE(out.ok()) << out.status().to_string();
         return cast_to((*out)[0], DType::kBfloat16);
       };
-      const auto same = [&](const char* op, const std::vector<Tensor>& inputs, double tolerance) {
+      const auto expect_equal = [&](const char* op, const std::vector<Tensor>& inputs, double tolerance) {
         EXPECT_EQ(difference(run(op, inputs, DType::kBfloat16), run(op, inputs, DType::kFloat32), tolerance), "") << op;
       };
-      same("MaxPool", {x}, 0);
-      same("AvgPool", {x}, 4e-3);
+      expect_equal("MaxPool", {x}, 0);
+      expect_equal("AvgPool", {x}, 4e-3);
       const Tensor y = run("MaxPool", {x}, DType::kBfloat16);
       const Tensor dy = random_tensor(DType::kFloat32, y.shape(), 3);
-      same("MaxPoolGrad", {x, y, cast_to(dy, DType::kBfloat16)},
-           window == 2 ? 0 : 2e-2);  // sums are rounded one by one
+      expect_equal("MaxPoolGrad", {x, y, cast_to(dy, DType::kBfloat16)},
+                   window == 2 ? 0 : 2e-2);  // sums are rounded one by one
       const Tensor sizes = Tensor::vector<std::int32_t>({2, 7, 6, static_cast<std::int32_t>(channels)});
-      same("AvgPoolGrad", {sizes, cast_to(dy, DType::kBfloat16)}, window == 2 ? 4e-3 : 2e-2);
+      expect_equal("AvgPoolGrad", {sizes, cast_to(dy, DType::kBfloat16)}, window == 2 ? 4e-3 : 2e-2);
     }
   }
 }

@@ -7,7 +7,8 @@
 
 namespace argosy {
 
-// Named: the CPU's kernels and a plug-in's draw from one stream.
+// Not in an unnamed namespace, where the program and a plug-in would each have a type of their own. Their kernels find
+// one resource by its type (session_op_state()), so they draw from one stream.
 struct OpGenerator final : Resource, Restorable {
   OpGenerator(std::int64_t seed, std::int64_t seed2) : philox(seed, seed2) {}
   std::string describe() const override { return "stream of random numbers"; }
@@ -19,6 +20,8 @@ struct OpGenerator final : Resource, Restorable {
     });
   }
   Result<std::vector<Tensor>> contents() const override {
+    // Draws advance this half of the counter alone (for 2^64 blocks). The key and the upper half stay as the seeds made
+    // them, so they do not tell two states of one stream apart.
     return std::vector<Tensor>{Tensor::scalar(static_cast<std::int64_t>(philox.place().low()))};
   }
   SharedPhilox philox;

@@ -1,6 +1,6 @@
-// Transfers between tasks: TensorFlow's `_Send` and `_Recv`. A graph partitioned by task has a pair of them for each
-// value that crosses a boundary (argosy/passes/partition). They meet in the step's Rendezvous
-// (argosy/op/kernel/rendezvous.h).
+// Transfers between tasks: TensorFlow's `_Send` and `_Recv`. A graph partitioned by task (argosy/passes/partition) has
+// a pair of them for each transfer. A transfer carries one value, an order without a value, or several small values in
+// one message (pack_values.h). Both ends meet in the step's Rendezvous (argosy/op/kernel/rendezvous.h).
 //
 //   task a:  x ─► _Send [tensor_name="edge_3_x"]          task b:  _Recv [tensor_name="edge_3_x"] ─► y
 //
@@ -15,7 +15,7 @@
 
 namespace argosy {
 
-// Which end of a transfer an op is.
+// Which end of a transfer an op is: not the transfer itself.
 enum class Transfer : char { kNone, kSend, kReceive };
 Transfer transfer_of(const OpDef& op);  // kNone: neither end
 
@@ -36,7 +36,7 @@ struct TransferEnds {
 };
 // Add the node of one end, on that end's device. Its name is the transfer's, and "/send" or "/recv", made unique.
 Result<NodeId> add_send(Graph& graph, Endpoint value, const TransferEnds& ends);
-// `shape`: the value's partial shape. `controls`: the node's control inputs; none outside of loops.
+// `shape`: the value's partial shape. `controls`: the node's control inputs.
 Result<NodeId> add_receive(Graph& graph, DType dtype, const PartialShape& shape, const TransferEnds& ends,
                            std::vector<NodeId> controls = {});
 

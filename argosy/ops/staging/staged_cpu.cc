@@ -1,3 +1,5 @@
+// The contents of staging areas: capacities, bytes, and which tuples are there. The kernels are in staging_cpu.cc.
+// nullopt means that the operation would block. It has changed nothing then, and WaitQueue tries it again later.
 #include "argosy/ops/staging/staged.h"
 
 #include <algorithm>
@@ -68,7 +70,8 @@ std::optional<Status> StagedMap::put(std::int64_t key, const std::vector<std::in
   if (Status fits = check_indices(key, indices, width); !fits.ok()) return fits;
   const std::int64_t more = bytes_of(values);
   if (limits.bytes > 0 && more > limits.bytes) return too_large(more, limits.bytes);
-  // A key that has begun goes on: only it can make room again.
+  // The capacity does not hold back further values of a key that has some. The key counts already, and nothing can take
+  // it before it is complete.
   const bool begun = partial_.contains(key);
   if (!begun && limits.capacity > 0 && size() + incomplete() >= limits.capacity) return std::nullopt;
   if (limits.bytes > 0 && bytes_ + more > limits.bytes) return std::nullopt;
@@ -114,7 +117,7 @@ std::optional<Status> StagedMap::get(std::int64_t key, const std::vector<std::in
 
 std::optional<Status> StagedMap::take_any(const std::vector<std::int64_t>& indices, std::int64_t& key, Tuple& out) {
   if (complete_.empty()) return std::nullopt;
-  key = complete_.begin()->first;
+  key = complete_.begin()->first;  // the least: the map is ordered by key
   return get(key, indices, true, out);
 }
 

@@ -1,5 +1,5 @@
-// Step: the compiled form of one signature. Flat arrays hold kernels, slots, orders and memory offsets. A step never
-// changes; concurrent runs share it, and each has a RunState of its own.
+// Step: the compiled form of one signature and one set of feed shapes. Flat arrays hold kernels, slots, orders and
+// memory offsets. A step never changes. Concurrent runs share it, and each has a RunState of its own.
 //
 // Terms.
 //   instruction  one thing that a device does: a node's kernel, or a copy between memories.

@@ -28,7 +28,7 @@ std::string order_of(Session& session, const std::vector<std::pair<Value, Shape>
   return "";
 }
 
-class StaticScheduleTest : public testing::Test {
+class ControlFlowScheduleTest : public testing::Test {
  protected:
   Value integer(std::int32_t v) { return constant(graph, v); }
   Value count() { return placeholder(graph, DType::kInt32, PartialShape::scalar(), "n"); }
@@ -44,7 +44,7 @@ class StaticScheduleTest : public testing::Test {
   Graph graph;
 };
 
-TEST_F(StaticScheduleTest, WhatFollowsACondIsPlain) {
+TEST_F(ControlFlowScheduleTest, WhatFollowsACondIsPlain) {
   const Value p = placeholder(graph, DType::kBool, PartialShape::scalar(), "p");
   const Value x = real("x");
   Value y = cond_value(
@@ -70,7 +70,7 @@ TEST_F(StaticScheduleTest, WhatFollowsACondIsPlain) {
   }
 }
 
-TEST_F(StaticScheduleTest, LoopsRunAsOftenAsTheyShould) {
+TEST_F(ControlFlowScheduleTest, LoopsRunAsOftenAsTheyShould) {
   const Value n = count();
   const auto last = while_loop(
       {integer(0), integer(0)}, [&](const auto& v) { return less(v[0], n); },
@@ -86,7 +86,7 @@ TEST_F(StaticScheduleTest, LoopsRunAsOftenAsTheyShould) {
 }
 
 // for i < n: for j < i: s += i · j, and what the inner loop reads from around both.
-TEST_F(StaticScheduleTest, LoopsInLoops) {
+TEST_F(ControlFlowScheduleTest, LoopsInLoops) {
   const Value n = count();
   const Value k = placeholder(graph, DType::kInt32, PartialShape::scalar(), "k");
   const auto last = while_loop(
@@ -112,7 +112,7 @@ TEST_F(StaticScheduleTest, LoopsInLoops) {
 }
 
 // (a, b, c) -> (b, c, A·a): a loop-carried value is read an iteration and two later, while new values are made.
-TEST_F(StaticScheduleTest, LoopCarriedValuesAreNotOverwritten) {
+TEST_F(ControlFlowScheduleTest, LoopCarriedValuesAreNotOverwritten) {
   const Value n = count();
   const Value m = real("m", {3, 3});
   std::vector<Value> start = {integer(0)};
@@ -162,7 +162,7 @@ TEST_F(StaticScheduleTest, LoopCarriedValuesAreNotOverwritten) {
 }
 
 // A branch taken now and then inside a loop: what it leaves alone is carried as it was.
-TEST_F(StaticScheduleTest, BranchesInLoops) {
+TEST_F(ControlFlowScheduleTest, BranchesInLoops) {
   const Value n = count();
   const Value x = real("x", {64});
   const auto last = while_loop(
@@ -184,7 +184,7 @@ TEST_F(StaticScheduleTest, BranchesInLoops) {
 }
 
 // A branch not taken is not entered: neither its loop nor its variable without a value.
-TEST_F(StaticScheduleTest, LoopsInBranches) {
+TEST_F(ControlFlowScheduleTest, LoopsInBranches) {
   const Value p = placeholder(graph, DType::kBool, PartialShape::scalar(), "p");
   const Value n = count();
   const VariableNode v = variable(graph, Tensor::scalar(std::int32_t{3}), "v", {.kind = VariableKind::kResource});
@@ -212,7 +212,7 @@ TEST_F(StaticScheduleTest, LoopsInBranches) {
   EXPECT_EQ(at(true, 0), 4);
 }
 
-TEST_F(StaticScheduleTest, ADeadFetchSaysSo) {
+TEST_F(ControlFlowScheduleTest, ADeadFetchSaysSo) {
   const Value p = placeholder(graph, DType::kBool, PartialShape::scalar(), "p");
   const Value x = real("x");
   const Value sw = graph.add("Switch", {x, p});
@@ -224,7 +224,7 @@ TEST_F(StaticScheduleTest, ADeadFetchSaysSo) {
 }
 
 // Loops over several devices, and loops that no one predicate ends, run by dataflow rules.
-TEST_F(StaticScheduleTest, SomeLoopsHaveNoOrder) {
+TEST_F(ControlFlowScheduleTest, SomeLoopsHaveNoOrder) {
   const Value n = count();
   const auto last = while_loop(
       {integer(0), real("x")}, [&](const auto& v) { return less(v[0], n); },
@@ -238,7 +238,7 @@ TEST_F(StaticScheduleTest, SomeLoopsHaveNoOrder) {
 }
 
 // On a GPU beside other work of other devices, which waits for the loop's end and not for its first iteration.
-TEST_F(StaticScheduleTest, LoopsOnADeviceOfTheirOwn) {
+TEST_F(ControlFlowScheduleTest, LoopsOnADeviceOfTheirOwn) {
   const Value n = count();
   const Value x = real("x", {1000});
   Value looped, y;
@@ -270,7 +270,7 @@ TEST_F(StaticScheduleTest, LoopsOnADeviceOfTheirOwn) {
   for (std::thread& t : threads) t.join();
 }
 
-TEST_F(StaticScheduleTest, EndlessLoopsAreCancelled) {
+TEST_F(ControlFlowScheduleTest, EndlessLoopsAreCancelled) {
   const Value x = real("x");
   const auto last = while_loop(
       {x}, [&](const auto& v) { return greater(v[0], 0); },
@@ -288,7 +288,7 @@ TEST_F(StaticScheduleTest, EndlessLoopsAreCancelled) {
 }
 
 // A loop-carried value that is read no more is overwritten by what follows from it.
-TEST_F(StaticScheduleTest, CountersChangeInPlace) {
+TEST_F(ControlFlowScheduleTest, CountersChangeInPlace) {
   const Value n = count();
   const Value x = real("x", {100});
   const auto last = while_loop(
@@ -308,7 +308,7 @@ TEST_F(StaticScheduleTest, CountersChangeInPlace) {
 }
 
 // A network with a branch in a corner takes about the memory that it takes without.
-TEST_F(StaticScheduleTest, ACondCostsTheRestNoMemory) {
+TEST_F(ControlFlowScheduleTest, ACondCostsTheRestNoMemory) {
   const Shape big = {256, 1024};
   const Value x = real("x", {256, 1024});
   const Value p = placeholder(graph, DType::kBool, PartialShape::scalar(), "p");

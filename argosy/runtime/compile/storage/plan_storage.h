@@ -1,5 +1,15 @@
-// Decides where a step's tensors live. A tensor of known shape has a place in an arena, which is planned along each
-// device's order. Any other is allocated while running, and freed after its last reader.
+// Decides where a step's tensors live. The arena of a device is planned along the device's order. It has places for
+// the tensors of known shape that instructions write, but not for these:
+//
+//   - fetched ones: they outlive the run
+//   - strings, handles or other objects (not is_plain())
+//   - outputs of blocking ops, such as dequeued values: they have buffers of their own
+//   - those in another memory than the device's: what a GPU writes for the host
+//   - those that a loop carries to its next iteration, see below
+//   - forwarded ones: their memory is that of an input
+//
+// A tensor without a place is allocated while the step runs, unless it is forwarded. It is released after its last
+// reader, or at the end of the run.
 //
 // In a loop, a tensor that is
 //   made before it and read inside    lives to the loop's end.
