@@ -96,7 +96,7 @@ TEST(ProgramPool, KernelsOfASessionShareTheirProducts) {
                                       .input_shapes = in_shapes,
                                       .output_shapes = out_shapes,
                                       .constants = {},
-                                      .session = k < 3 ? session : other},
+                                      .op_state = k < 3 ? session : other},
                                      "cpu");
     ASSERT_TRUE(kernel.ok()) << kernel.status().to_string();
     kernels.push_back(std::move(*kernel));
