@@ -198,7 +198,9 @@ def missing_task(options):
 
 
 def many_jobs(options):
-    jobs = [Job(options.task, 2, ["--steps", "20"], port=port) for port in free_ports(20, "127.0.1.1")]
+    # Another task's listener may have taken a job's port. The job takes the next one then, perhaps another job's.
+    jobs = [Job(options.task, 2, ["--steps", "20"], port=port, token=f"{i:064x}")
+            for i, port in enumerate(free_ports(20, "127.0.1.1"), 1)]
     try:
         since = time.time()
         for job in jobs:
