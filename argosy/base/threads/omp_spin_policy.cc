@@ -10,10 +10,8 @@
 #include "argosy/base/guard.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/base/threads/core_use.h"
+#include "argosy/base/threads/idle_team.h"
 #include "argosy/base/threads/parallel.h"
-
-// libgomp's own entry point (a stable ABI).
-extern "C" void GOMP_parallel(void (*fn)(void*), void* data, unsigned threads, unsigned flags);
 
 namespace argosy {
 
@@ -65,6 +63,7 @@ OmpSpinPolicy::~OmpSpinPolicy() {
   if (watcher_.joinable()) watcher_.join();
   MutexLock lock(mutex_);
   set(false);
+  join_spare();
 }
 
 bool OmpSpinPolicy::spin_is_short() const {
@@ -91,13 +90,14 @@ void OmpSpinPolicy::watch() {
 void OmpSpinPolicy::set(bool spin_is_short) {
   if (spin_is_short == short_) return;
   if (spin_is_short) {
+    join_spare();  // one that found no second thread has ended
     try {
       spare_ = std::thread([this] {
-#if !defined(ARGOSY_TSAN)  // there are no teams then
-        GOMP_parallel([](void*) {}, nullptr, 2, 0);
-#endif
+        bool started = false;
+        contained("starting a team of OpenMP threads", [&] { started = start_idle_team(2); });
         {
           MutexLock lock(mutex_);
+          if (!started) short_ = false;  // no thread to be had: waits stay long
           while (short_ && !over_) changed_.wait(mutex_);
         }
         release_omp_team();
@@ -110,6 +110,11 @@ void OmpSpinPolicy::set(bool spin_is_short) {
   }
   short_ = false;
   changed_.notify_all();
+  join_spare();
+}
+
+void OmpSpinPolicy::join_spare() {
+  if (!spare_.joinable()) return;
   mutex_.unlock();
   spare_.join();
   mutex_.lock();

@@ -37,6 +37,7 @@ class OmpSpinPolicy {
  private:
   void watch();
   void set(bool spin_is_short) ARGOSY_REQUIRES(mutex_);
+  void join_spare() ARGOSY_REQUIRES(mutex_);  // lets go of the mutex meanwhile
 
   const std::function<bool()> contended_;
   const std::chrono::milliseconds first_, interval_;

@@ -15,6 +15,7 @@
 #include "argosy/base/guard.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/base/system/cgroup.h"
+#include "argosy/base/threads/idle_team.h"
 #include "argosy/base/threads/interrupt.h"
 #include "argosy/base/threads/library_threads.h"
 #include "argosy/base/threads/omp_spin_policy.h"
@@ -111,6 +112,14 @@ void set_thread_budget(int threads) {
 int thread_budget() {
   if (budget == 0) set_thread_budget(available_cores());
   return budget;
+}
+
+bool start_idle_team(int threads) {
+#if !defined(ARGOSY_TSAN)  // there are no teams then
+  if (team_threads(threads) < threads) return false;
+  GOMP_parallel([](void*) {}, nullptr, static_cast<unsigned>(threads), 0);
+#endif
+  return true;
 }
 
 void release_omp_team() {

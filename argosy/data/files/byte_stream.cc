@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "argosy/base/memory/growing_text.h"
 #include "argosy/base/system/file.h"
 
 namespace argosy::data {
@@ -29,6 +30,7 @@ struct ByteStream::Impl {
   // Makes `ready` non-empty, unless everything was given out.
   Status fill() {
     if (!ready.empty() || ended) return ok_status();
+    check_interrupted();
     if (!inflating) {
       ARGOSY_ASSIGN_OR_RETURN(const std::size_t n, read_raw());
       ready = std::string_view(raw.data(), n);
@@ -109,12 +111,14 @@ Result<bool> ByteStream::line(std::string& to) {
   Impl& s = *impl_;
   to.clear();
   bool some = false;
+  GrowingText counted(HostUse::kFiles, "a line of a file");
   while (true) {
     ARGOSY_RETURN_IF_ERROR(s.fill());
     if (s.ready.empty()) break;
     some = true;
     const std::size_t end = s.ready.find('\n');
     if (end == std::string_view::npos) {
+      ARGOSY_RETURN_IF_ERROR(counted.grow_to(to.size() + s.ready.size()));
       to += s.take(s.ready.size());
       continue;
     }
@@ -128,9 +132,11 @@ Result<bool> ByteStream::line(std::string& to) {
 Status ByteStream::read(std::size_t bytes, std::string& to) {
   Impl& s = *impl_;
   to.clear();
+  GrowingText counted(HostUse::kFiles, "a block of a file");
   while (to.size() < bytes) {
     ARGOSY_RETURN_IF_ERROR(s.fill());
     if (s.ready.empty()) break;
+    ARGOSY_RETURN_IF_ERROR(counted.grow_to(std::min(bytes, to.size() + s.ready.size())));
     to += s.take(bytes - to.size());
   }
   return ok_status();
@@ -139,6 +145,14 @@ Status ByteStream::read(std::size_t bytes, std::string& to) {
 Result<std::int64_t> ByteStream::skip(std::int64_t bytes) {
   Impl& s = *impl_;
   std::int64_t skipped = 0;
+  if (bytes <= 0) return skipped;
+  if (!s.inflating) {
+    skipped = static_cast<std::int64_t>(s.take(static_cast<std::size_t>(bytes)).size());
+    const std::int64_t there = std::min(bytes - skipped, s.size - s.at);
+    s.at += there;
+    s.given += there;
+    return skipped + there;
+  }
   while (skipped < bytes) {
     ARGOSY_RETURN_IF_ERROR(s.fill());
     if (s.ready.empty()) break;

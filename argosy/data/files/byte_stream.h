@@ -20,7 +20,9 @@ class ByteStream {
   ByteStream& operator=(ByteStream&&) noexcept;
   ~ByteStream();
 
-  // The methods below return DATA_LOSS, with file and offset, if the compressed data are damaged.
+  // The methods below return DATA_LOSS, with file and offset, if the compressed data are damaged, and
+  // RESOURCE_EXHAUSTED if `to` becomes larger than the budget of host memory allows. They throw Interrupted when the
+  // thread's step is over.
   // Sets `to` to the next line, without its "\n". False at the end.
   Result<bool> line(std::string& to);
   // Sets `to` to the next `bytes` bytes; fewer only at the end.

@@ -1,11 +1,15 @@
 #include "argosy/data/files/byte_stream.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <filesystem>
 #include <fstream>
 
+#include "argosy/base/memory/host_budget.h"
 #include "argosy/base/system/test_files.h"
+#include "argosy/base/threads/interrupt.h"
 
 namespace argosy::data {
 namespace {
@@ -39,6 +43,57 @@ std::vector<std::string> lines(const std::string& path, Compression c, std::size
     EXPECT_TRUE(some.ok()) << some.status().to_string();
     if (!some.ok() || !*some) return all;
     all.push_back(line);
+  }
+}
+
+// A file of zeros, which takes no room on the disk.
+std::string zeros(const TempDirectory& dir, std::uintmax_t bytes) {
+  std::filesystem::resize_file(write(dir.path() + "/zeros", ""), bytes);
+  return dir.path() + "/zeros";
+}
+
+TEST(ByteStream, LargeRecordsStopAtTheBudget) {
+  const TempDirectory dir;
+  const std::string path = zeros(dir, std::uintmax_t{1} << 30);
+  const auto limit = host_budget().with_limit(host_budget().in_use() + (16 << 20));
+  std::string text;
+  auto lines = ByteStream::open(path, Compression::kNone);
+  const Status line = lines->line(text).status();
+  EXPECT_EQ(line.code(), Code::kResourceExhausted) << line.to_string();
+  EXPECT_THAT(line.to_string(), testing::HasSubstr("a line of a file"));
+  EXPECT_LE(lines->offset(), 20 << 20);
+  auto blocks = ByteStream::open(path, Compression::kNone);
+  const Status block = blocks->read(std::size_t{1} << 30, text);
+  EXPECT_EQ(block.code(), Code::kResourceExhausted) << block.to_string();
+  EXPECT_LE(blocks->offset(), 20 << 20);
+  EXPECT_TRUE(ByteStream::open(path, Compression::kNone)->read(8 << 20, text).ok());
+}
+
+TEST(ByteStream, ReadingEndsWithItsStep) {
+  const TempDirectory dir;
+  const std::string path = zeros(dir, std::uintmax_t{1} << 30);
+  Cancellation over;
+  over.cancel(cancelled("the step is over"));
+  const InterruptScope interrupts(&over);
+  std::string text;
+  auto stream = ByteStream::open(path, Compression::kNone);
+  EXPECT_THROW((void)stream->line(text), Interrupted);
+}
+
+TEST(ByteStream, SkipsToAnyPlace) {
+  const TempDirectory dir;
+  const std::string path = write(dir.path() + "/a", "0123456789");
+  for (const std::size_t buffer : {0, 3}) {
+    auto stream = ByteStream::open(path, Compression::kNone, buffer);
+    std::string text;
+    ASSERT_TRUE(stream->read(1, text).ok());
+    EXPECT_EQ(*stream->skip(1), 1);
+    EXPECT_EQ(*stream->skip(5), 5);
+    ASSERT_TRUE(stream->read(1, text).ok());
+    EXPECT_EQ(text, "7");
+    EXPECT_EQ(*stream->skip(INT64_MAX), 2);
+    EXPECT_EQ(stream->offset(), 10);
+    EXPECT_EQ(*stream->skip(1), 0);
   }
 }
 

@@ -56,7 +56,13 @@ Result<const char*> RecordReader::peek(std::size_t bytes) {
   const std::int64_t have = buffer_offset_ + static_cast<std::int64_t>(buffer_.size()) - offset_;
   if (offset_ < buffer_offset_ || have < static_cast<std::int64_t>(bytes)) {
     const auto left = static_cast<std::size_t>(bytes_ - offset_);
-    buffer_.resize(std::min(left, std::max(bytes, kBuffer)));
+    const std::size_t size = std::min(left, std::max(bytes, kBuffer));
+    if (size > std::max(buffer_.capacity(), kBuffer)) {
+      buffer_ = {};
+      ARGOSY_ASSIGN_OR_RETURN(
+          counted_, host_budget().reserve(HostUse::kFiles, static_cast<std::int64_t>(size), "a record of a file"));
+    }
+    buffer_.resize(size);
     buffer_offset_ = offset_;
     ARGOSY_RETURN_IF_ERROR(file_.read_at(offset_, buffer_.data(), buffer_.size()));
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "argosy/base/memory/host_budget.h"
 #include "argosy/base/system/file.h"
 
 namespace argosy::tf {
@@ -38,7 +39,8 @@ class RecordReader {
   static Result<RecordReader> open(const std::string& path);
 
   // Returns the next payload, valid until the next call; nullopt: the end of the file. DATA_LOSS names the file and the
-  // offset of a record that is incomplete or fails its checksum. After an error the reader stays at that record.
+  // offset of a record that is incomplete or fails its checksum. RESOURCE_EXHAUSTED (ARG-MEM-004): a record is larger
+  // than the budget of host memory allows. After an error the reader stays at that record.
   Result<std::optional<std::string_view>> next();
   std::int64_t offset() const { return offset_; }
 
@@ -52,6 +54,7 @@ class RecordReader {
   std::int64_t offset_ = 0;
   std::string buffer_;
   std::int64_t buffer_offset_ = 0;
+  HostBudget::Reservation counted_;  // of a buffer for one large record
 };
 
 }  // namespace argosy::tf

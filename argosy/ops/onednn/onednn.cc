@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 #include <vector>
@@ -361,7 +362,25 @@ std::size_t ConvSpec::hash() const {
               in_c, out_c, filter_h, filter_w, stride_h, stride_w});
 }
 
+namespace {
+
+// oneDNN keeps some sizes in 32 bits, and divides by them.
+constexpr std::int64_t kMostSize = std::numeric_limits<std::int32_t>::max();
+// It takes 0.2 s to make a convolution of this window, and time in proportion beyond. That is not interrupted.
+constexpr std::int64_t kMostWindowCells = 1 << 24;
+// Found by trying version 2.6.3: the first failure was at 2^37 elements.
+constexpr double kMostImageElements = std::int64_t{1} << 36;
+
+Status check_sizes(const char* what, std::initializer_list<std::int64_t> sizes) {
+  const std::int64_t largest = std::max(sizes);
+  if (largest <= kMostSize) return ok_status();
+  return unimplemented(what, " of a size of ", largest, ", more than ", kMostSize);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Program>> make_matmul(const MatMulSpec& spec) try {
+  ARGOSY_RETURN_IF_ERROR(check_sizes("a matrix product", {spec.batch, spec.m, spec.n, spec.k}));
   // Products per element that pay for its conversion. Two cores with AVX512-BF16 alone, native against converted: 64
   // cubed (21 per element) 9 us against 15, 640x128x128 (58) 186 against 141, 512 cubed (171) 2.3 ms against 1.5.
   constexpr std::int64_t kProductsPerElement = 40;
@@ -373,6 +392,17 @@ Result<std::unique_ptr<Program>> make_matmul(const MatMulSpec& spec) try {
 }
 
 Result<std::unique_ptr<Program>> make_convolution(const ConvSpec& spec) try {
+  ARGOSY_RETURN_IF_ERROR(check_sizes("a convolution", {spec.batch, spec.in_h, spec.in_w, spec.in_c, spec.out_h,
+                                                       spec.out_w, spec.out_c, spec.filter_h, spec.filter_w}));
+  const std::int64_t cells = spec.filter_h * spec.filter_w, in = spec.in_h * spec.in_w, out = spec.out_h * spec.out_w;
+  ARGOSY_RETURN_IF_ERROR(check_sizes("a convolution with an image", {in, out}));
+  if (cells > kMostWindowCells) {
+    return unimplemented("a convolution with a window of ", cells, " cells, more than ", kMostWindowCells);
+  }
+  const auto images = static_cast<double>(spec.batch) * static_cast<double>(std::max(in * spec.in_c, out * spec.out_c));
+  if (images > kMostImageElements) {
+    return unimplemented("a convolution of ", images, " elements, more than ", kMostImageElements);
+  }
   return std::unique_ptr<Program>(convolution_chain(spec));
 } catch (const dnnl::error& e) {
   return to_status(e, "convolution");
@@ -390,6 +420,7 @@ bool supports(DType dtype) { return dtype == DType::kFloat32 || (dtype == DType:
 
 Status sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
              const float* b, bool add, float* c) {
+  ARGOSY_RETURN_IF_ERROR(check_sizes("a matrix product", {m, n, k}));
   const dnnl_status_t done = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a,
                                         transpose_a ? m : k, b, transpose_b ? k : n, add ? 1.0f : 0.0f, c, n);
   if (done != dnnl_success) return internal_error("oneDNN: sgemm of ", m, "x", k, "x", n, " failed");

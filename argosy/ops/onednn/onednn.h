@@ -51,6 +51,7 @@ struct MatMulSpec {
   bool operator==(const MatMulSpec&) const = default;
   std::size_t hash() const;
 };
+// UNIMPLEMENTED: oneDNN does not support the spec, or a size is more than 31 bits.
 Result<std::unique_ptr<Program>> make_matmul(const MatMulSpec& spec);
 
 // c[m, n] = a · b (+ c if `add`) in float32, without a Program. It is faster for long sums, where a Program's packing
@@ -81,6 +82,8 @@ struct ConvSpec {
   bool operator==(const ConvSpec&) const = default;
   std::size_t hash() const;
 };
+// UNIMPLEMENTED: as for products. Also if an image has 2^31 pixels, images have more than 2^36 elements, or a window has
+// more than 2^24 cells.
 Result<std::unique_ptr<Program>> make_convolution(const ConvSpec& spec);
 
 }  // namespace argosy::onednn

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "argosy/formats/proto/serialized_tensor.h"
 #include "argosy/formats/records/examples.h"
@@ -97,17 +98,20 @@ Status inflate_all(const std::string& bytes, bool gzip, std::string& to) {
   if (bytes.size() > std::numeric_limits<uInt>::max()) return invalid_argument("more than 4 GiB to decompress");
   z_stream stream = {};
   if (inflateInit2(&stream, gzip ? MAX_WBITS + 16 : MAX_WBITS) != Z_OK) return internal_error("zlib does not start");
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> ends(&stream, &inflateEnd);
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
   Status status;
   char part[1 << 15];
   int result = Z_OK;
+  MadeStrings made;
   while (stream.avail_in > 0 || result == Z_OK) {
     if (result == Z_STREAM_END) inflateReset(&stream);
     stream.next_out = reinterpret_cast<Bytef*>(part);
     stream.avail_out = sizeof part;
     result = inflate(&stream, Z_NO_FLUSH);
-    to.append(part, sizeof part - stream.avail_out);
+    check_interrupted();
+    ARGOSY_RETURN_IF_ERROR(made.append(to, {part, sizeof part - stream.avail_out}));
     if (to.size() > kMostBytes) {
       status = resource_exhausted("more than ", kMostBytes, " bytes come out of ", bytes.size());
       break;
@@ -120,7 +124,6 @@ Status inflate_all(const std::string& bytes, bool gzip, std::string& to) {
                                                : "");
     break;
   }
-  inflateEnd(&stream);
   return status;
 }
 

@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 
+#include "argosy/base/memory/growing_text.h"
 #include "argosy/base/system/file.h"
 #include "argosy/formats/records/record.h"
 #include "argosy/op/definition/attr.h"
@@ -25,6 +26,7 @@ class Source {
   // The next line without its end; false when there is none.
   Result<bool> line(std::string& to) {
     to.clear();
+    GrowingText counted(HostUse::kFiles, "a line of a file");
     while (true) {
       const std::size_t end = buffer_.find('\n', at_);
       to.append(buffer_, at_, end == std::string::npos ? std::string::npos : end - at_);
@@ -38,6 +40,7 @@ class Source {
         break;
       }
       ARGOSY_RETURN_IF_ERROR(fill());
+      ARGOSY_RETURN_IF_ERROR(counted.grow_to(to.size() + buffer_.size()));
     }
     if (to.ends_with('\r')) to.pop_back();
     return true;
@@ -131,6 +134,8 @@ class FixedLength final : public RecordFormat {
   }
   Result<bool> next(Record& record) override {
     if (at_ > end_ - record_) return false;
+    GrowingText counted(HostUse::kFiles, "a record of a file");
+    ARGOSY_RETURN_IF_ERROR(counted.grow_to(static_cast<std::size_t>(record_)));
     record.second.resize(static_cast<std::size_t>(record_));
     ARGOSY_RETURN_IF_ERROR(file_->read_at(at_, record.second.data(), record.second.size()));
     record.first = str_cat(name_, ":", number_++);

@@ -1,6 +1,7 @@
 // What string kernels make is counted while they make it: results may be far larger than what they are made of.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "argosy/base/memory/host_budget.h"
 #include "argosy/ops/constant/constant.h"
@@ -43,6 +44,17 @@ Tensor ints(std::int64_t n, std::int32_t value) {
   return t;
 }
 
+std::string compressed_zeros(std::size_t bytes) {
+  const std::string zeros(bytes, '\0');
+  std::string small(compressBound(bytes), '\0');
+  uLongf size = small.size();
+  EXPECT_EQ(
+      compress(reinterpret_cast<Bytef*>(small.data()), &size, reinterpret_cast<const Bytef*>(zeros.data()), bytes),
+      Z_OK);
+  small.resize(size);
+  return small;
+}
+
 std::vector<StringCase> cases() {
   const Tensor pattern = one("a"), rewrite = one(std::string(5000, 'b')), text = one(std::string(20'000, 'a'));
   return {
@@ -75,6 +87,7 @@ std::vector<StringCase> cases() {
        {ints(1 << 21, 'a'), Tensor::vector<std::int64_t>({0, 1 << 21})},
        {{"output_encoding", "UTF-8"}}},
       {"UnicodeDecode", {copies(1)}, {{"input_encoding", "UTF-8"}}},
+      {"DecodeCompressed", {one(compressed_zeros(20 << 20))}, {{"compression_type", "ZLIB"}}},
   };
 }
 

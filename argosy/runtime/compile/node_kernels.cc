@@ -1,5 +1,7 @@
 #include "argosy/runtime/compile/node_kernels.h"
 
+#include <algorithm>
+
 #include "argosy/base/small_vector.h"
 #include "argosy/base/threads/parallel.h"
 #include "argosy/runtime/device_set/counted_strings.h"
@@ -90,8 +92,30 @@ Result<Tensor> NodeKernels::handle(NodeId id, std::int32_t constant) {
   return tensor;
 }
 
+namespace {
+
+// No machine holds such a tensor, so the step is refused, here or as it allocates. What kernels compute of its sizes
+// overflows.
+bool is_beyond_memory(const PartialShape& shape) {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 42;
+  if (!shape.is_full()) return false;
+  std::int64_t elements = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape[i] == 0) return false;
+    if (__builtin_mul_overflow(elements, shape[i], &elements) || elements > kMostElements) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void NodeKernels::take_workspace(Workspace& says, const KernelInit& init, int device) {
   MemoryForecast& forecast = step_.info.forecast[device];
+  if (std::ranges::any_of(init.input_shapes, is_beyond_memory) ||
+      std::ranges::any_of(init.output_shapes, is_beyond_memory)) {
+    forecast.exact = false;
+    return;
+  }
   const Team team(init.device->spec().cores);
   const auto bytes = says.workspace_bytes(init);
   if (!bytes) forecast.exact = false;

@@ -2,6 +2,7 @@
 // continues behind it.
 #include <optional>
 
+#include "argosy/base/memory/growing_text.h"
 #include "argosy/data/files/byte_stream.h"
 #include "argosy/ops/dataset/dataset_kernel.h"
 #include "argosy/ops/string/number.h"
@@ -31,6 +32,15 @@ class CsvFile {
 
   // Reads the next record. Returns false at the end of the file. An error of the record is in `wrong`.
   Result<bool> record(std::vector<std::string>& fields, Status& wrong) {
+    bytes_read_ = 0;
+    counted_.emplace(HostUse::kFiles, "a record of a CSV file");
+    Result<bool> some = fields_of_record(fields, wrong);
+    counted_.reset();
+    return some;
+  }
+
+ private:
+  Result<bool> fields_of_record(std::vector<std::string>& fields, Status& wrong) {
     fields.clear();
     wrong = ok_status();
     ARGOSY_ASSIGN_OR_RETURN(std::optional<char> c, peek());
@@ -50,11 +60,12 @@ class CsvFile {
     return true;
   }
 
- private:
   Result<std::optional<char>> peek() {
     if (at_ == bytes_.size()) {
       ARGOSY_RETURN_IF_ERROR(stream_.read(std::size_t{64} << 10, bytes_));
       at_ = 0;
+      bytes_read_ += bytes_.size();
+      ARGOSY_RETURN_IF_ERROR(counted_->grow_to(bytes_read_));
     }
     return at_ < bytes_.size() ? std::optional(bytes_[at_]) : std::nullopt;
   }
@@ -105,6 +116,8 @@ class CsvFile {
   const CsvOptions& o_;
   std::string bytes_;
   std::size_t at_ = 0;
+  std::optional<GrowingText> counted_;  // the record that is being read
+  std::size_t bytes_read_ = 0;          // for that record
 };
 
 class Csv final : public DatasetValue {
