@@ -32,6 +32,27 @@ TEST(HugeShapes, ProductsAreRefused) {
   }
 }
 
+// Bytes that wrap to 0, one by one or in sum: no place in an arena is so small.
+TEST(HugeShapes, IntermediateValuesAreRefused) {
+  for (const int bits : {40, 58, 59, 60, 61, 62}) {
+    for (const int count : {1, 4, 16}) {
+      Graph g;
+      const Value x = placeholder(g, DType::kFloat32, {});
+      std::vector<Value> values;
+      for (int i = 0; i < count; ++i) {
+        const Value one = g.add("AddV2", {x, constant(g, static_cast<float>(i))});
+        const Value sizes = constant(g, Tensor::vector<std::int64_t>({std::int64_t{1} << bits}));
+        values.push_back(g.add("Relu", {g.add("Fill", {sizes, one}, {{"index_type", DType::kInt64}})}));
+      }
+      const Value z = g.add("Slice", {g.add("AddN", {values}), constant(g, Tensor::vector<std::int64_t>({0})),
+                                      constant(g, Tensor::vector<std::int64_t>({1}))});
+      ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+      TestSession session(g);
+      EXPECT_FALSE(session.run({{x, Tensor::scalar(1.0f)}}, {z}).ok()) << "2^" << bits << ", " << count;
+    }
+  }
+}
+
 TEST(HugeShapes, FilterGradientsAreRefused) {
   struct FilterCase {
     const char* op;

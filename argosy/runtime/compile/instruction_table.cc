@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "argosy/base/memory/huge_pages.h"
+#include "argosy/runtime/compile/storage/beyond_memory.h"
 
 namespace argosy {
 
@@ -37,7 +38,7 @@ std::int32_t InstructionTable::new_slot(DType dtype, PartialShape shape, int spa
   const auto slot = static_cast<std::int32_t>(step_.slots.size());
   SlotSpec spec{.dtype = dtype, .shape = std::move(shape), .space = space};
   const std::int64_t elements = spec.shape.elements();
-  if (elements >= 0) spec.bytes = static_cast<std::size_t>(elements) * element_bytes(dtype);
+  if (elements >= 0) spec.bytes = bounded_bytes(elements, dtype);
   step_.slots.push_back(std::move(spec));
   graph_.producer.push_back(producer);
   graph_.root.push_back(slot);

@@ -4,6 +4,7 @@
 
 #include "argosy/base/small_vector.h"
 #include "argosy/base/threads/parallel.h"
+#include "argosy/runtime/compile/storage/beyond_memory.h"
 #include "argosy/runtime/device_set/counted_strings.h"
 #include "argosy/runtime/session/function_calls.h"
 
@@ -94,18 +95,8 @@ Result<Tensor> NodeKernels::handle(NodeId id, std::int32_t constant) {
 
 namespace {
 
-// No machine holds such a tensor, so the step is refused, here or as it allocates. What kernels compute of its sizes
-// overflows.
-bool is_beyond_memory(const PartialShape& shape) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 42;
-  if (!shape.is_full()) return false;
-  std::int64_t elements = 1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] == 0) return false;
-    if (__builtin_mul_overflow(elements, shape[i], &elements) || elements > kMostElements) return true;
-  }
-  return false;
-}
+// Kernels' estimates overflow for such shapes.
+bool is_beyond_memory(const PartialShape& shape) { return shape.elements() >= kBeyondMemory; }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "argosy/runtime/compile/storage/beyond_memory.h"
 #include "argosy/runtime/compile/storage/memory_plan.h"
 
 namespace argosy {
@@ -113,7 +114,8 @@ class StoragePlanner {
         const std::int32_t slot = instruction.first_output + o;
         SlotSpec& spec = step_.slots[slot];
         bool plannable = is_plain(spec.dtype) && spec.shape.is_full() && spec.space == home &&
-                         !instructions_.forwarded[slot] && !fetched_[slot] && !brings;
+                         !instructions_.forwarded[slot] && !fetched_[slot] && !brings &&
+                         spec.bytes < static_cast<std::size_t>(kBeyondMemory);
         Use use;
         if (plannable) {
           use = use_of(slot, list[p]);
