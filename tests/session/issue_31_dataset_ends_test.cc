@@ -114,6 +114,12 @@ TEST(DatasetEnds, PassOverElementsUntilTheStepEnds) {
   ends([](Graph& g) {
     return filter_dataset(numbers(g, INT64_MAX), [](Values v) { return constant(v[0].graph(), false); });
   });
+  // A window keeps its input's errors, that of the end as well.
+  ends([](Graph& g) {
+    return apply("WindowDataset", numbers(g, INT64_MAX),
+                 {number(g, INT64_MAX), number(g, 1), number(g, 1), constant(g, Tensor::scalar(true))}, {},
+                 {DType::kVariant});
+  });
   // Epoch after epoch without an element, whose places in the buffer filled the memory.
   ends([](Graph& g) {
     const InputPipeline none = filter_dataset(numbers(g, 3), [](Values v) { return constant(v[0].graph(), false); });

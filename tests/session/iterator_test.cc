@@ -52,6 +52,27 @@ TEST(Iterators, WithASharedNameOutliveTheirSession) {
   EXPECT_EQ(values_of((*second.run({next}))[0]), "1");
 }
 
+// A step that starts an iterator may have reasons for a device that no other step has. The others find it there.
+TEST(Iterators, StayOnTheDeviceOfTheStepThatMadeThem) {
+  Graph graph;
+  const Value handle = graph.add("IteratorV2", {}, [] {
+    AttrMap attrs = kNumbers;
+    attrs.set("shared_name", std::string());
+    attrs.set("container", std::string());
+    return attrs;
+  }());
+  const Value start = [&] {
+    const auto there = graph.device("/gpu:0");
+    return graph.add("MakeIterator", {range_dataset(graph, 0, 3).dataset, handle}).control();
+  }();
+  const Value next = graph.add("IteratorGetNext", {handle}, kNumbers);
+  TestSession session(graph, {.devices = {.devices = "cpu:0,gpu:0", .emulate = "1"}});
+  ASSERT_TRUE(session.run_targets({start}).ok());
+  const auto one = session.run({next});
+  ASSERT_TRUE(one.ok()) << one.status().to_string();
+  EXPECT_EQ(values_of((*one)[0]), "0");
+}
+
 // As in TensorFlow. Sessions of one server took elements from each other, and initialized each other's iterators.
 TEST(Iterators, WithoutASharedNameBelongToTheirSession) {
   Graph graph;

@@ -18,6 +18,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/op/kernel/kernel.h"
 #include "argosy/op/state/holder.h"
+#include "argosy/op/state/made_on_device.h"
 #include "argosy/op/state/resource_manager.h"
 #include "argosy/ops/iterator/handle_texts.h"
 
@@ -25,7 +26,7 @@ namespace argosy::datasets {
 
 // Where a session's node has made its iterator, and under which name. The node's kernels in all steps share this.
 // Thread-safe.
-class MadeIn final : public Resource, public Holder {
+class MadeIn final : public Resource, public Holder, public MadeOnDevice {
  public:
   // `own`: the iterator belongs to the session. Then its name is one that no other has.
   MadeIn(std::string container, std::string_view name, bool own)
@@ -34,9 +35,9 @@ class MadeIn final : public Resource, public Holder {
   const std::string& container() const { return container_; }
   const std::string& name() const { return name_; }
 
-  bool is(const ResourceManager& manager) const {
+  const ResourceManager* manager() const override {
     MutexLock lock(mutex_);
-    return manager_ == &manager;
+    return manager_;
   }
   void set(const ResourceManager& manager, const std::shared_ptr<Resource>& iterator) {
     MutexLock lock(mutex_);
@@ -81,8 +82,8 @@ class IteratorHandle {
     const std::string_view name = shared.empty() ? std::string_view(init.node) : std::string_view(shared);
     const auto make = [&] { return std::make_shared<MadeIn>(container, name, own); };
     if (init.op_state != nullptr) {
-      const std::string node = str_cat(container, kSeparator, shared, kSeparator, init.node);
-      auto found = init.op_state->find_or_make<MadeIn>("iterators_made", node, make);
+      auto found = init.op_state->find_or_make<MadeIn>(MadeOnDevice::kContainer,
+                                                       MadeOnDevice::name_of(container, shared, init.node), make);
       if (found.ok()) made_ = *std::move(found);
     }
     if (made_ == nullptr) made_ = make();
@@ -101,7 +102,7 @@ class IteratorHandle {
     if (handle_.valid() && manager_ == &manager && generation_ == generation) return handle_;
     before = std::exchange(handle_, Tensor());
     const std::string &container = made_->container(), &name = made_->name();
-    const bool made = made_->is(manager);
+    const bool made = made_->manager() == &manager;
     auto state = made ? manager.find<State>(container, name) : manager.find_or_make<State>(container, name, make);
     if (made && state.status().code() == Code::kNotFound) {
       const std::shared_ptr<State> gone = make();

@@ -140,7 +140,7 @@ void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& pla
 
 // Steps are placed one by one, and a name means one thing in all of them.
 int StepCompiler::home_of(const Node& handle) const {
-  const int here = argosy::home_of(*device_set_, handle);
+  const int here = argosy::home_of(*device_set_, handle, own_.get());
   if (here >= 0 || remote_homes_.empty()) return here;
   const auto there = remote_homes_.find(resource_name(handle));
   return there == remote_homes_.end() ? -1 : there->second;

@@ -56,7 +56,7 @@ Result<std::shared_ptr<ExecutableStep>> compile_graph(StepGraph graph, const Tas
       place(graph.graph, {.devices = device_set->specs(),
                           .has_kernel = has_kernel,
                           .refuses = refuses,
-                          .home = [&](const Node& handle) { return home_of(*device_set, handle); }}));
+                          .home = [&](const Node& handle) { return home_of(*device_set, handle, op_state.get()); }}));
   ARGOSY_ASSIGN_OR_RETURN(auto step, compile_step(std::move(graph), std::move(placement), device_set, kernels,
                                                   /*must_fit=*/true, op_state));
   return std::make_shared<ExecutableStep>(std::move(step));

@@ -42,6 +42,7 @@ class Window final : public UnaryDataset {
         Element element;
         const Result<bool> some = next_input(element);
         if (some.ok() && !*some) break;
+        ARGOSY_RETURN_IF_ERROR(not_ended(context_.cancellation));  // else its error is an element, again and again
         ARGOSY_RETURN_IF_ERROR(held_.hold(std::ssize(buffer_) + 1));
         buffer_.emplace_back(some.status(), std::move(element));
       }
