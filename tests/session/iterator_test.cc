@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "argosy/graph/function_body.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/ops/queue/queue.h"
@@ -52,25 +53,38 @@ TEST(Iterators, WithASharedNameOutliveTheirSession) {
   EXPECT_EQ(values_of((*second.run({next}))[0]), "1");
 }
 
-// A step that starts an iterator may have reasons for a device that no other step has. The others find it there.
+// The step that starts this iterator goes to the variable's device, and no other step has a reason to.
 TEST(Iterators, StayOnTheDeviceOfTheStepThatMadeThem) {
   Graph graph;
-  const Value handle = graph.add("IteratorV2", {}, [] {
-    AttrMap attrs = kNumbers;
-    attrs.set("shared_name", std::string());
-    attrs.set("container", std::string());
-    return attrs;
-  }());
-  const Value start = [&] {
+  const Value variable = [&] {
     const auto there = graph.device("/gpu:0");
-    return graph.add("MakeIterator", {range_dataset(graph, 0, 3).dataset, handle}).control();
+    return graph.add("VarHandleOp", {},
+                     {{"dtype", DType::kInt64}, {"shape", PartialShape::scalar()}, {"shared_name", "v"}});
   }();
-  const Value next = graph.add("IteratorGetNext", {handle}, kNumbers);
-  TestSession session(graph, {.devices = {.devices = "cpu:0,gpu:0", .emulate = "1"}});
-  ASSERT_TRUE(session.run_targets({start}).ok());
+  const Value assign = graph.add("AssignVariableOp", {variable, constant(graph, std::int64_t{7})}).control();
+  FunctionBody body(graph, "sum");
+  const Value element = body.parameter(DType::kInt64, PartialShape::scalar());
+  const Value handle = body.parameter(DType::kResource, PartialShape::scalar());
+  body.finish({element + element.graph().add("ReadVariableOp", {handle}, {{"dtype", DType::kInt64}})});
+  AttrMap attrs = kNumbers;
+  attrs.set("f", FunctionRef{body.name()});
+  attrs.set("Targuments", std::vector<DType>{DType::kResource});
+  const Value sums = graph.add("MapDataset", {range_dataset(graph, 0, 3).dataset, variable}, attrs, "sums");
+  AttrMap beside = kNumbers;  // TensorFlow colocates an iterator and its dataset
+  beside.set("_class", std::vector<std::string>{"loc:@sums"});
+  AttrMap named = beside;
+  named.set("shared_name", std::string());
+  named.set("container", std::string());
+  const Value iterator = graph.add("IteratorV2", {}, named);
+  const Value start = graph.add("MakeIterator", {sums, iterator}, {{"_class", std::vector<std::string>{"loc:@sums"}}});
+  const Value next = graph.add("IteratorGetNext", {iterator}, beside);
+  TestSession session(graph, {.devices = {.devices = "gpu:0", .emulate = "1"}});
+  ASSERT_TRUE(session.run_targets({assign}).ok());
+  const Status started = session.run_targets({start.control()});
+  ASSERT_TRUE(started.ok()) << started.to_string();
   const auto one = session.run({next});
   ASSERT_TRUE(one.ok()) << one.status().to_string();
-  EXPECT_EQ(values_of((*one)[0]), "0");
+  EXPECT_EQ(values_of((*one)[0]), "7");
 }
 
 // As in TensorFlow. Sessions of one server took elements from each other, and initialized each other's iterators.
