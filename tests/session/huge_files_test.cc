@@ -1,5 +1,5 @@
-// Files whose one line, block or record is larger than the budget of host memory: every op that reads such a file is
-// refused before it takes the memory.
+// Files whose one record is larger than the budget of host memory. Twelve ops that read whole lines, blocks, records or
+// files are refused before they take the memory.
 #include <gmock/gmock.h>
 
 #include <filesystem>

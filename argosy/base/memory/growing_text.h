@@ -1,5 +1,5 @@
-// GrowingText: counts one string in the budget of host memory while it grows, where its length is not known before: a
-// line of a file, what compressed data becomes. Whoever keeps the string counts it anew.
+// GrowingText: counts one string in the budget of host memory while it grows. It is for strings of unknown length, such
+// as a line of a file. Whoever keeps the string counts it anew.
 #pragma once
 
 #include <cstddef>

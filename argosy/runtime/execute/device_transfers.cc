@@ -47,7 +47,8 @@ Status start_copy(StaticRun& run, std::int32_t index, const Instruction& instruc
 void start_async(StaticRun& run, std::int32_t index, const Instruction& instruction,
                  const KernelContext::Fields& fields, std::int64_t start, std::atomic<int>& asyncs) {
   auto kernel_context = std::make_shared<KernelContext>(fields);
-  auto end = [&run, index, d = instruction.device, gates = run.state().gates, start, &asyncs](Status status) {
+  auto end = [&run, index, d = instruction.device, event_counts = run.state().event_counts, start,
+              &asyncs](Status status) {
     const Step& step = run.step();
     StepStats* const stats = run.context().stats();
     if (!status.ok()) {
@@ -56,10 +57,10 @@ void start_async(StaticRun& run, std::int32_t index, const Instruction& instruct
       contained("the record of an op", [&] { run.list_op(*stats, step.instructions[index], start, now_nanos()); });
     }
     run.state().done[index].store(run.state().epoch, std::memory_order_release);
-    for (const std::int32_t other : step.meta[index].wakes) gates->of_device[other].notify();
-    // The run may end as soon as this is counted. After that only the gates are known to exist.
+    for (const std::int32_t other : step.meta[index].wakes) event_counts->of_device[other].notify();
+    // The run may end as soon as this is counted. After that only the event counts are known to exist.
     asyncs.fetch_sub(1, std::memory_order_acq_rel);
-    gates->of_device[static_cast<std::size_t>(d)].notify();
+    event_counts->of_device[static_cast<std::size_t>(d)].notify();
   };
   // On an asynchronous device the kernel only enqueues its work. Readers of its outputs come later in stream order.
   auto* const async_launch =

@@ -59,7 +59,7 @@ std::unique_ptr<RunState> make_run_state(const Step& step) {
     state->dead.assign(slots + step.instructions.size(), 0);
     state->first_iteration.assign(step.plan.loops.size(), 0);
   }
-  state->gates = std::make_shared<RunGates>(static_cast<std::size_t>(step.device_set->size()));
+  state->event_counts = std::make_shared<RunEventCounts>(static_cast<std::size_t>(step.device_set->size()));
   return state;
 }
 

@@ -15,10 +15,10 @@ namespace argosy {
 
 class RunContext;
 
-// The gates at which the threads of a run wait for each other. Every thread that may still open one shares the
+// The event counts at which the threads of a run wait for each other. Every thread that may still notify one shares the
 // ownership. The run does not wait for a thread that is preempted between its last signal and its end.
-struct RunGates {
-  explicit RunGates(std::size_t devices) : of_device(devices) {}
+struct RunEventCounts {
+  explicit RunEventCounts(std::size_t devices) : of_device(devices) {}
   std::vector<EventCount> of_device;
   EventCount end;               // the caller waits here until `running` is 0
   std::atomic<int> running{0};  // devices, without the host, that have not ended
@@ -42,7 +42,7 @@ struct RunState {
   // Flags of dead values, in steps with control flow: by slot (outputs of Switches), then by instruction.
   std::vector<std::uint8_t> dead;
   std::vector<std::uint8_t> first_iteration;  // by frame: its loop is in its first iteration
-  std::shared_ptr<RunGates> gates;
+  std::shared_ptr<RunEventCounts> event_counts;
 };
 
 std::unique_ptr<RunState> make_run_state(const Step& step);

@@ -20,10 +20,11 @@ class StaticExecutor {
     StepStats* const stats = context_.stats();
     if (stats != nullptr) start_stats(*stats, step_);
     // Other devices run on their own threads; the caller's is the host's.
-    RunGates& gates = *state_.gates;
-    gates.running.store(0, std::memory_order_relaxed);
+    RunEventCounts& event_counts = *state_.event_counts;
+    event_counts.running.store(0, std::memory_order_relaxed);
     const bool launched = run_devices();
-    if (launched) gates.end.wait([&gates] { return gates.running.load(std::memory_order_acquire) == 0; });
+    if (launched)
+      event_counts.end.wait([&event_counts] { return event_counts.running.load(std::memory_order_acquire) == 0; });
     if (stats != nullptr) stats->end_nanos = now_nanos();
     Status status = finish(fetches);
     for (const std::int32_t slot : step_.released_at_end) state_.tensors[slot] = Tensor();
@@ -69,7 +70,7 @@ class StaticExecutor {
     int count = 0;
     for (std::size_t d = 1; d < order.size(); ++d) count += begin_of(d, from) < begin_of(d, to) ? 1 : 0;
     if (count == 0) return false;
-    state_.gates->running.fetch_add(count, std::memory_order_relaxed);
+    state_.event_counts->running.fetch_add(count, std::memory_order_relaxed);
     MutexLock lock(step_.device_set->launch_mutex());
     for (std::size_t d = 1; d < order.size(); ++d) {
       const std::size_t begin = begin_of(d, from), end = begin_of(d, to);
@@ -79,8 +80,8 @@ class StaticExecutor {
   }
 
   void launch_device(int d, std::size_t begin, std::size_t end) {
-    const auto device_finished = [gates = state_.gates] {
-      if (gates->running.fetch_sub(1, std::memory_order_acq_rel) == 1) gates->end.notify();
+    const auto device_finished = [event_counts = state_.event_counts] {
+      if (event_counts->running.fetch_sub(1, std::memory_order_acq_rel) == 1) event_counts->end.notify();
     };
     try {
       step_.device_set->device(d).compute().run([this, d, begin, end, device_finished] {
@@ -89,7 +90,7 @@ class StaticExecutor {
           walk.drive(begin, end);
           walk.settle();
         }
-        // After this call run() may return: only the gates, which are shared, may be used.
+        // After this call run() may return: only the event counts, which are shared, may be used.
         device_finished();
       });
     } catch (...) {  // This device did not start. Those that did see the failure, and run() waits for them.

@@ -1,4 +1,4 @@
-// StaticRun: what the devices of one run in a static schedule share. It has the first error, the gates at which their
+// StaticRun: what the devices of one run in a static schedule share. It has the first error, the event counts at which their
 // threads wait for each other, and what each instruction leaves for the others. Each device's thread walks its own
 // order (argosy/runtime/execute/device_walk.h). Lives on the stack of the run's caller.
 #pragma once
@@ -43,7 +43,7 @@ class StaticRun {
  public:
   // All outlive it.
   StaticRun(const Step& step, RunState& state, RunContext& context)
-      : step_(step), state_(state), context_(context), event_counts_(state.gates->of_device) {}
+      : step_(step), state_(state), context_(context), event_counts_(state.event_counts->of_device) {}
   StaticRun(const StaticRun&) = delete;
   StaticRun& operator=(const StaticRun&) = delete;
 

@@ -1,8 +1,8 @@
 // SlotTracker: with ZeRO-1, tracks where each optimizer slot of a session is, and moves it. Internal to the session
 // server.
 //
-//   gathered  the client's variable holds the value: after initialising and restoring, and for other steps
-//   sharded   every device holds a shard, and the client's variable has no memory: between replicated steps
+//   gathered  The client's variable holds the value. So it is after initialising and restoring, and for other steps.
+//   sharded   Every device holds a shard. The client's variable has no memory. So it is between replicated steps.
 //
 //   a replicated step ──► shard(its slots)        any other step ──► gather(the slots that it uses)
 #pragma once
