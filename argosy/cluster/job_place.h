@@ -24,7 +24,7 @@ struct JobPlace {
   std::optional<std::chrono::milliseconds> start_timeout;  // for all tasks to join (ARGOSY_START_TIMEOUT)
   // The launcher's exchange that provides task 0's address and the token: PMI-1 (on PMI_FD) or PMIx (by dlopen).
   enum class Exchange { kNone, kPmi1, kPmix } exchange = Exchange::kNone;
-  std::string source;  // the variables that this comes from: "RANK, WORLD_SIZE (torchrun)"; "" for a job of one
+  std::string source;  // the variables that this comes from: "RANK, WORLD_SIZE"; "": no source describes a job
 
   // The indices, among `count` devices or cores of this host, that this task uses: every local_size-th from local_rank
   // on.

@@ -27,7 +27,7 @@ class GraphCapturer {
   // a new graph. On an error the recorded work is lost, and none of it was started.
   virtual Result<std::unique_ptr<CapturedGraph>> end(std::unique_ptr<CapturedGraph> last) = 0;
   // Ends the capture after an error of the caller. The recorded work is lost.
-  virtual void give_up() = 0;
+  virtual void abort_capture() = 0;
   // Starts all recorded work, in order with other enqueued work. Memory that was freed during the capture is free after
   // the first replay, which reads it.
   virtual Status replay(CapturedGraph& captured) = 0;

@@ -122,7 +122,7 @@ Result<std::vector<Tensor>> run(const OpDef& op, const AttrMap& attrs, const std
   return outputs;
 }
 
-// Nothing to run, or the node's attributes.
+// The completed attributes, an error, or nullopt: no CUDA kernel takes them.
 std::optional<Result<AttrMap>> attrs_on_gpu(const OpDef& op, AttrMap attrs, const std::vector<DType>& dtypes) {
   const KernelRegistry& kernels = SharedGpu::get().kernels();
   if (!kernels.has(op.name, "cuda")) return std::nullopt;

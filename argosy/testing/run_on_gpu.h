@@ -16,7 +16,7 @@ std::optional<Result<std::vector<Tensor>>> run_on_gpu(const OpDef& op, AttrMap a
                                                       const std::vector<Tensor>& inputs);
 
 // The same for an op that changes variables. variable[i]: input i is the value of a variable on the GPU before the op
-// (not valid(): none yet), and `after` has its value after the op.
+// (not valid(): none yet), and `after` has its value after the op. Empty also for int32 variables.
 struct StateOnGpu {
   std::vector<Tensor> outputs;  // of the op; references are left out
   std::vector<Tensor> after;

@@ -3,7 +3,7 @@
 //   flags → ARGOSY_CLUSTER → TF_CONFIG → Open MPI, PMI → torchrun → a Slurm step → Kubernetes Indexed Job → alone
 //
 // The first source that describes a job is taken. Later ones must agree on rank and size. Slurm and Kubernetes are read
-// only if no earlier source describes a job. Pure functions over a map.
+// only if no earlier source describes a job. find_place() and describe() are pure functions.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ struct PlaceFlags {
 // back to a job of one silently.
 Result<JobPlace> find_place(const EnvironmentMap& environment, const PlaceFlags& flags);
 
-// "task 1 of 4 by RANK, WORLD_SIZE (torchrun), coordinator gpu-a:29500": the line that reports the choice.
+// "task 1 of 4 by RANK, WORLD_SIZE, coordinator gpu-a:29500": the line that reports the choice.
 std::string describe(const JobPlace& place);
 
 }  // namespace argosy

@@ -1,8 +1,8 @@
 // WaitingScreen: what people read while a job is not complete: who is missing, and the network's last error.
 //
-//   waiting 12 s for 2 of 8 tasks (deadline 5:00)
-//     task 5  gpu-b  host answers, nothing heard of the task  -> not started there?
-//     task 7  gpu-d  no route to host                         -> argosy cluster check
+//   waiting 12 s for 2 of 8 tasks at 10.0.0.1:29500 (deadline 5:00)
+//     task 5  gpu-b  the host answers, nothing was heard of the task  -> not started there?
+//     task 7  gpu-d  no route to host                                 -> argosy cluster check
 #pragma once
 
 #include <chrono>

@@ -24,7 +24,7 @@ class CudaLaunchQueue final : public LaunchQueue, public GraphCapturer {
 
   Status begin() override;
   Result<std::unique_ptr<CapturedGraph>> end(std::unique_ptr<CapturedGraph> last) override;
-  void give_up() override;
+  void abort_capture() override;
   Status replay(CapturedGraph& captured) override;
 
   // Copies between any two memories after all enqueued work. The copy is done at the return. Any thread.

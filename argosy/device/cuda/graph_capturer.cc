@@ -42,7 +42,7 @@ Status CudaLaunchQueue::begin() {
   return core_->memory().begin_capture();
 }
 
-void CudaLaunchQueue::give_up() {
+void CudaLaunchQueue::abort_capture() {
   DeviceMemory::EndedCapture capture;
   const auto graph = core_->memory().end_capture(&capture);
   if (graph.ok() && *graph != nullptr) core_->driver()->cuGraphDestroy(*graph);

@@ -117,7 +117,7 @@ TEST_F(GraphCapture, ARecordingOfTheSameFormIsUpdatedNotMadeAgain) {
 TEST_F(GraphCapture, GivingUpLeavesTheDeviceAsItWas) {
   ASSERT_TRUE(capturer().begin().ok());
   ASSERT_TRUE(add().ok());
-  capturer().give_up();
+  capturer().abort_capture();
   EXPECT_EQ(first(), 0);
   ASSERT_TRUE(add().ok());
   EXPECT_EQ(first(), 1);

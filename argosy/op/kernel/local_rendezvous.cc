@@ -78,7 +78,7 @@ std::int64_t LocalRendezvous::receive_numbered(const RendezvousKey& key, Done do
   return 0;
 }
 
-bool LocalRendezvous::give_up(const RendezvousKey& key, std::int64_t number) {
+bool LocalRendezvous::cancel_receive(const RendezvousKey& key, std::int64_t number) {
   Done dropped;  // goes with no lock held
   MutexLock lock(mutex_);
   const auto at = items_.find(key);

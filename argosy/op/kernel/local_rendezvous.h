@@ -28,10 +28,10 @@ class LocalRendezvous final : public Rendezvous {
   void receive(const RendezvousKey& key, Done done) override { (void)receive_numbered(key, std::move(done)); }
   void abort(Status cause) override;
 
-  // As receive(). Returns a number for give_up(); 0: `done` was called already.
+  // As receive(). Returns a number for cancel_receive(); 0: `done` was called already.
   std::int64_t receive_numbered(const RendezvousKey& key, Done done);
   // Withdraws a receive; the value then stays for a later one. False: the receive was answered already.
-  bool give_up(const RendezvousKey& key, std::int64_t number);
+  bool cancel_receive(const RendezvousKey& key, std::int64_t number);
 
   // Called when the task has ended its part, so nothing more is sent. Receives of values that were not sent get
   // INTERNAL "ARG-SEND-003", the waiting ones and later ones.

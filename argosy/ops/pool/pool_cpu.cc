@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::int64_t kGrainElements = 1 << 13;
 
-struct Plain {
+struct ScalarLoops {
   template <typename T>
   static void max(const T* const* x, int n, std::int64_t c, T* y) {
     plain::max_of_cells(x, n, c, y);
   }
   template <typename T>
-  static void give(const T* const* x, T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
+  static void scatter_max_gradient(const T* const* x, T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
     plain::give_to_max(x, dx, n, c, dy, add);
   }
   template <typename T>
@@ -29,17 +29,17 @@ struct Plain {
     plain::mean_of_cells(x, n, c, y);
   }
   template <typename T>
-  static void spread(T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
+  static void scatter_mean_gradient(T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
     plain::spread_mean(dx, n, c, dy, add);
   }
 };
-struct Fast {
+struct SimdLoops {
   template <typename T>
   static void max(const T* const* x, int n, std::int64_t c, T* y) {
     max_of_cells(x, n, c, y);
   }
   template <typename T>
-  static void give(const T* const* x, T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
+  static void scatter_max_gradient(const T* const* x, T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
     give_to_max(x, dx, n, c, dy, add);
   }
   template <typename T>
@@ -47,12 +47,12 @@ struct Fast {
     mean_of_cells(x, n, c, y);
   }
   template <typename T>
-  static void spread(T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
+  static void scatter_mean_gradient(T* const* dx, int n, std::int64_t c, const T* dy, bool add) {
     spread_mean(dx, n, c, dy, add);
   }
 };
 
-// The rows (or columns) of the image under window `o`: [first, last).
+// The rows (or columns) of the image under window `o`: [first, end).
 std::pair<std::int64_t, std::int64_t> covered(const WindowAxis& a, std::int64_t o) {
   const std::int64_t at = o * a.stride - a.pad_before;
   return {std::max<std::int64_t>(at, 0), std::min(at + a.window, a.in)};
@@ -69,7 +69,7 @@ void cells_under(const PoolGeometry& g, std::int64_t n, std::int64_t oy, std::in
   }
 }
 
-// The cells under the current window, of the image and of what is written to it: one per thread.
+// The cells under the current window, of the image and of what is written to it: one per range of parallel_for.
 template <typename T>
 struct Cells {
   std::vector<std::int64_t> offsets;
@@ -105,7 +105,7 @@ void over_rows(const PoolGeometry& g, const Window& window) {
                });
 }
 
-// The same for writing back into images, where windows overlap: a thread has whole images, or a range of their
+// The same for writing back into images, where windows may overlap: a thread has whole images, or a range of their
 // channels. window(cells, output's offset, first channel, channels, add).
 template <typename T, typename Window>
 void over_images(const PoolGeometry& g, T* dx, const Window& window) {
@@ -146,14 +146,14 @@ void avg_forward(const PoolGeometry& g, const T* x, T* y) {
 template <typename T, typename Loops>
 void max_backward(const PoolGeometry& g, const T* x, const T* dy, T* dx) {
   over_images(g, dx, [&](Cells<T>& cells, std::int64_t out, std::int64_t first, std::int64_t count, bool add) {
-    Loops::give(cells.read(x + first), cells.write(dx + first), cells.count(), count, dy + out, add);
+    Loops::scatter_max_gradient(cells.read(x + first), cells.write(dx + first), cells.count(), count, dy + out, add);
   });
 }
 
 template <typename T, typename Loops>
 void avg_backward(const PoolGeometry& g, const T* dy, T* dx) {
   over_images(g, dx, [&](Cells<T>& cells, std::int64_t out, std::int64_t first, std::int64_t count, bool add) {
-    Loops::spread(cells.write(dx + first), cells.count(), count, dy + out, add);
+    Loops::scatter_mean_gradient(cells.write(dx + first), cells.count(), count, dy + out, add);
   });
 }
 
@@ -173,13 +173,13 @@ void find_largest(const PoolGeometry& g, const T* x, const Found& found) {
 
 enum class PoolKind { kMax, kMaxGrad, kMaxGradGrad, kAvg, kAvgGrad, kArgmax, kGradArgmax };
 
-// use(Fast{}) or use(Plain{}); what is fast is so for float, double and bfloat16 alone.
+// Calls use(SimdLoops{}) or use(ScalarLoops{}). SIMD loops are for float, double and bfloat16 alone.
 template <typename T, typename Use>
 void with_loops(bool fast, const Use& use) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bfloat16>) {
-    if (fast) return use(Fast{});
+    if (fast) return use(SimdLoops{});
   }
-  use(Plain{});
+  use(ScalarLoops{});
 }
 
 template <PoolKind kind>

@@ -13,7 +13,7 @@ namespace argosy {
 
 namespace plain {
 
-// y = max over the cells. As in TensorFlow the search starts below everything: NaN and -infinity never win.
+// y = max over the cells. As in TensorFlow the search starts at the lowest finite value: NaN and -infinity never win.
 template <typename T>
 void max_of_cells(const T* const* cells, int count, std::int64_t channels, T* y) {
   for (std::int64_t c = 0; c < channels; ++c) {

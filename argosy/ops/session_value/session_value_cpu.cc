@@ -9,8 +9,8 @@ namespace argosy {
 
 namespace {
 
-// All values that a session keeps. Thread-safe.
-class Kept final : public Resource, public Holder {
+// Values of a session, by handle (GetSessionHandle). Thread-safe.
+class SessionStore final : public Resource, public Holder {
  public:
   std::string describe() const override { return "values of a session"; }
   void release_contents() override {
@@ -44,14 +44,14 @@ class Kept final : public Resource, public Holder {
   std::map<std::string, Tensor> values_ ARGOSY_GUARDED_BY(mutex_);
 };
 
-class OfSession : public Kernel {
+class SessionStoreKernel : public Kernel {
  public:
-  explicit OfSession(const KernelInit& init) : session_(init.op_state) {}
+  explicit SessionStoreKernel(const KernelInit& init) : session_(init.op_state) {}
 
  protected:
-  Result<std::shared_ptr<Kept>> kept_values(KernelContext& c) const {
+  Result<std::shared_ptr<SessionStore>> session_store(KernelContext& c) const {
     ResourceManager& where = session_ != nullptr ? *session_ : c.resources();
-    return where.find_or_make<Kept>("session", "values", [] { return std::make_shared<Kept>(); });
+    return where.find_or_make<SessionStore>("session", "values", [] { return std::make_shared<SessionStore>(); });
   }
   static Result<std::string> handle_input(const KernelContext& c) {
     const Tensor& t = c.input(0);
@@ -65,16 +65,16 @@ class OfSession : public Kernel {
   const std::shared_ptr<ResourceManager> session_;
 };
 
-class Keep final : public OfSession {
+class GetSessionHandleKernel final : public SessionStoreKernel {
  public:
-  using OfSession::OfSession;
+  using SessionStoreKernel::SessionStoreKernel;
   Status run(KernelContext& c) override {
-    ARGOSY_ASSIGN_OR_RETURN(const auto all, kept_values(c));
+    ARGOSY_ASSIGN_OR_RETURN(const auto store, session_store(c));
     ARGOSY_ASSIGN_OR_RETURN(Tensor value, kept(c, c.input(0)));
     const std::string device = c.device() != nullptr ? c.device()->spec().name.to_string() : "";
-    std::string handle = all->add(c.node(), device, std::move(value));
+    std::string handle = store->add(c.node(), device, std::move(value));
     if (c.output_dtype(0) == DType::kResource) {
-      c.set_output(0, Tensor::scalar(ResourceHandle("session", std::move(handle), all)));
+      c.set_output(0, Tensor::scalar(ResourceHandle("session", std::move(handle), store)));
       return ok_status();
     }
     ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, {}));
@@ -83,13 +83,13 @@ class Keep final : public OfSession {
   }
 };
 
-class Get final : public OfSession {
+class GetSessionTensorKernel final : public SessionStoreKernel {
  public:
-  using OfSession::OfSession;
+  using SessionStoreKernel::SessionStoreKernel;
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::string handle, handle_input(c));
-    ARGOSY_ASSIGN_OR_RETURN(const auto all, kept_values(c));
-    ARGOSY_ASSIGN_OR_RETURN(Tensor value, all->find(handle));
+    ARGOSY_ASSIGN_OR_RETURN(const auto store, session_store(c));
+    ARGOSY_ASSIGN_OR_RETURN(Tensor value, store->find(handle));
     if (value.dtype() != c.output_dtype(0)) {
       return invalid_argument("the value of handle '", handle, "' is ", dtype_name(value.dtype()), ", not ",
                               dtype_name(c.output_dtype(0)));
@@ -99,13 +99,13 @@ class Get final : public OfSession {
   }
 };
 
-class Delete final : public OfSession {
+class DeleteSessionTensorKernel final : public SessionStoreKernel {
  public:
-  using OfSession::OfSession;
+  using SessionStoreKernel::SessionStoreKernel;
   Status run(KernelContext& c) override {
     ARGOSY_ASSIGN_OR_RETURN(const std::string handle, handle_input(c));
-    ARGOSY_ASSIGN_OR_RETURN(const auto all, kept_values(c));
-    return all->remove(handle);
+    ARGOSY_ASSIGN_OR_RETURN(const auto store, session_store(c));
+    return store->remove(handle);
   }
 };
 
@@ -117,9 +117,10 @@ Result<std::unique_ptr<Kernel>> make(const KernelInit& init) {
 }  // namespace
 
 void add_kernels_cpu_session_value(KernelRegistry& kernels) {
-  for (const char* op : {"GetSessionHandle", "GetSessionHandleV2"}) kernels.add(op, "cpu", make<Keep>);
-  kernels.add("GetSessionTensor", "cpu", make<Get>);
-  kernels.add("DeleteSessionTensor", "cpu", make<Delete>);
+  for (const char* op : {"GetSessionHandle", "GetSessionHandleV2"})
+    kernels.add(op, "cpu", make<GetSessionHandleKernel>);
+  kernels.add("GetSessionTensor", "cpu", make<GetSessionTensorKernel>);
+  kernels.add("DeleteSessionTensor", "cpu", make<DeleteSessionTensorKernel>);
 }
 
 }  // namespace argosy

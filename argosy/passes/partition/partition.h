@@ -65,7 +65,7 @@ std::string task_of_device(const std::string& device);
 //                    "ARG-LOOP-004"  a loop that is entered only after something that leaves it
 //   UNIMPLEMENTED    "ARG-PART-004"  a loop over a task of TensorFlow before 2.5 and another
 //   UNIMPLEMENTED    "ARG-PART-003"  a collective over several tasks that is in a loop, updates variables, or is
-//                                    found by keys
+//                                    found by name
 Result<std::vector<Partition>> partition(StepGraph step, const DevicePlacement& placement,
                                          const PartitionOptions& options, PartitionStats* stats = nullptr);
 

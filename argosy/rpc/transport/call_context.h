@@ -12,8 +12,8 @@
 
 namespace argosy::tf {
 
-// DeferredReply: a call that is answered after its handler has returned. Its owner calls answer() once. If it is destroyed
-// without an answer, the call ends with CANCELLED. Thread-safe.
+// DeferredReply: a call that is answered after its handler has returned. Its owner calls answer() once. If it is
+// destroyed without an answer, the call ends with CANCELLED. Thread-safe.
 class DeferredReply {
  public:
   virtual ~DeferredReply() = default;
@@ -22,7 +22,7 @@ class DeferredReply {
   virtual void answer(Result<std::vector<WirePiece>> reply) = 0;
 };
 
-// Lives as long as the handler runs. Threads: give_up() and cancellation() from any, the rest from the handler's.
+// Lives as long as the handler runs. Threads: reply_early() and cancellation() from any, the rest from the handler's.
 class CallContext {
  public:
   virtual ~CallContext() = default;
@@ -33,7 +33,7 @@ class CallContext {
   // handler must then answer RESOURCE_EXHAUSTED.
   virtual void expect_duration(std::int64_t typical_nanos) = 0;
   // Answers the call now, while the handler still works. The handler's own reply is dropped.
-  virtual void give_up(Result<std::vector<WirePiece>> reply) { (void)reply; }
+  virtual void reply_early(Result<std::vector<WirePiece>> reply) { (void)reply; }
   // Keeps the call open after the handler returns; the handler's own reply is dropped. The request's memory is freed
   // when the handler returns. Null: this transport does not support it.
   virtual std::shared_ptr<DeferredReply> defer_reply() { return nullptr; }

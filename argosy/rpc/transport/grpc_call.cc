@@ -97,7 +97,7 @@ class GrpcCall::Kept final : public DeferredReply {
     call_.release();
   }
   Cancellation& cancellation() override { return call_.cancellation_; }
-  void answer(RpcReply reply) override { call_.give_up(std::move(reply)); }
+  void answer(RpcReply reply) override { call_.reply_early(std::move(reply)); }
 
  private:
   GrpcCall& call_;
@@ -109,7 +109,7 @@ std::shared_ptr<DeferredReply> GrpcCall::defer_reply() {
   return std::make_shared<Kept>(*this);
 }
 
-void GrpcCall::give_up(RpcReply reply) {
+void GrpcCall::reply_early(RpcReply reply) {
   std::vector<WirePiece> response;
   const grpc::Status status = handler_.sent_for(std::move(reply), response);
   answer(status, std::move(response));

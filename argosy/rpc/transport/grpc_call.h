@@ -62,7 +62,7 @@ class GrpcCall final : public CallContext {
 
   Cancellation& cancellation() override { return cancellation_; }
   void expect_duration(std::int64_t typical_nanos) override;
-  void give_up(RpcReply reply) override;
+  void reply_early(RpcReply reply) override;
   std::shared_ptr<DeferredReply> defer_reply() override;
   std::shared_ptr<const ClientLink> client() override;
 

@@ -73,13 +73,13 @@ class Compiler {
   bool order_flow() {
     flow_.emplace(step_, instructions_, groups_);
     const auto after = instructions_.after;
-    if (!flow_->possible()) return give_up(after, flow_->why_not());
+    if (!flow_->possible()) return no_static_order(after, flow_->why_not());
     auto order = find_order(step_, instructions_, groups_, &*flow_);
-    if (!order.ok()) return give_up(after, "what leaves a loop is needed to enter it");
+    if (!order.ok()) return no_static_order(after, "what leaves a loop is needed to enter it");
     order_ = *std::move(order);
     step_.plan.loops.resize(step_.dataflow.frames.size());
     if (!analyze_deadness(step_, instructions_, after, order_))
-      return give_up(after, "no single predicate ends a loop");
+      return no_static_order(after, "no single predicate ends a loop");
     if (!flow_->shared_blocking().empty()) find_phases();
     loop_ends_.add(step_, instructions_, *flow_, order_);
     const auto may_be_dead = std::count_if(step_.instructions.begin(), step_.instructions.end(),
@@ -88,7 +88,7 @@ class Compiler {
                                         " of ", after.size(), " instructions may be passed over"));
     return true;
   }
-  bool give_up(const std::vector<InstructionGraph::Before>& after, std::string_view why) {
+  bool no_static_order(const std::vector<InstructionGraph::Before>& after, std::string_view why) {
     const bool turns = std::any_of(instructions_.nodes.begin(), instructions_.nodes.end(),
                                    [](const Node* n) { return n != nullptr && Turn::of(n->attrs).number > 0; });
     step_.info.passes.push_back(str_cat("order: by dataflow rules, since ", why,

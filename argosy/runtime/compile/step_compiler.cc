@@ -55,7 +55,7 @@ Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, b
   const std::optional<std::int64_t> key = collective_graph_key(step.graph);
   if (alone) {
     ARGOSY_ASSIGN_OR_RETURN(
-        compiled.step, compile_step(std::move(step), std::move(placement), device_set_, kernels(), must_fit, own_));
+        compiled.step, compile_step(std::move(step), std::move(placement), device_set_, kernels(), must_fit, op_state_));
   } else {
     remember_homes(step.graph, placement);
     ARGOSY_ASSIGN_OR_RETURN(compiled, make_parts(std::move(step), placement, must_fit));
@@ -114,7 +114,7 @@ Result<CompiledStep> StepCompiler::make_parts(StepGraph step, const DevicePlacem
   PartitionedStep::Positions positions{std::move(own.feeds), std::move(own.fetches)};
   CompiledStep compiled;
   ARGOSY_ASSIGN_OR_RETURN(auto compiled_own, compile_step(std::move(own.step), std::move(here), device_set_, kernels(),
-                                                          must_fit, own_, std::move(whole)));
+                                                          must_fit, op_state_, std::move(whole)));
   compiled.step = std::move(compiled_own);
   ARGOSY_ASSIGN_OR_RETURN(compiled.remote, PartitionedStep::make(options_.tasks, std::move(positions), std::move(parts),
                                                                  {.fetch_handles = options_.fetch_handles,
@@ -140,7 +140,7 @@ void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& pla
 
 // Steps are placed one by one, and a name means one thing in all of them.
 int StepCompiler::home_of(const Node& handle) const {
-  const int here = argosy::home_of(*device_set_, handle, own_.get());
+  const int here = argosy::home_of(*device_set_, handle, op_state_.get());
   if (here >= 0 || remote_homes_.empty()) return here;
   const auto there = remote_homes_.find(resource_name(handle));
   return there == remote_homes_.end() ? -1 : there->second;

@@ -33,11 +33,11 @@ struct CompiledStep {
 // Not thread-safe, and the graph must not change during a call.
 class StepCompiler {
  public:
-  // All arguments must outlive this object. `device_set` is the session's pointer, which may still be null here. `own`:
+  // All arguments must outlive this object. `device_set` is the session's pointer, which may still be null here. `op_state`:
   // the state that ops of the session keep between runs.
   StepCompiler(const Graph& graph, const SessionOptions& options, const std::shared_ptr<DeviceSet>& device_set,
-               const std::shared_ptr<ResourceManager>& own)
-      : graph_(graph), options_(options), device_set_(device_set), own_(own) {}
+               const std::shared_ptr<ResourceManager>& op_state)
+      : graph_(graph), options_(options), device_set_(device_set), op_state_(op_state) {}
 
   // Compiles the step for `wanted`. `must_fit`: as compile_step(). An error of a node names it. An exception becomes an
   // error.
@@ -60,7 +60,7 @@ class StepCompiler {
   const Graph& graph_;
   const SessionOptions& options_;
   const std::shared_ptr<DeviceSet>& device_set_;
-  const std::shared_ptr<ResourceManager>& own_;
+  const std::shared_ptr<ResourceManager>& op_state_;
   std::optional<KernelRefusals> refusals_;  // made at the first use
   std::set<std::string> told_missing_;
   // Resources that this session has placed on other tasks' devices, by container and name: a position among all

@@ -100,7 +100,7 @@ Result<bool> run_captured(const Step& step, RunState& state, int d, std::size_t 
   for (const std::int32_t instruction : instructions) {
     Status status = calls.run(instruction);
     if (status.ok()) continue;
-    capturer.give_up();
+    capturer.abort_capture();
     return name_node(std::move(status), step, step.instructions[static_cast<std::size_t>(instruction)]);
   }
   auto made = capturer.end(std::move(captured.graph));

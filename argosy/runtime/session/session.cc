@@ -10,7 +10,7 @@ namespace {
 // The error of a session that could not be made. It is made before main(): later there may be no memory for it.
 const Status kNotMade = resource_exhausted("no memory for a session").with_id("ARG-MEM-003");
 
-// The step of a signature that is run once: found in the cache, or compiled.
+// Finds or compiles the step for one call of Session::run().
 class CachedStep final : public StepSource {
  public:
   CachedStep(StepCache& steps, const StepSignature& asked) : steps_(steps), asked_(asked) {}

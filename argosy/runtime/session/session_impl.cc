@@ -22,11 +22,11 @@ std::int64_t first_step_of_cluster() {
 
 Session::Impl::Impl(const Graph& graph, SessionOptions options)
     : options_(std::move(options)),
-      own_(options_.share_op_state_with != nullptr ? options_.share_op_state_with->impl_->own_
-                                                   : std::make_shared<ResourceManager>()),
+      op_state_(options_.share_op_state_with != nullptr ? options_.share_op_state_with->impl_->op_state_
+                                                        : std::make_shared<ResourceManager>()),
       watchdog_(options_.stuck_after),
       next_step_(options_.tasks != nullptr ? first_step_of_cluster() : 1),
-      steps_(graph, options_, device_set_, own_) {
+      steps_(graph, options_, device_set_, op_state_) {
   if (options_.device_set) {
     device_set_ = options_.device_set;
   } else if (auto made = DeviceSet::make(requested()); made.ok()) {
@@ -123,7 +123,7 @@ Status Session::Impl::close() {
   steps_.close();
   ARGOSY_RETURN_IF_ERROR(runs_.close(options_.stuck_after));
   steps_.clear();
-  if (options_.share_op_state_with == nullptr) own_->clear();
+  if (options_.share_op_state_with == nullptr) op_state_->clear();
   for (int d = 0; device_set_ && d < device_set_->size(); ++d) device_set_->arenas(d).trim();
   return ok_status();
 }

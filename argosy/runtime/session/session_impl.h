@@ -30,7 +30,7 @@ class Session::Impl {
 
   const Status& status() const { return status_; }
   DeviceSet& device_set() const { return *device_set_; }
-  ResourceManager& op_state() const { return *own_; }
+  ResourceManager& op_state() const { return *op_state_; }
   StepCache& steps() { return steps_; }
 
   // As StepCache::signature(); an error of the session comes first.
@@ -66,7 +66,7 @@ class Session::Impl {
   Status status_;
   std::shared_ptr<DeviceSet> device_set_;
   // State that ops keep between runs, on whichever device: queues without a shared name, streams of random numbers.
-  const std::shared_ptr<ResourceManager> own_;
+  const std::shared_ptr<ResourceManager> op_state_;
   std::shared_ptr<TraceWriter> trace_;  // null: none
   Deadlines deadlines_;
   Watchdog watchdog_;

@@ -22,11 +22,11 @@ namespace argosy {
 
 class StepCache {
  public:
-  // All arguments must outlive this object; `device_set` may be null until the first call. `own`: the state that ops
-  // keep between runs.
+  // All arguments must outlive this object; `device_set` may be null until the first call. `op_state`: the state
+  // that ops keep between runs.
   StepCache(const Graph& graph, const SessionOptions& options, const std::shared_ptr<DeviceSet>& device_set,
-            const std::shared_ptr<ResourceManager>& own)
-      : graph_(graph), compiler_(graph, options, device_set, own) {}
+            const std::shared_ptr<ResourceManager>& op_state)
+      : graph_(graph), compiler_(graph, options, device_set, op_state) {}
 
   // Returns the signature of a request; its `feed_shapes` are empty. INVALID_ARGUMENT when a value is none of the graph
   // ("ARG-RUN-001") or is fed or connected twice ("ARG-FEED-003").

@@ -53,7 +53,7 @@ TEST_F(StepRendezvousTest, WhoGivesUpLeavesNothingBehind) {
   for (int step = 0; step < 100'000; ++step) {
     std::int64_t number = 0;
     (void)receive(step, 1, &number);
-    steps_.give_up(step, key_of(1), number);
+    steps_.cancel_receive(step, key_of(1), number);
   }
   EXPECT_EQ(steps_.size(), 0u);
 }
@@ -62,8 +62,8 @@ TEST_F(StepRendezvousTest, AValueStaysWhereItsReceiverGaveUp) {
   std::int64_t number = 0;
   const auto step = steps_.find(5);
   const Told first = receive(5, 1, &number);
-  steps_.give_up(5, key_of(1), number);
-  steps_.give_up(5, key_of(1), number);
+  steps_.cancel_receive(5, key_of(1), number);
+  steps_.cancel_receive(5, key_of(1), number);
   EXPECT_EQ(steps_.size(), 1u) << "a step that has begun stays";
   ASSERT_TRUE(step->send(key_of(1), Tensor::scalar(2.0f), false).ok());
   EXPECT_NE(*receive(5, 1), nullptr);
@@ -74,7 +74,7 @@ TEST_F(StepRendezvousTest, OneThatAsksTwiceTakesNothingFromTheOther) {
   std::int64_t first_number = 0, second_number = 0;
   const Told first = receive(5, 1, &first_number);
   EXPECT_EQ(error(receive(5, 1, &second_number)), "ARG-SEND-002");
-  steps_.give_up(5, key_of(1), second_number);
+  steps_.cancel_receive(5, key_of(1), second_number);
   EXPECT_EQ(steps_.size(), 1u);
   ASSERT_TRUE(steps_.find(5)->send(key_of(1), Tensor::scalar(2.0f), false).ok());
   EXPECT_NE(*first, nullptr);

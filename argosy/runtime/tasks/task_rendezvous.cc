@@ -159,7 +159,7 @@ std::int64_t StepRendezvous::receive(std::int64_t step_id, const RendezvousKey& 
   return number;
 }
 
-void StepRendezvous::give_up(std::int64_t step_id, const RendezvousKey& key, std::int64_t number) {
+void StepRendezvous::cancel_receive(std::int64_t step_id, const RendezvousKey& key, std::int64_t number) {
   std::shared_ptr<TaskRendezvous> step;
   {
     MutexLock lock(mutex_);
@@ -167,7 +167,7 @@ void StepRendezvous::give_up(std::int64_t step_id, const RendezvousKey& key, std
     if (at == steps_.end()) return;
     step = at->second.step;
   }
-  if (step->give_up(key, number)) uncount(step_id, step);
+  if (step->cancel_receive(key, number)) uncount(step_id, step);
 }
 
 void StepRendezvous::uncount(std::int64_t step_id, const std::shared_ptr<TaskRendezvous>& step) {

@@ -33,12 +33,12 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
     return local_.send(key, std::move(value), dead);
   }
   void receive(const RendezvousKey& key, Done done) override;
-  // A receive of another task. Returns a number for give_up(); 0: `done` was called.
+  // A receive of another task. Returns a number for cancel_receive(); 0: `done` was called.
   std::int64_t receive_local(const RendezvousKey& key, Done done) {
     return local_.receive_numbered(key, std::move(done));
   }
   // That task does not wait any more. False: it has been answered.
-  bool give_up(const RendezvousKey& key, std::int64_t number) { return local_.give_up(key, number); }
+  bool cancel_receive(const RendezvousKey& key, std::int64_t number) { return local_.cancel_receive(key, number); }
   void abort(Status cause) override;
   std::int64_t step_id() const { return step_id_; }
   // The cause of abort(); OK before.
@@ -73,11 +73,11 @@ class StepRendezvous {
   // Returns the rendezvous of a step, which begins here if it has not. A step that was forgotten: one that is aborted,
   // CANCELLED.
   std::shared_ptr<TaskRendezvous> find(std::int64_t step_id);
-  // A receive of another task, perhaps before the step begins here. Returns a number for give_up(); 0: `done` was
+  // A receive of another task, perhaps before the step begins here. Returns a number for cancel_receive(); 0: `done` was
   // called. RESOURCE_EXHAUSTED "ARG-SEND-008": too many later ones wait for steps that have not begun.
   std::int64_t receive(std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done);
   // That task does not wait any more. A step that has not begun and has no other receives is dropped.
-  void give_up(std::int64_t step_id, const RendezvousKey& key, std::int64_t number);
+  void cancel_receive(std::int64_t step_id, const RendezvousKey& key, std::int64_t number);
   // Aborts the step, if there is one.
   void abort(std::int64_t step_id, const Status& cause);
   // Aborts it, CANCELLED, and drops its values. The number is remembered for a while, so that a late receive fails.

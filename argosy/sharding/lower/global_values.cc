@@ -18,7 +18,7 @@ std::optional<Endpoint> combined(const LowerState& s, Endpoint e) {
   return std::nullopt;
 }
 
-Result<Value> again(LowerState& s, Endpoint e) {
+Result<Value> recompute_global(LowerState& s, Endpoint e) {
   const Node& n = s.base.node(e.node);
   if (n.op->stateful || n.op->flow != Flow::kNone || n.op->calls != Calls::kNothing || n.inputs.empty()) {
     return invalid_argument("'", n.name, "' (", n.op->name, ") has a value of its own on each device")
@@ -51,9 +51,9 @@ Result<Value> global_value(LowerState& s, Endpoint e) {
     return invalid_argument("'", n.name, "' (", n.op->name, ") is in a loop").with_id("ARG-SHARD-008");
   }
   std::vector<Value> parts;
-  const bool own = p.is_local() && s.size() > 1 && is_floating(s.base.dtype(e));
+  const bool is_local = p.is_local() && s.size() > 1 && is_floating(s.base.dtype(e));
   for (int d = 0; d < s.size(); ++d) {
-    parts.push_back(own ? term_of_shard(s, s.value(d, e), e.node, d, kHost) : s.value(d, e));
+    parts.push_back(is_local ? term_of_shard(s, s.value(d, e), e.node, d, kHost) : s.value(d, e));
   }
   if (const auto mean = s.fetched_means.find(e); mean != s.fetched_means.end()) {
     const auto& [size, cut] = mean->second;
@@ -65,9 +65,10 @@ Result<Value> global_value(LowerState& s, Endpoint e) {
       v = scale_nonempty(v, part, str_cat(n.name, "/part_", d));
     }
   }
-  Result<Value> made = p.is_shard()            ? join_shards(s, parts, e, p, kHost)
-                       : p.is_partial() || own ? combine_partial(s, parts, own ? Combine::kSum : p.combine, kHost)
-                                               : again(s, e);
+  Result<Value> made = p.is_shard() ? join_shards(s, parts, e, p, kHost)
+                       : p.is_partial() || is_local
+                           ? combine_partial(s, parts, is_local ? Combine::kSum : p.combine, kHost)
+                           : recompute_global(s, e);
   if (made.ok() && !made->valid()) return s.graph.status();
   if (made.ok()) s.fetched[e] = *made;
   return made;

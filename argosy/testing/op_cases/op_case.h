@@ -5,7 +5,7 @@
 //
 // The harness checks
 // * the shape function against the results;
-// * every kernel of the op's list against the expected outputs, or against the reference kernel;
+// * the first kernel of the op's list and the last, plain one against the expected outputs, or against each other;
 // * the same case in every other dtype that the op's type attribute allows (rounded to it);
 // * the gradient, if the op has one, against central finite differences in float64.
 #pragma once

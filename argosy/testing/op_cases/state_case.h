@@ -4,8 +4,8 @@
 //   {Tensor::scalar(3.f)}});
 //
 // Where the op takes a variable (a Ref(T) or a resource), its input is the variable's value before the op. The harness
-// runs the shape function and every kernel of the op's list, in the case's dtype and every other that the op allows. It
-// dumps the case for the oracle.
+// runs the shape function, the first and the last kernel of the op's list, in the case's dtype and every other that the
+// op allows. It dumps the case for the oracle.
 #pragma once
 
 #include "argosy/op/definition/op_def.h"

@@ -72,7 +72,7 @@ class Variables {
 std::vector<std::string> unrestored_of(const tensorflow::MetaGraphDef& meta, const std::vector<std::string>& init_ops) {
   Variables read(meta.graph_def()), restored(meta.graph_def());
   for (const auto& [name, signature] : meta.signature_def()) {
-    if (name.starts_with("__saved_model")) continue;  // its initialisation
+    if (name.starts_with("__saved_model")) continue;  // TensorFlow's own: the model's initialisation, say
     for (const auto& [key, info] : signature.outputs()) read.ask(info.name());
   }
   restored.ask(meta.saver_def().restore_op_name());

@@ -387,11 +387,11 @@ RpcReply WorkerService::recv_tensor(WireReader in, CallContext& context) {
     call->answer(guarded([&] { return write_recv_response(*value); }));
   });
   if (number == 0) return std::vector<WirePiece>();
-  const auto give_up = [weak = std::weak_ptr<StepRendezvous>(steps_), step = request.step_id, key, number] {
-    if (const auto steps = weak.lock()) steps->give_up(step, key, number);
+  const auto cancel_receive = [weak = std::weak_ptr<StepRendezvous>(steps_), step = request.step_id, key, number] {
+    if (const auto steps = weak.lock()) steps->cancel_receive(step, key, number);
   };
   Cancellation::Token token = 0;
-  if (!call->cancellation().add(give_up, &token)) give_up();
+  if (!call->cancellation().add(cancel_receive, &token)) cancel_receive();
   return std::vector<WirePiece>();
 }
 

@@ -115,7 +115,8 @@ void define_cluster_check(Command& cluster) {
       .json()
       .about(
           "Every task runs it: under argosy launch, srun or mpirun, or by hand with --rank, --tasks and --coordinator. "
-          "Task 0 prints the table. Exit code 1: a pair does not work, or is under half as fast as the median.")
+          "Task 0 prints the table. Exit code 1: a pair fails, is under half the median rate, or has clocks over 1 s "
+          "apart.")
       .example("argosy launch -H gpu-a,gpu-b -- argosy cluster check", "by ssh on both hosts")
       .example("argosy cluster check --rank 1 --tasks 2 --coordinator gpu-a:29500", "by hand, on the second of two")
       .runs([&options](Console& console) { return run(options, console); });

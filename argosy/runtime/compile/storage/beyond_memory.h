@@ -1,4 +1,4 @@
-// Sizes of tensors that no machine holds. Their bytes would overflow the sums of a memory plan.
+// Sizes of tensors from 4 TiB on. They would overflow the sums of a memory plan.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace argosy {
 
-// A tensor of so many bytes has no place in an arena. It is allocated when it is written, which fails then.
+// In bytes. A tensor of so many has no place in an arena. It is allocated when it is written, which fails then.
 inline constexpr std::int64_t kBeyondMemory = std::int64_t{1} << 42;
 
 // The bytes of so many elements, at most kBeyondMemory.

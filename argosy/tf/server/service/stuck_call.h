@@ -18,9 +18,9 @@ class StuckCall final : public StuckObserver {
   void stuck(const StuckStep& step) override {
     if (all_ != nullptr) all_->add(this, step);
     if (errors_in_body_) {
-      call_.give_up(error_response(step.status, task_));
+      call_.reply_early(error_response(step.status, task_));
     } else {
-      call_.give_up(step.status);
+      call_.reply_early(step.status);
     }
   }
   void ended(const StuckStep&) override {

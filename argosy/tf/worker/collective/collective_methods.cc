@@ -18,10 +18,10 @@ const RpcReply& dropped() {
   return reply;
 }
 
-// Runs `give_up` when the caller does not wait any more.
-void on_cancelled(DeferredReply& call, const std::function<void()>& give_up) {
+// Runs `cancel` when the caller does not wait any more.
+void on_cancelled(DeferredReply& call, const std::function<void()>& cancel) {
   Cancellation::Token token = 0;
-  if (!call.cancellation().add(give_up, &token)) give_up();
+  if (!call.cancellation().add(cancel, &token)) cancel();
 }
 
 RpcReply complete_group(const std::shared_ptr<TaskCollectives>& collectives, const WireReader& in,
@@ -34,7 +34,7 @@ RpcReply complete_group(const std::shared_ptr<TaskCollectives>& collectives, con
         call->answer(write_group(**group));
       });
   on_cancelled(*call, [weak = std::weak_ptr<TaskCollectives>(collectives), key = request.group, number] {
-    if (const auto open = weak.lock()) open->groups().give_up(key, number);
+    if (const auto open = weak.lock()) open->groups().cancel_join(key, number);
   });
   return dropped();
 }
@@ -81,7 +81,7 @@ RpcReply recv_buf(const std::shared_ptr<TaskCollectives>& collectives, const std
         call->answer(guarded([&]() -> RpcReply { return write_recv_buf_response(*bytes); }));
       });
   on_cancelled(*call, [weak = std::weak_ptr<TaskCollectives>(collectives), step = request.step_id, number] {
-    if (const auto open = weak.lock()) open->pieces().give_up(step, number);
+    if (const auto open = weak.lock()) open->pieces().cancel_receive(step, number);
   });
   return dropped();
 }

@@ -163,7 +163,7 @@ std::int64_t GroupTable::join(const GroupMemberRequest& request, Joined joined) 
   return number;
 }
 
-void GroupTable::give_up(std::int32_t group, std::int64_t number) {
+void GroupTable::cancel_join(std::int32_t group, std::int64_t number) {
   Calls calls;
   {
     MutexLock lock(mutex_);

@@ -64,12 +64,12 @@ class GroupTable {
   static constexpr std::size_t kFailed = 1024;     // groups that failed before they were complete
   static constexpr std::size_t kComplete = 16384;  // groups
 
-  // Adds a member; `joined` gets the group once it is complete. Returns a number for give_up(). Errors of `joined`:
+  // Adds a member; `joined` gets the group once it is complete. Returns a number for cancel_join(). Errors of `joined`:
   // INTERNAL "ARG-CLUSTER-105": members contradict each other; all that wait, and those that join later, get it.
   // RESOURCE_EXHAUSTED "ARG-CLUSTER-127": there are too many complete groups.
   std::int64_t join(const GroupMemberRequest& request, Joined joined);
   // Ends the wait of a member: it and the others that wait get CANCELLED. A complete group is not affected.
-  void give_up(std::int32_t group, std::int64_t number);
+  void cancel_join(std::int32_t group, std::int64_t number);
   // Adds a member to a collective of a complete group. FAILED_PRECONDITION "ARG-CLUSTER-106": no such group or member.
   // A forgotten group that nobody rejoined gives its reason. RESOURCE_EXHAUSTED "ARG-CLUSTER-127": too many instances.
   void join_instance(const InstanceRequest& request, Told told);

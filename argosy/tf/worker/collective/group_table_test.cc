@@ -22,7 +22,7 @@ class GroupTableTest : public testing::Test {
     Status status;
     std::shared_ptr<const Group> group;
     bool told = false;
-    std::int64_t number = 0;  // for give_up()
+    std::int64_t number = 0;  // for cancel_join()
   };
   std::shared_ptr<Member> join(const DeviceSpec& spec, int size, int group = 1, const std::string& type = "CPU") {
     auto member = std::make_shared<Member>();
@@ -177,16 +177,16 @@ TEST_F(GroupTableTest, AGroupThatIsBeingMadeIsNotForgotten) {
 TEST_F(GroupTableTest, AGroupFailsWithAMemberThatGivesUp) {
   const auto a = join(device(0), 3);
   const auto b = join(device(1), 3);
-  table_.give_up(1, b->number);
+  table_.cancel_join(1, b->number);
   EXPECT_EQ(a->status.code(), Code::kCancelled);
   EXPECT_EQ(a->status.message(), "group is cancelled: a member gave up when 2 of 3 were there");
   EXPECT_EQ(table_.size(), 0u);
   (void)join(device(0), 3);
   (void)join(device(1), 3);
-  table_.give_up(1, b->number);  // of its earlier call
+  table_.cancel_join(1, b->number);  // of its earlier call
   const auto again = join(device(2), 3);
   ASSERT_NE(again->group, nullptr) << "the next step makes the group anew";
-  table_.give_up(1, again->number);
+  table_.cancel_join(1, again->number);
   EXPECT_TRUE(join(device(0), 3)->told) << "a complete group stays";
 }
 
@@ -196,7 +196,7 @@ TEST_F(GroupTableTest, ItsMemoryIsBounded) {
   const auto waits = join(device(0), 2, -2);
   for (int key = 0; key < 100'000; ++key) {
     const auto member = join(device(0), 2, key);
-    table_.give_up(key, member->number);
+    table_.cancel_join(key, member->number);
     ASSERT_LE(table_.size(), GroupTable::kFailed + 2);
   }
   EXPECT_FALSE(waits->told) << "it is neither old nor failed";

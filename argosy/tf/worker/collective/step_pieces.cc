@@ -64,7 +64,7 @@ std::int64_t StepPieces::take(std::int64_t step_id, const std::string& key, Take
   return number;
 }
 
-void StepPieces::give_up(std::int64_t step_id, std::int64_t number) {
+void StepPieces::cancel_receive(std::int64_t step_id, std::int64_t number) {
   MutexLock lock(mutex_);
   const auto step = steps_.find(step_id);
   if (step == steps_.end()) return;

@@ -26,10 +26,10 @@ class StepPieces {
   // Offers a piece. `done` is called once it was taken; the bytes stay until then. INTERNAL where the key is offered
   // already.
   void offer(std::int64_t step_id, const std::string& key, std::span<const std::byte> bytes, Done done);
-  // Takes a piece, now or when it is offered; the step need not have started here. Returns a number for give_up().
+  // Takes a piece, now or when it is offered; the step need not have started here. Returns a number for cancel_receive().
   std::int64_t take(std::int64_t step_id, const std::string& key, Taken taken);
   // Ends the wait for a piece; `taken` is not called any more.
-  void give_up(std::int64_t step_id, std::int64_t number);
+  void cancel_receive(std::int64_t step_id, std::int64_t number);
 
   // Starts a step. Forgets the abort of an earlier step of the same number.
   void begin(std::int64_t step_id);

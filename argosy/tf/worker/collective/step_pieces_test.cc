@@ -74,7 +74,7 @@ TEST(StepPieces, AnAbortEndsWhatWaitsAndWhatComesLateUntilTheNumberIsUsedAgain) 
 TEST(StepPieces, WhoGivesUpIsNotCalled) {
   StepPieces pieces;
   Waiter waiter;
-  pieces.give_up(5, pieces.take(5, "a", waiter.taken()));
+  pieces.cancel_receive(5, pieces.take(5, "a", waiter.taken()));
   EXPECT_EQ(pieces.size(), 0u);
   EXPECT_EQ(waiter.calls, 0);
 }

@@ -25,7 +25,7 @@ class OwnJoin final : public RpcClientCall {
  public:
   OwnJoin(GroupTable& groups, std::int32_t group, std::int64_t number)
       : groups_(groups), group_(group), number_(number) {}
-  void cancel() override { groups_.give_up(group_, number_); }
+  void cancel() override { groups_.cancel_join(group_, number_); }
 
  private:
   GroupTable& groups_;
