@@ -114,7 +114,7 @@ int thread_budget() {
   return budget;
 }
 
-bool start_idle_team(int threads) {
+bool start_idle_team([[maybe_unused]] int threads) {
 #if !defined(ARGOSY_TSAN)  // there are no teams then
   if (team_threads(threads) < threads) return false;
   GOMP_parallel([](void*) {}, nullptr, static_cast<unsigned>(threads), 0);

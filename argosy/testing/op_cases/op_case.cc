@@ -183,7 +183,14 @@ double dtype_tolerance(DType d, double tolerance) {
 Tensor cast_to(const Tensor& t, DType dtype) {
   Tensor to = Tensor::zeros(dtype, t.shape());
   const Status done = dispatch<RealTypes>(dtype, "cast_to", [&]<typename T>() {
-    for (std::int64_t i = 0; i < t.elements(); ++i) to.data<T>()[i] = T(value_at(t, i));
+    for (std::int64_t i = 0; i < t.elements(); ++i) {
+      const double value = value_at(t, i);
+      if constexpr (std::is_unsigned_v<T>) {
+        to.data<T>()[i] = static_cast<T>(static_cast<std::int64_t>(value));  // of -1: the largest
+      } else {
+        to.data<T>()[i] = T(value);
+      }
+    }
     return ok_status();
   });
   ARGOSY_CHECK(done.ok());

@@ -90,7 +90,7 @@ TEST(VariantMessage, DamagedOnesAreErrors) {
   const auto with_metadata = [&](const std::string& metadata) {
     tensorflow::VariantTensorDataProto message = good;
     message.set_metadata(metadata);
-    return read_variant(message.SerializeAsString()).status().id();
+    return std::string(read_variant(message.SerializeAsString()).status().id());
   };
   for (std::size_t size = 0; size < 4; ++size)
     EXPECT_EQ(with_metadata(good.metadata().substr(0, size)), "ARG-PROTO-001");
