@@ -72,7 +72,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     case 4: check_key(bytes); break;
-    default: (void)read_partition(bytes);
+    default: {
+      std::vector<RendezvousKey> keys;
+      (void)read_partition(bytes, &keys);
+    }
   }
   return 0;
 }

@@ -303,7 +303,7 @@ TEST(Place, WhatOnlyStaysBesideAVariableDoesNotMoveIt) {
             placed->device[beside.node().index]};
   };
   EXPECT_EQ(devices(), (std::vector<int>{0, 0, 0}));  // nowhere yet: all together
-  options.home = [](const Node&) { return 2; };
+  options.home = [](const Node&, const DeviceName&) { return 2; };
   EXPECT_EQ(devices(), (std::vector<int>{2, 2, 0}));
 }
 

@@ -7,7 +7,8 @@
 //   4. a request for a device without a kernel moves to a device with one in two cases: soft placement is allowed, or
 //      the GPU exists and TensorFlow has a GPU kernel but Argosy does not. Else it is an error;
 //   5. a handle to an existing resource goes to the resource's device, and its users with it, if soft placement allows:
-//      a variable must be the same one in every step. A node that is colocated only by "_class", and has no kernel
+//      a variable must be the same one in every step. One on another task than the request names is another variable.
+//      A node that is colocated only by "_class", and has no kernel
 //      there, is placed alone;
 //   6. gradients of imported graphs follow their forward ops (argosy/passes/place/colocate_gradients.h);
 //   7. generators (no inputs, one output) go to their only consumer's device; nodes that only read shapes stay with
@@ -33,9 +34,9 @@ struct PlaceOptions {
   // does. Null: kernels take all nodes.
   std::function<std::string(const Node&, const DeviceSpec&)> refuses = nullptr;
   bool allow_soft_placement = true;
-  // The device (a position in `devices`) of the existing resource that this handle names; -1: it does not exist yet.
-  // Null: no resource exists.
-  std::function<int(const Node&)> home = nullptr;
+  // The device (a position in `devices`) that `task` matches, of the existing resource that this handle names; -1: none
+  // exists there. Null: no resource exists.
+  std::function<int(const Node&, const DeviceName& task)> home = nullptr;
 };
 
 // The device of every node, and the reason.

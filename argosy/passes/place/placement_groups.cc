@@ -137,15 +137,25 @@ Status PlacementGroups::join() {
   return ok_status();
 }
 
+// The task that a request names, open where there is none of that name: soft placement gives up a device of a task that
+// exists, never the task.
+DeviceName PlacementGroups::task_of(const DeviceName& request) const {
+  DeviceName task{.job = request.job, .replica = request.replica, .task = request.task, .type = "", .id = std::nullopt};
+  const bool exists =
+      std::ranges::any_of(options_.devices, [&](const DeviceSpec& spec) { return task.matches(spec.name); });
+  return exists ? task : DeviceName();
+}
+
 // The device of the existing resource that the node's handle names; -1: none exists yet, or the node makes no handle.
-int PlacementGroups::home_named_by(NodeId id) const {
+int PlacementGroups::home_named_by(NodeId id) {
   const Node& n = graph_.node(id);
-  return options_.home && makes_handle(n) ? options_.home(n) : -1;
+  if (!options_.home || !makes_handle(n)) return -1;
+  return options_.home(n, task_of(requests_.request(id.index)));
 }
 
 // A node colocated with a variable that lives on a device with no kernel for it, and which does not take the variable
 // itself: it goes alone, for the variable cannot come along.
-bool PlacementGroups::stays_apart(int i, NodeId leader) const {
+bool PlacementGroups::stays_apart(int i, NodeId leader) {
   if (!options_.allow_soft_placement || leader.index == i) return false;
   const int home = home_named_by(leader);
   if (home < 0) return false;

@@ -87,8 +87,9 @@ class PlacementGroups {
   Status join();
   void find_candidates();
   void find_homes();
-  int home_named_by(NodeId id) const;
-  bool stays_apart(int i, NodeId leader) const;
+  DeviceName task_of(const DeviceName& request) const;
+  int home_named_by(NodeId id);
+  bool stays_apart(int i, NodeId leader);
 
   const Graph& graph_;
   const PlaceOptions& options_;

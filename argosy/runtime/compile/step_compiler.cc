@@ -54,8 +54,8 @@ Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, b
   CompiledStep compiled;
   const std::optional<std::int64_t> key = collective_graph_key(step.graph);
   if (alone) {
-    ARGOSY_ASSIGN_OR_RETURN(
-        compiled.step, compile_step(std::move(step), std::move(placement), device_set_, kernels(), must_fit, op_state_));
+    ARGOSY_ASSIGN_OR_RETURN(compiled.step, compile_step(std::move(step), std::move(placement), device_set_, kernels(),
+                                                        must_fit, op_state_));
   } else {
     remember_homes(step.graph, placement);
     ARGOSY_ASSIGN_OR_RETURN(compiled, make_parts(std::move(step), placement, must_fit));
@@ -78,7 +78,7 @@ PlaceOptions StepCompiler::place_options() {
                            },
                        .refuses = refuses(),
                        .allow_soft_placement = options_.allow_soft_placement,
-                       .home = [this](const Node& handle) { return home_of(handle); }};
+                       .home = [this](const Node& handle, const DeviceName& task) { return home_of(handle, task); }};
   if (options_.tasks == nullptr) return options;
   options.own = options.devices.size();
   for (DeviceSpec& spec : options_.tasks->devices()) options.devices.push_back(std::move(spec));
@@ -134,16 +134,21 @@ void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& pla
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     const int device = placement.device[static_cast<std::size_t>(i)];
-    if (makes_handle(n) && device >= device_set_->size()) remote_homes_.try_emplace(resource_name(n), device);
+    if (makes_handle(n) && device >= device_set_->size()) remote_homes_[resource_name(n)].insert(device);
   }
 }
 
-// Steps are placed one by one, and a name means one thing in all of them.
-int StepCompiler::home_of(const Node& handle) const {
+// Steps are placed one by one, and a name means one thing on a task in all of them.
+int StepCompiler::home_of(const Node& handle, const DeviceName& task) const {
   const int here = argosy::home_of(*device_set_, handle, op_state_.get());
-  if (here >= 0 || remote_homes_.empty()) return here;
+  if (here >= 0 && task.matches(device_set_->device(here).spec().name)) return here;
   const auto there = remote_homes_.find(resource_name(handle));
-  return there == remote_homes_.end() ? -1 : there->second;
+  if (there == remote_homes_.end()) return -1;
+  const std::vector<DeviceSpec> remote = options_.tasks->devices();
+  for (const int device : there->second) {
+    if (task.matches(remote[static_cast<std::size_t>(device - device_set_->size())].name)) return device;
+  }
+  return -1;
 }
 
 std::string StepCompiler::without_passes() const {

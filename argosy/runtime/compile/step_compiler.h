@@ -33,8 +33,8 @@ struct CompiledStep {
 // Not thread-safe, and the graph must not change during a call.
 class StepCompiler {
  public:
-  // All arguments must outlive this object. `device_set` is the session's pointer, which may still be null here. `op_state`:
-  // the state that ops of the session keep between runs.
+  // All arguments must outlive this object. `device_set` is the session's pointer, which may still be null here.
+  // `op_state`: the state that ops of the session keep between runs.
   StepCompiler(const Graph& graph, const SessionOptions& options, const std::shared_ptr<DeviceSet>& device_set,
                const std::shared_ptr<ResourceManager>& op_state)
       : graph_(graph), options_(options), device_set_(device_set), op_state_(op_state) {}
@@ -51,7 +51,7 @@ class StepCompiler {
   PlaceOptions place_options();
   void remember_homes(const Graph& graph, const DevicePlacement& placement);
   bool is_async(const std::string& device) const;
-  int home_of(const Node& handle) const;
+  int home_of(const Node& handle, const DeviceName& task) const;
   std::string without_passes() const;
   const KernelRegistry& kernels() const;
   std::function<std::string(const Node&, const DeviceSpec&)> refuses();
@@ -63,9 +63,8 @@ class StepCompiler {
   const std::shared_ptr<ResourceManager>& op_state_;
   std::optional<KernelRefusals> refusals_;  // made at the first use
   std::set<std::string> told_missing_;
-  // Resources that this session has placed on other tasks' devices, by container and name: a position among all
-  // devices.
-  std::map<std::pair<std::string, std::string>, int> remote_homes_;
+  // Resources that this session has placed on other tasks' devices, by container and name: positions among all devices.
+  std::map<std::pair<std::string, std::string>, std::set<int>> remote_homes_;
 };
 
 }  // namespace argosy

@@ -56,7 +56,9 @@ Result<std::shared_ptr<ExecutableStep>> compile_graph(StepGraph graph, const Tas
       place(graph.graph, {.devices = device_set->specs(),
                           .has_kernel = has_kernel,
                           .refuses = refuses,
-                          .home = [&](const Node& handle) { return home_of(*device_set, handle, op_state.get()); }}));
+                          .home = [&](const Node& handle, const DeviceName&) {
+                            return home_of(*device_set, handle, op_state.get());
+                          }}));
   ARGOSY_ASSIGN_OR_RETURN(auto step, compile_step(std::move(graph), std::move(placement), device_set, kernels,
                                                   /*must_fit=*/true, op_state));
   return std::make_shared<ExecutableStep>(std::move(step));
@@ -141,6 +143,8 @@ Result<std::vector<Tensor>> TaskGraphs::run_unguarded(const TaskRun& run) {
     if (status.ok()) status = graph.step->run(run.feeds, fetches, context);
   }
   if (status.ok()) {
+    const std::vector<RendezvousKey>& keys = graph.options.fetch_keys;
+    for (std::size_t i = 0; i < keys.size(); ++i) rendezvous->replace(keys[i], fetches[i]);
     rendezvous->end_sends();
     return fetches;
   }

@@ -63,6 +63,31 @@ TEST_F(TwoTasks, ReportsWhereAllNodesRun) {
   EXPECT_NE(report->summary().find("partition: 2 tasks, 1 values"), std::string::npos) << report->summary();
 }
 
+// Soft placement gives up a device, never a task: a name on two tasks names two things.
+TEST_F(TwoTasks, OneNameOnTwoTasksIsTwoThings) {
+  for (const bool soft : {false, true}) {
+    Graph graph;
+    const std::string name = soft ? "soft" : "hard";
+    const auto at = [&](const char* task) {
+      const auto scope = graph.device(task);
+      return variable(graph, Tensor::scalar(1.0f), str_cat("w", graph.size()),
+                      {.kind = VariableKind::kResource, .shared_name = name});
+    };
+    const VariableNode here = at("/job:worker/task:0"), there = at("/job:ps/task:0");
+    auto options = cluster.options();
+    options.allow_soft_placement = soft;
+    Session session(graph, options);
+    ASSERT_TRUE(session.run_targets({here.initializer}).ok());
+    EXPECT_FALSE(session.run({there.read}).ok()) << "the other one has a value";
+    ASSERT_TRUE(session.run_targets({there.initializer}).ok());
+    ASSERT_TRUE(session.run_targets({assign_add(here, constant(graph, 4.0f)).control()}).ok());
+    const auto out = session.run({here.read, there.read});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(number((*out)[0]), 5.0f);
+    EXPECT_EQ(number((*out)[1]), 1.0f);
+  }
+}
+
 // --- state -----------------------------------------------------------------------------------------------------------
 
 TEST_F(TwoTasks, VariablesLiveOnTheirTask) {

@@ -160,7 +160,24 @@ Status write_partition(const StepGraph& step,
   return ok_status();
 }
 
-Result<StepGraph> read_partition(std::string_view graph_def) {
+namespace {
+
+// The key under which this node gives a reference to the client; nullopt: it does not.
+std::optional<RendezvousKey> key_of_fetched_reference(const Graph& graph, NodeId id) {
+  const Node& n = graph.node(id);
+  if (transfer_of(*n.op) != Transfer::kSend || !n.attrs.get_or("client_terminated", false)) return std::nullopt;
+  const Endpoint value = n.inputs[0];
+  if (!graph.node(value.node).output_is_ref(value.index)) return std::nullopt;
+  return RendezvousKey{
+      .send_device = n.attrs.get_or<std::string>("send_device", ""),
+      .send_incarnation = static_cast<std::uint64_t>(n.attrs.get_or<std::int64_t>("send_device_incarnation", 0)),
+      .receive_device = n.attrs.get_or<std::string>("recv_device", ""),
+      .edge = n.attrs.get_or<std::string>("tensor_name", "")};
+}
+
+}  // namespace
+
+Result<StepGraph> read_partition(std::string_view graph_def, std::vector<RendezvousKey>* fetch_keys) {
   tensorflow::GraphDef def;
   if (!def.ParseFromArray(graph_def.data(), static_cast<int>(graph_def.size()))) {
     return invalid_argument("RegisterGraph: the graph is damaged").with_id("ARG-PROTO-003");
@@ -178,6 +195,15 @@ Result<StepGraph> read_partition(std::string_view graph_def) {
   for (const std::string& name : last) {
     ARGOSY_ASSIGN_OR_RETURN(const Value node, imported.value("^" + name));
     everything.targets.push_back(node.node());
+  }
+  const Graph& graph = imported.graph();
+  if (std::ranges::any_of(graph.nodes(), [](const Node& n) { return n.op->has_ref_input(); })) {
+    for (const NodeId id : everything.targets) {
+      const std::optional<RendezvousKey> key = key_of_fetched_reference(graph, id);
+      if (!key) continue;
+      everything.fetches.push_back(graph.node(id).inputs[0]);
+      fetch_keys->push_back(*key);
+    }
   }
   return prune_step(imported.graph(), everything);
 }

@@ -57,10 +57,38 @@ TEST(PartitionGraph, WhatIsFedAndFetchedHasOtherNamesInEveryGraph) {
         EXPECT_EQ(node.input(0), fed);
       }
     }
-    const auto read = read_partition(def.SerializeAsString());
+    std::vector<RendezvousKey> references;
+    const auto read = read_partition(def.SerializeAsString(), &references);
     EXPECT_TRUE(read.ok()) << read.status().to_string();
+    EXPECT_TRUE(references.empty());
   }
   EXPECT_EQ(names.size(), 6u);
+}
+
+// TensorFlow reads a fetched variable when the step has ended.
+TEST(PartitionGraph, FetchedReferencesAreFetchesOfAStepThatUpdatesThem) {
+  const std::string read = R"(
+    v = VariableV2 [dtype=float, shape=shape[]] @A
+    i = Identity(v) @A)";
+  for (const bool updates : {false, true}) {
+    const StepGraph step = placed_step(read + (updates ? R"(
+    a = Const [dtype=float, value=float[] {2}] @A
+    u = AssignAdd(v, a) @A
+    -> v, i, ^u)"
+                                                       : R"(
+    -> v, i)"));
+    PartitionKeys keys;
+    const tensorflow::GraphDef def = written(step, 0, &keys);
+    std::vector<RendezvousKey> references;
+    const auto again = read_partition(def.SerializeAsString(), &references);
+    ASSERT_TRUE(again.ok()) << again.status().to_string();
+    ASSERT_EQ(references.size(), updates ? 1u : 0u);
+    ASSERT_EQ(again->fetches.size(), references.size());
+    if (updates) {
+      EXPECT_EQ(references[0].to_string(), keys.fetches[0]);
+      EXPECT_EQ(again->graph.node(again->fetches[0].node).op->name, "VariableV2");
+    }
+  }
 }
 
 TEST(PartitionGraph, AnAttributeThatAnOlderTaskDoesNotKnowIsLeftOut) {

@@ -363,6 +363,39 @@ def reset_container():
             return [before, type(e).__name__]
 
 
+def fetched_references():
+    """A fetched read has the value of the update that it waits for, wherever the variable lives."""
+    with tf.device("/job:ps/task:1"):
+        v = tf.get_variable("v", initializer=np.float32(1), use_resource=False)
+        assigned = tf.assign(v, v * 3 + 1)
+        with tf.control_dependencies([assigned]):
+            read = v.read_value()
+    with session() as s:
+        s.run(v.initializer)
+        return [float(s.run(fetch)) for fetch in (read, read, v)]
+
+
+def one_name_on_three_tasks():
+    """Soft placement gives up a device, never a task."""
+    queues, variables = [], []
+    for number, task in enumerate(["/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:1"]):
+        with tf.device(task):
+            queue = tf.FIFOQueue(10, [tf.float32], shapes=[[]], shared_name="one_name")
+            queues.append((queue.enqueue_many([np.ones(number + 1, np.float32)]), queue.size()))
+    with session(allow_soft_placement=True) as s:
+        for enqueue, _ in queues:
+            s.run(enqueue)
+        sizes = [int(s.run(size)) for _, size in queues]
+    for target_of in ("worker:0", "worker:1"):  # each puts it on the other one
+        tf.reset_default_graph()
+        with tf.container("one.name"), tf.device("/job:worker/task:%d" % (target_of == "worker:0")):
+            v = tf.get_variable("v", initializer=np.float32(2), use_resource=True)
+        with session(target_of, allow_soft_placement=True) as s:
+            variables.append(bool(s.run(tf.is_variable_initialized(v))))
+            s.run(v.initializer)
+    return [sizes, variables]
+
+
 def dead_values():
     """A branch that is not taken has nodes on three tasks."""
     with tf.device("/job:worker/task:0"):
@@ -436,7 +469,7 @@ PROGRAMS = [gradient_descent, adam_resource_variables, momentum, partitioned_var
             queue_between_sessions, sync_replicas, asynchronous, loop_on_one_worker, loop_over_tasks,
             lists_between_tasks, partial_run, errors,
             device_filters, isolated_state, reset_container, dead_values, run_metadata,
-            values_change_their_readers, iterators_on_two_tasks]
+            values_change_their_readers, iterators_on_two_tasks, fetched_references, one_name_on_three_tasks]
 
 
 def main():

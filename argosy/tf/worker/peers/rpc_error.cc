@@ -2,6 +2,7 @@
 
 #include "argosy/base/system/confined_path.h"
 #include "argosy/base/utf8.h"
+#include "argosy/op/kernel/derived_status.h"
 
 namespace argosy::tf {
 
@@ -41,6 +42,10 @@ std::string message_of(const Status& status, std::string text) {
 }  // namespace
 
 std::string client_message(const Status& status, std::string_view task) {
+  if (is_derived(status)) {
+    const Status plain = without_derived_mark(status);
+    return std::string(derived_status(Status(plain.code(), client_message(plain, task))).message());
+  }
   return message_of(status, node_of(status).empty() ? "" : str_cat("From ", task, ":\n"));
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "argosy/base/utf8.h"
+#include "argosy/op/kernel/derived_status.h"
 
 namespace argosy::tf {
 namespace {
@@ -18,6 +19,14 @@ TEST(RpcError, IsTextWhateverBytesItQuotes) {
     EXPECT_LE(cut.size(), kMaxErrorBytes);
     EXPECT_EQ(escape_non_utf8(cut), cut);
   }
+}
+
+// The error of a node that failed since another task had: peers find the mark, and people never read it.
+TEST(RpcError, KeepsTheMarkOfADerivedErrorFirst) {
+  const Status cause = at_node(invalid_argument("out of range"), "n");
+  const Status arrived(Code::kInvalidArgument, client_message(derived_status(cause), "/job:ps/replica:0/task:0"));
+  EXPECT_TRUE(is_derived(arrived)) << arrived.message();
+  EXPECT_EQ(without_derived_mark(arrived).message(), client_message(cause, "/job:ps/replica:0/task:0"));
 }
 
 }  // namespace
