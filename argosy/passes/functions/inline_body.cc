@@ -255,7 +255,7 @@ class Inliner::BodyCopier {
     return id;
   }
 
-  // Colocation with nodes of the body is colocation with their copies.
+  // Colocation with nodes of the body is colocation with their copies. TensorFlow knows none with arguments.
   void rename_classes(AttrMap& attrs) const {
     const auto* const classes = attrs.find_as<std::vector<std::string>>("_class");
     if (classes == nullptr) return;
@@ -264,7 +264,7 @@ class Inliner::BodyCopier {
       const auto other = c.starts_with("loc:@") ? function_.body.find(c.substr(5)) : std::nullopt;
       if (!other) {
         renamed.push_back(c);
-      } else if (is_copied(*other)) {
+      } else if (is_copied(*other) && !is_parameter(*other)) {
         renamed.push_back(str_cat("loc:@", in_.graph_.node(copies_[other->index].node).name));
       }
     }

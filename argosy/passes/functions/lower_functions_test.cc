@@ -50,6 +50,27 @@ TEST(LowerFunctions, WhatWaitsForAParameterWaitsForTheArgument) {
     -> z)");
 }
 
+// A gradient of a function is colocated with its forward nodes, parameters among them. The argument may be elsewhere.
+TEST(LowerFunctions, ColocationWithAParameterIsNone) {
+  expect_rewrite(lower, R"(
+    x = Placeholder [dtype=float, shape=shape[2]] @/gpu:0
+    call = PartitionedCall(x) [Tin=[float], Tout=[float], f=@negate]
+    y = Exp(call)
+
+    function negate(a) -> (m) {
+      a = _Arg [T=float, index=0]
+      n = Neg(a) [_class=["loc:@a"]] @/gpu:1
+      m = Neg(n) [_class=["loc:@n"]]
+    }
+    -> y)",
+                 R"(
+    x = Placeholder [dtype=float, shape=shape[2]] @/gpu:0
+    call/n = Neg(x) @/gpu:1
+    call/m = Neg(call/n) [_class=["loc:@call/n"]]
+    y = Exp(call/m)
+    -> y)");
+}
+
 //  Switch(x, p) ─ true ─► Neg ─┐
 //               └ false ─► x ──┴► Merge
 TEST(LowerFunctions, AnIfBecomesSwitchAndMerge) {
