@@ -241,7 +241,7 @@ TEST_F(FileOps, EveryKindOfReader) {
     const char* op;
     AttrMap attrs;
     const char* file;
-    const char* first;  // null: refused
+    const char* first;  // null: damaged, or IdentityReader, which gives the name
   };
   const Kind kinds[] = {{"WholeFileReader", {}, "x", "abcdef"},
                         {"FixedLengthRecordReader", {{"record_bytes", 2}, {"header_bytes", 1}}, "x", "bc"},
@@ -288,7 +288,19 @@ TEST_F(FileOps, TablesFromText) {
   }
 }
 
-// What the server of a machine says about files holds for every op, also inside functions.
+TEST_F(FileOps, ATableRefusesEmptyLines) {
+  write("gap", "a\n\nb\n");
+  const Value table = graph_.add("HashTableV2", {}, {{"key_dtype", DType::kString}, {"value_dtype", DType::kInt64}});
+  const auto fill = [&](int lines) {
+    const Value filled = graph_.add("InitializeTableFromTextFileV2", {table, path("gap")},
+                                    {{"key_index", -2}, {"value_index", -1}, {"vocab_size", lines}});
+    return run(filled.control());
+  };
+  EXPECT_THAT(fill(-1).message(), HasSubstr("empty line found at position 3"));
+  EXPECT_TRUE(fill(1).ok()) << "it is behind the lines that are read";
+}
+
+// The file policy of a device set holds for every op that opens files.
 TEST_F(FileOps, OnlyWhatTheMachineAllows) {
   ASSERT_TRUE(make_directories(temp_.path("in")).ok());
   write("out", "secret");

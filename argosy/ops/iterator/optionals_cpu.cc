@@ -20,33 +20,14 @@ class OptionalValue final : public VariantValue {
   const std::optional<Element> value_;
 };
 
-Result<Tensor> zeros_of(const Tensor& t, Allocator& memory) {
-  Tensor zeros = Tensor::zeros(t.dtype(), t.shape());
-  for (std::int64_t i = 0; t.dtype() == DType::kVariant && i < t.elements(); ++i) {
-    const auto& value = t.data<Variant>()[i].value();
-    if (!value) continue;
-    ARGOSY_ASSIGN_OR_RETURN(zeros.data<Variant>()[i], value->zeros_like(memory));
-  }
-  return zeros;
-}
-
 Result<Tensor> sum(const Tensor& a, const Tensor& b, Allocator& memory) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) {
     return invalid_argument("components of optionals differ: ", dtype_name(a.dtype()), a.shape(), " and ",
                             dtype_name(b.dtype()), b.shape());
   }
-  if (a.dtype() != DType::kVariant) {
-    Allocator& host = written_by_host(memory);
-    ARGOSY_ASSIGN_OR_RETURN(auto added, sum_of({a, &host}, {b, &host}, host, nullptr));
-    return std::move(added.value);
-  }
-  Tensor added = a.clone();
-  for (std::int64_t i = 0; i < a.elements(); ++i) {
-    const auto &own = a.data<Variant>()[i].value(), &other = b.data<Variant>()[i].value();
-    if (!own || !other) return invalid_argument("an empty variant cannot be added");
-    ARGOSY_ASSIGN_OR_RETURN(added.data<Variant>()[i], own->plus(*other, memory));
-  }
-  return added;
+  Allocator& host = written_by_host(memory);
+  ARGOSY_ASSIGN_OR_RETURN(auto added, sum_of({a, &host}, {b, &host}, host, nullptr));
+  return std::move(added.value);
 }
 
 Result<Variant> OptionalValue::zeros_like(Allocator& memory) const {

@@ -85,6 +85,30 @@ Result<Tensor> brought(const KernelContext& c, const Element& element) {
   return sent(c, host);
 }
 
+Result<Tensor> zeros_of(const Tensor& t, Allocator& wanted) {
+  ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(t.dtype(), t.shape(), written_by_host(wanted)));
+  if (is_plain(t.dtype()) && zeros.bytes() > 0) std::memset(zeros.raw(), 0, zeros.bytes());
+  for (std::int64_t i = 0; t.dtype() == DType::kVariant && i < t.elements(); ++i) {
+    const auto& value = t.data<Variant>()[i].value();
+    if (!value) continue;
+    ARGOSY_ASSIGN_OR_RETURN(zeros.data<Variant>()[i], value->zeros_like(wanted));
+  }
+  return zeros;
+}
+
+namespace {
+
+Status add_variants(const Tensor& a, const Tensor& b, Allocator& wanted, const Tensor& sum) {
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    const auto &own = a.data<Variant>()[i].value(), &other = b.data<Variant>()[i].value();
+    if (!own || !other) return invalid_argument("an empty variant cannot be added");
+    ARGOSY_ASSIGN_OR_RETURN(sum.data<Variant>()[i], own->plus(*other, wanted));
+  }
+  return ok_status();
+}
+
+}  // namespace
+
 Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, CopyEngine* copy_engine) {
   const DType dtype = a.value.dtype();
   const Shape& shape = a.value.shape();
@@ -98,6 +122,10 @@ Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, Co
   ARGOSY_ASSIGN_OR_RETURN(const Tensor y, on_host(b));
   Allocator& memory = written_by_host(wanted);
   ARGOSY_ASSIGN_OR_RETURN(Tensor sum, Tensor::allocate(dtype, shape, memory));
+  if (dtype == DType::kVariant) {
+    ARGOSY_RETURN_IF_ERROR(add_variants(x, y, wanted, sum));
+    return Element{std::move(sum), &memory};
+  }
   ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(dtype, "AddN", [&]<typename T>() {
     for (std::int64_t i = 0; i < sum.elements(); ++i) {
       sum.data<T>()[i] = static_cast<T>(x.data<T>()[i] + y.data<T>()[i]);

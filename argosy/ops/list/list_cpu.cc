@@ -328,26 +328,38 @@ Result<PartialShape> merged(const PartialShape& a, const PartialShape& b) {
   return invalid_argument("PartialTensorShape: Incompatible shapes during merge: ", a, " vs. ", b);
 }
 
-Status concat_elements(KernelContext& c, DType dtype, const PartialShape& given) {
+// The rows of an element that was not set: what shapes of elements say, else what leading_dims says.
+Result<std::int64_t> rows_of_unset(std::int64_t i, std::int64_t rows_known, std::span<const std::int64_t> leading) {
+  if (rows_known != PartialShape::kUnknown) return rows_known;
+  if (i >= static_cast<std::int64_t>(leading.size())) {
+    return invalid_argument("List contains uninitialized element at index ", i, " but leading_dims has only ",
+                            leading.size(), " elements.");
+  }
+  const std::int64_t rows = leading[static_cast<std::size_t>(i)];
+  return rows >= 0 ? Result<std::int64_t>(rows) : invalid_argument("leading_dims[", i, "] is ", rows);
+}
+
+// `leading`: the rows of elements that were not set.
+Status concat_elements(KernelContext& c, DType dtype, const PartialShape& given,
+                       std::span<const std::int64_t> leading) {
   ARGOSY_ASSIGN_OR_RETURN(const auto list, list_input(c, 0));
   ARGOSY_RETURN_IF_ERROR(check_dtype(*list, dtype));
   ARGOSY_ASSIGN_OR_RETURN(PartialShape row, behind_first(given));
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape own, behind_first(list->element_shape()));
   ARGOSY_ASSIGN_OR_RETURN(row, merged(row, own));
-  const std::int64_t rows_given = given.has_rank() ? given[0] : PartialShape::kUnknown;
-  std::vector<Tensor> parts;
-  std::int64_t total = 0;
+  const auto first_of = [](const PartialShape& s) { return s.has_rank() ? s[0] : PartialShape::kUnknown; };
+  const std::int64_t rows_given = first_of(given);
+  const std::int64_t rows_known = rows_given != PartialShape::kUnknown ? rows_given : first_of(list->element_shape());
   for (std::int64_t i = 0; i < list->size(); ++i) {
-    ARGOSY_ASSIGN_OR_RETURN(Tensor part, element(c, *list, i, PartialShape::unknown()));
-    ARGOSY_ASSIGN_OR_RETURN(const PartialShape its, behind_first(PartialShape(part.shape())));
+    const Element set = list->at(i);
+    if (!set.valid()) continue;
+    ARGOSY_ASSIGN_OR_RETURN(const PartialShape its, behind_first(PartialShape(set.value.shape())));
     ARGOSY_ASSIGN_OR_RETURN(row, merged(row, its));
-    if (rows_given != PartialShape::kUnknown && part.shape()[0] != rows_given) {
+    if (rows_given != PartialShape::kUnknown && set.value.shape()[0] != rows_given) {
       return invalid_argument(
           "First entry of element_shape input does not match the first dim of list element at index: ", i,
-          " Expected: ", rows_given, " Actual: ", part.shape()[0]);
+          " Expected: ", rows_given, " Actual: ", set.value.shape()[0]);
     }
-    total += part.shape()[0];
-    parts.push_back(std::move(part));
   }
   if (!row.is_full()) {
     return invalid_argument(
@@ -355,7 +367,20 @@ Status concat_elements(KernelContext& c, DType dtype, const PartialShape& given)
         given);
   }
   std::vector<std::int64_t> sizes(row.sizes().begin(), row.sizes().end());
-  sizes.insert(sizes.begin(), total);
+  sizes.insert(sizes.begin(), 0);
+  std::vector<Tensor> parts;
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < list->size(); ++i) {
+    if (const Element set = list->at(i); set.valid()) {
+      ARGOSY_ASSIGN_OR_RETURN(parts.emplace_back(), brought(c, set));
+    } else {
+      ARGOSY_ASSIGN_OR_RETURN(sizes[0], rows_of_unset(i, rows_known, leading));
+      ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
+      ARGOSY_ASSIGN_OR_RETURN(parts.emplace_back(), zero_element(c, dtype, shape));
+    }
+    total += parts.back().shape()[0];
+  }
+  sizes[0] = total;
   ARGOSY_ASSIGN_OR_RETURN(const Shape all, Shape::make(sizes));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const y, c.output(0, all));
   ARGOSY_ASSIGN_OR_RETURN(Tensor* const lengths, c.output(1, {list->size()}));
@@ -371,12 +396,13 @@ Status concat_elements(KernelContext& c, DType dtype, const PartialShape& given)
 
 Status concat(KernelContext& c, DType dtype) {
   ARGOSY_ASSIGN_OR_RETURN(const PartialShape given, given_shape(c.input(1)));
-  return concat_elements(c, dtype, given);
+  const Tensor& leading = c.input(2);
+  return concat_elements(c, dtype, given, {leading.data<std::int64_t>(), static_cast<std::size_t>(leading.elements())});
 }
 
 // The first version: element_shape is an attribute.
 Status concat_as_attr_says(KernelContext& c, const AttrMap& attrs) {
-  return concat_elements(c, attrs.get_type("element_dtype"), attrs.get<PartialShape>("element_shape"));
+  return concat_elements(c, attrs.get_type("element_dtype"), attrs.get<PartialShape>("element_shape"), {});
 }
 
 Status split(KernelContext& c) {

@@ -98,6 +98,49 @@ TEST_F(Lists, PiecesOfUnlikeLength) {
   EXPECT_EQ(difference(run(back.output(1)), Tensor::vector<std::int64_t>({1, 2, 0}), 0), "");
 }
 
+TEST_F(Lists, WhatWasNeverSetHasLeadingRowsOfZeros) {
+  const Value list = tensor_list_set_item(tensor_list_reserve(number(3), DType::kFloat32, PartialShape({-1, 2})),
+                                          number(1), constant(graph_, Tensor::of<float>({1, 2}, {5, 6})));
+  const auto all = [&](std::vector<std::int64_t> rows) {
+    const Value leading = constant(graph_, Tensor::vector<std::int64_t>(rows));
+    return graph_.add("TensorListConcatV2", {list, constant(graph_, Tensor::vector<std::int64_t>({-1, 2})), leading},
+                      {{"element_dtype", DType::kFloat32}});
+  };
+  const Value some = all({2, 7, 0});
+  EXPECT_EQ(difference(run(some), Tensor::of<float>({3, 2}, {0, 0, 0, 0, 5, 6}), 0), "");
+  EXPECT_EQ(difference(run(some.output(1)), Tensor::vector<std::int64_t>({2, 1, 0}), 0), "");
+  const Value known = tensor_list_reserve(number(2), DType::kFloat32, PartialShape({1, 2}));
+  const Value of_known =
+      graph_.add("TensorListConcatV2", {known, number(-1), constant(graph_, Tensor::vector<std::int64_t>({}))},
+                 {{"element_dtype", DType::kFloat32}});
+  EXPECT_EQ(difference(run(of_known), Tensor::of<float>({2, 2}, {0, 0, 0, 0}), 0), "") << "the list knows its rows";
+  EXPECT_THAT(refusal(all({2})), HasSubstr("uninitialized element at index 2 but leading_dims has only 1 elements"));
+  EXPECT_THAT(refusal(all({-1, 0, 0})), HasSubstr("leading_dims[0] is -1"));
+}
+
+// Lists may hold lists: zeros and sums reach what is inside.
+TEST_F(Lists, ZerosAndSumsReachInnerValues) {
+  const auto around = [&](Value element) {
+    return tensor_list_push_back(tensor_list(graph_, DType::kVariant, PartialShape::scalar()), element);
+  };
+  const auto inside = [&](Value list) {
+    return graph_.add("TensorListGetItem", {list, number(0), number(-1)}, {{"element_dtype", DType::kVariant}});
+  };
+  const auto rows = [&](Value list) {
+    return run(graph_.add("TensorListStack", {list, number(-1)}, {{"element_dtype", DType::kFloat32}}));
+  };
+  const Value one =
+      around(tensor_list_push_back(tensor_list(graph_, DType::kFloat32, PartialShape({2})), numbers({3, 4})));
+  const Value two = around(one);
+  const auto zeros = [&](Value v) { return graph_.add("ZerosLike", {v}); };
+  const auto doubled = [&](Value v) { return graph_.add("AddN", {v, v}); };
+  const Tensor none = Tensor::of<float>({1, 2}, {0, 0}), twice = Tensor::of<float>({1, 2}, {6, 8});
+  EXPECT_EQ(difference(rows(inside(zeros(one))), none, 0), "");
+  EXPECT_EQ(difference(rows(inside(inside(zeros(two)))), none, 0), "");
+  EXPECT_EQ(difference(rows(inside(doubled(one))), twice, 0), "");
+  EXPECT_EQ(difference(rows(inside(inside(doubled(two)))), twice, 0), "");
+}
+
 // The first versions say in attributes, or not at all, what later ones say in inputs.
 TEST_F(Lists, OfTheFirstVersions) {
   const Value x = constant(graph_, Tensor::of<float>({3, 1}, {1, 2, 3}));

@@ -102,9 +102,8 @@ Result<Variant> TensorList::zeros_like(Allocator& wanted) const {
   auto list = copy();
   for (std::int64_t i = 0; i < size_; ++i) {
     const Element from = at(i);
-    if (!from.valid() || !is_plain(dtype_)) continue;
-    ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(dtype_, from.value.shape(), memory));
-    std::fill_n(static_cast<char*>(zeros.raw()), zeros.bytes(), 0);
+    if (!from.valid() || dtype_ == DType::kResource) continue;
+    ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, zeros_of(from.value, wanted));
     MutexLock lock(list->store_->mutex);
     list->store_->items[static_cast<std::size_t>(i)] = {std::move(zeros), &memory};
   }

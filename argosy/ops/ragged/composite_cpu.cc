@@ -85,14 +85,12 @@ class Composite final : public VariantValue {
   Result<Variant> zeros_like(Allocator& memory) const override {
     std::vector<Element> zeros;
     for (const Element& e : components_) {
-      if (!is_number(e.value.dtype())) {
+      if (!is_number(e.value.dtype()) && e.value.dtype() != DType::kVariant) {
         zeros.push_back(e);
         continue;
       }
-      Allocator& home = written_by_host(memory);
-      ARGOSY_ASSIGN_OR_RETURN(Tensor zero, Tensor::allocate(e.value.dtype(), e.value.shape(), home));
-      if (zero.bytes() > 0) std::memset(zero.raw(), 0, zero.bytes());
-      zeros.push_back({std::move(zero), &home});
+      ARGOSY_ASSIGN_OR_RETURN(Tensor zero, zeros_of(e.value, memory));
+      zeros.push_back({std::move(zero), &written_by_host(memory)});
     }
     return Variant(std::make_shared<Composite>(kind_, std::move(zeros)));
   }
@@ -106,7 +104,7 @@ class Composite final : public VariantValue {
       const Element &a = components_[i], &b = more->components_[i];
       if (a.value.dtype() != b.value.dtype() || a.value.shape() != b.value.shape())
         return invalid_argument("a ", describe(), " and a ", other.describe(), " of other shapes cannot be added");
-      if (!is_floating(a.value.dtype()) && !is_complex(a.value.dtype())) {
+      if (!is_floating(a.value.dtype()) && !is_complex(a.value.dtype()) && a.value.dtype() != DType::kVariant) {
         sums.push_back(a);
         continue;
       }

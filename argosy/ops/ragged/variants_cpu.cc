@@ -11,8 +11,7 @@
 namespace argosy {
 
 Result<Variant> RaggedVariant::zeros_like(Allocator& memory) const {
-  ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, Tensor::allocate(values_.dtype(), values_.shape(), written_by_host(memory)));
-  if (is_plain(zeros.dtype())) std::memset(zeros.raw(), 0, zeros.bytes());
+  ARGOSY_ASSIGN_OR_RETURN(Tensor zeros, zeros_of(values_, memory));
   return Variant(std::make_shared<RaggedVariant>(splits_, std::move(zeros)));
 }
 
@@ -21,13 +20,9 @@ Result<Variant> RaggedVariant::plus(const VariantValue& other, Allocator& memory
   if (more == nullptr || more->values_.dtype() != values_.dtype() || more->values_.shape() != values_.shape()) {
     return invalid_argument("a ", describe(), " and a ", other.describe(), " cannot be added");
   }
-  ARGOSY_ASSIGN_OR_RETURN(Tensor sum, Tensor::allocate(values_.dtype(), values_.shape(), written_by_host(memory)));
-  ARGOSY_RETURN_IF_ERROR(dispatch<NumberTypes>(sum.dtype(), "AddN", [&]<typename T>() {
-    for (std::int64_t i = 0; i < sum.elements(); ++i)
-      sum.data<T>()[i] = T(values_.data<T>()[i] + more->values_.data<T>()[i]);
-    return ok_status();
-  }));
-  return Variant(std::make_shared<RaggedVariant>(splits_, std::move(sum)));
+  Allocator& host = written_by_host(memory);
+  ARGOSY_ASSIGN_OR_RETURN(auto sum, sum_of({values_, &host}, {more->values_, &host}, host, nullptr));
+  return Variant(std::make_shared<RaggedVariant>(splits_, std::move(sum.value)));
 }
 
 namespace {

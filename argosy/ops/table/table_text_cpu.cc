@@ -73,6 +73,11 @@ Result<std::pair<Tensor, Tensor>> read_text_table(const std::string& path, const
   const std::int64_t furthest = std::max(text.key_column, text.value_column);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::string_view line = lines[static_cast<std::size_t>(i)];
+    if (line.empty()) {
+      const std::size_t end = bytes.find('\n', static_cast<std::size_t>(line.data() - bytes.data()));
+      return invalid_argument("Invalid content in ", path, ": empty line found at position ",
+                              end == std::string::npos ? bytes.size() : end + 1);
+    }
     std::vector<std::string_view> columns;
     for (std::string_view rest = line; furthest >= 0;) {
       const std::size_t end = rest.find(text.delimiter);
