@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <cstring>
+#include <functional>
 #include <future>
 #include <map>
 #include <thread>
@@ -55,6 +58,38 @@ TEST(Session, WhatIsFetchedIsTheCallersOwn) {
     }
   }
   EXPECT_EQ(fed.data<float>()[0], 2);
+}
+
+// Constants are folded by the kernels that a step runs.
+TEST(Session, AConstantGivesTheBitsOfAFedValue) {
+  Tensor values = Tensor::zeros(DType::kFloat32, {20, 50});
+  for (int i = 0; i < 1000; ++i) values.data<float>()[i] = std::sin(0.1F * static_cast<float>(i * i));
+  Graph g;
+  const Value fed = placeholder(g, DType::kFloat32, {20, 50}, "x"), known = constant(g, values);
+  const auto sum = [&](Value x) { return g.add("Sum", {x, constant(g, Tensor::vector<std::int32_t>({0}))}); };
+  using Build = std::function<Value(Value)>;
+  const std::vector<std::pair<const char*, Build>> ops = {{"MatMul",
+                                                           [&](Value x) {
+                                                             return g.add("MatMul", {x, x}, {{"transpose_b", true}});
+                                                           }},
+                                                          {"Sum", sum}};
+  std::vector<Value> fetches;
+  std::vector<std::string> names;
+  const auto both = [&](const char* name, const Build& build) {
+    names.emplace_back(name);
+    fetches.push_back(build(known));
+    fetches.push_back(build(fed));
+  };
+  for (const auto& [name, build] : ops) both(name, build);
+  for (const char* op : {"Tanh", "Sigmoid", "Exp", "Softmax", "Erf", "Rsqrt", "Sin"}) {
+    both(op, [&](Value x) { return g.add(op, {x}); });
+  }
+  TestSession session(g);
+  const auto out = session.run({{fed, values}}, fetches);
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(std::memcmp(out->at(2 * i).raw(), out->at(2 * i + 1).raw(), out->at(2 * i).bytes()), 0) << names[i];
+  }
 }
 
 // More inputs than 16 bits count.

@@ -1,5 +1,5 @@
-// Constant folding: values that are known before the step are computed once, by the op's own reference kernel. So no op
-// is implemented twice.
+// Constant folding: values that are known before the step are computed once, by the kernel that a step on the CPU would
+// run. So no op is implemented twice, and a constant gives the bits of a fed value.
 //
 //   Const ─► Neg ─► Add(x)     ──►     Const' ─► Add(x)
 //   Shape(x: [4,3]) ─► Prod    ──►     Const 12

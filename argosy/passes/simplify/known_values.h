@@ -1,7 +1,7 @@
 // KnownValues: computes outputs of nodes that are known before the step runs.
 //
 //   Shape(x: [4,3])          12 integers of attributes and shapes (OpDef::known_ints)
-//   Neg(Const)               the reference kernel, run on the constants
+//   Neg(Const)               the CPU's kernel, run on the constants
 //   OnesLike(x: [2])         ones of that shape
 //   _ShardWeight(batch: [8]) a count of rows
 //
