@@ -60,11 +60,12 @@ TEST(Session, WhatIsFetchedIsTheCallersOwn) {
   EXPECT_EQ(fed.data<float>()[0], 2);
 }
 
-// Constants are folded by the kernels that a step runs.
+// Constants are folded by the kernels that a step on a CPU runs.
 TEST(Session, AConstantGivesTheBitsOfAFedValue) {
   Tensor values = Tensor::zeros(DType::kFloat32, {20, 50});
   for (int i = 0; i < 1000; ++i) values.data<float>()[i] = std::sin(0.1F * static_cast<float>(i * i));
   Graph g;
+  const auto cpu = g.device("/cpu:0");
   const Value fed = placeholder(g, DType::kFloat32, {20, 50}, "x"), known = constant(g, values);
   const auto sum = [&](Value x) { return g.add("Sum", {x, constant(g, Tensor::vector<std::int32_t>({0}))}); };
   using Build = std::function<Value(Value)>;

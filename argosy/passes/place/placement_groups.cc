@@ -147,15 +147,16 @@ DeviceName PlacementGroups::task_of(const DeviceName& request) const {
 }
 
 // The device of the existing resource that the node's handle names; -1: none exists yet, or the node makes no handle.
-int PlacementGroups::home_named_by(NodeId id) {
+// The node's own request counts: in a loop of references another node's may have become the group's.
+int PlacementGroups::home_named_by(NodeId id) const {
   const Node& n = graph_.node(id);
   if (!options_.home || !makes_handle(n)) return -1;
-  return options_.home(n, task_of(requests_.request(id.index)));
+  return options_.home(n, task_of(asked_device(n.device)));
 }
 
 // A node colocated with a variable that lives on a device with no kernel for it, and which does not take the variable
 // itself: it goes alone, for the variable cannot come along.
-bool PlacementGroups::stays_apart(int i, NodeId leader) {
+bool PlacementGroups::stays_apart(int i, NodeId leader) const {
   if (!options_.allow_soft_placement || leader.index == i) return false;
   const int home = home_named_by(leader);
   if (home < 0) return false;

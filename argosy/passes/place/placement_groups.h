@@ -88,8 +88,8 @@ class PlacementGroups {
   void find_candidates();
   void find_homes();
   DeviceName task_of(const DeviceName& request) const;
-  int home_named_by(NodeId id);
-  bool stays_apart(int i, NodeId leader);
+  int home_named_by(NodeId id) const;
+  bool stays_apart(int i, NodeId leader) const;
 
   const Graph& graph_;
   const PlaceOptions& options_;

@@ -53,11 +53,11 @@ Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, b
   const bool alone = std::all_of(placement.device.begin(), placement.device.end(), [&](int d) { return d < own; });
   CompiledStep compiled;
   const std::optional<std::int64_t> key = collective_graph_key(step.graph);
+  if (options_.tasks != nullptr) remember_homes(step.graph, placement);
   if (alone) {
     ARGOSY_ASSIGN_OR_RETURN(compiled.step, compile_step(std::move(step), std::move(placement), device_set_, kernels(),
                                                         must_fit, op_state_));
   } else {
-    remember_homes(step.graph, placement);
     ARGOSY_ASSIGN_OR_RETURN(compiled, make_parts(std::move(step), placement, must_fit));
   }
   compiled.collective_key = key;
@@ -134,14 +134,20 @@ void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& pla
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     const int device = placement.device[static_cast<std::size_t>(i)];
-    if (makes_handle(n) && device >= device_set_->size()) remote_homes_[resource_name(n)].insert(device);
+    if (!makes_handle(n)) continue;
+    placed_.try_emplace(std::string(n.name), device);
+    if (device >= device_set_->size()) remote_homes_[resource_name(n)].insert(device);
   }
 }
 
-// Steps are placed one by one, and a name means one thing on a task in all of them.
+// Steps are placed one by one, and a name means one thing on a task in all of them. A colocation may have moved the node
+// from the task that it asks for: what this session has placed stays there.
 int StepCompiler::home_of(const Node& handle, const DeviceName& task) const {
   const int here = argosy::home_of(*device_set_, handle, op_state_.get());
-  if (here >= 0 && task.matches(device_set_->device(here).spec().name)) return here;
+  const auto placed = placed_.find(handle.name);
+  const int before = placed == placed_.end() ? -1 : placed->second;
+  if (before >= device_set_->size()) return before;
+  if (here >= 0 && (here == before || task.matches(device_set_->device(here).spec().name))) return here;
   const auto there = remote_homes_.find(resource_name(handle));
   if (there == remote_homes_.end()) return -1;
   const std::vector<DeviceSpec> remote = options_.tasks->devices();

@@ -65,6 +65,7 @@ class StepCompiler {
   std::set<std::string> told_missing_;
   // Resources that this session has placed on other tasks' devices, by container and name: positions among all devices.
   std::map<std::pair<std::string, std::string>, std::set<int>> remote_homes_;
+  std::map<std::string, int, std::less<>> placed_;  // nodes that make handles, by name: where the first step put them
 };
 
 }  // namespace argosy
