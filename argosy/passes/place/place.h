@@ -34,8 +34,8 @@ struct PlaceOptions {
   // does. Null: kernels take all nodes.
   std::function<std::string(const Node&, const DeviceSpec&)> refuses = nullptr;
   bool allow_soft_placement = true;
-  // The device (a position in `devices`) that `task` matches, of the existing resource that this handle names; -1: none
-  // exists there. Null: no resource exists.
+  // The device (a position in `devices`) of the existing resource that this handle names, on `task`, or where the caller
+  // has placed the handle before; -1: none exists there. Null: no resource exists.
   std::function<int(const Node&, const DeviceName& task)> home = nullptr;
 };
 
