@@ -179,6 +179,11 @@ Status SparseAccumulator::check(const Tensor& indices, const Tensor& values, con
   const auto mismatch = [](const char* of, int axis, std::int64_t want, std::int64_t got) {
     return invalid_argument("Shape mismatch: expected ", of, " dim ", axis, " to be ", want, ", got ", got);
   };
+  // The accumulator's shape names the first axes; SyncReplicasOptimizer names none.
+  const int least_rank = expected.has_rank() ? expected.rank() : 0;
+  const auto too_low = [&](const char* of, int rank) {
+    return invalid_argument("Shape mismatch: expected ", of, " rank at least ", least_rank, ", got ", rank);
+  };
   if (shape != nullptr) {
     if (shape->shape().rank() != 1) {
       return invalid_argument("Input shape should be a vector but received shape ", shape->shape());
@@ -187,18 +192,24 @@ Status SparseAccumulator::check(const Tensor& indices, const Tensor& values, con
     if (static_cast<int>(sizes.size()) != values.shape().rank()) {
       return invalid_argument("Shape mismatch: expected shape rank ", values.shape().rank(), ", got ", sizes.size());
     }
-    for (int k = 0; k < expected.rank() && k < static_cast<int>(sizes.size()); ++k) {
+    if (static_cast<int>(sizes.size()) < least_rank) return too_low("shape", static_cast<int>(sizes.size()));
+    for (int k = 0; k < expected.rank(); ++k) {
       if (expected[k] >= 0 && expected[k] != sizes[static_cast<std::size_t>(k)]) {
         return mismatch("shape", k, expected[k], sizes[static_cast<std::size_t>(k)]);
       }
     }
   }
-  if (expected.has_rank() && expected.rank() != values.shape().rank()) {
-    return invalid_argument("Shape mismatch: expected values rank ", expected.rank(), ", got ", values.shape().rank());
-  }
+  if (values.shape().rank() < least_rank) return too_low("values", values.shape().rank());
   for (int k = 1; k < expected.rank(); ++k) {
     if (expected[k] >= 0 && expected[k] != values.shape()[k])
       return mismatch("values", k, expected[k], values.shape()[k]);
+  }
+  const std::int64_t rows = expected.rank() > 0 ? expected[0] : PartialShape::kUnknown;
+  const auto rows_given = indices.values<std::int64_t>();
+  for (std::size_t i = 0; rows >= 0 && i < rows_given.size(); ++i) {
+    if (rows_given[i] < rows) continue;
+    return invalid_argument("Shape mismatch: index of slice ", i, " exceeded limits of shape; index is ", rows_given[i],
+                            " exceeded ", rows);
   }
   return ok_status();
 }

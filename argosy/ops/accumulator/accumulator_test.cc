@@ -79,6 +79,23 @@ TEST(Accumulator, RowsByIndex) {
   EXPECT_EQ(add({1, 2}, {1}).code(), Code::kInvalidArgument);
 }
 
+// Its shape names the first axes: SyncReplicasOptimizer makes accumulators of shape [] for rows of a table.
+TEST(Accumulator, RowsOfMoreAxesThanItsShape) {
+  const Tensor two = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
+  const auto add = [&](PartialShape shape, std::vector<std::int64_t> indices, const Tensor* given = nullptr) {
+    const auto a = std::make_shared<SparseAccumulator>("a", AccumulatorOptions{.shape = std::move(shape)});
+    return a->add(0, Tensor::vector<std::int64_t>(indices), two, given);
+  };
+  const Tensor sizes = Tensor::vector<std::int64_t>({4, 2});
+  for (const Tensor* given : {static_cast<const Tensor*>(nullptr), &sizes}) {
+    EXPECT_TRUE(add(PartialShape::scalar(), {0, 3}, given).ok());
+    EXPECT_TRUE(add({4}, {0, 3}, given).ok());
+    EXPECT_THAT(add({4, 2, 2}, {0, 3}, given).message(), HasSubstr("rank at least 3, got 2"));
+  }
+  EXPECT_THAT(add({4}, {0, 4}).message(),
+              HasSubstr("index of slice 1 exceeded limits of shape; index is 4 exceeded 4"));
+}
+
 TEST(Accumulator, HandlesAndShapes) {
   Graph g;
   const Value a = accumulator(g, {.shape = {2}}, "a");

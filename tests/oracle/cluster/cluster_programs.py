@@ -56,6 +56,19 @@ def model(optimizer, resource):
     return x, y, loss, optimizer.minimize(loss, global_step=step)
 
 
+def model_of_rows(optimizer, resource):
+    """The table's gradient is of gathered rows."""
+    x = tf.placeholder(tf.float32, [None, 6], name="x")
+    y = tf.placeholder(tf.float32, [None, 2], name="y")
+    initial = np.linspace(-0.5, 0.5, 20).reshape(10, 2).astype(np.float32)
+    table = tf.get_variable("table", initializer=initial, use_resource=resource)
+    ids = tf.cast(tf.minimum(tf.abs(x[:, :3]) * 5.0, 9.0), tf.int64)
+    rows = tf.reduce_sum(tf.nn.embedding_lookup(table, ids), 1)
+    loss = tf.reduce_mean(tf.square(tf.nn.tanh(rows) * 3.0 - y))
+    step = tf.train.get_or_create_global_step()
+    return x, y, loss, optimizer.minimize(loss, global_step=step)
+
+
 def train(optimizer, resource=False):
     with tf.device(setter()):
         x, y, loss, update = model(optimizer(), resource)
@@ -164,16 +177,24 @@ def queue_between_sessions():
 
 
 def sync_replicas():
+    return synchronous(model)
+
+
+def sync_replicas_of_rows():
+    return synchronous(model_of_rows)
+
+
+def synchronous(build):
     """No tokens at the start: nobody runs ahead, so both gradients of a step are of the same variables."""
     losses = {}
     chief_is_ready = threading.Event()
 
     def worker(index):
-        with tf.Graph().as_default():
+        with tf.Graph().as_default(), tf.container(build.__name__.replace("_", ".")):
             with tf.device(setter(index)):
                 optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1),
                                                            replicas_to_aggregate=2, total_num_replicas=2)
-                x, y, loss, update = model(optimizer, False)
+                x, y, loss, update = build(optimizer, False)
                 step = tf.train.get_global_step()
             hook = optimizer.make_session_run_hook(index == 0, num_tokens=0)
             if index == 1:
@@ -466,8 +487,8 @@ def iterators_on_two_tasks():
 
 
 PROGRAMS = [gradient_descent, adam_resource_variables, momentum, partitioned_variables, in_graph, two_clients,
-            queue_between_sessions, sync_replicas, asynchronous, loop_on_one_worker, loop_over_tasks,
-            lists_between_tasks, partial_run, errors,
+            queue_between_sessions, sync_replicas, sync_replicas_of_rows, asynchronous, loop_on_one_worker,
+            loop_over_tasks, lists_between_tasks, partial_run, errors,
             device_filters, isolated_state, reset_container, dead_values, run_metadata,
             values_change_their_readers, iterators_on_two_tasks, fetched_references, one_name_on_three_tasks]
 

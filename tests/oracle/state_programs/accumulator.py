@@ -85,4 +85,20 @@ def sparse(p):
         p.within(200, take(1))
 
 
-PROGRAMS = [dense, shapeless, sparse]
+def sparse_shapes(p):
+    """An accumulator's shape names the first axes of the gradients."""
+    r = p.raw
+    for shape in ([], [4], [4, 2], [None, 2], [4, 2, 2], [5, 2], [None, 3], [1], None):
+        for given in (None, [4, 2]):
+            handle = r.SparseConditionalAccumulator(dtype=tf.float32, shape=shape)
+            for indices in ([0, 3], [1, 9]):
+                p.run(r.SparseAccumulatorApplyGradient(
+                    handle=handle, local_step=step(0), gradient_indices=tf.constant(indices, tf.int64),
+                    gradient_values=[[1.0, 2.0], [3.0, 4.0]], gradient_shape=tf.constant(given or [], tf.int64),
+                    has_known_shape=given is not None))
+            count = r.AccumulatorNumAccumulated(handle=handle)
+            p.run(count)
+            p.within(200, r.SparseAccumulatorTakeGradient(handle=handle, num_required=1, dtype=tf.float32))
+
+
+PROGRAMS = [dense, shapeless, sparse, sparse_shapes]
