@@ -31,11 +31,13 @@ class DeviceRequests {
   void set_request(int i, std::int32_t request) { request_of_[find(i)] = request; }
   // Merges the groups of a and b. If their requests disagree, a's wins if `soft`, else that is an error.
   Status merge(int a, int b, bool soft);
+  // Merges a request into the group of i. If they disagree, this one wins if `soft`, else that is an error.
+  Status impose(int i, const DeviceName& request, bool soft);
 
  private:
   std::vector<int> parent_;
   std::vector<std::int32_t> request_of_;  // by root of a group: its request
-  std::vector<DeviceName> requests_;  // position 0: no request
+  std::vector<DeviceName> requests_;      // position 0: no request
 };
 
 // The properties of an op that placement needs.
@@ -85,9 +87,10 @@ class PlacementGroups {
  private:
   Status read_requests();
   Status join();
+  Status join_left_out(int i, std::string_view leader);
   void find_candidates();
   void find_homes();
-  DeviceName task_of(const DeviceName& request) const;
+  DeviceName request_met(DeviceName request) const;
   int home_named_by(NodeId id) const;
   bool stays_apart(int i, NodeId leader) const;
 

@@ -53,7 +53,7 @@ Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, b
   const bool alone = std::all_of(placement.device.begin(), placement.device.end(), [&](int d) { return d < own; });
   CompiledStep compiled;
   const std::optional<std::int64_t> key = collective_graph_key(step.graph);
-  if (options_.tasks != nullptr) remember_homes(step.graph, placement);
+  remember_homes(step.graph, placement);
   if (alone) {
     ARGOSY_ASSIGN_OR_RETURN(compiled.step, compile_step(std::move(step), std::move(placement), device_set_, kernels(),
                                                         must_fit, op_state_));
@@ -66,19 +66,21 @@ Result<CompiledStep> StepCompiler::make_unguarded(const StepSignature& wanted, b
 }
 
 PlaceOptions StepCompiler::place_options() {
-  PlaceOptions options{.devices = device_set_->specs(),
-                       .has_kernel =
-                           [this](const OpDef& op, const DeviceSpec& spec) {
-                             const int d = device_set_->find(spec.name);
-                             if (d < 0) {
-                               return options_.tasks->has_kernel(op, spec) &&
-                                      (!knows_gpus_like(spec) || kernels().has(op.name, device_kind_name(spec.kind)));
-                             }
-                             return kernels().has(op.name, device_set_->device(d).kernel_kind());
-                           },
-                       .refuses = refuses(),
-                       .allow_soft_placement = options_.allow_soft_placement,
-                       .home = [this](const Node& handle, const DeviceName& task) { return home_of(handle, task); }};
+  PlaceOptions options{
+      .devices = device_set_->specs(),
+      .has_kernel =
+          [this](const OpDef& op, const DeviceSpec& spec) {
+            const int d = device_set_->find(spec.name);
+            if (d < 0) {
+              return options_.tasks->has_kernel(op, spec) &&
+                     (!knows_gpus_like(spec) || kernels().has(op.name, device_kind_name(spec.kind)));
+            }
+            return kernels().has(op.name, device_set_->device(d).kernel_kind());
+          },
+      .refuses = refuses(),
+      .allow_soft_placement = options_.allow_soft_placement,
+      .home = [this](const Node& handle, const DeviceName& request) { return home_of(handle, request); },
+      .whole = &graph_};
   if (options_.tasks == nullptr) return options;
   options.own = options.devices.size();
   for (DeviceSpec& spec : options_.tasks->devices()) options.devices.push_back(std::move(spec));
@@ -131,6 +133,7 @@ bool StepCompiler::packs(const std::string& device) const {
 }
 
 void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& placement) {
+  remember_moved_handles(*device_set_, graph, placement);
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     const int device = placement.device[static_cast<std::size_t>(i)];
@@ -140,19 +143,19 @@ void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& pla
   }
 }
 
-// Steps are placed one by one, and a name means one thing on a task in all of them. A colocation may have moved the node
-// from the task that it asks for: what this session has placed stays there.
-int StepCompiler::home_of(const Node& handle, const DeviceName& task) const {
-  const int here = argosy::home_of(*device_set_, handle, op_state_.get());
-  const auto placed = placed_.find(handle.name);
-  const int before = placed == placed_.end() ? -1 : placed->second;
-  if (before >= device_set_->size()) return before;
-  if (here >= 0 && (here == before || task.matches(device_set_->device(here).spec().name))) return here;
+// Steps are placed one by one, and a name means one thing on a device in all of them. What this session has placed
+// stays there: a colocation may have moved the node from the device that it asks for.
+int StepCompiler::home_of(const Node& handle, const DeviceName& request) const {
+  const auto before = placed_.find(handle.name);
+  const int placed = before == placed_.end() ? -1 : before->second;
+  if (placed >= device_set_->size()) return placed;
+  const int here = argosy::home_of(*device_set_, handle, request, placed, op_state_.get());
+  if (here >= 0) return here;
   const auto there = remote_homes_.find(resource_name(handle));
   if (there == remote_homes_.end()) return -1;
   const std::vector<DeviceSpec> remote = options_.tasks->devices();
   for (const int device : there->second) {
-    if (task.matches(remote[static_cast<std::size_t>(device - device_set_->size())].name)) return device;
+    if (request.matches(remote[static_cast<std::size_t>(device - device_set_->size())].name)) return device;
   }
   return -1;
 }

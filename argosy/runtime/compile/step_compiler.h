@@ -51,7 +51,7 @@ class StepCompiler {
   PlaceOptions place_options();
   void remember_homes(const Graph& graph, const DevicePlacement& placement);
   bool is_async(const std::string& device) const;
-  int home_of(const Node& handle, const DeviceName& task) const;
+  int home_of(const Node& handle, const DeviceName& request) const;
   std::string without_passes() const;
   const KernelRegistry& kernels() const;
   std::function<std::string(const Node&, const DeviceSpec&)> refuses();

@@ -51,14 +51,14 @@ Result<std::shared_ptr<ExecutableStep>> compile_graph(StepGraph graph, const Tas
   const auto refuses = [&](const Node& node, const DeviceSpec& spec) {
     return some_refuse ? refusals.why_not(node, device_set->device(device_set->find(spec.name)).kernel_kind()) : "";
   };
-  ARGOSY_ASSIGN_OR_RETURN(
-      DevicePlacement placement,
-      place(graph.graph, {.devices = device_set->specs(),
-                          .has_kernel = has_kernel,
-                          .refuses = refuses,
-                          .home = [&](const Node& handle, const DeviceName&) {
-                            return home_of(*device_set, handle, op_state.get());
-                          }}));
+  ARGOSY_ASSIGN_OR_RETURN(DevicePlacement placement,
+                          place(graph.graph, {.devices = device_set->specs(),
+                                              .has_kernel = has_kernel,
+                                              .refuses = refuses,
+                                              .home = [&](const Node& handle, const DeviceName& request) {
+                                                return home_of(*device_set, handle, request, -1, op_state.get());
+                                              }}));
+  remember_moved_handles(*device_set, graph.graph, placement);
   ARGOSY_ASSIGN_OR_RETURN(auto step, compile_step(std::move(graph), std::move(placement), device_set, kernels,
                                                   /*must_fit=*/true, op_state));
   return std::make_shared<ExecutableStep>(std::move(step));

@@ -63,28 +63,95 @@ TEST_F(TwoTasks, ReportsWhereAllNodesRun) {
   EXPECT_NE(report->summary().find("partition: 2 tasks, 1 values"), std::string::npos) << report->summary();
 }
 
-// Soft placement gives up a device, never a task: a name on two tasks names two things.
-TEST_F(TwoTasks, OneNameOnTwoTasksIsTwoThings) {
-  for (const bool soft : {false, true}) {
-    Graph graph;
-    const std::string name = soft ? "soft" : "hard";
-    const auto at = [&](const char* task) {
-      const auto scope = graph.device(task);
-      return variable(graph, Tensor::scalar(1.0f), str_cat("w", graph.size()),
-                      {.kind = VariableKind::kResource, .shared_name = name});
-    };
-    const VariableNode here = at("/job:worker/task:0"), there = at("/job:ps/task:0");
+// Soft placement gives up a device that is not there, never one that is.
+TEST(Names, MeanAnotherThingOnEachDevice) {
+  FakeCluster cluster({{.job = "worker", .cpus = 2, .gpus = 1}, {.job = "ps", .cpus = 2, .gpus = 1}});
+  const std::vector<std::string> devices = {"/job:worker/task:0/cpu:1", "/job:ps/task:0/cpu:0", "/job:worker/gpu:0",
+                                            "/job:ps/task:0/gpu:0",     "/job:ps/cpu:1",        "/job:worker/cpu:0"};
+  for (int run = 0; run < 4; ++run) {
     auto options = cluster.options();
-    options.allow_soft_placement = soft;
-    Session session(graph, options);
-    ASSERT_TRUE(session.run_targets({here.initializer}).ok());
-    EXPECT_FALSE(session.run({there.read}).ok()) << "the other one has a value";
-    ASSERT_TRUE(session.run_targets({there.initializer}).ok());
-    ASSERT_TRUE(session.run_targets({assign_add(here, constant(graph, 4.0f)).control()}).ok());
-    const auto out = session.run({here.read, there.read});
+    options.allow_soft_placement = run < 2;
+    const bool in_one_step = run % 2 == 0;
+    const auto with = [&](const std::function<void(Graph&, Session&, const std::vector<VariableNode>&)>& use) {
+      Graph graph;
+      std::vector<VariableNode> all;
+      for (const std::string& device : devices) {
+        const auto scope = graph.device(device);
+        all.push_back(variable(graph, Tensor::scalar(0.0f), "w" + std::to_string(all.size()),
+                               {.kind = all.size() % 2 == 0 ? VariableKind::kResource : VariableKind::kReference,
+                                .shared_name = str_cat("run", run)}));
+      }
+      Session session(graph, options);
+      use(graph, session, all);
+    };
+    with([&](Graph& graph, Session& session, const std::vector<VariableNode>& all) {
+      std::vector<Value> initializers;
+      for (const VariableNode& w : all) initializers.push_back(w.initializer);
+      if (in_one_step) {
+        EXPECT_TRUE(session.run_targets(initializers).ok());
+      }
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!in_one_step) {
+          EXPECT_FALSE(session.run({all[i].read}).ok()) << devices[i] << ": another one has a value";
+          EXPECT_TRUE(session.run_targets({initializers[i]}).ok());
+        }
+        const Value more = assign_add(all[i], constant(graph, 1.0f + static_cast<float>(i)));
+        EXPECT_TRUE(session.run_targets({more.control()}).ok());
+      }
+    });
+    with([&](Graph&, Session& session, const std::vector<VariableNode>& all) {
+      for (std::size_t i = all.size(); i-- > 0;) {
+        const auto out = session.run({all[i].read});
+        ASSERT_TRUE(out.ok()) << devices[i] << ": " << out.status().to_string();
+        EXPECT_EQ(number((*out)[0]), 1.0f + static_cast<float>(i)) << devices[i] << ", run " << run;
+      }
+    });
+  }
+}
+
+TEST(Names, OfQueuesAreThoseOfADevice) {
+  FakeCluster cluster({{.job = "worker", .cpus = 2}, {.job = "ps", .cpus = 2}});
+  Graph graph;
+  std::vector<Value> sizes;
+  Session session(graph, cluster.options());
+  for (const char* const device : {"/job:worker/cpu:1", "/job:worker/cpu:0", "/job:ps/cpu:0", "/job:ps/cpu:1"}) {
+    const auto scope = graph.device(device);
+    const std::vector<DType> floats = {DType::kFloat32};
+    const Value q = fifo_queue(graph, {.dtypes = floats, .shared_name = "one"}, str_cat("q", sizes.size()));
+    sizes.push_back(queue_size(q));
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      ASSERT_TRUE(session.run_targets({enqueue(q, {constant(graph, 1.0f)})}).ok());
+    }
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto out = session.run({sizes[i]});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
-    EXPECT_EQ(number((*out)[0]), 5.0f);
-    EXPECT_EQ(number((*out)[1]), 1.0f);
+    EXPECT_EQ((*out)[0].data<std::int32_t>()[0], static_cast<std::int32_t>(i) + 1);
+  }
+}
+
+// A colocation puts a variable on another device than it asks for. All sessions find it there.
+TEST(Names, AreFoundWhereAColocationPutThem) {
+  FakeCluster cluster({{.job = "worker", .cpus = 2}, {.job = "ps", .cpus = 2}});
+  for (const std::string job : {"worker", "ps"}) {
+    Graph graph;
+    const auto at = [&](const char* cpu, const char* name) {
+      const auto scope = graph.device("/job:" + job + cpu);
+      return variable(graph, Tensor::scalar(3.0f), job + name, {.kind = VariableKind::kResource});
+    };
+    const VariableNode leader = at("/cpu:0", "leader");
+    const auto with = graph.colocate_with(leader.ref);
+    const VariableNode moved = at("/cpu:1", "moved");
+    ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+    for (const bool first : {true, false}) {
+      Session session(graph, cluster.options());
+      if (first) {
+        ASSERT_TRUE(session.run_targets({leader.initializer, moved.initializer}).ok());
+      }
+      const auto out = session.run({moved.read});
+      ASSERT_TRUE(out.ok()) << out.status().to_string();
+      EXPECT_EQ(number((*out)[0]), 3.0f);
+    }
   }
 }
 

@@ -273,6 +273,27 @@ def shared_state(run):
 
 
 @program
+def one_name_on_two_devices(run):
+    """Each device has its own variables: a shared name on two of them names two things."""
+    kind = "cpu" if run.in_process else "gpu"
+    count = {"device_count": {"CPU": 2}} if run.in_process else {}
+    fill, read = [], []
+    for i in range(2):
+        with tf.device(f"/{kind}:{i}"):
+            handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="one_variable")
+            fill.append(tf.raw_ops.AssignVariableOp(resource=handle, value=float(i + 2)))
+            read.append(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32))
+            old = tf.raw_ops.VariableV2(shape=[], dtype=tf.float32, shared_name="old_variable")
+            fill.append(tf.raw_ops.Assign(ref=old, value=float(i + 8)))
+            read.append(old)
+    for order in (slice(None), slice(None, None, -1)):
+        with run.session(**count) as session:
+            for f in fill[order]:
+                session.run(f)
+            run.keep(f"values {order.step}", [session.run(r) for r in read])
+
+
+@program
 def big_graph_extended(run):
     """A graph that grows between runs, with devices by scope."""
     x = tf.constant(np.ones([4, 4], "float32"))
