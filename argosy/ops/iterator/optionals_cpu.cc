@@ -26,7 +26,7 @@ Result<Tensor> sum(const Tensor& a, const Tensor& b, Allocator& memory) {
                             dtype_name(b.dtype()), b.shape());
   }
   Allocator& host = written_by_host(memory);
-  ARGOSY_ASSIGN_OR_RETURN(auto added, sum_of({a, &host}, {b, &host}, host, nullptr));
+  ARGOSY_ASSIGN_OR_RETURN(auto added, sum_of({a, &host}, {b, &host}, memory, nullptr));
   return std::move(added.value);
 }
 

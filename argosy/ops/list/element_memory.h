@@ -34,9 +34,9 @@ Result<Tensor> zero_element(const KernelContext& c, DType dtype, const Shape& sh
 // Zeros like `t`, in written_by_host(wanted). A variant becomes its own zeros_like(), a string the empty one.
 // REQUIRES: no handles.
 Result<Tensor> zeros_of(const Tensor& t, Allocator& wanted);
-// a + b, which have one dtype and shape. A variant is added to its like; INVALID_ARGUMENT: an empty one. Where both are in `wanted`, a memory that the host cannot read, and its
+// a + b, which have one dtype and shape. Where both are in `wanted`, a memory that the host cannot read, and its
 // device's `copy_engine` (may be null) can add the dtype, the sum is made there. Else the host adds, into
-// written_by_host(wanted).
+// written_by_host(wanted). A variant is added to its like. INVALID_ARGUMENT: an empty one.
 Result<Element> sum_of(const Element& a, const Element& b, Allocator& wanted, CopyEngine* copy_engine);
 // Sets output i to a tensor that is in element_memory().
 Status give_element(KernelContext& c, int i, Tensor value);

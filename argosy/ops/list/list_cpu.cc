@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "argosy/base/checked.h"
 #include "argosy/ops/attr_kernel.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/tensor/nesting.h"
@@ -378,7 +379,10 @@ Status concat_elements(KernelContext& c, DType dtype, const PartialShape& given,
       ARGOSY_ASSIGN_OR_RETURN(const Shape shape, Shape::make(sizes));
       ARGOSY_ASSIGN_OR_RETURN(parts.emplace_back(), zero_element(c, dtype, shape));
     }
-    total += parts.back().shape()[0];
+    // Rows without elements take no memory, so there may be more of them than fit a size.
+    const auto sum = checked_add(total, parts.back().shape()[0]);
+    if (!sum) return invalid_argument("the elements of the list have 2^63 rows or more together");
+    total = *sum;
   }
   sizes[0] = total;
   ARGOSY_ASSIGN_OR_RETURN(const Shape all, Shape::make(sizes));

@@ -116,6 +116,13 @@ TEST_F(Lists, WhatWasNeverSetHasLeadingRowsOfZeros) {
   EXPECT_EQ(difference(run(of_known), Tensor::of<float>({2, 2}, {0, 0, 0, 0}), 0), "") << "the list knows its rows";
   EXPECT_THAT(refusal(all({2})), HasSubstr("uninitialized element at index 2 but leading_dims has only 1 elements"));
   EXPECT_THAT(refusal(all({-1, 0, 0})), HasSubstr("leading_dims[0] is -1"));
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const Value thin = tensor_list_reserve(number(2), DType::kFloat32, PartialShape({-1, 0}));
+  EXPECT_THAT(refusal(graph_.add("TensorListConcatV2",
+                                 {thin, constant(graph_, Tensor::vector<std::int64_t>({-1, 0})),
+                                  constant(graph_, Tensor::vector<std::int64_t>({most, 1}))},
+                                 {{"element_dtype", DType::kFloat32}})),
+              HasSubstr("2^63 rows or more"));
 }
 
 // Lists may hold lists: zeros and sums reach what is inside.

@@ -21,7 +21,7 @@ Result<Variant> RaggedVariant::plus(const VariantValue& other, Allocator& memory
     return invalid_argument("a ", describe(), " and a ", other.describe(), " cannot be added");
   }
   Allocator& host = written_by_host(memory);
-  ARGOSY_ASSIGN_OR_RETURN(auto sum, sum_of({values_, &host}, {more->values_, &host}, host, nullptr));
+  ARGOSY_ASSIGN_OR_RETURN(auto sum, sum_of({values_, &host}, {more->values_, &host}, memory, nullptr));
   return Variant(std::make_shared<RaggedVariant>(splits_, std::move(sum.value)));
 }
 

@@ -3,9 +3,9 @@
 //   Session session(graph, {.devices = {.devices = "gpu:0,gpu:1", .emulate = "2"}});
 //   Result<std::vector<Tensor>> out = session.run({{x, batch}}, {loss}, {train});
 //
-// The first run with a signature (which values are fed; what is fetched; what is run) and shapes of feeds compiles a
-// Step; later runs go straight to the executor. The graph is borrowed: it must outlive the session, may grow between
-// runs, or inside mutate_graph(), and must not change while one is under way.
+// A signature is which values are fed, what is fetched and what is run. The first run with a signature and shapes of
+// feeds compiles a Step; later runs go straight to the executor. The graph is borrowed: it must outlive the session,
+// may grow between runs, or inside mutate_graph(), and must not change while one is under way.
 #pragma once
 
 #include <chrono>

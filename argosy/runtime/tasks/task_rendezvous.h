@@ -75,8 +75,8 @@ class StepRendezvous {
   // Returns the rendezvous of a step, which begins here if it has not. A step that was forgotten: one that is aborted,
   // CANCELLED.
   std::shared_ptr<TaskRendezvous> find(std::int64_t step_id);
-  // A receive of another task, perhaps before the step begins here. Returns a number for cancel_receive(); 0: `done` was
-  // called. RESOURCE_EXHAUSTED "ARG-SEND-008": too many later ones wait for steps that have not begun.
+  // A receive of another task, perhaps before the step begins here. Returns a number for cancel_receive(); 0: `done`
+  // was called. RESOURCE_EXHAUSTED "ARG-SEND-008": too many later ones wait for steps that have not begun.
   std::int64_t receive(std::int64_t step_id, const RendezvousKey& key, Rendezvous::Done done);
   // That task does not wait any more. A step that has not begun and has no other receives is dropped.
   void cancel_receive(std::int64_t step_id, const RendezvousKey& key, std::int64_t number);

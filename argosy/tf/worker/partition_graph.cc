@@ -198,10 +198,10 @@ Result<StepGraph> read_partition(std::string_view graph_def, std::vector<Rendezv
   }
   const Graph& graph = imported.graph();
   if (std::ranges::any_of(graph.nodes(), [](const Node& n) { return n.op->has_ref_input(); })) {
-    for (const NodeId id : everything.targets) {
-      const std::optional<RendezvousKey> key = key_of_fetched_reference(graph, id);
+    for (std::int32_t i = 0; i < graph.size(); ++i) {
+      const std::optional<RendezvousKey> key = key_of_fetched_reference(graph, NodeId{i});
       if (!key) continue;
-      everything.fetches.push_back(graph.node(id).inputs[0]);
+      everything.fetches.push_back(graph.node(NodeId{i}).inputs[0]);
       fetch_keys->push_back(*key);
     }
   }

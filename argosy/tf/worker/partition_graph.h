@@ -42,10 +42,10 @@ class UnknownAttributes {
   std::set<std::pair<std::string, std::string>> known_;  // op, attribute
 };
 
-// A step that runs every node of the GraphDef that another one needs, or that nobody takes. Nothing is fed, `_Recv` nodes
-// do that. `_Send` nodes give the client what it fetches. Where the graph updates references, those that are fetched are
-// fetches of the step, too: TensorFlow reads them when the step has ended. `fetch_keys` gets the keys of their `_Send`s.
-// Nodes keep their devices; constraints that only a placer reads are dropped: the master has placed.
+// A step that runs every node of the GraphDef that another one needs, or that nobody takes. `_Recv` nodes bring what is
+// fed, and `_Send` nodes give the client what it fetches. Where the graph updates references, those that are fetched
+// are fetches of the step, too, since TensorFlow reads them when the step has ended. `fetch_keys` gets the keys of
+// their `_Send`s. Nodes keep their devices; constraints that only a placer reads are dropped: the master has placed.
 // May throw Interrupted (argosy/base/threads/interrupt.h).
 // INVALID_ARGUMENT, NOT_FOUND: a malformed graph, an op that is not known; the error names the node.
 Result<StepGraph> read_partition(std::string_view graph_def, std::vector<RendezvousKey>* fetch_keys);

@@ -26,7 +26,8 @@ class StepPieces {
   // Offers a piece. `done` is called once it was taken; the bytes stay until then. INTERNAL where the key is offered
   // already.
   void offer(std::int64_t step_id, const std::string& key, std::span<const std::byte> bytes, Done done);
-  // Takes a piece, now or when it is offered; the step need not have started here. Returns a number for cancel_receive().
+  // Takes a piece, now or when it is offered; the step need not have started here. Returns a number for
+  // cancel_receive().
   std::int64_t take(std::int64_t step_id, const std::string& key, Taken taken);
   // Ends the wait for a piece; `taken` is not called any more.
   void cancel_receive(std::int64_t step_id, std::int64_t number);

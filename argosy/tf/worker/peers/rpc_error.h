@@ -11,7 +11,7 @@ namespace argosy::tf {
 // for one that names no node; what to try is part of it. At most kMaxErrorBytes, with a mark where it was cut: it
 // travels in HTTP/2 headers.
 inline constexpr std::size_t kMaxErrorBytes = 3072;
-// `task`: this one, "/job:localhost/replica:0/task:0". The mark of a derived error comes first: peers look for it there.
+// `task`: this one, "/job:localhost/replica:0/task:0". The mark of a derived error comes first: peers look there.
 std::string client_message(const Status& status, std::string_view task);
 // The same without the first line: what a worker says to its master, who adds it.
 std::string worker_message(const Status& status);
