@@ -7,9 +7,8 @@
 //   4. a request for a device without a kernel moves to a device with one in two cases: soft placement is allowed, or
 //      the GPU exists and TensorFlow has a GPU kernel but Argosy does not. Else it is an error;
 //   5. a handle to an existing resource goes to the resource's device, and its users with it, if soft placement allows:
-//      a variable must be the same one in every step. One on another device than the request names is another variable,
-//      unless placement put it there. A node that is colocated only by "_class" is placed alone if it has no kernel
-//      there;
+//      a variable must be the same one in every step. What was asked for on another device than the handle's is
+//      another variable. A node that is colocated only by "_class" is placed alone if it has no kernel there;
 //   6. gradients of imported graphs follow their forward ops (argosy/passes/place/colocate_gradients.h);
 //   7. generators (no inputs, one output) go to their only consumer's device; nodes that only read shapes stay with
 //      the producer; feeds are on the host.
@@ -35,11 +34,8 @@ struct PlaceOptions {
   std::function<std::string(const Node&, const DeviceSpec&)> refuses = nullptr;
   bool allow_soft_placement = true;
   // The device (a position in `devices`) of the existing resource that this handle names; -1: it names none. `request`
-  // is the handle's own, without the parts that no device meets. Null: no resource exists.
+  // is the handle's own; where no device meets it, its task alone. Null: no resource exists.
   std::function<int(const Node&, const DeviceName& request)> home = nullptr;
-  // The graph that the placed one was cut from: requests of nodes that were left out count for those colocated with
-  // them. Null: nothing was left out.
-  const Graph* whole = nullptr;
 };
 
 // The device of every node, and the reason.

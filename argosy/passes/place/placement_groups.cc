@@ -44,13 +44,6 @@ Status DeviceRequests::merge(int a, int b, bool soft) {
   return ok_status();
 }
 
-Status DeviceRequests::impose(int i, const DeviceName& request, bool soft) {
-  auto merged = request.merged_with(this->request(i));
-  if (!merged.ok() && !soft) return merged.status();
-  set_request(i, add_request(merged.ok() ? *std::move(merged) : request));
-  return ok_status();
-}
-
 const OpTraits& OpTraitsTable::of(const OpDef& op) {
   if (&op == last_op_) return *last_traits_;
   const auto [known, fresh] = traits_.try_emplace(&op);
@@ -136,32 +129,22 @@ Status PlacementGroups::join() {
     for (const std::string_view name : n.colocation()) {
       const auto leader = graph_.find_colocated(n, name);
       if (leader && stays_apart(i, *leader)) continue;
-      const int with = leader ? leader->index : leaders.try_emplace(std::string(name), i).first->second;
-      Status joined =
-          !leader && with == i ? join_left_out(i, name) : requests_.merge(with, i, options_.allow_soft_placement);
+      int with = leader ? leader->index : leaders.try_emplace(std::string(name), i).first->second;
+      Status joined = requests_.merge(with, i, options_.allow_soft_placement);
       if (!joined.ok()) return cannot_place(n, str_cat("it is colocated with '", name, "': ", joined.message()));
     }
   }
   return ok_status();
 }
 
-// The first node that is colocated with one which this step does not run.
-Status PlacementGroups::join_left_out(int i, std::string_view leader) {
-  const auto known = options_.whole != nullptr ? options_.whole->find(leader) : std::nullopt;
-  if (!known) return ok_status();
-  const DeviceName request = asked_device(options_.whole->node(*known).device);
-  return request.is_open() ? ok_status() : requests_.impose(i, request, options_.allow_soft_placement);
-}
-
-// The part of a request that some device meets. Soft placement gives up a device of a task that exists, never the task.
+// The request, or the task of it where no device meets it: soft placement gives up a device, never the task.
 DeviceName PlacementGroups::request_met(DeviceName request) const {
-  const auto is_met = [&] {
-    return std::ranges::any_of(options_.devices, [&](const DeviceSpec& spec) { return request.matches(spec.name); });
-  };
-  if (is_met()) return request;
+  const bool is_met =
+      std::ranges::any_of(options_.devices, [&](const DeviceSpec& spec) { return request.matches(spec.name); });
+  if (is_met) return request;
   request.type.clear();
   request.id.reset();
-  return is_met() ? request : DeviceName();
+  return request;
 }
 
 // The device of the existing resource that the node's handle names; -1: none exists yet, or the node makes no handle.

@@ -31,8 +31,6 @@ class DeviceRequests {
   void set_request(int i, std::int32_t request) { request_of_[find(i)] = request; }
   // Merges the groups of a and b. If their requests disagree, a's wins if `soft`, else that is an error.
   Status merge(int a, int b, bool soft);
-  // Merges a request into the group of i. If they disagree, this one wins if `soft`, else that is an error.
-  Status impose(int i, const DeviceName& request, bool soft);
 
  private:
   std::vector<int> parent_;
@@ -87,7 +85,6 @@ class PlacementGroups {
  private:
   Status read_requests();
   Status join();
-  Status join_left_out(int i, std::string_view leader);
   void find_candidates();
   void find_homes();
   DeviceName request_met(DeviceName request) const;

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <optional>
-#include <tuple>
 
 #include "argosy/base/mutex.h"
 #include "argosy/graph/makes_handle.h"
@@ -29,45 +28,57 @@ const ResourceManager* made_in(const Node& handle, const ResourceManager& own) {
   return made != nullptr ? made->manager() : nullptr;
 }
 
-// Devices of handles that asked for another one. Thread-safe.
-class MovedHandles : public Resource {
+// The container and name of each handle that asked for this device by type and number. Forgets old names of which there
+// is no resource. Thread-safe.
+class RequestedNames : public Resource {
  public:
-  static constexpr const char* kContainer = "moved_handles";
+  static constexpr const char* kContainer = "requested_names";
+  using Name = std::pair<std::string, std::string>;
 
-  std::string describe() const override { return "list of handles that were moved"; }
-  void put(const Node& handle, const DeviceName& request, int device) {
+  std::string describe() const override { return "names that were asked for on this device"; }
+  void add(Name name, const ResourceManager& resources) {
     MutexLock lock(mutex_);
-    devices_[key(handle, request)] = device;
+    names_[std::move(name)] = next_++;
+    if (names_.size() < most_) return;
+    const auto is_over = [&resources, now = next_](const auto& entry) {
+      const auto& [at, order] = entry;
+      return order + kKept < now && !resources.find<Resource>(at.first, at.second).ok();
+    };
+    std::erase_if(names_, is_over);
+    most_ = 2 * names_.size() + 2 * kKept;
   }
-  // -1: it was not moved.
-  int find(const Node& handle, const DeviceName& request) const {
+  bool contains(const Name& name) const {
     MutexLock lock(mutex_);
-    const auto found = devices_.find(key(handle, request));
-    return found == devices_.end() ? -1 : found->second;
+    return names_.contains(name);
   }
 
  private:
-  using Key = std::tuple<std::pair<std::string, std::string>, std::string, std::optional<int>>;
-  static Key key(const Node& handle, const DeviceName& request) {
-    return {resource_name(handle), request.type, request.id};
-  }
+  static constexpr std::size_t kKept = 10'000;  // so many of the last ones stay: their steps may not have run yet
 
   mutable Mutex mutex_;
-  std::map<Key, int> devices_ ARGOSY_GUARDED_BY(mutex_);
+  std::map<Name, std::size_t> names_ ARGOSY_GUARDED_BY(mutex_);  // when it was asked for last
+  std::size_t next_ ARGOSY_GUARDED_BY(mutex_) = 0;
+  std::size_t most_ ARGOSY_GUARDED_BY(mutex_) = 2 * kKept;
 };
+
+bool was_requested(const ResourceManager& resources, const std::pair<std::string, std::string>& name) {
+  const auto names = resources.find<RequestedNames>(RequestedNames::kContainer, "");
+  return names.ok() && (*names)->contains(name);
+}
 
 }  // namespace
 
-void remember_moved_handles(const DeviceSet& device_set, const Graph& graph, const DevicePlacement& placement) {
+void remember_requests(const DeviceSet& device_set, const Graph& graph, const DevicePlacement& placement) {
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     const int device = placement.device[static_cast<std::size_t>(i)];
     if (n.device.empty() || device >= device_set.size() || !makes_handle(n)) continue;
     const DeviceName request = asked_device(n.device);
-    if (request.matches(device_set.device(device).spec().name)) continue;
-    const auto moved = device_set.resources(0).find_or_make<MovedHandles>(
-        MovedHandles::kContainer, "", [] { return std::make_shared<MovedHandles>(); });
-    if (moved.ok()) (*moved)->put(n, request, device);
+    if (request.type.empty() || !request.id || !request.matches(device_set.device(device).spec().name)) continue;
+    ResourceManager& resources = device_set.resources(device);
+    const auto names = resources.find_or_make<RequestedNames>(RequestedNames::kContainer, "",
+                                                              [] { return std::make_shared<RequestedNames>(); });
+    if (names.ok()) (*names)->add(resource_name(n), resources);
   }
 }
 
@@ -77,17 +88,21 @@ int home_of(const DeviceSet& device_set, const Node& handle, const DeviceName& r
   for (int d = 0; made != nullptr && d < device_set.size(); ++d) {
     if (&device_set.resources(d) == made) return d;
   }
-  const auto moved = device_set.resources(0).find<MovedHandles>(MovedHandles::kContainer, "");
-  const int moved_to = moved.ok() ? (*moved)->find(handle, request) : -1;
-  const auto [container, name] = resource_name(handle);
-  int found = -1;
-  for (int d = device_set.size(); d-- > 0;) {
-    if (!device_set.resources(d).find<Resource>(container, name).ok()) continue;
-    if (d == placed) return d;
-    const bool asked = request.matches(device_set.device(d).spec().name);
-    if (asked || (d == moved_to && found < 0)) found = d;
+  const std::pair<std::string, std::string> name = resource_name(handle);
+  const auto has = [&](int d) { return device_set.resources(d).find<Resource>(name.first, name.second).ok(); };
+  const auto matches = [&](const DeviceName& wanted, int d) {
+    return wanted.matches(device_set.device(d).spec().name);
+  };
+  if (placed >= 0 && placed < device_set.size() && has(placed)) return placed;
+  for (int d = 0; d < device_set.size(); ++d) {
+    if (matches(request, d) && has(d)) return d;
   }
-  return found;
+  if (request.type.empty() && !request.id) return -1;  // all devices of the task were looked at
+  const DeviceName task{request.job, request.replica, request.task, "", std::nullopt};
+  for (int d = 0; d < device_set.size(); ++d) {
+    if (matches(task, d) && has(d) && !was_requested(device_set.resources(d), name)) return d;
+  }
+  return -1;
 }
 
 }  // namespace argosy

@@ -79,8 +79,7 @@ PlaceOptions StepCompiler::place_options() {
           },
       .refuses = refuses(),
       .allow_soft_placement = options_.allow_soft_placement,
-      .home = [this](const Node& handle, const DeviceName& request) { return home_of(handle, request); },
-      .whole = &graph_};
+      .home = [this](const Node& handle, const DeviceName& request) { return home_of(handle, request); }};
   if (options_.tasks == nullptr) return options;
   options.own = options.devices.size();
   for (DeviceSpec& spec : options_.tasks->devices()) options.devices.push_back(std::move(spec));
@@ -133,7 +132,7 @@ bool StepCompiler::packs(const std::string& device) const {
 }
 
 void StepCompiler::remember_homes(const Graph& graph, const DevicePlacement& placement) {
-  remember_moved_handles(*device_set_, graph, placement);
+  remember_requests(*device_set_, graph, placement);
   for (std::int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(NodeId{i});
     const int device = placement.device[static_cast<std::size_t>(i)];

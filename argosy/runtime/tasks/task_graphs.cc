@@ -58,7 +58,7 @@ Result<std::shared_ptr<ExecutableStep>> compile_graph(StepGraph graph, const Tas
                                               .home = [&](const Node& handle, const DeviceName& request) {
                                                 return home_of(*device_set, handle, request, -1, op_state.get());
                                               }}));
-  remember_moved_handles(*device_set, graph.graph, placement);
+  remember_requests(*device_set, graph.graph, placement);
   ARGOSY_ASSIGN_OR_RETURN(auto step, compile_step(std::move(graph), std::move(placement), device_set, kernels,
                                                   /*must_fit=*/true, op_state));
   return std::make_shared<ExecutableStep>(std::move(step));

@@ -130,28 +130,26 @@ TEST(Names, OfQueuesAreThoseOfADevice) {
   }
 }
 
-// A colocation puts a variable on another device than it asks for. All sessions find it there.
-TEST(Names, AreFoundWhereAColocationPutThem) {
-  FakeCluster cluster({{.job = "worker", .cpus = 2}, {.job = "ps", .cpus = 2}});
-  for (const std::string job : {"worker", "ps"}) {
-    Graph graph;
-    const auto at = [&](const char* cpu, const char* name) {
-      const auto scope = graph.device("/job:" + job + cpu);
-      return variable(graph, Tensor::scalar(3.0f), job + name, {.kind = VariableKind::kResource});
-    };
-    const VariableNode leader = at("/cpu:0", "leader");
-    const auto with = graph.colocate_with(leader.ref);
-    const VariableNode moved = at("/cpu:1", "moved");
-    ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
-    for (const bool first : {true, false}) {
-      Session session(graph, cluster.options());
-      if (first) {
-        ASSERT_TRUE(session.run_targets({leader.initializer, moved.initializer}).ok());
-      }
-      const auto out = session.run({moved.read});
-      ASSERT_TRUE(out.ok()) << out.status().to_string();
-      EXPECT_EQ(number((*out)[0]), 3.0f);
+// Placement puts a variable on another device than it asks for; here a colocation does. All sessions find it there.
+TEST(Names, AreFoundWherePlacementPutThem) {
+  FakeCluster cluster({{.job = "worker", .cpus = 3}});
+  Graph graph;
+  const auto at = [&](const char* cpu, const char* name) {
+    const auto scope = graph.device(cpu);
+    return variable(graph, Tensor::scalar(3.0f), name, {.kind = VariableKind::kResource});
+  };
+  const VariableNode leader = at("/cpu:1", "leader");
+  const auto with = graph.colocate_with(leader.ref);
+  const VariableNode moved = at("/cpu:2", "moved");
+  ASSERT_TRUE(graph.status().ok()) << graph.status().to_string();
+  for (const bool first : {true, false}) {
+    Session session(graph, cluster.options());
+    if (first) {
+      ASSERT_TRUE(session.run_targets({leader.initializer, moved.initializer}).ok());
     }
+    const auto out = session.run({moved.read});
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(number((*out)[0]), 3.0f);
   }
 }
 

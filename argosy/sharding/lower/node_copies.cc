@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "argosy/device/name.h"
+#include "argosy/graph/makes_handle.h"
 #include "argosy/ops/collective/reduction_chunks.h"
 #include "argosy/sharding/lower/lower_state.h"
 #include "argosy/sharding/lower/shard_outputs.h"
@@ -82,8 +83,11 @@ void open_elements(LowerState& s, NodeId id, NodeId made) {
 }
 
 void settle(LowerState& s, NodeId id, NodeId made, int device) {
-  if (asked_device(s.base.node(id).device).type != "CPU")
-    s.graph.set_device(made, s.devices[static_cast<std::size_t>(device)]);
+  const Node& base = s.base.node(id);
+  // Copy 0 of a variable is the client's own, which lives where the client asks for it.
+  const bool stays =
+      asked_device(base.device).type == "CPU" || (device == 0 && makes_handle(base) && !base.device.empty());
+  if (!stays) s.graph.set_device(made, s.devices[static_cast<std::size_t>(device)]);
   // The device is enough; a colocation group that reaches out of the copy would contradict it.
   s.graph.set_colocation(made, {});
   open_shapes(s, id, made);

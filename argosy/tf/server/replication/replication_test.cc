@@ -23,9 +23,11 @@ namespace {
 
 using testing::HasSubstr;
 
-// A line fitted by gradient descent with momentum, as a client would send it; `rows` of its placeholders.
-std::string line_graph(std::int64_t rows) {
+// A line fitted by gradient descent with momentum, as a client would send it; `rows` of its placeholders. All of it
+// asks for `device`.
+std::string line_graph(std::int64_t rows, const std::string& device = "") {
   Graph g;
+  const auto on = g.device(device);
   const Value x = placeholder(g, DType::kFloat32, {rows, 4}, "x"), t = placeholder(g, DType::kFloat32, {rows, 1}, "t");
   const VariableNode w = variable(g, random_tensor(DType::kFloat32, {4, 1}, 5), "w");
   const VariableNode speed = variable(g, Tensor::zeros(DType::kFloat32, {4, 1}), "speed");
@@ -137,6 +139,13 @@ TEST_F(ReplicationTest, GivesWhatOneDeviceGives) {
   EXPECT_EQ(server_->work().not_replicated, "");
   ASSERT_EQ(alone.size(), replicated.size());
   for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(difference(replicated[i], alone[i], 1e-5), "") << i;
+}
+
+// The client's own variables are those of replica 0, wherever they are.
+TEST_F(ReplicationTest, WhatAsksForAnotherGpuIsReplicated) {
+  for (const char* const device : {"/gpu:1", "/device:GPU:2", "/gpu:0"}) {
+    check_alike(line_graph(-1, device), {step(7, 7), step(12, 12), step(7, 7)}, 3);
+  }
 }
 
 TEST_F(ReplicationTest, GradientsThatAFunctionComputesAreSummed) {
