@@ -1,24 +1,10 @@
 #include "argosy/ops/iterator/iterator_kernels.h"
+#include "argosy/ops/iterator/optional_value.h"
 #include "argosy/ops/list/element_memory.h"
-#include "argosy/tensor/nesting.h"
 
 namespace argosy::datasets {
 
 namespace {
-
-class OptionalValue final : public VariantValue {
- public:
-  explicit OptionalValue(std::optional<Element> value) : value_(std::move(value)) {
-    if (value_) set_nesting(nesting_around(*value_));
-  }
-  std::string describe() const override { return value_ ? "optional with a value" : "optional without a value"; }
-  const std::optional<Element>& value() const { return value_; }
-  Result<Variant> zeros_like(Allocator& memory) const override;
-  Result<Variant> plus(const VariantValue& other, Allocator& memory) const override;
-
- private:
-  const std::optional<Element> value_;
-};
 
 Result<Tensor> sum(const Tensor& a, const Tensor& b, Allocator& memory) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) {
@@ -29,6 +15,8 @@ Result<Tensor> sum(const Tensor& a, const Tensor& b, Allocator& memory) {
   ARGOSY_ASSIGN_OR_RETURN(auto added, sum_of({a, &host}, {b, &host}, memory, nullptr));
   return std::move(added.value);
 }
+
+}  // namespace
 
 Result<Variant> OptionalValue::zeros_like(Allocator& memory) const {
   if (!value_) return Variant(std::make_shared<OptionalValue>(std::nullopt));
@@ -56,6 +44,8 @@ Result<Variant> OptionalValue::plus(const VariantValue& other, Allocator& memory
   }
   return Variant(std::make_shared<OptionalValue>(std::move(added)));
 }
+
+namespace {
 
 Result<std::shared_ptr<const OptionalValue>> optional_in(const Tensor& handle) {
   if (handle.dtype() == DType::kVariant && handle.elements() == 1) {

@@ -295,6 +295,41 @@ def lists_between_tasks():
     return first.tolist() + second.tolist() + [word.decode(), int(count)]
 
 
+def optionals_between_tasks():
+    """What the gradient of a v2 tf.cond keeps for the branch that was taken; optionals with and without a value."""
+    x, taken = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.bool, [])
+    with tf.device("/job:ps/task:1"):
+        v = tf.get_variable("v", initializer=np.float32([1, 2, 3]), use_resource=True)
+
+    def branch():
+        with tf.device("/job:worker/task:1"):
+            y = tf.exp(x * v)
+        with tf.device("/job:ps/task:0"):
+            return tf.reduce_sum(y * y)
+
+    def other():
+        with tf.device("/job:worker/task:0"):
+            return tf.reduce_sum(tf.sin(x * v))
+
+    tf.enable_control_flow_v2()
+    try:
+        loss = tf.cond(taken, branch, other)
+    finally:
+        tf.disable_control_flow_v2()
+    gradients = tf.gradients(loss, [x, v])
+    with tf.device("/job:ps/task:0"):
+        some = [tf.raw_ops.OptionalFromValue(components=[x, tf.constant("text")]), tf.raw_ops.OptionalNone()]
+    with tf.device("/job:worker/task:1"):
+        there = [tf.raw_ops.OptionalHasValue(optional=o) for o in some]
+        there += tf.raw_ops.OptionalGetValue(optional=some[0], output_types=[tf.float32, tf.string],
+                                             output_shapes=[[3], []])
+    with session() as s:
+        s.run(v.initializer)
+        found = [np.asarray(value).tolist() for flag in (True, False)
+                 for value in s.run([loss] + gradients, {x: [0.1, 0.2, 0.3], taken: flag})]
+        return found + [str(value) for value in s.run(there, {x: [4, 5, 6]})]
+
+
 def loop_over_tasks():
     """A loop in a loop, of which every task has a part."""
     def inner(j, value):
@@ -488,7 +523,7 @@ def iterators_on_two_tasks():
 
 PROGRAMS = [gradient_descent, adam_resource_variables, momentum, partitioned_variables, in_graph, two_clients,
             queue_between_sessions, sync_replicas, sync_replicas_of_rows, asynchronous, loop_on_one_worker,
-            loop_over_tasks, lists_between_tasks, partial_run, errors,
+            loop_over_tasks, lists_between_tasks, optionals_between_tasks, partial_run, errors,
             device_filters, isolated_state, reset_container, dead_values, run_metadata,
             values_change_their_readers, iterators_on_two_tasks, fetched_references, one_name_on_three_tasks]
 

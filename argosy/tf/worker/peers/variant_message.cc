@@ -3,6 +3,7 @@
 #include "argosy/formats/proto/tensor_proto.h"
 #include "argosy/formats/proto/types.pb.h"
 #include "argosy/formats/proto/wire.h"
+#include "argosy/ops/iterator/optional_value.h"
 #include "argosy/ops/list/tensor_list.h"
 
 namespace argosy::tf {
@@ -12,13 +13,14 @@ namespace {
 using tensorflow::TensorProto;
 using tensorflow::VariantTensorDataProto;
 
+using datasets::OptionalValue;
+
 constexpr const char* kList = "tensorflow::TensorList";
+constexpr const char* kOptional = "tensorflow::data::Optional";
 constexpr int kMostLevels = 32;  // protobuf reads 100 messages in each other, and a level is two
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 31;
 
-Status damaged(const auto&... what) {
-  return invalid_argument("a list of tensors: ", what...).with_id("ARG-PROTO-001");
-}
+Status damaged(const auto&... what) { return invalid_argument("a variant: ", what...).with_id("ARG-PROTO-001"); }
 
 Status does_not_travel(const auto&... what) {
   return unimplemented(what..., " does not travel between tasks")
@@ -53,16 +55,12 @@ Result<Tensor> read_tensor(const TensorProto& from) {
 }
 
 // Metadata: how many places are empty, which; dtype, most elements, the elements' shape. Tensors: those that are there.
-Status write(const Variant& value, VariantTensorDataProto& to) {
-  if (value.value() == nullptr) return ok_status();  // an empty one has no type
-  const auto* const list = dynamic_cast<const TensorList*>(value.value().get());
-  if (list == nullptr) return does_not_travel("a ", value.value()->describe());
-  if (list->nesting() > kMostLevels) return does_not_travel("a list in lists, ", list->nesting(), " levels deep,");
+Status write_list(const TensorList& list, VariantTensorDataProto& to) {
   to.set_type_name(kList);
   std::string empty_places;
   std::uint64_t empty = 0;
-  for (std::int64_t i = 0; i < list->size(); ++i) {
-    const Element element = list->at(i);
+  for (std::int64_t i = 0; i < list.size(); ++i) {
+    const Element element = list.at(i);
     if (!element.valid()) {
       ++empty;
       put_varint(empty_places, static_cast<std::uint64_t>(i));
@@ -74,17 +72,34 @@ Status write(const Variant& value, VariantTensorDataProto& to) {
   std::string metadata;
   put_varint(metadata, empty);
   metadata += empty_places;
-  put_varint(metadata, static_cast<std::uint64_t>(list->dtype()));
-  put_varint(metadata, static_cast<std::uint64_t>(list->most_elements()));  // -1: 2^64 - 1, as TensorFlow's
+  put_varint(metadata, static_cast<std::uint64_t>(list.dtype()));
+  put_varint(metadata, static_cast<std::uint64_t>(list.most_elements()));  // -1: 2^64 - 1, as TensorFlow's
   tensorflow::TensorShapeProto shape;
-  to_proto(list->element_shape(), &shape);
+  to_proto(list.element_shape(), &shape);
   to.set_metadata(metadata + shape.SerializeAsString());
   return ok_status();
 }
 
-Result<Variant> read(const VariantTensorDataProto& from) {
-  if (from.type_name().empty()) return Variant();
-  if (from.type_name() != kList) return does_not_travel("a value of type ", from.type_name().substr(0, 100));
+// Metadata: a byte that says whether there is a value. Tensors: its components.
+Status write_optional(const OptionalValue& optional, VariantTensorDataProto& to) {
+  to.set_type_name(kOptional);
+  to.set_metadata(std::string(1, optional.value() ? '\1' : '\0'));
+  if (!optional.value()) return ok_status();
+  for (const Tensor& t : *optional.value()) ARGOSY_RETURN_IF_ERROR(write_tensor(t, *to.add_tensors()));
+  return ok_status();
+}
+
+Status write(const Variant& value, VariantTensorDataProto& to) {
+  const VariantValue* const held = value.value().get();
+  if (held == nullptr) return ok_status();  // an empty one has no type
+  if (held->nesting() > kMostLevels)
+    return does_not_travel("a variant in variants, ", held->nesting(), " levels deep,");
+  if (const auto* const list = dynamic_cast<const TensorList*>(held)) return write_list(*list, to);
+  if (const auto* const optional = dynamic_cast<const OptionalValue*>(held)) return write_optional(*optional, to);
+  return does_not_travel("a ", held->describe());
+}
+
+Result<Variant> read_list(const VariantTensorDataProto& from) {
   std::string_view rest = from.metadata();
   std::uint64_t empty = 0, number = 0, most = 0;
   if (!take_varint(rest, empty) || empty > rest.size()) return damaged("its metadata is cut");
@@ -118,13 +133,31 @@ Result<Variant> read(const VariantTensorDataProto& from) {
   return Variant(std::move(list));
 }
 
+Result<Variant> read_optional(const VariantTensorDataProto& from) {
+  const std::string& metadata = from.metadata();
+  if (metadata.size() != 1 || metadata[0] < 0 || metadata[0] > 1) return damaged("an optional's metadata is damaged");
+  if (metadata[0] == 0) return Variant(std::make_shared<OptionalValue>(std::nullopt));
+  datasets::Element element;
+  for (const TensorProto& t : from.tensors()) {
+    ARGOSY_ASSIGN_OR_RETURN(element.emplace_back(), read_tensor(t));
+  }
+  return Variant(std::make_shared<OptionalValue>(std::move(element)));
+}
+
+Result<Variant> read(const VariantTensorDataProto& from) {
+  if (from.type_name().empty()) return Variant();
+  if (from.type_name() == kList) return read_list(from);
+  if (from.type_name() == kOptional) return read_optional(from);
+  return does_not_travel("a value of type ", from.type_name().substr(0, 100));
+}
+
 }  // namespace
 
 Result<std::string> write_variant(const Variant& value) {
   VariantTensorDataProto message;
   ARGOSY_RETURN_IF_ERROR(write(value, message));
   if (message.ByteSizeLong() < static_cast<std::size_t>(kMostBytes)) return message.SerializeAsString();
-  return resource_exhausted("a list of ", format_bytes(message.ByteSizeLong()), " exceeds the 2 GiB of a message")
+  return resource_exhausted("a variant of ", format_bytes(message.ByteSizeLong()), " exceeds the 2 GiB of a message")
       .with_id("ARG-PROTO-002");
 }
 

@@ -1,9 +1,10 @@
-// Lists of tensors on their way to another task, and what a damaged one is.
+// Lists of tensors and optionals on their way to another task, and what a damaged one is.
 #include "argosy/tf/worker/peers/variant_message.h"
 
 #include <gmock/gmock.h>
 
 #include "argosy/formats/proto/types.pb.h"
+#include "argosy/ops/iterator/optional_value.h"
 #include "argosy/ops/list/tensor_list.h"
 #include "argosy/tf/worker/peers/recv_tensor.h"
 
@@ -67,6 +68,30 @@ TEST(VariantMessage, ListsOfListsArriveAndNoDeeperThanMessagesGo) {
   inner.data<Variant>()[0] = nested;
   const Variant deeper(TensorList(DType::kVariant, PartialShape::scalar()).pushed({inner, &host_allocator()}));
   EXPECT_EQ(write_variant(deeper).status().id(), "ARG-SEND-009");
+}
+
+// The form is that of TensorFlow's OptionalVariant; cluster programs send them from and to its tasks.
+TEST(VariantMessage, OptionalsArrive) {
+  const auto sent = [](std::optional<datasets::Element> element) {
+    const Variant optional(std::make_shared<datasets::OptionalValue>(std::move(element)));
+    const auto message = write_variant(optional);
+    EXPECT_TRUE(message.ok()) << message.status().to_string();
+    return std::dynamic_pointer_cast<const datasets::OptionalValue>(read_variant(*message).value().value());
+  };
+  EXPECT_FALSE(sent(std::nullopt)->value().has_value());
+  const Tensor list = Tensor::allocate(DType::kVariant, Shape(), host_allocator()).value();
+  list.data<Variant>()[0] = a_list();
+  const auto two = sent(datasets::Element{Tensor::vector<float>({1, 2}), list})->value();
+  ASSERT_TRUE(two.has_value());
+  ASSERT_EQ(two->size(), 2u);
+  EXPECT_EQ((*two)[0].to_string(), "float[2] {1, 2}");
+  EXPECT_EQ(as_list((*two)[1].data<Variant>()[0])->size(), 3);
+  tensorflow::VariantTensorDataProto message;
+  message.set_type_name("tensorflow::data::Optional");
+  for (const std::string& metadata : {""s, "\2"s, "\xff"s, "\1\0"s}) {
+    message.set_metadata(metadata);
+    EXPECT_EQ(read_variant(message.SerializeAsString()).status().id(), "ARG-PROTO-001");
+  }
 }
 
 class Dataset final : public VariantValue {
