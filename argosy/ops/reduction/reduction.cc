@@ -83,7 +83,7 @@ std::optional<PartialInts> folded_ints(const ShapeContext& c, int) {
     }
   }
   if (!sum && kOfNothing < 0) return std::nullopt;
-  return PartialInts{sum.value_or(kOfNothing)};
+  return PartialInts(1, sum.value_or(kOfNothing));
 }
 
 // One operation for each element read.

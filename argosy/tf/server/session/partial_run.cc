@@ -137,7 +137,9 @@ Result<std::vector<Tensor>> PartialRun::run(const std::vector<std::pair<std::str
   ARGOSY_RETURN_IF_ERROR(call_lock.acquire(cancellation));
   MutexLock lock(mutex_);
   if (failed_) return aborted("an earlier call of this partial run failed");
-  auto fetched = guarded([&]() ARGOSY_REQUIRES(mutex_) { return run_stage(feeds, fetches, cancellation, stuck); });
+  auto fetched = guarded([&]() ARGOSY_THREAD_ATTRIBUTE(no_thread_safety_analysis) {  // called under the lock
+    return run_stage(feeds, fetches, cancellation, stuck);
+  });
   if (failed_ || fetched_.size() == to_fetch_.size()) over_.store(true, std::memory_order_release);
   return fetched;
 }
