@@ -372,7 +372,7 @@ Status ReplicatedStep::compile_for(std::span<const Tensor> feeds) {
 
 Status ReplicatedStep::refresh(const RunOptions& options) { return refresh_->run({}, {}, options); }
 
-Status ReplicatedStep::write_slots(const std::map<std::string, Tensor>& values) {
+Status ReplicatedStep::write_slots(const std::map<ResourceName, Tensor>& values) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const auto found = values.find(slots_[i]);
     if (found == values.end()) continue;
@@ -381,9 +381,9 @@ Status ReplicatedStep::write_slots(const std::map<std::string, Tensor>& values) 
   return ok_status();
 }
 
-Result<Tensor> ReplicatedStep::read_slot(const std::string& name) {
+Result<Tensor> ReplicatedStep::read_slot(const ResourceName& name) {
   const auto found = std::find(slots_.begin(), slots_.end(), name);
-  if (found == slots_.end()) return internal_error("no shards of '", name, "'");
+  if (found == slots_.end()) return internal_error("no shards of '", name.second, "'");
   Tensor value;
   ARGOSY_RETURN_IF_ERROR(read_slot_[static_cast<std::size_t>(found - slots_.begin())]->run({}, std::span(&value, 1)));
   return value;

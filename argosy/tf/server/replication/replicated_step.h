@@ -17,6 +17,7 @@
 #include "argosy/tf/graph/imported_graph.h"
 #include "argosy/tf/server/replication/replica_devices.h"
 #include "argosy/tf/server/replication/replication_options.h"
+#include "argosy/tf/server/replication/resource_name.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
@@ -47,12 +48,12 @@ class ReplicatedStep {
   // Returns the number of examples in these feeds; 0: the feeds do not agree.
   std::int64_t examples(std::span<const Tensor> feeds) const;
 
-  // The slots that are sharded over the devices (ZeRO-1), by the names of the client's variables.
-  const std::vector<std::string>& sharded_slots() const { return slots_; }
+  // The slots that are sharded over the devices (ZeRO-1): the client's variables.
+  const std::vector<ResourceName>& sharded_slots() const { return slots_; }
   // Writes every device's shards of these slots.
-  Status write_slots(const std::map<std::string, Tensor>& values);
+  Status write_slots(const std::map<ResourceName, Tensor>& values);
   // Returns a whole slot, in host memory.
-  Result<Tensor> read_slot(const std::string& name);
+  Result<Tensor> read_slot(const ResourceName& name);
 
   // Ends a run in progress: CANCELLED. begin_close() does not wait for it.
   void begin_close() { session_->begin_close(); }
@@ -90,7 +91,7 @@ class ReplicatedStep {
   // Transposes feeds whose examples do not lie along the first axis; null: none.
   std::unique_ptr<Session::Callable> transpose_;
   // By slot: its name, and the steps that write and read the whole slot.
-  std::vector<std::string> slots_;
+  std::vector<ResourceName> slots_;
   std::vector<std::unique_ptr<Session::Callable>> write_slot_, read_slot_;
 };
 

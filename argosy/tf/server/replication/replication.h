@@ -48,7 +48,7 @@ struct StepReplicas {
   std::unique_ptr<StepCheck> check;          // null: no check was requested
   std::unique_ptr<Session::Callable> alone;  // with a check: as rest, with losses after the fetches
   std::int64_t runs = 0;                     // replicated runs so far
-  std::set<std::string> variables;           // names of the variables that the step uses; only with ZeRO-1
+  std::set<ResourceName> variables;          // the variables that the step uses; only with ZeRO-1
   std::map<std::string, Variant> by_feeds;   // by the kind of the feeds: ranks, equal numbers of rows
 
   bool may_replicate() const { return !step.trains.empty() && why_not.why.empty(); }
@@ -119,7 +119,7 @@ class Replication {
   std::atomic<bool> closed_{false};
   InterruptibleMutex mutex_;  // guards steps_ and their analyses; held while a step is analysed
   std::vector<std::shared_ptr<StepReplicas>> steps_ ARGOSY_GUARDED_BY(mutex_);
-  StepExclusion exclusion_;  // between steps on one device and a checked step
+  StepExclusion exclusion_;      // between steps on one device and a checked step
   CancellableMutex call_mutex_;  // serialises all users of running_; waiting ends when the call is cancelled
   Mutex running_;                // held during a replicated run; taken under call_mutex_, without mutex_
   StepAdvisor advisor_ ARGOSY_GUARDED_BY(running_);

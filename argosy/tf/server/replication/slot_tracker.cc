@@ -27,28 +27,29 @@ Status copy_to(Device& device, const Tensor& to, const Tensor& from) {
 
 }  // namespace
 
-Result<SlotTracker::Slot*> SlotTracker::slot_named(const std::string& name) {
+Result<SlotTracker::Slot*> SlotTracker::slot_named(const ResourceName& name) {
   Slot& slot = slots_[name];
   if (slot.variable != nullptr) return &slot;
   for (int d = 0; d < device_set_->size(); ++d) {
-    for (const auto& [key, resource] : device_set_->resources(d).list()) {
-      if (key != name) continue;
-      if (auto variable = std::dynamic_pointer_cast<Variable>(resource)) {
-        slot.variable = std::move(variable);
-        slot.device = d;
-        return &slot;
-      }
+    auto found = device_set_->resources(d).find<Variable>(name.first, name.second);
+    if (!found.ok()) continue;
+    if (slot.variable != nullptr) {
+      slot.variable = nullptr;
+      return failed_precondition("the slot '", name.second, "' is on several devices");
     }
+    slot.variable = *std::move(found);
+    slot.device = d;
   }
-  return failed_precondition("the slot '", name, "' has no value yet");
+  if (slot.variable == nullptr) return failed_precondition("the slot '", name.second, "' has no value yet");
+  return &slot;
 }
 
 Status SlotTracker::shard(ReplicatedStep& step) {
-  std::map<std::string, Tensor> values;
-  for (const std::string& name : step.sharded_slots()) {
+  std::map<ResourceName, Tensor> values;
+  for (const ResourceName& name : step.sharded_slots()) {
     ARGOSY_ASSIGN_OR_RETURN(Slot* const slot, slot_named(name));
     if (slot->holder != nullptr) continue;
-    ARGOSY_ASSIGN_OR_RETURN(values[name], slot->variable->read_to_host(name));
+    ARGOSY_ASSIGN_OR_RETURN(values[name], slot->variable->read_to_host(name.second));
   }
   if (values.empty()) return ok_status();
   ARGOSY_RETURN_IF_ERROR(step.write_slots(values));
@@ -60,7 +61,7 @@ Status SlotTracker::shard(ReplicatedStep& step) {
   return ok_status();
 }
 
-Status SlotTracker::gather(const std::string& name, Slot& slot) {
+Status SlotTracker::gather(const ResourceName& name, Slot& slot) {
   ARGOSY_ASSIGN_OR_RETURN(const Tensor value, slot.holder->read_slot(name));
   Device& device = device_set_->device(slot.device);
   ARGOSY_ASSIGN_OR_RETURN(Tensor there, Tensor::allocate(value.dtype(), value.shape(), device.allocator()));
@@ -71,7 +72,7 @@ Status SlotTracker::gather(const std::string& name, Slot& slot) {
   return ok_status();
 }
 
-Status SlotTracker::gather(const std::set<std::string>& names) {
+Status SlotTracker::gather(const std::set<ResourceName>& names) {
   for (auto& [name, slot] : slots_) {
     if (slot.holder != nullptr && names.contains(name)) ARGOSY_RETURN_IF_ERROR(gather(name, slot));
   }
@@ -85,7 +86,7 @@ Status SlotTracker::gather_all() {
   return ok_status();
 }
 
-bool SlotTracker::ever_sharded(const std::set<std::string>& names) const {
+bool SlotTracker::ever_sharded(const std::set<ResourceName>& names) const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const auto& entry) { return names.contains(entry.first); });
 }
 

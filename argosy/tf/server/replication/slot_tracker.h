@@ -14,6 +14,7 @@
 
 #include "argosy/op/state/variable.h"
 #include "argosy/runtime/device_set/device_set.h"
+#include "argosy/tf/server/replication/resource_name.h"
 
 namespace argosy::tf {
 
@@ -24,13 +25,14 @@ class SlotTracker {
  public:
   explicit SlotTracker(std::shared_ptr<DeviceSet> device_set) : device_set_(std::move(device_set)) {}
 
-  // Shards the slots of this step that are gathered. FAILED_PRECONDITION: one has no value yet.
+  // Shards the slots of this step that are gathered. FAILED_PRECONDITION: one has no value yet, or lives on several
+  // devices: a name on each device is another variable.
   Status shard(ReplicatedStep& step);
   // Gathers those of these variables that are sharded.
-  Status gather(const std::set<std::string>& names);
+  Status gather(const std::set<ResourceName>& names);
   Status gather_all();
   // True if one of these was ever sharded. A step that uses it must not run concurrently with a replicated step.
-  bool ever_sharded(const std::set<std::string>& names) const;
+  bool ever_sharded(const std::set<ResourceName>& names) const;
 
  private:
   struct Slot {
@@ -38,11 +40,11 @@ class SlotTracker {
     int device = 0;
     ReplicatedStep* holder = nullptr;  // the step that holds its shards; null: it is gathered
   };
-  Result<Slot*> slot_named(const std::string& name);
-  Status gather(const std::string& name, Slot& slot);
+  Result<Slot*> slot_named(const ResourceName& name);
+  Status gather(const ResourceName& name, Slot& slot);
 
   const std::shared_ptr<DeviceSet> device_set_;
-  std::map<std::string, Slot> slots_;  // by the variable's name
+  std::map<ResourceName, Slot> slots_;  // by the variable
 };
 
 }  // namespace argosy::tf

@@ -19,12 +19,13 @@ namespace {
 
 using testing::HasSubstr;
 
-// Momentum on a matrix large enough to be sharded.
-std::string graph() {
+// Momentum on a matrix large enough to be sharded. Its variables are in this container.
+std::string graph(const std::string& container = "") {
   Graph g;
+  const VariableOptions kept{.container = container};
   const Value x = placeholder(g, DType::kFloat32, {-1, 128}, "x");
-  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {128, 192}, 5), "w");
-  const VariableNode speed = variable(g, Tensor::zeros(DType::kFloat32, {128, 192}), "speed");
+  const VariableNode w = variable(g, random_tensor(DType::kFloat32, {128, 192}, 5), "w", kept);
+  const VariableNode speed = variable(g, Tensor::zeros(DType::kFloat32, {128, 192}), "speed", kept);
   const Value loss = reduce_mean(square(matmul(x, w.read)));
   const Value slope = gradients(g, {loss}, {w.ref})[0];
   group(g, {g.add("ApplyMomentum", {w.ref, speed.ref, constant(g, 0.05f), slope, constant(g, 0.9f)})}, "train");
@@ -89,6 +90,34 @@ TEST_F(SlotHomesTest, AClientSeesWhatPlainDataParallelismGives) {
       EXPECT_EQ(std::memcmp(zero[i].raw(), plain[i].raw(), plain[i].bytes()), 0) << emulate << ", value " << i;
     }
   }
+}
+
+// Two clients of a server, whose variables have the same names.
+TEST_F(SlotHomesTest, ContainersHaveSlotsOfTheirOwn) {
+  const auto losses = [&](const std::vector<std::string>& containers) {
+    start({.devices = {.emulate = "2"}, .count_work = true, .replicate = true, .strategy = {.zero = 1}});
+    std::vector<std::string> sessions;
+    for (const std::string& container : containers) {
+      sessions.push_back(client_->create(graph(container)));
+      EXPECT_EQ(run(sessions.back(), {.targets = {"init"}}).code, 0);
+    }
+    std::vector<std::vector<Tensor>> seen(sessions.size());
+    for (int i = 0; i < 4; ++i) {
+      for (std::size_t k = sessions.size(); k-- > 0;) {
+        if (i == 0 && k == 1) {
+          EXPECT_EQ(run(sessions[k], {.targets = {"set_speed"}}).code, 0);
+        }
+        const StepReply reply = step(sessions[k], i);
+        EXPECT_EQ(reply.code, 0) << reply.message;
+        seen[k].push_back(reply["loss:0"]);
+      }
+    }
+    for (std::size_t k = 0; k < sessions.size(); ++k) seen[k].push_back(value(sessions[k], "speed_value:0"));
+    EXPECT_EQ(server_->work().replicated_steps, 4 * sessions.size());
+    return seen;
+  };
+  const auto alone = losses({"a"})[0], both = losses({"a", "b"})[0];
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(difference(both[i], alone[i], 0), "") << i;
 }
 
 TEST_F(SlotHomesTest, ASlotWithoutAValueIsToldAsEver) {

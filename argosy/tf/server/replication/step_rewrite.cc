@@ -89,9 +89,10 @@ Result<std::vector<WholeVariable>> add_whole_variables(Graph& g) {
 
 }  // namespace
 
-std::string variable_name(const Node& variable) {
-  const auto* const shared = variable.attrs.find_as<std::string>("shared_name");
-  return shared != nullptr && !shared->empty() ? *shared : std::string(variable.name);
+ResourceName variable_name(const Node& variable) {
+  const auto container = variable.attrs.get_or<std::string>("container", "");
+  const auto shared = variable.attrs.get_or<std::string>("shared_name", "");
+  return {container.empty() ? "localhost" : container, shared.empty() ? std::string(variable.name) : shared};
 }
 
 Shape transposed_shape(const Shape& shape, int axis) {

@@ -12,6 +12,7 @@
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tf/server/replication/replica_devices.h"
 #include "argosy/tf/server/replication/replication_options.h"
+#include "argosy/tf/server/replication/resource_name.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
@@ -30,7 +31,7 @@ struct StepRewrite {
   // With ZeRO-1, a slot that is sharded over the devices: the value to write, and the nodes that write and read all of
   // it.
   struct Slot {
-    std::string variable;  // resource name of the client's variable
+    ResourceName variable;  // the client's
     Value value, write, read;
   };
   std::vector<Slot> slots = {};
@@ -49,8 +50,8 @@ Result<StepRewrite> rewrite_step(const Graph& graph, const StepValues& values, c
 // Returns the shape of a feed after moving its batch axis `axis` to the front.
 Shape transposed_shape(const Shape& shape, int axis);
 
-// Returns the resource name of the variable of this node.
-std::string variable_name(const Node& variable);
+// Returns the name of the variable of this node.
+ResourceName variable_name(const Node& variable);
 
 // Returns the signature of a step as the client requests it, for feeds of any shape.
 StepSignature signature_of(const StepValues& values);
