@@ -18,6 +18,7 @@ constexpr int kShortChain = 2;  // of large ones
 constexpr int kLeastRounds = 3, kMostRounds = 9;  // of each graph
 constexpr double kSeconds = 0.03;                 // of each graph, about
 constexpr double kLongest = 0.05;                 // seconds of a collective that is measured
+constexpr double kShortest = 1e-6;                // seconds of a chain, where other programs make the start look longer
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -119,10 +120,10 @@ Result<std::vector<MachineRates::Group>> measure_groups(const std::shared_ptr<De
       ARGOSY_ASSIGN_OR_RETURN(const double chain, chain_seconds(device_set, devices, size, bytes, length));
       if (points.empty()) {
         ARGOSY_ASSIGN_OR_RETURN(group.start, chain_seconds(device_set, devices, size, bytes, 1));
-        points.emplace_back(bytes, std::max(0.0, chain - group.start) / (length - 1));
+        points.emplace_back(bytes, std::max(kShortest, chain - group.start) / (length - 1));
         group.start = std::max(0.0, group.start - points[0].second);
       } else {
-        points.emplace_back(bytes, std::max(0.0, chain - group.start) / length);
+        points.emplace_back(bytes, std::max(kShortest, chain - group.start) / length);
       }
     }
     group.all_reduce = group.work = Curve(std::move(points));
