@@ -115,7 +115,7 @@ Value suppression(Graph& g) {
 }
 
 Value patterns(Graph& g) {
-  const Value text = g.add("AsString", {uniform(g, {3'000'000})});
+  const Value text = g.add("AsString", {uniform(g, {kSanitized ? 9'000'000 : 3'000'000})});
   return g.add("StaticRegexReplace", {text}, {{"pattern", "(1|2|3)+.*(4|5)*9$"}, {"rewrite", "x"}});
 }
 
