@@ -88,13 +88,6 @@ bool LocalRendezvous::cancel_receive(const RendezvousKey& key, std::int64_t numb
   return true;
 }
 
-void LocalRendezvous::replace(const RendezvousKey& key, Tensor value) {
-  MutexLock lock(mutex_);
-  const auto at = items_.find(key);
-  if (at == items_.end() || at->second.state != Item::State::kSent || at->second.value.dead) return;
-  std::swap(at->second.value.value, value);  // the old one goes with no lock held
-}
-
 std::vector<std::pair<RendezvousKey, Rendezvous::Done>> LocalRendezvous::take_waiting() {
   std::vector<std::pair<RendezvousKey, Done>> waiting;
   for (auto at = items_.begin(); at != items_.end();) {

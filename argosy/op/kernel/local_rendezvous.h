@@ -33,9 +33,6 @@ class LocalRendezvous final : public Rendezvous {
   // Withdraws a receive; the value then stays for a later one. False: the receive was answered already.
   bool cancel_receive(const RendezvousKey& key, std::int64_t number);
 
-  // Replaces a value that waits under this key; where none waits, nothing happens.
-  void replace(const RendezvousKey& key, Tensor value);
-
   // Called when the task has ended its part, so nothing more is sent. Receives of values that were not sent get
   // INTERNAL "ARG-SEND-003", the waiting ones and later ones.
   void end_sends();

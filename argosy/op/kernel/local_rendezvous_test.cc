@@ -81,26 +81,6 @@ TEST(LocalRendezvous, ReceiveThenSendAndDead) {
   ASSERT_TRUE(other.has_value() && other->ok());
 }
 
-TEST(LocalRendezvous, ReplacesWhatWaitsAndNothingElse) {
-  LocalRendezvous r;
-  r.replace(key("none"), Tensor::scalar(3.0f));
-  ASSERT_TRUE(r.send(key("e"), Tensor::scalar(1.0f), false).ok());
-  ASSERT_TRUE(r.send(key("dead"), Tensor(), true).ok());
-  r.replace(key("e"), Tensor::scalar(2.0f));
-  r.replace(key("dead"), Tensor::scalar(2.0f));
-  Answer value, dead, none, again;
-  r.receive(key("e"), into(value));
-  r.receive(key("dead"), into(dead));
-  ASSERT_TRUE(value.has_value() && value->ok() && dead.has_value() && dead->ok());
-  EXPECT_EQ((*value)->value.data<float>()[0], 2.0f);
-  EXPECT_TRUE((*dead)->dead);
-  r.replace(key("e"), Tensor::scalar(3.0f));
-  r.receive(key("e"), into(again));
-  EXPECT_FALSE(again->ok()) << "it was received";
-  r.receive(key("none"), into(none));
-  EXPECT_FALSE(none.has_value());
-}
-
 TEST(LocalRendezvous, OneValueAKey) {
   LocalRendezvous r;
   ASSERT_TRUE(r.send(key("e"), Tensor::scalar(1.0f), false).ok());

@@ -5,6 +5,7 @@
 #include "argosy/base/small_vector.h"
 #include "argosy/ops/send_recv/pack_values.h"
 #include "argosy/passes/partition/dead_values.h"
+#include "argosy/passes/simplify/order_ref_reads.h"
 
 namespace argosy {
 
@@ -309,8 +310,19 @@ Status CutGraph::add_ends() {
   for (std::size_t i = 0; i < whole.targets.size(); ++i) {
     ARGOSY_ASSIGN_OR_RETURN(const auto asked, asked_for(whole.targets[i]));
     const auto [task, node] = asked;
-    parts_[static_cast<std::size_t>(task)].step.targets.push_back(node);
-    parts_[static_cast<std::size_t>(task)].targets.push_back(static_cast<int>(i));
+    Part& part = parts_[static_cast<std::size_t>(task)];
+    part.step.targets.push_back(node);
+    part.targets.push_back(static_cast<int>(i));
+    const auto* const fetched_as =
+        whole.graph.node(whole.targets[i]).attrs.find_as<std::vector<std::int64_t>>(kFetchedAs);
+    if (fetched_as == nullptr) continue;
+    std::vector<std::int64_t> positions;
+    for (std::size_t k = 0; k < part.fetches.size(); ++k) {
+      if (std::ranges::find(*fetched_as, part.fetches[k]) != fetched_as->end()) {
+        positions.push_back(static_cast<std::int64_t>(k));
+      }
+    }
+    part.step.graph.set_attr(node, kFetchedAs, std::move(positions));
   }
   for (Part& part : parts_) {
     for (std::size_t i = 0; i < whole.feeds.size(); ++i) {

@@ -41,13 +41,17 @@ class RefReadOrderer {
   // A fetched read is handed over when the step is over, with what all updates have made of the variable by then.
   int fetch_variables() {
     int fetched = 0;
-    for (Endpoint& fetch : step_.fetches) {
+    for (std::size_t i = 0; i < step_.fetches.size(); ++i) {
+      Endpoint& fetch = step_.fetches[i];
       if (fetch.index < 0) continue;
       const RefVariable* const read = reads_.variable_of(fetch.node);
       if (read == nullptr || !read->is_written() || read->may_grow) continue;
       const std::optional<Endpoint> reference = read_by_identities(fetch);
       if (!reference) continue;
       step_.targets.push_back(fetch.node);  // it may wait for others, or fail
+      auto positions = graph_.node(fetch.node).attrs.get_or<std::vector<std::int64_t>>(kFetchedAs, {});
+      positions.push_back(static_cast<std::int64_t>(i));
+      graph_.set_attr(fetch.node, kFetchedAs, std::move(positions));
       fetch = *reference;
       ++fetched;
     }

@@ -15,7 +15,7 @@
 // one. For such updates this pass inserts a "_ReadAgain" of the read and the variable, which makes that choice.
 //
 // A fetched read returns the value after all updates of the step, whatever their order, since TensorFlow copies fetches
-// at the end.
+// at the end. Another process cannot know that end: its part of a step sends the read itself, which kFetchedAs marks.
 //
 // A variable enters branches and loops by RefSwitch and RefEnter. A Reshape or a slice is repeated for such a reader
 // (late_reads.h). TensorFlow's Snapshot copies, so it is left alone.
@@ -33,6 +33,9 @@
 #include "argosy/passes/simplify/prune.h"
 
 namespace argosy {
+
+// Attribute of a fetched read that became a fetch of its variable, list(int): which fetches of the step it was.
+inline constexpr const char* kFetchedAs = "_fetched_as";
 
 // Returns how many inputs now read the variable. Not an optimisation: the results are wrong without it.
 Result<int> order_ref_reads(StepGraph& step);

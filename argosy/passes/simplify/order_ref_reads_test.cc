@@ -66,7 +66,7 @@ TEST(OrderRefReads, AFetchedReadShowsTheUpdate) {
                  R"(
     v = VariableV2 [dtype=float, shape=shape[]]
     one = Const [dtype=float, value=float[] {1}]
-    read = Identity(v)
+    read = Identity(v) [_fetched_as=[0]]
     add = AssignAdd(v, one, ^read)
     -> v, ^add, ^read)");
 }

@@ -30,9 +30,6 @@ struct TaskGraphOptions {
   bool fetch_handles = false;  // SessionOptions::fetch_handles
   bool reproducible = false;   // SessionOptions::reproducible
   bool prepare = false;        // the master has not prepared it: this task lowers functions and runs passes
-  // By position in StepGraph::fetches: the key under which a `_Send` node of the graph sends the same value. A run ends
-  // with the fetched value under it, a reference's after all updates. Empty: no `_Send` node does.
-  std::vector<RendezvousKey> fetch_keys = {};
 };
 
 // One run of a registered graph.

@@ -143,8 +143,6 @@ Result<std::vector<Tensor>> TaskGraphs::run_unguarded(const TaskRun& run) {
     if (status.ok()) status = graph.step->run(run.feeds, fetches, context);
   }
   if (status.ok()) {
-    const std::vector<RendezvousKey>& keys = graph.options.fetch_keys;
-    for (std::size_t i = 0; i < keys.size(); ++i) rendezvous->replace(keys[i], fetches[i]);
     rendezvous->end_sends();
     return fetches;
   }

@@ -43,8 +43,6 @@ class TaskRendezvous final : public Rendezvous, public std::enable_shared_from_t
   std::int64_t step_id() const { return step_id_; }
   // The cause of abort(); OK before.
   Status cause();
-  // As LocalRendezvous::replace().
-  void replace(const RendezvousKey& key, Tensor value) { local_.replace(key, std::move(value)); }
   // As LocalRendezvous::end_sends().
   void end_sends() { local_.end_sends(); }
 

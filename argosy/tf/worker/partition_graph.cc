@@ -10,6 +10,7 @@
 #include "argosy/op/kernel/rendezvous.h"
 #include "argosy/ops/ops.h"
 #include "argosy/ops/send_recv/send_recv.h"
+#include "argosy/passes/simplify/order_ref_reads.h"
 #include "argosy/tf/graph/attr_proto.h"
 #include "argosy/tf/graph/graph_export.h"
 #include "argosy/tf/graph/imported_graph.h"
@@ -140,8 +141,15 @@ Status write_partition(const StepGraph& step,
     new_names[std::string(feed.name)] = unique(str_cat(feed.name, "/_feed_", number));
     keys->feeds.push_back(key.to_string());
   }
-  for (std::size_t i = 0; i < step.fetches.size(); ++i) {
-    const Endpoint fetch = step.fetches[i];
+  std::vector<Endpoint> fetches = step.fetches;
+  for (const NodeId target : step.targets) {
+    const auto* const fetched_as = step.graph.node(target).attrs.find_as<std::vector<std::int64_t>>(kFetchedAs);
+    if (fetched_as == nullptr) continue;
+    for (const std::int64_t position : *fetched_as) fetches[static_cast<std::size_t>(position)] = {target, 0};
+    by_name.at(std::string(step.graph.node(target).name))->mutable_attr()->erase(kFetchedAs);
+  }
+  for (std::size_t i = 0; i < fetches.size(); ++i) {
+    const Endpoint fetch = fetches[i];
     if (fetch.index == Value::kControl) {
       keys->fetches.emplace_back();
       continue;
@@ -160,24 +168,7 @@ Status write_partition(const StepGraph& step,
   return ok_status();
 }
 
-namespace {
-
-// The key under which this node gives a reference to the client; nullopt: it does not.
-std::optional<RendezvousKey> key_of_fetched_reference(const Graph& graph, NodeId id) {
-  const Node& n = graph.node(id);
-  if (transfer_of(*n.op) != Transfer::kSend || !n.attrs.get_or("client_terminated", false)) return std::nullopt;
-  const Endpoint value = n.inputs[0];
-  if (!graph.node(value.node).output_is_ref(value.index)) return std::nullopt;
-  return RendezvousKey{
-      .send_device = n.attrs.get_or<std::string>("send_device", ""),
-      .send_incarnation = static_cast<std::uint64_t>(n.attrs.get_or<std::int64_t>("send_device_incarnation", 0)),
-      .receive_device = n.attrs.get_or<std::string>("recv_device", ""),
-      .edge = n.attrs.get_or<std::string>("tensor_name", "")};
-}
-
-}  // namespace
-
-Result<StepGraph> read_partition(std::string_view graph_def, std::vector<RendezvousKey>* fetch_keys) {
+Result<StepGraph> read_partition(std::string_view graph_def) {
   tensorflow::GraphDef def;
   if (!def.ParseFromArray(graph_def.data(), static_cast<int>(graph_def.size()))) {
     return invalid_argument("RegisterGraph: the graph is damaged").with_id("ARG-PROTO-003");
@@ -195,15 +186,6 @@ Result<StepGraph> read_partition(std::string_view graph_def, std::vector<Rendezv
   for (const std::string& name : last) {
     ARGOSY_ASSIGN_OR_RETURN(const Value node, imported.value("^" + name));
     everything.targets.push_back(node.node());
-  }
-  const Graph& graph = imported.graph();
-  if (std::ranges::any_of(graph.nodes(), [](const Node& n) { return n.op->has_ref_input(); })) {
-    for (std::int32_t i = 0; i < graph.size(); ++i) {
-      const std::optional<RendezvousKey> key = key_of_fetched_reference(graph, NodeId{i});
-      if (!key) continue;
-      everything.fetches.push_back(graph.node(NodeId{i}).inputs[0]);
-      fetch_keys->push_back(*key);
-    }
   }
   return prune_step(imported.graph(), everything);
 }

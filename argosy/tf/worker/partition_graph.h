@@ -43,11 +43,10 @@ class UnknownAttributes {
 };
 
 // A step that runs every node of the GraphDef that another one needs, or that nobody takes. `_Recv` nodes bring what is
-// fed, and `_Send` nodes give the client what it fetches. Where the graph updates references, those that are fetched
-// are fetches of the step, too, since TensorFlow reads them when the step has ended. `fetch_keys` gets the keys of
-// their `_Send`s. Nodes keep their devices; constraints that only a placer reads are dropped: the master has placed.
+// fed, and `_Send` nodes give the client what it fetches. Nodes keep their devices; constraints that only a placer
+// reads are dropped: the master has placed.
 // May throw Interrupted (argosy/base/threads/interrupt.h).
 // INVALID_ARGUMENT, NOT_FOUND: a malformed graph, an op that is not known; the error names the node.
-Result<StepGraph> read_partition(std::string_view graph_def, std::vector<RendezvousKey>* fetch_keys);
+Result<StepGraph> read_partition(std::string_view graph_def);
 
 }  // namespace argosy::tf

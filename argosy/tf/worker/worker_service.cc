@@ -232,13 +232,14 @@ RpcReply WorkerService::register_graph(WireReader in, CallContext& context) {
     ARGOSY_RETURN_IF_ERROR(collectives_->leader().ask_for(config.experimental().collective_group_leader()));
   }
   const InterruptScope interrupts(&context.cancellation(), /*between_blocks=*/false);
-  TaskGraphOptions options{.prepare = wants_passes(request.options)};
-  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph, &options.fetch_keys));
+  ARGOSY_ASSIGN_OR_RETURN(StepGraph step, read_partition(request.graph));
   Peers& peers = session != nullptr ? *session->peers() : *options_.peers;
   ARGOSY_RETURN_IF_ERROR(check_shared_loops(step, options_.peers->own(), [&](const TaskName& task) {
     return may_share_loop(peers, task, context.cancellation());
   }));
-  const auto add = [&](WorkerSession& to) { return to.graphs().register_graph(std::move(step), options); };
+  const auto add = [&](WorkerSession& to) {
+    return to.graphs().register_graph(std::move(step), {.prepare = wants_passes(request.options)});
+  };
   const auto make = [&] { return std::make_shared<WorkerSession>(options_.device_set, options_.peers, *steps_); };
   tensorflow::RegisterGraphResponse response;
   ARGOSY_ASSIGN_OR_RETURN(

@@ -72,24 +72,14 @@ class WorkerNames : public testing::Test {
     out.bytes_field(2, text);
     return call("RegisterGraph", joined(out.take()));
   }
-  Result<std::string> register_graph(const std::string& session, const tensorflow::GraphDef& graph) {
-    WireWriter out;
-    out.bytes_field(1, session);
-    const std::string text = graph.SerializeAsString();
-    out.bytes_field(2, text);
-    ARGOSY_ASSIGN_OR_RETURN(const auto reply, call("RegisterGraph", joined(out.take())));
-    tensorflow::RegisterGraphResponse registered;
-    EXPECT_TRUE(registered.ParseFromString(joined(reply)));
-    return registered.graph_handle();
-  }
-  // The values, or the run's error, which is in the body of the answer.
-  Result<RunGraphAnswer> answer_of(const RunGraphCall& run) {
-    ARGOSY_ASSIGN_OR_RETURN(const auto reply, call("RunGraph", joined(write_run_graph(run).value())));
-    const std::string text = joined(reply);
+  // The run's error, which is in the body of the answer.
+  Status run_graph(const RunGraphCall& run) {
+    const RpcReply reply = call("RunGraph", joined(write_run_graph(run).value()));
+    if (!reply.ok()) return reply.status();
+    const std::string text = joined(*reply);
     const std::string_view pieces[] = {text};
-    return read_run_graph_answer(WireReader(pieces));
+    return read_run_graph_answer(WireReader(pieces)).status();
   }
-  Status run_graph(const RunGraphCall& run) { return answer_of(run).status(); }
   std::string key() const {
     const DeviceSpec spec = device_set_->specs()[0];
     return RendezvousKey{.send_device = spec.name.to_string(),
@@ -146,49 +136,6 @@ TEST_F(WorkerNames, AGraphThatCannotBeRegisteredLeavesNoSession) {
   deregister.set_graph_handle(registered.graph_handle());
   EXPECT_TRUE(call("DeregisterGraph", deregister).ok());
   EXPECT_EQ(service_->shared_sessions().size(), 0u);
-}
-
-// TensorFlow reads a fetched reference when the step has ended. Here the update waits for the value that is sent.
-TEST_F(WorkerNames, AFetchedReferenceHasWhatTheStepMadeOfIt) {
-  const DeviceSpec cpu = device_set_->specs()[0];
-  const std::string type = "attr { key: 'T' value { type: DT_FLOAT } }";
-  const auto graph = [&](const std::string& nodes) {
-    tensorflow::GraphDef def;
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-        "node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { "
-        "shape {} } } } node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: "
-        "'value' "
-        "value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 3 } } } } " +
-            nodes,
-        &def));
-    for (tensorflow::NodeDef& node : *def.mutable_node()) node.set_device(cpu.name.to_string());
-    return def;
-  };
-  tensorflow::GraphDef step =
-      graph("node { name: 'send' op: '_Send' input: 'v' " + type +
-            " } node { name: 'add' op: 'AssignAdd' input: 'v' input: 'c' input: '^send' " + type + " }");
-  const RendezvousKey key{.send_device = cpu.name.to_string(),
-                          .send_incarnation = cpu.incarnation,
-                          .receive_device = cpu.name.to_string(),
-                          .edge = "fetched"};
-  auto& attrs = *step.mutable_node(2)->mutable_attr();
-  for (const auto& [name, value] :
-       {std::pair("tensor_name", key.edge), {"send_device", key.send_device}, {"recv_device", key.receive_device}}) {
-    attrs[name].set_s(value);
-  }
-  attrs["send_device_incarnation"].set_i(static_cast<std::int64_t>(cpu.incarnation));
-  attrs["client_terminated"].set_b(true);
-  const auto init = register_graph("s", graph("node { name: 'a' op: 'Assign' input: 'v' input: 'c' " + type + " }"));
-  const auto fetch = register_graph("s", step);
-  ASSERT_TRUE(init.ok() && fetch.ok()) << init.status().to_string() << fetch.status().to_string();
-  ASSERT_TRUE(run_graph({.session = "s", .graph = *init, .step_id = 1, .request_id = 1}).ok());
-  for (int n = 2; n < 4; ++n) {
-    const auto out =
-        answer_of({.session = "s", .graph = *fetch, .step_id = n, .request_id = n, .receives = {key.to_string()}});
-    ASSERT_TRUE(out.ok()) << out.status().to_string();
-    ASSERT_EQ(out->received.size(), 1u);
-    EXPECT_EQ(out->received[0].second.data<float>()[0], 3.0f * static_cast<float>(n));
-  }
 }
 
 // A client that runs a step in several calls went away, and the step waits for what nobody brings.
