@@ -138,6 +138,7 @@ ROWS = [
     ("QuantizeAndDequantizeV*", "ours refuses", "num_bits is out of range: 1", "integers of one bit"),
     ("QuantizedMaxPool", "code", "ksize", CODES),
     ("StatefulRandomBinomial", "values", "output 1", "TensorFlow leaves the state as it was, at times"),
+    ("Fingerprint", "values", "rank+one_size", "texts without columns: TensorFlow gives memory that nobody wrote"),
     ("_FusedBatchNormEx", "*", "Missing 0-th output", "TensorFlow's kernel is for GPUs"),
 ]
 
