@@ -8,7 +8,7 @@
 //      the GPU exists and TensorFlow has a GPU kernel but Argosy does not. Else it is an error;
 //   5. a handle to an existing resource goes to the resource's device, and its users with it, if soft placement allows:
 //      a variable must be the same one in every step. What was asked for on another device than the handle's is
-//      another variable. A node that is colocated only by "_class" is placed alone if it has no kernel there;
+//      another variable. What is colocated only by "_class" is placed alone if it has no kernel there.
 //   6. gradients of imported graphs follow their forward ops (argosy/passes/place/colocate_gradients.h);
 //   7. generators (no inputs, one output) go to their only consumer's device; nodes that only read shapes stay with
 //      the producer; feeds are on the host.

@@ -9,7 +9,7 @@
 
 namespace argosy {
 
-std::pair<std::string, std::string> resource_name(const Node& handle) {
+ResourceName resource_name(const Node& handle) {
   auto container = handle.attrs.get_or<std::string>("container", "");
   auto shared = handle.attrs.get_or<std::string>("shared_name", "");
   if (container.empty()) container = "localhost";
@@ -33,10 +33,9 @@ const ResourceManager* made_in(const Node& handle, const ResourceManager& own) {
 class RequestedNames : public Resource {
  public:
   static constexpr const char* kContainer = "requested_names";
-  using Name = std::pair<std::string, std::string>;
 
   std::string describe() const override { return "names that were asked for on this device"; }
-  void add(Name name, const ResourceManager& resources) {
+  void add(ResourceName name, const ResourceManager& resources) {
     MutexLock lock(mutex_);
     names_[std::move(name)] = next_++;
     if (names_.size() < most_) return;
@@ -47,7 +46,7 @@ class RequestedNames : public Resource {
     std::erase_if(names_, is_over);
     most_ = 2 * names_.size() + 2 * kKept;
   }
-  bool contains(const Name& name) const {
+  bool contains(const ResourceName& name) const {
     MutexLock lock(mutex_);
     return names_.contains(name);
   }
@@ -56,12 +55,12 @@ class RequestedNames : public Resource {
   static constexpr std::size_t kKept = 10'000;  // so many of the last ones stay: their steps may not have run yet
 
   mutable Mutex mutex_;
-  std::map<Name, std::size_t> names_ ARGOSY_GUARDED_BY(mutex_);  // when it was asked for last
+  std::map<ResourceName, std::size_t> names_ ARGOSY_GUARDED_BY(mutex_);  // when it was asked for last
   std::size_t next_ ARGOSY_GUARDED_BY(mutex_) = 0;
   std::size_t most_ ARGOSY_GUARDED_BY(mutex_) = 2 * kKept;
 };
 
-bool was_requested(const ResourceManager& resources, const std::pair<std::string, std::string>& name) {
+bool was_requested(const ResourceManager& resources, const ResourceName& name) {
   const auto names = resources.find<RequestedNames>(RequestedNames::kContainer, "");
   return names.ok() && (*names)->contains(name);
 }
@@ -88,7 +87,7 @@ int home_of(const DeviceSet& device_set, const Node& handle, const DeviceName& r
   for (int d = 0; made != nullptr && d < device_set.size(); ++d) {
     if (&device_set.resources(d) == made) return d;
   }
-  const std::pair<std::string, std::string> name = resource_name(handle);
+  const ResourceName name = resource_name(handle);
   const auto has = [&](int d) { return device_set.resources(d).find<Resource>(name.first, name.second).ok(); };
   const auto matches = [&](const DeviceName& wanted, int d) {
     return wanted.matches(device_set.device(d).spec().name);

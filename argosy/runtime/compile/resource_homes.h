@@ -13,8 +13,11 @@
 
 namespace argosy {
 
-// Returns container and name of the resource that a handle's node stands for (VarHandleOp, VariableV2, a queue).
-std::pair<std::string, std::string> resource_name(const Node& handle);
+// Container and name of a resource. Containers of a server's clients may have resources of one name.
+using ResourceName = std::pair<std::string, std::string>;
+
+// Returns the resource that a handle's node stands for (VarHandleOp, VariableV2, a queue).
+ResourceName resource_name(const Node& handle);
 // Returns the device of the set where the resource lives; -1: on none. Tried in this order:
 //   1. the device where the session's own resource was made (`own`: the session's manager, may be null);
 //   2. `placed`, where the session has put the handle before; -1: nowhere;

@@ -114,6 +114,26 @@ bool UnknownAttributes::leave_out(tensorflow::GraphDef& def) const {
   return any;
 }
 
+// The fetches, with the read instead of its variable where order_ref_reads() has put that one. Clients may give their
+// nodes any attribute, so it must be such a read.
+static std::vector<Endpoint> sent_fetches(const StepGraph& step) {
+  std::vector<Endpoint> fetches = step.fetches;
+  const auto is_reference = [&](const Endpoint e) {
+    return e.index >= 0 && step.graph.node(e.node).output_is_ref(e.index);
+  };
+  for (const NodeId target : step.targets) {
+    const Node& read = step.graph.node(target);
+    const auto* const fetched_as = read.attrs.find_as<std::vector<std::int64_t>>(kFetchedAs);
+    if (fetched_as == nullptr || read.output_dtypes.size() != 1) continue;
+    for (const std::int64_t position : *fetched_as) {
+      if (position < 0 || position >= std::ssize(fetches)) continue;
+      Endpoint& fetch = fetches[static_cast<std::size_t>(position)];
+      if (is_reference(fetch) && step.graph.dtype(fetch) == read.output_dtypes[0]) fetch = {target, 0};
+    }
+  }
+  return fetches;
+}
+
 Status write_partition(const StepGraph& step,
                        const std::function<std::uint64_t(const std::string& device)>& incarnation, std::int64_t number,
                        tensorflow::GraphDef* def, PartitionKeys* keys) {
@@ -141,11 +161,8 @@ Status write_partition(const StepGraph& step,
     new_names[std::string(feed.name)] = unique(str_cat(feed.name, "/_feed_", number));
     keys->feeds.push_back(key.to_string());
   }
-  std::vector<Endpoint> fetches = step.fetches;
+  const std::vector<Endpoint> fetches = sent_fetches(step);
   for (const NodeId target : step.targets) {
-    const auto* const fetched_as = step.graph.node(target).attrs.find_as<std::vector<std::int64_t>>(kFetchedAs);
-    if (fetched_as == nullptr) continue;
-    for (const std::int64_t position : *fetched_as) fetches[static_cast<std::size_t>(position)] = {target, 0};
     by_name.at(std::string(step.graph.node(target).name))->mutable_attr()->erase(kFetchedAs);
   }
   for (std::size_t i = 0; i < fetches.size(); ++i) {

@@ -85,6 +85,23 @@ TEST(PartitionGraph, FetchedReadsAreSentAndNotTheirVariables) {
   EXPECT_EQ(reads, 2);
 }
 
+// Clients may give their nodes any attribute.
+TEST(PartitionGraph, AClientsMarkOfAFetchedReadChangesNothing) {
+  const StepGraph step = placed_step(R"(
+    v = VariableV2 [dtype=float, shape=shape[]] @A
+    a = Const [dtype=float, value=float[] {2}] @A
+    none = NoOp [_fetched_as=[0, 1]] @A
+    other = Const [dtype=int32, value=int32[] {2}, _fetched_as=[0, 7, -1]] @A
+    -> v, a, ^none, ^other)");
+  PartitionKeys keys;
+  const tensorflow::GraphDef def = written(step, 0, &keys);
+  std::set<std::string> sent;
+  for (const tensorflow::NodeDef& node : def.node()) {
+    if (node.op() == "_Send") sent.insert(node.input(0));
+  }
+  EXPECT_EQ(sent, (std::set<std::string>{"v", "a"}));
+}
+
 TEST(PartitionGraph, AnAttributeThatAnOlderTaskDoesNotKnowIsLeftOut) {
   tensorflow::GraphDef def = written(placed_step(R"(
     a = Const [dtype=float, value=float[1,1] {2}] @A

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "argosy/runtime/compile/resource_homes.h"
 #include "argosy/runtime/session/session.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tf/graph/imported_graph.h"
 #include "argosy/tf/server/replication/replica_devices.h"
 #include "argosy/tf/server/replication/replication_options.h"
-#include "argosy/tf/server/replication/resource_name.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {

@@ -92,7 +92,7 @@ Result<std::shared_ptr<StepReplicas>> Replication::look_up(ResolvedStep& step, c
       const auto part = prune_step(graph_.graph(), signature_of(known->values));
       if (!part.ok()) return ok_status();  // the step itself says why
       for (const Node& n : part->graph.nodes()) {
-        if (is_variable(n)) known->variables.insert(variable_name(n));
+        if (is_variable(n)) known->variables.insert(resource_name(n));
       }
       return ok_status();
     }));

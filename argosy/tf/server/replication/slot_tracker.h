@@ -13,8 +13,8 @@
 #include <string>
 
 #include "argosy/op/state/variable.h"
+#include "argosy/runtime/compile/resource_homes.h"
 #include "argosy/runtime/device_set/device_set.h"
-#include "argosy/tf/server/replication/resource_name.h"
 
 namespace argosy::tf {
 

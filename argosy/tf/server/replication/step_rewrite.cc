@@ -89,12 +89,6 @@ Result<std::vector<WholeVariable>> add_whole_variables(Graph& g) {
 
 }  // namespace
 
-ResourceName variable_name(const Node& variable) {
-  const auto container = variable.attrs.get_or<std::string>("container", "");
-  const auto shared = variable.attrs.get_or<std::string>("shared_name", "");
-  return {container.empty() ? "localhost" : container, shared.empty() ? std::string(variable.name) : shared};
-}
-
 Shape transposed_shape(const Shape& shape, int axis) {
   std::vector<std::int64_t> sizes;
   for (const int i : to_front(axis, shape.rank())) sizes.push_back(shape[i]);
@@ -211,7 +205,7 @@ Result<StepRewrite> rewrite_step(const Graph& graph, const StepValues& values, c
   }
   for (const WholeVariable& v : variables) {
     if (!p.is_sharded(Value(&step.graph, v.variable, 0))) continue;
-    made.slots.push_back({.variable = variable_name(step.graph.node(v.variable)),
+    made.slots.push_back({.variable = resource_name(step.graph.node(v.variable)),
                           .value = p.input(v.value),
                           .write = p.target(Value(&step.graph, v.write.node(), Value::kControl)),
                           .read = p.input(v.read)});

@@ -9,10 +9,10 @@
 
 #include "argosy/device/device.h"
 #include "argosy/passes/simplify/prune.h"
+#include "argosy/runtime/compile/resource_homes.h"
 #include "argosy/strategy/data_parallel/data_parallel.h"
 #include "argosy/tf/server/replication/replica_devices.h"
 #include "argosy/tf/server/replication/replication_options.h"
-#include "argosy/tf/server/replication/resource_name.h"
 #include "argosy/tf/server/session/resolved_step.h"
 
 namespace argosy::tf {
@@ -49,9 +49,6 @@ Result<StepRewrite> rewrite_step(const Graph& graph, const StepValues& values, c
 
 // Returns the shape of a feed after moving its batch axis `axis` to the front.
 Shape transposed_shape(const Shape& shape, int axis);
-
-// Returns the name of the variable of this node.
-ResourceName variable_name(const Node& variable);
 
 // Returns the signature of a step as the client requests it, for feeds of any shape.
 StepSignature signature_of(const StepValues& values);
