@@ -142,7 +142,7 @@ class Next final : public AsyncKernel {
 
 Status device_of(KernelContext& c) {
   ARGOSY_RETURN_IF_ERROR(c.resource_handle(0).status());
-  c.set_output(0, Tensor::scalar(c.device() != nullptr ? c.device()->spec().name.to_string() : std::string()));
+  c.set_output(0, Tensor::scalar(device_name(c)));
   return ok_status();
 }
 

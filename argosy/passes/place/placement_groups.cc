@@ -18,7 +18,7 @@ bool may_be_resource(const OpDef& op, const ArgDef& arg) {
 
 }  // namespace
 
-DeviceRequests::DeviceRequests(int n) : parent_(n), request_of_(n, 0), requests_(1) {
+DeviceRequests::DeviceRequests(int n) : parent_(n), request_of_(n, 0), resource_request_of_(n, 0), requests_(1) {
   std::iota(parent_.begin(), parent_.end(), 0);
 }
 
@@ -38,10 +38,20 @@ Status DeviceRequests::merge(int a, int b, bool soft) {
       const bool second = *merged == requests_[request_of_[b]];
       if (!(*merged == requests_[request_of_[a]]))
         request_of_[a] = second ? request_of_[b] : add_request(*std::move(merged));
+    } else if (resource_request_of_[a] == 0 && resource_request_of_[b] != 0) {
+      request_of_[a] = request_of_[b];
     }
   }
+  if (resource_request_of_[a] == 0) resource_request_of_[a] = resource_request_of_[b];
   parent_[b] = a;
   return ok_status();
+}
+
+std::string DeviceRequests::incompatible_resources(int a, int b) {
+  const std::int32_t of_a = resource_request_of_[find(a)];
+  const std::int32_t of_b = resource_request_of_[find(b)];
+  if (of_a == of_b || of_a == 0 || of_b == 0 || requests_[of_a].merged_with(requests_[of_b]).ok()) return "";
+  return str_cat(requests_[of_a].to_string(), " vs ", requests_[of_b].to_string());
 }
 
 const OpTraits& OpTraitsTable::of(const OpDef& op) {
@@ -105,8 +115,29 @@ Status PlacementGroups::read_requests() {
       entry->second = requests_.add_request(outer);
     }
     requests_.set_request(i, entry->second);
+    if (makes_handle(n)) requests_.set_resource_request(i, entry->second);
   }
   return ok_status();
+}
+
+// A reference decides for its users, whatever they asked for. One node cannot be where two resources are; a function's
+// body can.
+Status PlacementGroups::join_with_resource(NodeId from, NodeId to) {
+  const Node& n = graph_.node(to);
+  if (n.op->calls == Calls::kNothing) {
+    const std::string devices = requests_.incompatible_resources(from.index, to.index);
+    if (!devices.empty()) {
+      return invalid_argument(
+                 "Cannot place the graph because a reference or resource edge connects colocation groups with "
+                 "incompatible resource devices: ",
+                 devices, ". The edge src node is name='", graph_.node(from).name, "' (op='",
+                 graph_.node(from).op->name, "'), and the dst node is name='", n.name, "' (op='", n.op->name, "').")
+          .with_id("ARG-PLACE-002")
+          .with_where(str_cat("node '", n.name, "' (", n.op->name, ")"))
+          .with_hint("read each variable on its own device and choose between the values");
+    }
+  }
+  return requests_.merge(from.index, to.index, true);
 }
 
 Status PlacementGroups::join() {
@@ -123,8 +154,7 @@ Status PlacementGroups::join() {
     for (std::size_t k = 0; k < inputs; ++k) {
       const Endpoint from = n.inputs[k];
       const bool handle = (k < refs.size() && refs[k]) || graph_.dtype(from) == DType::kResource;
-      // A reference decides for its users, whatever they asked for.
-      if (handle) ARGOSY_RETURN_IF_ERROR(requests_.merge(from.node.index, i, true));
+      if (handle) ARGOSY_RETURN_IF_ERROR(join_with_resource(from.node, NodeId{i}));
     }
     for (const std::string_view name : n.colocation()) {
       const auto leader = graph_.find_colocated(n, name);

@@ -1,7 +1,7 @@
 // PlacementGroups: the groups of nodes of a graph that must share a device, and the devices possible for each group.
 // Internal to argosy/passes/place/place.cc, whose header has the rules.
 //
-//   requests     the requested devices, merged over a group; the first wins if two disagree
+//   requests     the requested devices, merged over a group; if two disagree, a variable's wins, else the first
 //   candidates   the devices that have a kernel for every node of a group
 //   homes        the device of the existing resources that a group's handles name
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace argosy {
 
-// Union-find over positions 0 to n - 1; each root carries its group's merged request.
+// Union-find over positions 0 to n - 1. Each root carries its group's merged request, and that of the group's resources.
 class DeviceRequests {
  public:
   explicit DeviceRequests(int n);
@@ -29,12 +29,18 @@ class DeviceRequests {
   // Adds a request and returns its number, for set_request(). Each call gives a new one: callers reuse it for equal requests.
   std::int32_t add_request(DeviceName request);
   void set_request(int i, std::int32_t request) { request_of_[find(i)] = request; }
-  // Merges the groups of a and b. If their requests disagree, a's wins if `soft`, else that is an error.
+  // The request of a variable or another resource that position i makes.
+  void set_resource_request(int i, std::int32_t request) { resource_request_of_[find(i)] = request; }
+  // Merges the groups of a and b. If their requests disagree, that is an error, or, if `soft`, one wins: the one of the
+  // group with a resource, a's if both or neither have one.
   Status merge(int a, int b, bool soft);
+  // "<a's> vs <b's>" if the resources of the groups of a and b ask for devices that exclude each other; else "".
+  std::string incompatible_resources(int a, int b);
 
  private:
   std::vector<int> parent_;
-  std::vector<std::int32_t> request_of_;  // by root of a group: its request
+  std::vector<std::int32_t> request_of_;           // by root of a group: its request
+  std::vector<std::int32_t> resource_request_of_;  // by root of a group: the request of what it makes; 0: none
   std::vector<DeviceName> requests_;      // position 0: no request
 };
 
@@ -66,8 +72,8 @@ class PlacementGroups {
   // Both must outlive this.
   PlacementGroups(const Graph& graph, const PlaceOptions& options);
 
-  // Reads the graph. Call it before the functions below. INVALID_ARGUMENT: a request cannot be parsed, or, without soft
-  // placement, nodes colocated by "_class" request different devices.
+  // Reads the graph. Call it before the functions below. INVALID_ARGUMENT: a request cannot be parsed; a node takes
+  // resources of different devices; without soft placement, nodes colocated by "_class" request different devices.
   Status read();
 
   // The group of a node, by the position of its root.
@@ -85,6 +91,7 @@ class PlacementGroups {
  private:
   Status read_requests();
   Status join();
+  Status join_with_resource(NodeId from, NodeId to);
   void find_candidates();
   void find_homes();
   DeviceName request_met(DeviceName request) const;

@@ -153,6 +153,44 @@ TEST(Names, AreFoundWherePlacementPutThem) {
   }
 }
 
+// The names of two tasks' iterators are often the same. A text of one never means the other.
+TEST(Names, IteratorsOfTextsAreThoseOfADevice) {
+  FakeCluster cluster({{.job = "worker"}, {.job = "ps"}});
+  Graph g;
+  const AttrMap elements = {{"output_types", std::vector<DType>{DType::kInt64}},
+                            {"output_shapes", std::vector<PartialShape>{PartialShape({})}}};
+  std::vector<Value> initializers;
+  const auto iterator = [&](const char* job, std::int64_t first) {
+    const auto scope = g.device(str_cat("/job:", job));
+    const auto number = [&](std::int64_t n) { return constant(g, Tensor::scalar(n)); };
+    const Value range = g.add("RangeDataset", {number(first), number(first + 9), number(1)}, elements);
+    AttrMap named = elements;
+    named.set("container", std::string());
+    named.set("shared_name", std::string("one"));
+    const Value handle = g.add("IteratorV2", {}, named);
+    initializers.push_back(g.add("MakeIterator", {range, handle}).control());
+    return g.add("IteratorToStringHandle", {handle});
+  };
+  const auto next = [&](const char* job, const Value& text) {
+    const auto scope = g.device(str_cat("/job:", job));
+    return g.add("IteratorGetNext", {g.add("IteratorFromStringHandleV2", {text}, elements)}, elements);
+  };
+  const Value of_worker = iterator("worker", 10);
+  const Value of_ps = iterator("ps", 20);
+  const Value on_worker = next("worker", of_worker), on_ps = next("ps", of_ps);
+  const Value astray = next("ps", of_worker);
+  ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+  Session session(g, cluster.options());
+  ASSERT_TRUE(session.run_targets(initializers).ok());
+  const auto out = session.run({on_worker, on_ps});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ((*out)[0].data<std::int64_t>()[0], 10);
+  EXPECT_EQ((*out)[1].data<std::int64_t>()[0], 20);
+  const Status lost = session.run({astray}).status();
+  EXPECT_EQ(lost.code(), Code::kInvalidArgument) << lost.to_string();
+  EXPECT_THAT(lost.message(), testing::HasSubstr("from handle defined on device \"/job:worker/replica:0/task:0"));
+}
+
 // --- state -----------------------------------------------------------------------------------------------------------
 
 TEST_F(TwoTasks, VariablesLiveOnTheirTask) {
