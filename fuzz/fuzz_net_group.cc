@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     default: break;
   }
   if (what > 10 || data[1] % 8 == 7) {
-    group.start_spanning({call}, {}, 5, [&](Status status) { ended.set_value(std::move(status)); });
+    group.start_spanning({call}, {}, 5, [&](Result<std::vector<Event>> ends) { ended.set_value(ends.status()); });
   } else {
     group.start(call, [&](Result<Event> event) { ended.set_value(event.status()); });
   }

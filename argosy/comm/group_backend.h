@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "argosy/comm/collective_call.h"
+#include "argosy/comm/spanning_backend.h"
 #include "argosy/comm/step_abort.h"
 
 namespace argosy {
@@ -26,6 +27,13 @@ class GroupBackend {
   // result.
   virtual Result<std::unique_ptr<StagedCall>> copy_to_host(const CollectiveCall& call) {
     return unimplemented(call.describe(), ": from memory that the host does not reach").with_id("ARG-COMM-026");
+  }
+  // Returns a backend for these ranks together with other tasks'; null: there is none for their devices. `calls`: those
+  // of this task's ranks.
+  virtual std::unique_ptr<SpanningBackend> over_tasks(std::span<const CollectiveCall> calls,
+                                                      const SpanningRanks& ranks) {
+    (void)calls, (void)ranks;
+    return nullptr;
   }
   // Starts one collective. `calls` has the calls of all ranks, by rank, or a message's: the sender's, then the
   // receiver's. The work begins after `ready` of every call. Returns an event for each call: after it the backend does

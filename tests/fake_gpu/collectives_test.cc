@@ -388,6 +388,10 @@ TEST(ChooseCollectives, SaysWhoAndWhy) {
   EXPECT_EQ(backend({.ranks = 4, .physical_gpus = 1}), CollectiveBackend::kNative);
   EXPECT_EQ(backend({.ranks = 1, .physical_gpus = 1}), CollectiveBackend::kNative);
   EXPECT_EQ(backend({.ranks = 2, .physical_gpus = 2, .deterministic = true}), CollectiveBackend::kNative);
+  EXPECT_EQ(backend({.ranks = 2, .physical_gpus = 2, .ordered = true}), CollectiveBackend::kNative);
+  EXPECT_EQ(backend({.ranks = 2, .physical_gpus = 2, .ordered = true, .setting = "nccl"}), CollectiveBackend::kNccl);
+  EXPECT_EQ(backend({.ranks = 2, .physical_gpus = 2, .deterministic = true, .setting = "nccl"}),
+            CollectiveBackend::kNative);
   EXPECT_EQ(backend({.ranks = 2, .physical_gpus = 2, .setting = "own"}), CollectiveBackend::kNative);
   EXPECT_EQ(backend({.ranks = 2, .physical_gpus = 1, .only_gpus = false}), CollectiveBackend::kHostStaged);
   const CollectiveChoice without =

@@ -77,7 +77,8 @@ Result<std::unique_ptr<GlooEngine>> GlooEngine::connect(const NetEngineOptions& 
     return Status(status.code(), status.message())
         .with_id("ARG-COMM-023")
         .with_where(str_cat("task ", options.rank, " of ", options.size, " at ", options.address))
-        .with_hint("argosy cluster check; --net-interface, where hosts have several networks");
+        .with_hint(
+            "argosy cluster check; on hosts with several networks, name task 0 by its address in the one they share");
   }
   return std::unique_ptr<GlooEngine>(new GlooEngine(std::move(context), peers, options.timeout));
 }

@@ -11,7 +11,8 @@ struct CollectiveRequest {
   int ranks = 1;
   int physical_gpus = 1;       // distinct ones that the ranks are on
   bool only_gpus = true;       // no rank is a CPU
-  bool deterministic = false;  // the same bits, however many ranks there are
+  bool ordered = false;        // the graph fixes the order of the sum: the same bits, however many ranks there are
+  bool deterministic = false;  // the user asked for the same bits
   Status nccl = {};            // why NCCL cannot be used; OK: it can
   std::string setting;         // $ARGOSY_COLLECTIVES: "nccl", "own", or empty
 };
@@ -26,6 +27,7 @@ struct CollectiveChoice {
 // The first rule that applies:
 // * a rank is a CPU: host-staged;
 // * one rank, two ranks on one physical GPU, or a deterministic sum: native;
+// * the order of the sum is fixed, unless the setting is "nccl": native;
 // * the setting is "own", or NCCL cannot be used: native;
 // * else NCCL.
 CollectiveChoice choose_collectives(const CollectiveRequest& request);

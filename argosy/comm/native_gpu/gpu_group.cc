@@ -18,15 +18,6 @@ struct Kept {
   std::shared_ptr<GpuGroup> group ARGOSY_GUARDED_BY(mutex);
 };
 
-const NcclAvailable& nccl_of(CudaDevice& device) {
-  const auto held = links_of(device)->shared("nccl", [&] {
-    return std::make_shared<NcclAvailable>(
-        device.vendor_libraries() ? Nccl::open()
-                                  : NcclAvailable(unavailable("no library of NVIDIA's is looked for here")));
-  });
-  return *static_cast<const NcclAvailable*>(held.get());
-}
-
 }  // namespace
 
 std::shared_ptr<GpuGroup> GpuGroup::of(const std::vector<CudaDevice*>& devices) {
@@ -46,8 +37,10 @@ std::shared_ptr<GpuGroup> GpuGroup::of(const std::vector<CudaDevice*>& devices) 
   return kept.group;
 }
 
-CollectiveChoice GpuGroup::choose(const std::vector<CudaDevice*>& devices, bool deterministic) {
-  CollectiveRequest request{.ranks = static_cast<int>(devices.size()), .deterministic = deterministic};
+namespace {
+
+CollectiveRequest request_of(const std::vector<CudaDevice*>& devices, bool ordered) {
+  CollectiveRequest request{.ranks = static_cast<int>(devices.size()), .ordered = ordered};
   std::set<CuDevice> physical_gpus;
   for (CudaDevice* const device : devices) {
     if (device == nullptr) {
@@ -60,11 +53,24 @@ CollectiveChoice GpuGroup::choose(const std::vector<CudaDevice*>& devices, bool 
   request.physical_gpus = static_cast<int>(physical_gpus.size());
   if (const char* const setting = std::getenv("ARGOSY_COLLECTIVES"); setting != nullptr) request.setting = setting;
   if (request.only_gpus) request.nccl = nccl_of(*devices[0]).status();
+  return request;
+}
+
+}  // namespace
+
+CollectiveChoice GpuGroup::choose(const std::vector<CudaDevice*>& devices, bool ordered) {
+  return choose_collectives(request_of(devices, ordered));
+}
+
+CollectiveChoice GpuGroup::choose_over_tasks(const std::vector<CudaDevice*>& devices, int ranks, bool ordered) {
+  CollectiveRequest request = request_of(devices, ordered);
+  request.physical_gpus += ranks - request.ranks;
+  request.ranks = ranks;
   return choose_collectives(request);
 }
 
-std::string GpuGroup::describe(const std::vector<CudaDevice*>& devices, bool deterministic) {
-  const CollectiveChoice choice = choose(devices, deterministic);
+std::string GpuGroup::describe(const std::vector<CudaDevice*>& devices, bool ordered) {
+  const CollectiveChoice choice = choose(devices, ordered);
   switch (choice.backend) {
     case CollectiveBackend::kHostStaged: return str_cat("by the host (", choice.reason, ")");
     case CollectiveBackend::kNccl: return str_cat("NCCL (", choice.reason, ")");

@@ -17,12 +17,14 @@ class GpuGroup final : public GroupBackend {
   // Returns the group of these devices, by rank; makes it at the first call. They must be alive whenever it is used.
   static std::shared_ptr<GpuGroup> of(const std::vector<CudaDevice*>& devices);
   // Returns choose_collectives() for these devices, by rank. A null device is a rank in host memory.
-  static CollectiveChoice choose(const std::vector<CudaDevice*>& devices, bool deterministic);
-  // The same for people: "our own (the order of the sum is fixed)".
-  static std::string describe(const std::vector<CudaDevice*>& devices, bool deterministic);
+  static CollectiveChoice choose(const std::vector<CudaDevice*>& devices, bool ordered);
+  // The same for one task's devices in a group of `ranks` over tasks, each with GPUs of its own.
+  static CollectiveChoice choose_over_tasks(const std::vector<CudaDevice*>& devices, int ranks, bool ordered);
+  // The first for people: "our own (the order of the sum is fixed)".
+  static std::string describe(const std::vector<CudaDevice*>& devices, bool ordered);
 
   explicit GpuGroup(std::vector<CudaDevice*> devices) : devices_(std::move(devices)) {}
-  // Uses NCCL only if the calls leave the order of additions open. If NCCL cannot connect these GPUs, the native
+  // Uses NCCL only if the calls leave the order of additions open, or $ARGOSY_COLLECTIVES asks for it. If NCCL cannot connect these GPUs, the native
   // backend takes over from then on. Rank r of the calls is on device r.
   Result<std::vector<Event>> start(std::span<const CollectiveCall> calls,
                                    const std::shared_ptr<StepAbort>& step_abort) override;

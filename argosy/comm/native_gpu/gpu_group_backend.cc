@@ -1,8 +1,9 @@
-// Which GPUs a collective is among; and collectives with ranks in the host's memory.
+// Which GPUs a collective is among; collectives with ranks in the host's memory, and with other tasks' GPUs.
 #include <optional>
 
 #include "argosy/comm/native_gpu/gpu_group.h"
 #include "argosy/comm/native_gpu/rank_streams.h"
+#include "argosy/comm/nccl/nccl_tasks.h"
 #include "argosy/comm/shared_memory/shared_job.h"
 
 namespace argosy::cuda {
@@ -119,6 +120,15 @@ class GpuGroupBackend final : public GroupBackend {
     auto copies = std::make_unique<HostCall>(call);
     ARGOSY_RETURN_IF_ERROR(copies->bring());
     return std::unique_ptr<StagedCall>(std::move(copies));
+  }
+  std::unique_ptr<SpanningBackend> over_tasks(std::span<const CollectiveCall> calls,
+                                              const SpanningRanks& ranks) override {
+    std::vector<CudaDevice*> devices;
+    for (const CollectiveCall& call : calls) {
+      devices.push_back(gpu_of(call));
+      if (devices.back() == nullptr) return nullptr;
+    }
+    return std::make_unique<NcclTasks>(std::move(devices), ranks, !calls[0].any_order);
   }
   Result<std::vector<Event>> start(std::span<const CollectiveCall> calls,
                                    const std::shared_ptr<StepAbort>& step_abort) override {

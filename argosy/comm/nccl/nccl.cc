@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 
+#include "argosy/device/cuda/cuda_launch_queue.h"
 #include "argosy/device/cuda/driver/library.h"
+#include "argosy/device/cuda/links.h"
 
 namespace argosy::cuda {
 
@@ -32,6 +34,15 @@ NcclCalls calls_of(const Library& library) {
 }
 
 }  // namespace
+
+const NcclAvailable& nccl_of(CudaDevice& device) {
+  const auto held = links_of(device)->shared("nccl", [&] {
+    return std::make_shared<NcclAvailable>(
+        device.vendor_libraries() ? Nccl::open()
+                                  : NcclAvailable(unavailable("no library of NVIDIA's is looked for here")));
+  });
+  return *static_cast<const NcclAvailable*>(held.get());
+}
 
 Result<std::shared_ptr<const Nccl>> Nccl::over(const NcclCalls& calls, const std::string& path) {
   std::shared_ptr<Nccl> nccl(new Nccl(calls));

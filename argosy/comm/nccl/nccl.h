@@ -38,6 +38,8 @@ class Nccl {
 
 // The object in Links::shared("nccl"): the library, opened once for all devices of a backend, or the error.
 using NcclAvailable = Result<std::shared_ptr<const Nccl>>;
+// That of the device's backend; opens the library at the first call.
+const NcclAvailable& nccl_of(CudaDevice& device);
 
 struct NcclOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
@@ -53,6 +55,8 @@ class NcclCollectives : public GpuCollectives {
 
   // True if NCCL can carry out the calls: dtypes and reductions fit, parts are equal, and each rank has one shard.
   static bool takes(std::span<const CollectiveCall> calls);
+  // The same for one task's ranks of a group over tasks.
+  static bool takes(std::span<const CollectiveCall> calls, const SpanningRanks& ranks);
 };
 
 }  // namespace argosy::cuda

@@ -61,11 +61,11 @@ bool same_sizes(std::span<const Tensor> a, std::span<const Tensor> b) {
                     [](const Tensor& x, const Tensor& y) { return x.elements() == y.elements(); });
 }
 
-bool one_shard_a_rank(std::span<const CollectiveCall> calls) {
+bool one_shard_a_rank(std::span<const CollectiveCall> calls, const SpanningRanks& ranks) {
   for (std::size_t r = 0; r < calls.size(); ++r) {
-    if (calls[r].shards.size() != 1 || calls[r].shards[0].index != static_cast<int>(r)) return false;
+    if (calls[r].shards.size() != 1 || calls[r].shards[0].index != ranks.first + static_cast<int>(r)) return false;
   }
-  return calls[0].total == static_cast<int>(calls.size());
+  return calls[0].total == ranks.size && static_cast<int>(calls.size()) == ranks.here;
 }
 
 }  // namespace
@@ -76,6 +76,10 @@ std::shared_ptr<NcclCollectives> NcclCollectives::make(std::shared_ptr<const Ncc
 }
 
 bool NcclCollectives::takes(std::span<const CollectiveCall> calls) {
+  return takes(calls, {.size = static_cast<int>(calls.size()), .here = static_cast<int>(calls.size())});
+}
+
+bool NcclCollectives::takes(std::span<const CollectiveCall> calls, const SpanningRanks& ranks) {
   const auto all = [&](const auto& fits) { return std::all_of(calls.begin(), calls.end(), fits); };
   const CollectiveCall& first = calls[0];
   const auto reducible = [&](std::span<const Tensor> tensors) {
@@ -84,9 +88,9 @@ bool NcclCollectives::takes(std::span<const CollectiveCall> calls) {
   };
   switch (first.kind) {
     case Collective::kAllReduce: return reducible(first.tensors);
-    case Collective::kAllReduceShards: return one_shard_a_rank(calls) && reducible(first.out);
+    case Collective::kAllReduceShards: return one_shard_a_rank(calls, ranks) && reducible(first.out);
     case Collective::kReduceScatterShards:
-      return one_shard_a_rank(calls) && reducible(first.out) &&
+      return one_shard_a_rank(calls, ranks) && reducible(first.out) &&
              all([&](const CollectiveCall& c) { return same_sizes(c.out, first.out); });
     case Collective::kReduceScatter:
       return reducible(first.tensors) && all([&](const CollectiveCall& c) { return same_sizes(c.out, first.out); });
@@ -103,8 +107,13 @@ bool NcclCollectives::takes(std::span<const CollectiveCall> calls) {
 }
 
 NcclGroup::NcclGroup(std::shared_ptr<const Nccl> nccl, const std::vector<CudaDevice*>& devices,
-                     const NcclOptions& options)
-    : nccl_(std::move(nccl)), options_(options), streams_(devices), links_(links_of(*devices[0])) {}
+                     const NcclOptions& options, const SpanningRanks& ranks)
+    : nccl_(std::move(nccl)),
+      options_(options),
+      ranks_(ranks.size > 0 ? ranks
+                            : SpanningRanks{static_cast<int>(devices.size()), 0, static_cast<int>(devices.size())}),
+      streams_(devices),
+      links_(links_of(*devices[0])) {}
 
 NcclGroup::~NcclGroup() {
   {
@@ -209,71 +218,120 @@ Status NcclGroup::open_memories() {
   return {};
 }
 
+Status NcclGroup::make_communicators(const NcclId& id) {
+  comms_.assign(static_cast<std::size_t>(size()), nullptr);
+  NcclConfig config;
+  ARGOSY_RETURN_IF_ERROR(open_memories());
+  return together("communicators", [&](int r) ARGOSY_REQUIRES(mutex_) {
+    return (*nccl_)->init(&comms_[static_cast<std::size_t>(r)], ranks_.size, id, ranks_.first + r, &config);
+  });
+}
+
+namespace {
+
+Status cannot_connect(const Status& why) {
+  return Status(why.code(), why.message()).with_id("ARG-COMM-006").with_hint(why.hint());
+}
+
+}  // namespace
+
 Status NcclGroup::connect() {
   if (!comms_.empty()) return {};
   NcclId id{};
   if (const int result = (*nccl_)->unique_id(&id); result != kNcclSuccess) return failure("an id", result);
-  comms_.assign(static_cast<std::size_t>(size()), nullptr);
-  NcclConfig config;
-  Status made = open_memories();
-  if (made.ok()) {
-    made = together("communicators", [&](int r) ARGOSY_REQUIRES(mutex_) {
-      return (*nccl_)->init(&comms_[static_cast<std::size_t>(r)], size(), id, r, &config);
-    });
-  }
-  if (made.ok()) made = try_out();
+  Trial trial;
+  Status made = make_communicators(id);
+  if (made.ok()) made = begin_trial(trial);
+  if (made.ok()) made = check_trial(trial);
   if (!made.ok()) {
     drop_communicators();
-    return Status(made.code(), made.message()).with_id("ARG-COMM-006").with_hint(made.hint());
+    return cannot_connect(made);
   }
   if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
   return {};
 }
 
-// Numbers that add up exactly, looked at: some machines bring wrong data from GPU to GPU.
-Status NcclGroup::try_out() {
-  constexpr std::size_t kNumbers = 4096;
-  std::vector<float> sent(kNumbers), got(kNumbers);
-  std::vector<Buffer> buffers;
-  for (int r = 0; r < size(); ++r) {
-    ARGOSY_ASSIGN_OR_RETURN(buffers.emplace_back(), streams_.core(r).memory().allocate(kNumbers * sizeof(float), true));
-    for (std::size_t i = 0; i < kNumbers; ++i) {
-      sent[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(r) * 13) % 101);
+Status NcclGroup::connect_tasks(const NcclId& id) {
+  Trial trial;
+  {
+    MutexLock order(links_->collectives());
+    MutexLock lock(mutex_);
+    Status made = streams_.open();
+    if (made.ok()) made = make_communicators(id);
+    if (made.ok()) made = begin_trial(trial);
+    if (!made.ok()) {
+      drop_communicators();
+      return cannot_connect(made);
     }
+  }
+  // Other collectives of this process may start meanwhile.
+  const Status right = check_trial(trial);
+  MutexLock lock(mutex_);
+  if (!right.ok() || comms_.empty()) {
+    drop_communicators();
+    return cannot_connect(right.ok() ? aborted("the job ended while NCCL connected its tasks") : right);
+  }
+  if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+  return {};
+}
+
+namespace {
+
+constexpr std::size_t kTrialNumbers = 4096;
+
+float trial_number(std::size_t i, int rank) {
+  return static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 13) % 101);
+}
+
+}  // namespace
+
+Status NcclGroup::begin_trial(Trial& trial) {
+  std::vector<float> sent(kTrialNumbers);
+  for (int r = 0; r < size(); ++r) {
+    ARGOSY_ASSIGN_OR_RETURN(trial.buffers.emplace_back(),
+                            streams_.core(r).memory().allocate(kTrialNumbers * sizeof(float), true));
+    for (std::size_t i = 0; i < kTrialNumbers; ++i) sent[i] = trial_number(i, ranks_.first + r);
     DeviceCore& core = streams_.core(r);
     ARGOSY_RETURN_IF_ERROR(streams_.enter(r));
     ARGOSY_RETURN_IF_ERROR(
-        core.check(core.driver()->cuMemcpyHtoDAsync_v2(reinterpret_cast<CuPointer>(buffers.back().data()), sent.data(),
-                                                       kNumbers * sizeof(float), streams_.stream(r)),
+        core.check(core.driver()->cuMemcpyHtoDAsync_v2(reinterpret_cast<CuPointer>(trial.buffers.back().data()),
+                                                       sent.data(), kTrialNumbers * sizeof(float), streams_.stream(r)),
                    "cuMemcpyHtoDAsync"));
     // What `sent` holds next must not be what is copied.
     ARGOSY_RETURN_IF_ERROR(core.check(core.driver()->cuStreamSynchronize(streams_.stream(r)), "cuStreamSynchronize"));
   }
   ARGOSY_RETURN_IF_ERROR(together("a trial", [&](int r) ARGOSY_REQUIRES(mutex_) {
-    void* const data = buffers[static_cast<std::size_t>(r)].data();
-    return (*nccl_)->all_reduce(data, data, kNumbers, kNcclFloat32, kNcclSum, comms_[static_cast<std::size_t>(r)],
+    void* const data = trial.buffers[static_cast<std::size_t>(r)].data();
+    return (*nccl_)->all_reduce(data, data, kTrialNumbers, kNcclFloat32, kNcclSum, comms_[static_cast<std::size_t>(r)],
                                 streams_.stream(r));
   }));
-  const std::int64_t end = now_nanos() + options_.timeout.count();
   for (int r = 0; r < size(); ++r) {
-    ARGOSY_ASSIGN_OR_RETURN(const Event over, streams_.mark(r));
-    while (!over.state()->reached()) {
-      if (now_nanos() > end) {
+    ARGOSY_ASSIGN_OR_RETURN(trial.ends.emplace_back(), streams_.mark(r));
+  }
+  return {};
+}
+
+Status NcclGroup::check_trial(const Trial& trial) {
+  const std::int64_t end = now_nanos() + options_.timeout.count();
+  std::vector<float> got(kTrialNumbers);
+  for (int r = 0; r < size(); ++r) {
+    while (!trial.ends[static_cast<std::size_t>(r)].state()->reached()) {
+      if (now_nanos() > end || failing_.load(std::memory_order_acquire)) {
         return deadline_exceeded("a trial of NCCL among ", names(), " does not end").with_id("ARG-COMM-006");
       }
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
     DeviceCore& core = streams_.core(r);
     ARGOSY_RETURN_IF_ERROR(streams_.enter(r));
-    ARGOSY_RETURN_IF_ERROR(core.check(
-        core.driver()->cuMemcpyDtoHAsync_v2(got.data(),
-                                            reinterpret_cast<CuPointer>(buffers[static_cast<std::size_t>(r)].data()),
-                                            kNumbers * sizeof(float), streams_.stream(r)),
-        "cuMemcpyDtoHAsync"));
+    ARGOSY_RETURN_IF_ERROR(
+        core.check(core.driver()->cuMemcpyDtoHAsync_v2(
+                       got.data(), reinterpret_cast<CuPointer>(trial.buffers[static_cast<std::size_t>(r)].data()),
+                       kTrialNumbers * sizeof(float), streams_.stream(r)),
+                   "cuMemcpyDtoHAsync"));
     ARGOSY_RETURN_IF_ERROR(core.check(core.driver()->cuStreamSynchronize(streams_.stream(r)), "cuStreamSynchronize"));
-    for (std::size_t i = 0; i < kNumbers; ++i) {
+    for (std::size_t i = 0; i < kTrialNumbers; ++i) {
       float sum = 0;
-      for (int k = 0; k < size(); ++k) sum += static_cast<float>((i * 7 + static_cast<std::size_t>(k) * 13) % 101);
+      for (int k = 0; k < ranks_.size; ++k) sum += trial_number(i, k);
       if (got[i] == sum) continue;
       return unavailable("NCCL ", nccl_->version_text(), " brings wrong data to ", core.owner(), ": ", got[i],
                          " in the place of ", sum)
@@ -386,9 +444,13 @@ Result<std::vector<Event>> NcclGroup::start(std::span<const CollectiveCall> call
   MutexLock order(links_->collectives());
   MutexLock lock(mutex_);
   ARGOSY_RETURN_IF_ERROR(streams_.open());
-  ARGOSY_RETURN_IF_ERROR(job_.plan(calls));  // do they agree?
-  if (!takes(calls)) return unimplemented("NCCL does not do ", calls[0].describe()).with_id("ARG-COMM-005");
-  ARGOSY_RETURN_IF_ERROR(connect());
+  if (over_tasks()) {
+    if (comms_.empty()) return aborted("NCCL's communicators over tasks are given up").with_id("ARG-COMM-004");
+  } else {
+    ARGOSY_RETURN_IF_ERROR(job_.plan(calls));  // do they agree?
+  }
+  if (!takes(calls, ranks_)) return unimplemented("NCCL does not do ", calls[0].describe()).with_id("ARG-COMM-005");
+  if (!over_tasks()) ARGOSY_RETURN_IF_ERROR(connect());
   ARGOSY_RETURN_IF_ERROR(streams_.wait_for(calls));
   const bool message = calls[0].kind == Collective::kSend;
   const std::string what = calls[0].describe();

@@ -1,4 +1,7 @@
 // NcclGroup: NcclCollectives with its communicators, and the watchdog over them. Internal to argosy/comm/nccl.
+//
+// Its ranks are all of a group, or those of one task in a group over tasks. Then connect_tasks() makes the
+// communicators, and once they are given up, they are for good: the job ends.
 #pragma once
 
 #include <list>
@@ -6,21 +9,33 @@
 
 #include "argosy/comm/native_gpu/rank_streams.h"
 #include "argosy/comm/nccl/nccl.h"
+#include "argosy/comm/spanning_backend.h"
 #include "argosy/device/cuda/links.h"
 
 namespace argosy::cuda {
 
 class NcclGroup final : public NcclCollectives {
  public:
-  NcclGroup(std::shared_ptr<const Nccl> nccl, const std::vector<CudaDevice*>& devices, const NcclOptions& options);
+  // `ranks`: this task's of a group over tasks; by default the devices are all of the group.
+  NcclGroup(std::shared_ptr<const Nccl> nccl, const std::vector<CudaDevice*>& devices, const NcclOptions& options,
+            const SpanningRanks& ranks = {.size = 0});
   ~NcclGroup() override;
 
   int size() const override { return streams_.size(); }
   std::string describe() const override { return "NCCL " + nccl_->version_text(); }
   Result<std::vector<Event>> start(std::span<const CollectiveCall> calls,
                                    const std::shared_ptr<StepAbort>& step_abort) override;
+  // Makes the communicators of this task's ranks, and tries them out; all tasks at once, with one id. ARG-COMM-006.
+  Status connect_tasks(const NcclId& id);
+  // Ends what was started, with `cause`, and gives the communicators up, without a word. From any thread.
+  void fail_all(const Status& cause);
 
  private:
+  // Numbers that add up exactly, on their way through NCCL.
+  struct Trial {
+    std::vector<Buffer> buffers;
+    std::vector<Event> ends;
+  };
   // A collective that was started and has not ended.
   struct Watched {
     std::string what;
@@ -31,11 +46,15 @@ class NcclGroup final : public NcclCollectives {
 
   std::string names() const;
   Status failure(std::string_view what, int result) const ARGOSY_REQUIRES(mutex_);
+  bool over_tasks() const { return ranks_.size != size(); }
   Status connect() ARGOSY_REQUIRES(mutex_);
+  Status make_communicators(const NcclId& id) ARGOSY_REQUIRES(mutex_);
   // Grants every GPU with peer access the use of every rank's memory pool. NCCL's kernels access the buffers of other
   // ranks of the process by pointer.
   Status open_memories();
-  Status try_out() ARGOSY_REQUIRES(mutex_);
+  Status begin_trial(Trial& trial) ARGOSY_REQUIRES(mutex_);
+  // Waits for the numbers, and looks at them: some machines bring wrong data from GPU to GPU.
+  Status check_trial(const Trial& trial);
   // Makes one NCCL group call: ncclGroupStart, the calls that `enqueue` makes, ncclGroupEnd.
   template <typename Enqueue>
   Status together(std::string_view what, const Enqueue& enqueue) ARGOSY_REQUIRES(mutex_);
@@ -53,10 +72,10 @@ class NcclGroup final : public NcclCollectives {
   // nccl_watchdog.cc
   void watch();
   Status look_at(Watched& watched);
-  void fail_all(const Status& cause);
 
   const std::shared_ptr<const Nccl> nccl_;
   const NcclOptions options_;
+  const SpanningRanks ranks_;
   RankStreams streams_;
   const std::shared_ptr<Links> links_;
   Mutex mutex_;

@@ -75,12 +75,13 @@ void NcclGroup::watch() {
       }
       mutex_.unlock();
     }
-    if (!cause.ok()) fail_all(cause);
+    if (cause.ok()) continue;
+    ARGOSY_LOG(kWarning, cause.message(), "; its communicators are given up");
+    fail_all(cause);
   }
 }
 
 void NcclGroup::fail_all(const Status& cause) {
-  ARGOSY_LOG(kWarning, cause.message(), "; its communicators are given up");
   failing_.store(true, std::memory_order_release);
   std::list<Watched> failed;
   {

@@ -1,12 +1,14 @@
 #include "argosy/comm/net/net_group.h"
 
 #include <thread>
+#include <utility>
 
 #include "argosy/base/clock.h"
 #include "argosy/base/guard.h"
 #include "argosy/base/str.h"
 #include "argosy/base/threads/cancel_link.h"
 #include "argosy/comm/collective_checks.h"
+#include "argosy/device/event.h"
 
 namespace argosy {
 
@@ -28,9 +30,15 @@ std::uint64_t bytes_of(std::span<const CollectiveCall> calls) {
 }  // namespace
 
 NetGroup::NetGroup(std::unique_ptr<NetEngine> engine)
-    : engine_(std::move(engine)), blobs_(*engine_), threads_({.most_threads = 1024, .name = "net"}) {}
+    : engine_(std::move(engine)),
+      blobs_(*engine_),
+      direct_(*engine_, blobs_),
+      threads_({.most_threads = 1024, .name = "net"}) {}
 
-NetGroup::~NetGroup() { engine_->abort(); }
+NetGroup::~NetGroup() {
+  direct_.abort(cancelled("the group is over"));
+  engine_->abort();
+}
 
 Status NetGroup::cause() {
   MutexLock lock(mutex_);
@@ -42,9 +50,10 @@ void NetGroup::abort(Status cause) {
   {
     MutexLock lock(mutex_);
     if (!cause_.ok()) return;
-    cause_ = std::move(cause);
+    cause_ = copy_of(cause);
   }
   engine_->abort();
+  direct_.abort(cause);
 }
 
 NetUse NetGroup::use() {
@@ -82,6 +91,7 @@ Status NetGroup::counted(std::string_view name, std::uint64_t bytes, const std::
     cause_ = copy_of(status);
   }
   engine_->abort();
+  direct_.abort(status);
   return status;
 }
 
@@ -169,19 +179,36 @@ Status NetGroup::run_checked(const CollectiveCall& call, const CollectiveOptions
       str_cat("rank ", rank(), " of ", size(), options.name.empty() ? "" : ", ", options.name));
 }
 
-void NetGroup::start_spanning(std::vector<CollectiveCall> calls, Staging staging, std::uint32_t tag,
-                              std::function<void(Status)> done) {
-  auto held = std::make_shared<std::pair<std::vector<CollectiveCall>, Staging>>(std::move(calls), std::move(staging));
-  on_thread(
-      [this, held, tag] {
-        auto& [all, around] = *held;
-        return counted(all[0].name, bytes_of(all), [&]() -> Status {
-          if (around.before != nullptr) ARGOSY_RETURN_IF_ERROR(around.before(all));
-          ARGOSY_RETURN_IF_ERROR(serve(all, tag, true));
-          return around.after != nullptr ? around.after() : ok_status();
-        });
-      },
-      std::move(done));
+void NetGroup::start_spanning(std::vector<CollectiveCall> calls, Spanning spanning, std::uint32_t tag,
+                              SpanningDone done) {
+  struct Call {
+    std::vector<CollectiveCall> all;
+    Spanning spanning;
+    SpanningDone done;
+  };
+  auto call = std::make_shared<Call>(Call{std::move(calls), std::move(spanning), std::move(done)});
+  const auto work = [this, call, tag]() -> Status {
+    auto& [all, how, over] = *call;
+    if (DirectSums::may_take(all, how.ranks)) {
+      ARGOSY_ASSIGN_OR_RETURN(auto ends, direct_.start(all, how.ranks, how.backend, tag, how.step_abort));
+      if (ends) {
+        std::exchange(over, nullptr)(*ends);
+        // The call is under way until then: NetUse counts its time.
+        for (const Event& end : *ends) {
+          if (end.state() != nullptr) end.state()->wait();
+        }
+        return ok_status();
+      }
+    }
+    if (how.before != nullptr) ARGOSY_RETURN_IF_ERROR(how.before(all));
+    ARGOSY_RETURN_IF_ERROR(serve(all, tag, true));
+    return how.after != nullptr ? how.after() : ok_status();
+  };
+  on_thread([this, call, work] { return counted(call->all[0].name, bytes_of(call->all), work); },
+            [call](Status status) {
+              if (call->done == nullptr) return;
+              call->done(status.ok() ? Result<std::vector<Event>>(std::vector<Event>()) : std::move(status));
+            });
 }
 
 void NetGroup::start_gather_values(std::vector<Tensor> own, std::uint32_t tag, Values done) {

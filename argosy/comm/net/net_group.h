@@ -21,6 +21,7 @@
 #include "argosy/base/mutex.h"
 #include "argosy/base/threads/blocking_pool.h"
 #include "argosy/comm/communicator.h"
+#include "argosy/comm/net/direct_sums.h"
 #include "argosy/comm/net/net_blobs.h"
 #include "argosy/comm/net/net_engine.h"
 #include "argosy/comm/net/net_scratch.h"
@@ -48,16 +49,22 @@ class NetGroup final : public Communicator {
   void abort(Status cause) override;
   Status cause();
 
-  // Copies around a collective whose tensors are not in host memory; its thread makes them. Null: none.
-  struct Staging {
+  // Where the tensors of a spanning collective are.
+  struct Spanning {
+    SpanningRanks ranks = {};
+    // Copies around a collective whose tensors are not in host memory; its thread makes them. Null: none.
     std::function<Status(std::vector<CollectiveCall>&)> before = nullptr;
     std::function<Status()> after = nullptr;
+    // What serves the memory of all the tensors, and could sum them without those copies; null: nothing.
+    GroupBackend* backend = nullptr;
+    std::shared_ptr<StepAbort> step_abort = nullptr;  // null: no step
   };
+  // Gets an event by rank, or none where all is over.
+  using SpanningDone = std::function<void(Result<std::vector<Event>>)>;
   // Starts a collective of a spanning group. `calls`: those of this task's ranks, ascending by rank. What they refer to
-  // must stay valid until `done`. UNIMPLEMENTED ARG-COMM-027: a kind other than all_reduce_shards,
-  // reduce_scatter_shards and all_gather.
-  void start_spanning(std::vector<CollectiveCall> calls, Staging staging, std::uint32_t tag,
-                      std::function<void(Status)> done);
+  // must stay valid until `done`, and the tensors until its events. UNIMPLEMENTED ARG-COMM-027: a kind other than
+  // all_reduce_shards, reduce_scatter_shards and all_gather.
+  void start_spanning(std::vector<CollectiveCall> calls, Spanning spanning, std::uint32_t tag, SpanningDone done);
 
   // All-gather of tensors of any shape and plain dtype. The result is the tasks' lists, one after another, in new host
   // memory. `tag` is from the same set as start_spanning()'s.
@@ -95,6 +102,7 @@ class NetGroup final : public Communicator {
   const std::unique_ptr<NetEngine> engine_;
   NetScratch scratch_;
   NetBlobs blobs_;
+  DirectSums direct_;
   std::atomic<std::uint32_t> next_tag_{0};
   std::atomic<bool> inside_{false};
   Mutex mutex_;

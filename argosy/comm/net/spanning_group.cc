@@ -15,7 +15,9 @@ struct SpanningGroup::State {
         options(o),
         calls(static_cast<std::size_t>(o.here)),
         backends(calls.size(), nullptr),
-        dones(calls.size()) {}
+        dones(calls.size()) {
+    if (o.cancellation != nullptr) step_abort = std::make_shared<StepAbort>(*o.cancellation);
+  }
 
   // Ends what gathers.
   void close(const Status& why) {
@@ -35,6 +37,7 @@ struct SpanningGroup::State {
 
   const std::shared_ptr<NetGroup> net;
   const SpanningOptions options;
+  std::shared_ptr<StepAbort> step_abort;  // null: no step
   Mutex mutex;
   Status cause ARGOSY_GUARDED_BY(mutex);
   bool gathering ARGOSY_GUARDED_BY(mutex) = true;  // false: the network has the calls
@@ -57,6 +60,7 @@ SpanningGroup::SpanningGroup(std::shared_ptr<NetGroup> net, const SpanningOption
 
 SpanningGroup::~SpanningGroup() {
   cancelled_.end();
+  if (state_->step_abort != nullptr) state_->step_abort->disarm();
   state_->close(cancelled("the step is over"));
 }
 
@@ -115,30 +119,34 @@ void SpanningGroup::start(int rank, const CollectiveCall& call, Communicator::Do
   if (!refused.ok()) return done(std::move(refused));
   // The ranks of one task agree; what the tasks do is one graph.
   const Status agreed = all.size() > 1 ? CollectiveJob::check(all) : ok_status();
-  const auto over = [state = state_](Status status) {
+  const auto over = [state = state_](const Result<std::vector<Event>>& ends) {
     std::vector<Communicator::Done> dones;
     {
       MutexLock lock(state->mutex);
-      if (!status.ok() && state->cause.ok()) state->cause = copy_of(status);
+      if (!ends.ok() && state->cause.ok()) state->cause = copy_of(ends.status());
       for (Communicator::Done& one : state->dones) dones.push_back(std::exchange(one, nullptr));
       state->arrived = 0;
       state->gathering = true;
     }
-    for (const Communicator::Done& one : dones) {
-      one(status.ok() ? Result<Event>(Event()) : Result<Event>(copy_of(status)));
+    for (std::size_t r = 0; r < dones.size(); ++r) {
+      if (!ends.ok()) {
+        dones[r](copy_of(ends.status()));
+      } else {
+        dones[r](r < ends->size() ? (*ends)[r] : Event());
+      }
     }
   };
   if (!agreed.ok()) return over(agreed);
-  if (std::ranges::all_of(backends, [](const GroupBackend* b) { return b == nullptr; })) {
-    return s.net->start_spanning(std::move(all), {}, s.options.tag, over);
+  NetGroup::Spanning spanning{.ranks = {s.options.size, s.options.first, s.options.here}, .step_abort = s.step_abort};
+  if (std::ranges::any_of(backends, [](const GroupBackend* b) { return b != nullptr; })) {
+    const auto staged = std::make_shared<Staged>();
+    staged->asked = all;
+    spanning.before = [staged, backends](std::vector<CollectiveCall>& calls) { return staged->bring(backends, calls); };
+    spanning.after = [staged] { return staged->bring_back(); };
+    const bool one_for_all = std::ranges::all_of(backends, [&](const GroupBackend* b) { return b == backends[0]; });
+    if (one_for_all) spanning.backend = backends[0];
   }
-  const auto staged = std::make_shared<Staged>();
-  staged->asked = all;
-  s.net->start_spanning(
-      std::move(all),
-      {.before = [staged, backends](std::vector<CollectiveCall>& calls) { return staged->bring(backends, calls); },
-       .after = [staged] { return staged->bring_back(); }},
-      s.options.tag, over);
+  s.net->start_spanning(std::move(all), std::move(spanning), s.options.tag, over);
 }
 
 }  // namespace argosy

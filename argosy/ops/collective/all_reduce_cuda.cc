@@ -34,6 +34,13 @@ class GpuCollective final : public AsyncLaunchKernel {
       devices.push_back(gpu_of(device));
       names.push_back(device->spec().name.short_string());
     }
+    if (const int ranks = node_.ranks_over_tasks(); ranks > 0) {
+      const cuda::CollectiveChoice choice = GpuGroup::choose_over_tasks(devices, ranks, node_.deterministic());
+      return str_cat("collectives of ", str_join(names), " with other tasks: ",
+                     choice.backend == cuda::CollectiveBackend::kNccl
+                         ? "sums by NCCL where all tasks have it, the rest by the hosts"
+                         : str_cat("by the hosts (", choice.reason, ")"));
+    }
     return str_cat("collectives of ", str_join(names), ": ", GpuGroup::describe(devices, node_.deterministic()));
   }
 

@@ -31,6 +31,8 @@ class CollectiveNode {
 
   // True if the order of additions does not depend on the number of ranks.
   bool deterministic() const { return !call_.any_order; }
+  // The ranks of a group that has some on other tasks; 0: it has none there.
+  int ranks_over_tasks() const { return net_.empty() ? 0 : size_; }
   // True if the host divides the result by the number of ranks once the collective is done. False for a mean of sums:
   // the collective itself computes that (Reduction::kMean).
   bool divides() const { return divides_; }

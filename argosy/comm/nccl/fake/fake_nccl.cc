@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "argosy/comm/combine.h"
@@ -14,8 +15,9 @@ namespace argosy::cuda {
 struct NcclCommObject {
   int rank = 0, size = 0;
   std::shared_ptr<struct FakeClique> clique;
-  int next = 0;       // number of its next operation
-  int under_way = 0;  // how often it says yet that what was asked for is under way
+  std::thread::id process;  // who made it: tasks are threads of a test
+  int next = 0;             // number of its next operation
+  int under_way = 0;        // how often it says yet that what was asked for is under way
 };
 
 struct FakeClique {
@@ -26,7 +28,7 @@ struct FakeClique {
     bool done = false;
     std::vector<const void*> in;
     std::vector<void*> out;
-    std::vector<CuStream> streams;
+    std::map<std::thread::id, std::vector<CuStream>> streams;  // by process
   };
   std::map<int, Round> rounds;
 };
@@ -41,7 +43,9 @@ class FakeNccl::State {
   NcclCalls calls;
   std::mutex mutex;
   std::condition_variable changed;
-  std::shared_ptr<FakeClique> making;  // by the init calls of one group
+  std::map<int, std::shared_ptr<FakeClique>> cliques;  // by the number in their id
+  std::shared_ptr<FakeClique> making;                  // the last of them
+  int ids = 0;
   int hang_rank = -1, broken = kNcclSuccess;
   int collectives = 0, communicators = 0, aborts = 0;
 
@@ -81,29 +85,33 @@ int meet(NcclComm comm, const void* in, void* out, CuStream stream, Work work) {
   State* const s = State::current();
   if (const int refused = join_group(comm); refused != kNcclSuccess) return refused;
   const int number = comm->next++;
-  FakeDriver::current()->enqueue(stream, "nccl", [=, clique = comm->clique, rank = comm->rank, size = comm->size] {
-    std::unique_lock lock(s->mutex);
-    if (clique->hanging == rank) {
-      s->changed.wait(lock, [&] { return clique->aborted; });
-      return kCuSuccess;
-    }
-    FakeClique::Round& round = clique->rounds[number];
-    round.in.resize(static_cast<std::size_t>(size));
-    round.out.resize(static_cast<std::size_t>(size));
-    round.in[static_cast<std::size_t>(rank)] = in;
-    round.out[static_cast<std::size_t>(rank)] = out;
-    round.streams.push_back(stream);
-    if (++round.arrived == size) {
-      FakeDriver::current()->follow_pointers(round.streams, "a collective of NCCL's");
-      work(round.in, round.out);
-      ++s->collectives;
-      round.done = true;
-      s->changed.notify_all();
-    } else {
-      s->changed.wait(lock, [&] { return round.done || clique->aborted; });
-    }
-    return kCuSuccess;
-  });
+  FakeDriver::current()->enqueue(
+      stream, "nccl", [=, clique = comm->clique, rank = comm->rank, size = comm->size, process = comm->process] {
+        std::unique_lock lock(s->mutex);
+        if (clique->hanging == rank) {
+          s->changed.wait(lock, [&] { return clique->aborted; });
+          return kCuSuccess;
+        }
+        FakeClique::Round& round = clique->rounds[number];
+        round.in.resize(static_cast<std::size_t>(size));
+        round.out.resize(static_cast<std::size_t>(size));
+        round.in[static_cast<std::size_t>(rank)] = in;
+        round.out[static_cast<std::size_t>(rank)] = out;
+        round.streams[process].push_back(stream);
+        if (++round.arrived == size) {
+          // Other processes' memories it reaches by the network.
+          for (const auto& [each, streams] : round.streams) {
+            FakeDriver::current()->follow_pointers(streams, "a collective of NCCL's");
+          }
+          work(round.in, round.out);
+          ++s->collectives;
+          round.done = true;
+          s->changed.notify_all();
+        } else {
+          s->changed.wait(lock, [&] { return round.done || clique->aborted; });
+        }
+        return kCuSuccess;
+      });
   return kNcclInProgress;
 }
 
@@ -130,17 +138,25 @@ int version(int* out) {
   return kNcclSuccess;
 }
 const char* error_text(int result) { return result == kNcclRemoteError ? "remote error" : "unhandled error"; }
-int unique_id(NcclId*) {
-  State::current()->making = nullptr;
+int unique_id(NcclId* id) {
+  State* const s = State::current();
+  std::lock_guard lock(s->mutex);
+  const int number = ++s->ids;
+  std::memcpy(id->bytes, &number, sizeof number);
+  s->making = s->cliques[number] = std::make_shared<FakeClique>();
   return kNcclSuccess;
 }
-int init(NcclComm* comm, int ranks, NcclId, int rank, NcclConfig* config) {
+int init(NcclComm* comm, int ranks, NcclId id, int rank, NcclConfig* config) {
   State* const s = State::current();
   std::lock_guard lock(s->mutex);
   if (config->blocking != 0 || s->faults.init_fails) return 2;
-  if (s->making == nullptr) s->making = std::make_shared<FakeClique>();
-  s->making->hanging = s->hang_rank;
-  *comm = new NcclCommObject{.rank = rank, .size = ranks, .clique = s->making};
+  int number = 0;
+  std::memcpy(&number, id.bytes, sizeof number);
+  const auto clique = s->cliques.find(number);
+  if (clique == s->cliques.end()) return kNcclInvalidArgument;
+  clique->second->hanging = s->hang_rank;
+  *comm =
+      new NcclCommObject{.rank = rank, .size = ranks, .clique = clique->second, .process = std::this_thread::get_id()};
   ++s->communicators;
   if (groups != 1) return kNcclInvalidUsage;
   grouped.push_back(*comm);
