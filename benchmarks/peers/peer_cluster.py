@@ -83,11 +83,22 @@ class Cluster:
         self.processes.append(process)
         return process
 
+    def wait_for(self, process, line):
+        deadline = time.monotonic() + 120
+        while line not in self.text(process):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"no '{line}' from {self.kind}: {self.said()}")
+            time.sleep(0.02)
+
+    @staticmethod
+    def text(process):
+        process.log.seek(0)
+        return process.log.read()
+
     def said(self):
         texts = []
         for process in self.processes:
-            process.log.seek(0)
-            texts.append(process.log.read().strip()[-300:])
+            texts.append(self.text(process).strip()[-300:])
         return " | ".join(filter(None, texts))
 
     def target(self, job="worker", task=0):
@@ -162,6 +173,8 @@ def script(_, cluster, choices):
             process = cluster.start(run)
             if job == "worker":
                 ends.append(process)
+                if task == 0:  # a worker that comes before the variables sleeps for 30 s
+                    cluster.wait_for(process, "variables are there")
     deadline = time.monotonic() + 300
     while any(p.poll() is None for p in ends):
         if time.monotonic() > deadline:
@@ -169,8 +182,7 @@ def script(_, cluster, choices):
         time.sleep(0.02)
     rates = []
     for process in ends:
-        process.log.seek(0)
-        text = process.log.read()
+        text = cluster.text(process)
         found = [line for line in text.splitlines() if line.startswith("steps a second")]
         if process.returncode != 0 or not found:
             raise RuntimeError(f"exit code {process.returncode}: {text.strip()[-400:]}")

@@ -1,13 +1,15 @@
 // Before each step, every node that has come to the graph or to one of its functions is put on one of two or three tasks
-// at random.
+// at random. Resources that one node takes are on one task: they could not be elsewhere.
 //
 // ARGOSY_SPREAD=TASKS:SEED; nodes go where their name and the seed say.
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "argosy/graph/makes_handle.h"
 #include "tests/cluster/tasks_platform.h"
 
 namespace argosy {
@@ -51,6 +53,16 @@ class SpreadPlatform final : public TasksPlatform {
       for (const char c : n.name) key = (key ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
       const auto task = (key >> 33) % static_cast<std::uint64_t>(choice_.tasks);
       graph.set_device(NodeId{i}, str_cat("/job:localhost/replica:0/task:", task, asked.empty() ? "" : ";", asked));
+    }
+    for (std::int32_t i = from; i < graph.size(); ++i) join_resources_of(graph, NodeId{i});
+  }
+  static void join_resources_of(Graph& graph, NodeId user) {
+    std::optional<NodeId> first;
+    for (const Endpoint e : graph.node(user).inputs) {
+      if (!makes_handle(graph.node(e.node))) continue;
+      if (!first) first = e.node;
+      const std::string device(graph.node(*first).device);
+      graph.set_device(e.node, device);
     }
   }
 

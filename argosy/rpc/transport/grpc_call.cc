@@ -1,5 +1,8 @@
 #include "argosy/rpc/transport/grpc_call.h"
 
+#include <utility>
+
+#include "argosy/base/clock.h"
 #include "argosy/base/sanitizers.h"
 #include "argosy/rpc/transport/rpc_bytes.h"
 
@@ -9,6 +12,8 @@ namespace {
 
 // Decoding this much takes longer than waking a thread.
 constexpr std::size_t kLargeBytes = 256 << 10;
+// Calls of so long get a thread of their own: it costs a wake-up, and the next one finds it warm.
+constexpr std::int64_t kOwnThreadNanos = 300'000;
 
 }  // namespace
 
@@ -43,11 +48,12 @@ void GrpcCall::on(GrpcEvent::Kind kind, bool ok, Pollers* pollers) {
       pollers->begin_work();
       pollers_ = pollers;
       if (handler_.enter()) {
+        handler_.wait_for_next(method_);
         arrived();
       } else {
         release();  // for what would have been sent
+        release();
       }
-      release();
       return;
     case GrpcEvent::kOver:
       if (context_.IsCancelled()) cancellation_.cancel(cancelled("the client cancelled the call, or is gone"));
@@ -61,11 +67,23 @@ void GrpcCall::release() {
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
 }
 
-void GrpcCall::expect_duration(std::int64_t typical_nanos) { pollers_->expect_duration(typical_nanos); }
+void GrpcCall::expect_duration(std::int64_t typical_nanos) {
+  if (pollers_ != nullptr) pollers_->expect_duration(typical_nanos);
+}
 std::shared_ptr<const ClientLink> GrpcCall::client() { return handler_.connection(context_.peer()); }
 
+// Serves the call here, or on a thread of its own where such calls take long.
 void GrpcCall::arrived() {
-  handler_.wait_for_next(method_);
+  if (handler_.typical_time(method_).nanos() >= kOwnThreadNanos) {
+    Pollers* const pollers = std::exchange(pollers_, nullptr);
+    if (handler_.call_threads().run([this] { serve(); })) return;
+    pollers_ = pollers;
+  }
+  serve();
+}
+
+void GrpcCall::serve() {
+  const std::int64_t begin = now_nanos();
   std::vector<WirePiece> response;
   grpc::Status status;
   try {
@@ -87,6 +105,8 @@ void GrpcCall::arrived() {
   }
   request_.Clear();
   if (!kept_) answer(status, std::move(response));
+  handler_.typical_time(method_).add(now_nanos() - begin);
+  release();
 }
 
 class GrpcCall::Kept final : public DeferredReply {

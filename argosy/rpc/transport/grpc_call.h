@@ -12,6 +12,7 @@
 
 #include "argosy/rpc/gate/accept_gate.h"
 #include "argosy/rpc/transport/rpc_method.h"
+#include "argosy/rpc/wire/call_threads.h"
 #include "argosy/rpc/wire/pollers.h"
 
 namespace argosy::tf {
@@ -26,6 +27,19 @@ class RawService final : public grpc::Service {
 };
 
 class GrpcCall;
+
+// How long the calls of one method take: a moving average. Thread-safe.
+class TypicalTime {
+ public:
+  std::int64_t nanos() const { return nanos_.load(std::memory_order_relaxed); }
+  void add(std::int64_t nanos) {
+    const std::int64_t before = nanos_.load(std::memory_order_relaxed);
+    nanos_.store(before + (nanos - before) / 4, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::int64_t> nanos_{0};
+};
 
 // A tag in gRPC's completion queue: a call, and the event that the tag stands for.
 struct GrpcEvent {
@@ -44,6 +58,9 @@ class GrpcCallHandler {
                              std::vector<WirePiece>& response) = 0;
   // Returns the gRPC status to send for a reply, and moves its message to `response`.
   virtual grpc::Status sent_for(RpcReply reply, std::vector<WirePiece>& response) = 0;
+  virtual TypicalTime& typical_time(int method) = 0;
+  // The threads of calls that take long.
+  virtual CallThreads& call_threads() = 0;
   // Returns the connection of a peer, by gRPC's name for it; it may be closed. Null: the peer is not known.
   virtual std::shared_ptr<GatedConnection> connection(const std::string& peer) = 0;
   // Called around each call that has arrived, until its answer has been passed to gRPC. False: the server is stopping;
@@ -70,6 +87,7 @@ class GrpcCall final : public CallContext {
   class Kept;
   GrpcCall(int method, GrpcCallHandler& handler) : method_(method), handler_(handler) {}
   void arrived();
+  void serve();
   void answer(const grpc::Status& status, std::vector<WirePiece> response);
   void release();
 
@@ -83,7 +101,7 @@ class GrpcCall final : public CallContext {
   std::atomic<bool> answered_{false};
   bool kept_ = false;  // defer_reply() was called; used by the handler's thread only
   Cancellation cancellation_;
-  Pollers* pollers_ = nullptr;
+  Pollers* pollers_ = nullptr;  // null: on a thread of its own
 };
 
 }  // namespace argosy::tf

@@ -127,6 +127,7 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
     }
     queue_->Shutdown();
     if (pollers_ != nullptr) {
+      call_threads_.reset();
       pollers_->join();
       pollers_.reset();
     } else {  // there was no thread to serve with, and nobody was let in
@@ -143,9 +144,11 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
 
   int port() const { return gate_->port(); }
   AcceptGate::Counts connections() const { return gate_->counts(); }
-  int threads() const { return pollers_ != nullptr ? pollers_->threads() : 0; }
+  int threads() const { return pollers_ != nullptr ? pollers_->threads() + call_threads_->threads() : 0; }
 
   void wait_for_next(int method) override { GrpcCall::wait(raw_, method, *queue_, *this); }
+  TypicalTime& typical_time(int method) override { return typical_times_[static_cast<std::size_t>(method)]; }
+  CallThreads& call_threads() override { return *call_threads_; }
   std::shared_ptr<GatedConnection> connection(const std::string& peer) override {
     auto address = parse_peer(peer);
     if (!address) address = relay_->behind(peer);
@@ -199,6 +202,7 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   const std::vector<RpcMethod> methods_;
   const GrpcTransportOptions options_;
   const std::vector<std::string> paths_ = paths_of(methods_);  // gRPC borrows them
+  std::vector<TypicalTime> typical_times_{methods_.size() + 1};
   RawService raw_{paths_};
   std::unique_ptr<AcceptGate> gate_;
   std::unique_ptr<Relay> relay_;  // tells the gate
@@ -207,6 +211,7 @@ class GrpcTransport::Impl final : public GrpcCallHandler {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Pollers> pollers_;
+  std::unique_ptr<CallThreads> call_threads_ = std::make_unique<CallThreads>();
   Mutex mutex_;
   CondVar idle_;
   bool stopping_ ARGOSY_GUARDED_BY(mutex_) = false;

@@ -88,6 +88,30 @@ TEST_F(GrpcTransportTest, ErrorsArriveWhateverBytesTheyQuote) {
   EXPECT_EQ(answer.status.error_message(), "no number: \\xfd\\x8c \xe2\x82\xac");
 }
 
+// Long calls, one after another, have one thread. A short one between them does not wait.
+TEST_F(GrpcTransportTest, LongCallsRunOnOneThread) {
+  Mutex mutex;
+  std::vector<std::thread::id> on;
+  start({{.path = "/a.B/Long",
+          .handler =
+              [&](WireReader, CallContext& context) {
+                context.expect_duration(-1);
+                std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                MutexLock lock(mutex);
+                on.push_back(std::this_thread::get_id());
+                return text_reply("done");
+              }},
+         {.path = "/a.B/Short", .handler = [](WireReader, CallContext&) { return text_reply("here"); }}});
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(call("/a.B/Long", "").bytes, "done");
+    EXPECT_EQ(call("/a.B/Short", "").bytes, "here");
+  }
+  MutexLock lock(mutex);
+  int again = 0;  // on a busy machine a call may come before its thread rests
+  for (std::size_t i = 1; i < on.size(); ++i) again += on[i] == on[i - 1] ? 1 : 0;
+  EXPECT_GE(again, 6);
+}
+
 TEST_F(GrpcTransportTest, StopCancelsCallsUnderWay) {
   std::promise<void> began;
   start({{.path = "/a.B/Wait", .handler = [&](WireReader, CallContext& context) -> RpcReply {
