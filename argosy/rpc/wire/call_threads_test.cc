@@ -20,12 +20,12 @@ void wait_for(const std::function<bool()>& done) {
   }
 }
 
-// Runs work and waits until its thread rests: where others rest after it, `resting` in all. Returns that thread.
-std::thread::id one_call(CallThreads& threads, int resting = 1) {
+// Runs work and waits until its thread rests, as all but `working` do. Returns that thread.
+std::thread::id one_call(CallThreads& threads, int working = 0) {
   std::promise<std::thread::id> ran;
   EXPECT_TRUE(threads.run([&] { ran.set_value(std::this_thread::get_id()); }));
   const std::thread::id id = ran.get_future().get();
-  wait_for([&] { return threads.resting() >= resting; });
+  wait_for([&] { return threads.resting() == threads.threads() - working; });
   return id;
 }
 
@@ -66,10 +66,10 @@ TEST(CallThreads, TheThreadThatWorkedLastWorksNext) {
   CallThreads threads;
   Held held;
   held.start(threads, 1);
-  const std::thread::id second = one_call(threads);
+  const std::thread::id second = one_call(threads, 1);
   held.release();
   wait_for([&] { return threads.resting() == 2; });
-  const std::thread::id first = one_call(threads, 2);  // that of the call just released
+  const std::thread::id first = one_call(threads);  // that of the call just released
   EXPECT_NE(first, second);
   for (int i = 0; i < 10 && threads.threads() == 2; ++i) EXPECT_EQ(one_call(threads), first);
 }
@@ -80,7 +80,7 @@ TEST(CallThreads, EachBlockedCallHasItsOwn) {
   Held held;
   held.start(threads, 20);
   EXPECT_EQ(threads.threads(), 20);
-  (void)one_call(threads);
+  (void)one_call(threads, 20);
   held.release();
   wait_for([&] { return threads.threads() <= 8; });
   wait_for([&] { return threads.threads() == 1; });
