@@ -2,6 +2,7 @@
 // GroupBackend::over_tasks(); comm/net/direct_sums.h asks it in an order that all tasks have agreed on.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@ namespace argosy {
 struct SpanningRanks {
   int size = 1;
   int first = 0, here = 1;
+  std::chrono::nanoseconds patience{0};  // how long a sum may wait for slow tasks
 };
 
 class SpanningBackend {

@@ -77,7 +77,7 @@ class Cluster:
         return [self.program, "serve", "--cluster", json.dumps(self.spec), "--job", job, "--task", str(task)]
 
     def start(self, command):
-        log = tempfile.TemporaryFile(mode="w+")
+        log = tempfile.TemporaryFile(mode="a+")  # written at its end, wherever it is read
         process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=end_with_parent)
         process.log = log
         self.processes.append(process)

@@ -21,6 +21,7 @@ class GlooEngine final : public NetEngine {
   int rank() const override { return context_->rank; }
   int size() const override { return context_->size; }
   bool all_pairs() const override { return size() <= kMostPairs; }
+  std::chrono::milliseconds timeout() const override { return timeout_; }
   Status all_reduce(std::byte* data, std::size_t elements, std::size_t element_bytes, const Combine& combine,
                     std::uint32_t tag) override;
   Status exchange(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag) override;

@@ -2,7 +2,9 @@
 
 namespace argosy::cuda {
 
-CollectiveChoice choose_collectives(const CollectiveRequest& request) {
+namespace {
+
+CollectiveChoice choose(const CollectiveRequest& request) {
   if (!request.only_gpus) return {CollectiveBackend::kHostStaged, "some of the ranks are CPUs"};
   if (request.ranks <= 1) return {CollectiveBackend::kNative, "there is one rank"};
   if (request.physical_gpus < request.ranks)
@@ -14,6 +16,15 @@ CollectiveChoice choose_collectives(const CollectiveRequest& request) {
   if (request.setting == "own") return {CollectiveBackend::kNative, "ARGOSY_COLLECTIVES=own"};
   if (!request.nccl.ok()) return {CollectiveBackend::kNative, request.nccl.message()};
   return {CollectiveBackend::kNccl, request.setting == "nccl" ? "ARGOSY_COLLECTIVES=nccl" : "it is there"};
+}
+
+}  // namespace
+
+CollectiveChoice choose_collectives(const CollectiveRequest& request) {
+  CollectiveChoice choice = choose(request);
+  choice.wanted = request.only_gpus && request.ranks > 1 && !request.deterministic && request.setting != "own" &&
+                  (!request.ordered || request.setting == "nccl");
+  return choice;
 }
 
 }  // namespace argosy::cuda

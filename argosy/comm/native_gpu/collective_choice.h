@@ -21,7 +21,8 @@ enum class CollectiveBackend { kNccl, kNative, kHostStaged };
 
 struct CollectiveChoice {
   CollectiveBackend backend = CollectiveBackend::kNative;
-  std::string reason;  // for people: "NCCL cannot have two ranks on one physical GPU"
+  std::string reason;   // for people: "NCCL cannot have two ranks on one physical GPU"
+  bool wanted = false;  // NCCL was asked for, by its default or by the setting
 };
 
 // The first rule that applies:

@@ -84,6 +84,7 @@ NcclOptions nccl_options() {
   NcclOptions options;
   const char* const text = std::getenv("ARGOSY_COLLECTIVE_TIMEOUT");
   const double seconds = text != nullptr ? std::strtod(text, nullptr) : 0;
+  options.timeout_is_asked = seconds > 0;
   if (seconds > 0) options.timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
   return options;
 }

@@ -43,6 +43,7 @@ const NcclAvailable& nccl_of(CudaDevice& device);
 
 struct NcclOptions {
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+  bool timeout_is_asked = false;  // by the user: it bounds waits for slow tasks, too
 };
 // The default options, with the time-out of $ARGOSY_COLLECTIVE_TIMEOUT in seconds, if set.
 NcclOptions nccl_options();

@@ -165,8 +165,9 @@ Status NcclGroup::settle(std::string_view what) {
     } else if (failing_.load(std::memory_order_acquire)) {
       cause = aborted(what, " of ", names(), ": the collective before it has failed").with_id("ARG-COMM-004");
     } else if (now_nanos() > end) {
-      cause = deadline_exceeded(what, " of ", names(), ": ", streams_.core(static_cast<int>(r)).owner(), " (rank ", r,
-                                ") is not there after ", static_cast<double>(options_.timeout.count()) * 1e-9, " s")
+      cause = deadline_exceeded(what, " of ", names(), ": ", streams_.core(static_cast<int>(r)).owner(), " (rank ",
+                                ranks_.first + static_cast<int>(r), ") is not there after ",
+                                static_cast<double>(options_.timeout.count()) * 1e-9, " s")
                   .with_id("ARG-COMM-004")
                   .with_hint("NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVES=own goes without NCCL");
     } else if (++looks < 1000) {
@@ -229,6 +230,8 @@ Status NcclGroup::make_communicators(const NcclId& id) {
 
 namespace {
 
+Status job_ended() { return aborted("the job ended while NCCL connected its tasks"); }
+
 Status cannot_connect(const Status& why) {
   return Status(why.code(), why.message()).with_id("ARG-COMM-006").with_hint(why.hint());
 }
@@ -256,7 +259,7 @@ Status NcclGroup::connect_tasks(const NcclId& id) {
   {
     MutexLock order(links_->collectives());
     MutexLock lock(mutex_);
-    Status made = streams_.open();
+    Status made = ended_.load(std::memory_order_acquire) ? job_ended() : streams_.open();
     if (made.ok()) made = make_communicators(id);
     if (made.ok()) made = begin_trial(trial);
     if (!made.ok()) {
@@ -269,7 +272,7 @@ Status NcclGroup::connect_tasks(const NcclId& id) {
   MutexLock lock(mutex_);
   if (!right.ok() || comms_.empty()) {
     drop_communicators();
-    return cannot_connect(right.ok() ? aborted("the job ended while NCCL connected its tasks") : right);
+    return cannot_connect(right.ok() ? job_ended() : right);
   }
   if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
   return {};
@@ -329,6 +332,8 @@ Status NcclGroup::check_trial(const Trial& trial) {
                        kTrialNumbers * sizeof(float), streams_.stream(r)),
                    "cuMemcpyDtoHAsync"));
     ARGOSY_RETURN_IF_ERROR(core.check(core.driver()->cuStreamSynchronize(streams_.stream(r)), "cuStreamSynchronize"));
+    // Given up meanwhile, the sum has ended half done.
+    if (failing_.load(std::memory_order_acquire) || ended_.load(std::memory_order_acquire)) return job_ended();
     for (std::size_t i = 0; i < kTrialNumbers; ++i) {
       float sum = 0;
       for (int k = 0; k < ranks_.size; ++k) sum += trial_number(i, k);
@@ -433,6 +438,10 @@ Result<std::vector<Event>> NcclGroup::watched(std::string what, std::span<const 
   for (const CollectiveCall& call : calls) ready.push_back(call.ready);
   {
     MutexLock lock(watch_mutex_);
+    // Nobody would look at it: its events will be reached with half of the work done.
+    if (failing_.load(std::memory_order_acquire)) {
+      return aborted(what, " of ", names(), ": the collective before it has failed").with_id("ARG-COMM-004");
+    }
     under_way_.push_back({std::move(what), std::move(ready), ends, step_abort});
   }
   watch_changed_.notify_all();

@@ -4,6 +4,7 @@
 // communicators, and once they are given up, they are for good: the job ends.
 #pragma once
 
+#include <algorithm>
 #include <list>
 #include <thread>
 
@@ -27,7 +28,8 @@ class NcclGroup final : public NcclCollectives {
                                    const std::shared_ptr<StepAbort>& step_abort) override;
   // Makes the communicators of this task's ranks, and tries them out; all tasks at once, with one id. ARG-COMM-006.
   Status connect_tasks(const NcclId& id);
-  // Ends what was started, with `cause`, and gives the communicators up, without a word. From any thread.
+  // Ends what was started, with `cause`, and gives the communicators up, without a word. From any thread. Where it is
+  // being done already, that goes on, and this returns at once.
   void fail_all(const Status& cause);
 
  private:
@@ -46,6 +48,10 @@ class NcclGroup final : public NcclCollectives {
 
   std::string names() const;
   Status failure(std::string_view what, int result) const ARGOSY_REQUIRES(mutex_);
+  // How long a sum may take, once what it waits for on this task is there.
+  std::chrono::nanoseconds limit() const {
+    return options_.timeout_is_asked ? options_.timeout : std::max(options_.timeout, ranks_.patience);
+  }
   bool over_tasks() const { return ranks_.size != size(); }
   Status connect() ARGOSY_REQUIRES(mutex_);
   Status make_communicators(const NcclId& id) ARGOSY_REQUIRES(mutex_);
@@ -81,7 +87,8 @@ class NcclGroup final : public NcclCollectives {
   Mutex mutex_;
   std::vector<NcclComm> comms_ ARGOSY_GUARDED_BY(mutex_);
   CollectiveJob job_ ARGOSY_GUARDED_BY(mutex_);
-  std::atomic<bool> failing_{false};  // the watchdog is failing everything: starts in progress must give up
+  std::atomic<bool> failing_{false};  // everything is being failed: starts in progress must give up
+  std::atomic<bool> ended_{false};    // over tasks: the communicators were given up
 
   Mutex watch_mutex_;
   CondVar watch_changed_;

@@ -67,6 +67,7 @@ NcclTasks::NcclTasks(std::vector<CudaDevice*> devices, const SpanningRanks& rank
 std::string NcclTasks::offer() {
   Offer offer;
   const CollectiveChoice choice = GpuGroup::choose_over_tasks(devices_, ranks_.size, ordered_);
+  wanted_ = choice.wanted;
   if (choice.backend != CollectiveBackend::kNccl) {
     offer.against = choice.reason;
     return offer.to_text();
@@ -85,7 +86,6 @@ std::string NcclTasks::offer() {
     }
     offer.id.assign(id.bytes, sizeof id.bytes);
   }
-  wanted_ = offer.against.empty();
   return offer.to_text();
 }
 

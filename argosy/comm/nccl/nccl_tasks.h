@@ -38,7 +38,7 @@ class NcclTasks final : public SpanningBackend {
   const SpanningRanks ranks_;
   const bool ordered_;
   std::shared_ptr<NcclGroup> group_;  // null: there is no NCCL here
-  bool wanted_ = false;               // offer() was asked, and nothing is against it here
+  bool wanted_ = false;               // the user, or a default, asks for NCCL
 };
 
 }  // namespace argosy::cuda

@@ -30,15 +30,17 @@ Status NcclGroup::look_at(Watched& watched) {
   std::vector<std::string> missing;
   for (std::size_t r = 0; r < watched.ends.size(); ++r) {
     ARGOSY_ASSIGN_OR_RETURN(const bool passed, reached(watched.ends[r]));
-    if (!passed) missing.push_back(str_cat(streams_.core(static_cast<int>(r)).owner(), " (rank ", r, ")"));
+    if (!passed)
+      missing.push_back(
+          str_cat(streams_.core(static_cast<int>(r)).owner(), " (rank ", ranks_.first + static_cast<int>(r), ")"));
   }
   if (missing.empty()) {
     watched.ends.clear();
     return {};
   }
-  if (now - watched.since_nanos < options_.timeout.count()) return {};
+  if (now - watched.since_nanos < limit().count()) return {};
   return deadline_exceeded(watched.what, " among ", names(), " does not end: ", str_join(missing),
-                           " still in it after ", static_cast<double>(options_.timeout.count()) * 1e-9, " s")
+                           " still in it after ", static_cast<double>(limit().count()) * 1e-9, " s")
       .with_id("ARG-COMM-004")
       .with_hint("look at these GPUs (argosy doctor); NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVE_TIMEOUT=SECONDS");
 }
@@ -82,7 +84,7 @@ void NcclGroup::watch() {
 }
 
 void NcclGroup::fail_all(const Status& cause) {
-  failing_.store(true, std::memory_order_release);
+  if (failing_.exchange(true, std::memory_order_acq_rel)) return;
   std::list<Watched> failed;
   {
     MutexLock lock(watch_mutex_);
@@ -94,6 +96,7 @@ void NcclGroup::fail_all(const Status& cause) {
   }
   MutexLock lock(mutex_);
   drop_communicators();
+  if (over_tasks()) ended_.store(true, std::memory_order_release);
   failing_.store(false, std::memory_order_release);
 }
 

@@ -1,9 +1,7 @@
 #include "argosy/comm/net/direct_sums.h"
 
 #include <algorithm>
-#include <chrono>
 
-#include "argosy/base/guard.h"
 #include "argosy/base/log.h"
 #include "argosy/base/str.h"
 
@@ -11,11 +9,8 @@ namespace argosy {
 
 namespace {
 
-// Tags that neither steps nor NetGroup's own calls have.
-constexpr std::uint32_t kTurns = 0x2000'0000, kOffers = 0x2000'0001, kOutcomes = 0x2000'0002;
-
-// Of a wait for this task's own call, which another task has announced, or for the call before it.
-constexpr std::chrono::minutes kLongestWait{5};
+// Tags that neither steps nor NetGroup's own calls have; sum_turns.cc has another.
+constexpr std::uint32_t kOffers = 0x2000'0001, kOutcomes = 0x2000'0002;
 
 }  // namespace
 
@@ -27,91 +22,35 @@ bool DirectSums::may_take(std::span<const CollectiveCall> calls, const SpanningR
          });
 }
 
-Result<bool> DirectSums::take_turn(std::uint32_t tag, Kind kind) {
-  const auto over = [&]() ARGOSY_REQUIRES(mutex_) { return !cause_.ok() || agreed_[kind].without; };
-  std::uint32_t announced = tag;
-  if (engine_.rank() == 0) {
-    {
-      MutexLock lock(mutex_);
-      while (at_work_ && !over()) changed_.wait(mutex_);
-      ARGOSY_RETURN_IF_ERROR(copy_of(cause_));
-      if (agreed_[kind].without) return false;
-      at_work_ = true;
-    }
-    Status sent = engine_.broadcast(reinterpret_cast<std::byte*>(&announced), sizeof announced, 0, kTurns);
-    if (!sent.ok()) {
-      end_turn(sent);
-      return sent;
-    }
-    return true;
-  }
-  const auto end = std::chrono::steady_clock::now() + kLongestWait;
-  MutexLock lock(mutex_);
-  while (!over()) {
-    if (turn_ == tag && !at_work_) {
-      at_work_ = true;
-      return true;
-    }
-    if (turn_ || listening_) {
-      if (!changed_.wait_until(mutex_, end) && cause_.ok()) {
-        cause_ = deadline_exceeded("another task's sum, not this one, had its turn for five minutes")
-                     .with_id("ARG-COMM-002")
-                     .with_hint("look at what the other tasks do: an earlier error, or other collectives");
-      }
-      continue;
-    }
-    listening_ = true;
-    mutex_.unlock();
-    const Status heard = engine_.broadcast(reinterpret_cast<std::byte*>(&announced), sizeof announced, 0, kTurns);
-    mutex_.lock();
-    listening_ = false;
-    if (heard.ok()) {
-      turn_ = announced;
-    } else if (cause_.ok()) {
-      cause_ = heard;
-    }
-    changed_.notify_all();
-  }
-  ARGOSY_RETURN_IF_ERROR(copy_of(cause_));
-  return false;
-}
-
-void DirectSums::end_turn(const Status& status) {
-  MutexLock lock(mutex_);
-  at_work_ = false;
-  turn_.reset();
-  if (cause_.ok() && !status.ok()) cause_ = copy_of(status);
-  changed_.notify_all();
-}
-
 Result<std::optional<std::vector<Event>>> DirectSums::start(std::span<const CollectiveCall> calls,
                                                             const SpanningRanks& ranks, GroupBackend* backend,
-                                                            std::uint32_t tag,
+                                                            std::uint32_t tag, std::uint64_t ticket,
                                                             const std::shared_ptr<StepAbort>& step_abort) {
-  ARGOSY_ASSIGN_OR_RETURN(const bool mine, take_turn(tag, {ranks.size, calls[0].any_order}));
+  ARGOSY_ASSIGN_OR_RETURN(const bool mine, turns_.take(tag, ticket, {ranks.size, calls[0].any_order}));
   if (!mine) return std::optional<std::vector<Event>>();
   Result<std::optional<std::vector<Event>>> started = in_turn(calls, ranks, backend, step_abort);
-  end_turn(started.status());
+  turns_.end(started.status());
   return started;
 }
 
 Result<std::optional<std::vector<Event>>> DirectSums::in_turn(std::span<const CollectiveCall> calls,
                                                               const SpanningRanks& ranks, GroupBackend* backend,
                                                               const std::shared_ptr<StepAbort>& step_abort) {
-  const Kind kind{ranks.size, calls[0].any_order};
+  const SumKind kind{ranks.size, calls[0].any_order};
   std::shared_ptr<SpanningBackend> connected;
   {
     MutexLock lock(mutex_);
-    connected = agreed_[kind].backend;
+    connected = backends_[kind];
   }
   // Tasks make their devices anew together: they run one program.
   if (connected == nullptr || !connected->is_of(calls)) {
     connected.reset();
     ARGOSY_ASSIGN_OR_RETURN(connected, connect(calls, ranks, backend));
     MutexLock lock(mutex_);
-    agreed_[kind] = {.without = connected == nullptr, .backend = connected};
-    ARGOSY_RETURN_IF_ERROR(copy_of(cause_));
+    backends_[kind] = connected;
+    if (connected == nullptr) turns_.close(kind);
   }
+  ARGOSY_RETURN_IF_ERROR(turns_.cause());
   if (connected == nullptr || !connected->takes(calls)) return std::optional<std::vector<Event>>();
   ARGOSY_ASSIGN_OR_RETURN(std::vector<Event> ends, connected->start(calls, step_abort));
   return std::optional<std::vector<Event>>(std::move(ends));
@@ -119,14 +58,16 @@ Result<std::optional<std::vector<Event>>> DirectSums::in_turn(std::span<const Co
 
 Result<std::shared_ptr<SpanningBackend>> DirectSums::connect(std::span<const CollectiveCall> calls,
                                                              const SpanningRanks& ranks, GroupBackend* backend) {
-  std::shared_ptr<SpanningBackend> made = backend != nullptr ? backend->over_tasks(calls, ranks) : nullptr;
+  SpanningRanks with_patience = ranks;
+  with_patience.patience = engine_.timeout();
+  std::shared_ptr<SpanningBackend> made = backend != nullptr ? backend->over_tasks(calls, with_patience) : nullptr;
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<std::string> offers,
                           blobs_.gather(made != nullptr ? made->offer() : std::string(), kOffers));
   const auto none = std::ranges::find(offers, std::string());
   if (none == offers.end()) {
     {
       MutexLock lock(mutex_);
-      ARGOSY_RETURN_IF_ERROR(copy_of(cause_));
+      ARGOSY_RETURN_IF_ERROR(turns_.cause());
       connecting_ = made;
     }
     const Status own = made->connect(offers);
@@ -153,15 +94,14 @@ Result<std::shared_ptr<SpanningBackend>> DirectSums::connect(std::span<const Col
 }
 
 void DirectSums::abort(const Status& cause) {
+  turns_.abort(cause);
   std::vector<std::shared_ptr<SpanningBackend>> all;
   {
     MutexLock lock(mutex_);
-    if (cause_.ok()) cause_ = copy_of(cause);
-    for (const auto& [kind, agreed] : agreed_) {
-      if (agreed.backend != nullptr) all.push_back(agreed.backend);
+    for (const auto& [kind, backend] : backends_) {
+      if (backend != nullptr) all.push_back(backend);
     }
     if (connecting_ != nullptr) all.push_back(connecting_);
-    changed_.notify_all();
   }
   for (const auto& each : all) each->abort(cause);
 }

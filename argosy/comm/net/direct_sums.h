@@ -4,9 +4,7 @@
 //                                              │ the first time: all tasks tell what they have, and connect
 //                                              └► not all have GPUs, the library and the wish: nothing, from then on
 //
-// Order. A library of GPUs wants one order of sums on all tasks, but steps make their calls in any order. Task 0 takes
-// its calls as they come, and announces each by its tag. The other tasks follow. They ask for an announcement only while
-// a call of their own waits, so nobody waits where nothing is to be done.
+// sum_turns.h has the order.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +12,13 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "argosy/base/mutex.h"
 #include "argosy/comm/group_backend.h"
 #include "argosy/comm/net/net_blobs.h"
 #include "argosy/comm/net/net_engine.h"
+#include "argosy/comm/net/sum_turns.h"
 
 namespace argosy {
 
@@ -28,30 +26,24 @@ namespace argosy {
 class DirectSums {
  public:
   // Both outlive this.
-  DirectSums(NetEngine& engine, NetBlobs& blobs) : engine_(engine), blobs_(blobs) {}
+  DirectSums(NetEngine& engine, NetBlobs& blobs) : engine_(engine), blobs_(blobs), turns_(engine) {}
 
   // A sum of one shard a rank: what could be made directly. Says the same on all tasks.
   static bool may_take(std::span<const CollectiveCall> calls, const SpanningRanks& ranks);
+
+  // SumTurns::ticket().
+  std::uint64_t ticket() { return turns_.ticket(); }
 
   // REQUIRES: may_take(). `calls`: those of this task's ranks, ascending. `backend`: what serves the memory of all their
   // tensors; null: none does. Blocks until the sum is enqueued, and returns its end by rank. No value: it must be made
   // another way, on all tasks. An error is one of the network or of the GPUs: the group is to be given up.
   Result<std::optional<std::vector<Event>>> start(std::span<const CollectiveCall> calls, const SpanningRanks& ranks,
-                                                  GroupBackend* backend, std::uint32_t tag,
+                                                  GroupBackend* backend, std::uint32_t tag, std::uint64_t ticket,
                                                   const std::shared_ptr<StepAbort>& step_abort);
   // Ends what GPUs have begun. From any thread.
   void abort(const Status& cause);
 
  private:
-  // What the tasks have agreed on for one kind of sums: those of groups of one size, ordered or in any order.
-  using Kind = std::pair<int, bool>;
-  struct Agreed {
-    bool without = false;                      // made another way from now on
-    std::shared_ptr<SpanningBackend> backend;  // null: not connected yet
-  };
-  // Waits until it is this call's turn. False: its groups go without, and it has no turn.
-  Result<bool> take_turn(std::uint32_t tag, Kind kind);
-  void end_turn(const Status& status);
   Result<std::optional<std::vector<Event>>> in_turn(std::span<const CollectiveCall> calls, const SpanningRanks& ranks,
                                                     GroupBackend* backend,
                                                     const std::shared_ptr<StepAbort>& step_abort);
@@ -61,14 +53,11 @@ class DirectSums {
 
   NetEngine& engine_;
   NetBlobs& blobs_;
+  SumTurns turns_;
   Mutex mutex_;
-  CondVar changed_;
-  std::map<Kind, Agreed> agreed_ ARGOSY_GUARDED_BY(mutex_);
-  std::optional<std::uint32_t> turn_ ARGOSY_GUARDED_BY(mutex_);            // the tag whose turn it is
-  bool listening_ ARGOSY_GUARDED_BY(mutex_) = false;                       // a call waits for an announcement
-  bool at_work_ ARGOSY_GUARDED_BY(mutex_) = false;                         // a call has its turn
+  // What the tasks have agreed on, by the kind of sums; null: made another way.
+  std::map<SumKind, std::shared_ptr<SpanningBackend>> backends_ ARGOSY_GUARDED_BY(mutex_);
   std::shared_ptr<SpanningBackend> connecting_ ARGOSY_GUARDED_BY(mutex_);  // by the call that has its turn
-  Status cause_ ARGOSY_GUARDED_BY(mutex_);                                 // ended by an error
 };
 
 }  // namespace argosy

@@ -35,6 +35,8 @@ class NetEngine {
   virtual int size() const = 0;
   // True if every pair of tasks has a connection. If false, exchange() must not be called.
   virtual bool all_pairs() const = 0;
+  // The limit of every call, waits for slow tasks included.
+  virtual std::chrono::milliseconds timeout() const { return std::chrono::minutes(5); }
 
   // In place, by recursive halving and doubling: groups of 2^k neighbours are combined before groups of 2^(k+1).
   // REQUIRES: size() is a power of two.
@@ -77,7 +79,7 @@ struct NetPlugin {
 };
 inline constexpr char kNetPluginSymbol[] = "argosy_net_plugin";
 
-// "0.1.0 g++ 12.2 net-1": version, compiler, number of this interface.
+// "0.1.0 g++ 12.2 net-2": version, compiler, number of this interface.
 std::string net_plugin_build();
 
 // Opens libargosy_gloo.so ($ARGOSY_GLOO_PLUGIN, else beside the program, in ../lib of it, or beside this library) and

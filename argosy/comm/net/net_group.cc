@@ -1,5 +1,6 @@
 #include "argosy/comm/net/net_group.h"
 
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -185,12 +186,14 @@ void NetGroup::start_spanning(std::vector<CollectiveCall> calls, Spanning spanni
     std::vector<CollectiveCall> all;
     Spanning spanning;
     SpanningDone done;
+    std::optional<std::uint64_t> ticket;  // of a sum that may be direct
   };
-  auto call = std::make_shared<Call>(Call{std::move(calls), std::move(spanning), std::move(done)});
+  auto call = std::make_shared<Call>(Call{std::move(calls), std::move(spanning), std::move(done), std::nullopt});
+  if (DirectSums::may_take(call->all, call->spanning.ranks)) call->ticket = direct_.ticket();
   const auto work = [this, call, tag]() -> Status {
-    auto& [all, how, over] = *call;
-    if (DirectSums::may_take(all, how.ranks)) {
-      ARGOSY_ASSIGN_OR_RETURN(auto ends, direct_.start(all, how.ranks, how.backend, tag, how.step_abort));
+    auto& [all, how, over, ticket] = *call;
+    if (ticket) {
+      ARGOSY_ASSIGN_OR_RETURN(auto ends, direct_.start(all, how.ranks, how.backend, tag, *ticket, how.step_abort));
       if (ends) {
         std::exchange(over, nullptr)(*ends);
         // The call is under way until then: NetUse counts its time.

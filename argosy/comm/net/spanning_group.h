@@ -5,7 +5,7 @@
 //
 // It works on two levels: a task combines its devices' values first, and sends only the sums. Tensors of GPUs are
 // copied to host memory first, and the results back. Tensors of emulated GPUs are in host memory already. Sums of GPUs
-// in any order go by NCCL instead, where all tasks have it (direct_sums.h).
+// go by NCCL instead, where all tasks want it and have it (direct_sums.h).
 #pragma once
 
 #include <cstdint>

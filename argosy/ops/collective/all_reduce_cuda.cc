@@ -37,9 +37,13 @@ class GpuCollective final : public AsyncLaunchKernel {
     if (const int ranks = node_.ranks_over_tasks(); ranks > 0) {
       const cuda::CollectiveChoice choice = GpuGroup::choose_over_tasks(devices, ranks, node_.deterministic());
       return str_cat("collectives of ", str_join(names), " with other tasks: ",
-                     choice.backend == cuda::CollectiveBackend::kNccl
-                         ? "sums by NCCL where all tasks have it, the rest by the hosts"
-                         : str_cat("by the hosts (", choice.reason, ")"));
+                     choice.backend != cuda::CollectiveBackend::kNccl ? str_cat("by the hosts (", choice.reason, ")")
+                     : node_.one_shard_a_rank() ? "sums by NCCL where all tasks have it, the rest by the hosts"
+                                                : "by the hosts (several shards a GPU)");
+    }
+    if (!node_.one_shard_a_rank() &&
+        GpuGroup::choose(devices, node_.deterministic()).backend == cuda::CollectiveBackend::kNccl) {
+      return str_cat("collectives of ", str_join(names), ": our own (several shards a GPU)");
     }
     return str_cat("collectives of ", str_join(names), ": ", GpuGroup::describe(devices, node_.deterministic()));
   }

@@ -31,6 +31,8 @@ class CollectiveNode {
 
   // True if the order of additions does not depend on the number of ranks.
   bool deterministic() const { return !call_.any_order; }
+  // True if each rank brings one shard, as libraries of GPUs want it.
+  bool one_shard_a_rank() const { return shards_.size() == 1 && (!deterministic() || call_.total == size_); }
   // The ranks of a group that has some on other tasks; 0: it has none there.
   int ranks_over_tasks() const { return net_.empty() ? 0 : size_; }
   // True if the host divides the result by the number of ranks once the collective is done. False for a mean of sums:

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "argosy/ops/constant/constant.h"
 #include "argosy/passes/place/place.h"
 
@@ -63,6 +65,26 @@ TEST(PlaceResources, OfTwoDevicesAreRefusedAtANodeThatTakesBoth) {
       }
     }
   }
+}
+
+// What each two could agree on, all three cannot: in whatever order the node takes them.
+TEST(PlaceResources, OfThreeDevicesAreRefusedInAnyOrder) {
+  std::vector<const char*> devices = {"/job:worker/task:0", "/cpu:0", "/job:ps/task:0"};
+  std::ranges::sort(devices);
+  do {
+    for (const bool is_reference : {true, false}) {
+      Graph g;
+      std::vector<Value> from;
+      const Value first = placeholder(g, DType::kBool, {}, "first");
+      for (const char* const device : devices) {
+        const Value v = variable_on(g, device, is_reference, str_cat("v", from.size()).c_str());
+        from.push_back(g.add(is_reference ? "RefSwitch" : "Switch", {v, first}).output(1));
+      }
+      g.add(is_reference ? "RefMerge" : "Merge", from);
+      ASSERT_TRUE(g.status().ok()) << g.status().to_string();
+      EXPECT_EQ(place(g, two_tasks(true)).status().id(), "ARG-PLACE-002") << str_join(devices);
+    }
+  } while (std::ranges::next_permutation(devices).found);
 }
 
 // A colocation gives up the request of what has no state: a variable elsewhere would be another one.

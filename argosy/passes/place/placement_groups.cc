@@ -42,7 +42,12 @@ Status DeviceRequests::merge(int a, int b, bool soft) {
       request_of_[a] = request_of_[b];
     }
   }
-  if (resource_request_of_[a] == 0) resource_request_of_[a] = resource_request_of_[b];
+  if (resource_request_of_[a] == 0) {
+    resource_request_of_[a] = resource_request_of_[b];
+  } else if (resource_request_of_[b] != 0 && resource_request_of_[b] != resource_request_of_[a]) {
+    auto both = requests_[resource_request_of_[a]].merged_with(requests_[resource_request_of_[b]]);
+    if (both.ok()) resource_request_of_[a] = add_request(*std::move(both));
+  }
   parent_[b] = a;
   return ok_status();
 }
