@@ -453,13 +453,13 @@ Result<std::vector<Event>> NcclGroup::start(std::span<const CollectiveCall> call
   MutexLock order(links_->collectives());
   MutexLock lock(mutex_);
   ARGOSY_RETURN_IF_ERROR(streams_.open());
-  if (over_tasks()) {
+  if (spans_tasks()) {
     if (comms_.empty()) return aborted("NCCL's communicators over tasks are given up").with_id("ARG-COMM-004");
   } else {
     ARGOSY_RETURN_IF_ERROR(job_.plan(calls));  // do they agree?
   }
   if (!takes(calls, ranks_)) return unimplemented("NCCL does not do ", calls[0].describe()).with_id("ARG-COMM-005");
-  if (!over_tasks()) ARGOSY_RETURN_IF_ERROR(connect());
+  if (!spans_tasks()) ARGOSY_RETURN_IF_ERROR(connect());
   ARGOSY_RETURN_IF_ERROR(streams_.wait_for(calls));
   const bool message = calls[0].kind == Collective::kSend;
   const std::string what = calls[0].describe();

@@ -52,7 +52,7 @@ class NcclGroup final : public NcclCollectives {
   std::chrono::nanoseconds limit() const {
     return options_.timeout_is_asked ? options_.timeout : std::max(options_.timeout, ranks_.patience);
   }
-  bool over_tasks() const { return ranks_.size != size(); }
+  bool spans_tasks() const { return ranks_.size != size(); }
   Status connect() ARGOSY_REQUIRES(mutex_);
   Status make_communicators(const NcclId& id) ARGOSY_REQUIRES(mutex_);
   // Grants every GPU with peer access the use of every rank's memory pool. NCCL's kernels access the buffers of other

@@ -96,7 +96,7 @@ void NcclGroup::fail_all(const Status& cause) {
   }
   MutexLock lock(mutex_);
   drop_communicators();
-  if (over_tasks()) ended_.store(true, std::memory_order_release);
+  if (spans_tasks()) ended_.store(true, std::memory_order_release);
   failing_.store(false, std::memory_order_release);
 }
 
