@@ -100,6 +100,35 @@ TEST(NcclInSteps, ARankThatHangsFailsTheStepInTime) {
   unsetenv("ARGOSY_COLLECTIVE_TIMEOUT");
 }
 
+// Communicators that are given up end all sums under way half done. No step goes on with half a sum: it fails, or its sum
+// was made another way.
+TEST(NcclInSteps, NoStepGoesOnWithHalfASum) {
+  for (int round = 0; round < 6; ++round) {
+    Summing summing;
+    Session session(summing.graph, {.devices = summing.machine.request(), .optimize = false});
+    summing.expect_right(summing.run(session));
+    summing.nccl.hang(1);
+    Status under_way;
+    std::thread first([&] { under_way = summing.run(session).status(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 * round));
+    std::thread second([&] {
+      const auto out = summing.run(session);
+      if (out.ok()) {
+        summing.expect_right(out);
+      } else {
+        EXPECT_EQ(out.status().id(), "ARG-COMM-004") << out.status().to_string();
+      }
+    });
+    if (round % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    summing.nccl.break_down(kNcclRemoteError);
+    first.join();
+    second.join();
+    if (round > 2) {
+      EXPECT_EQ(under_way.id(), "ARG-COMM-004") << under_way.to_string();
+    }
+  }
+}
+
 // What TensorFlow's strategies have in their graphs: a mean, a gathering and a broadcast beside NCCL's own op.
 TEST(NcclInSteps, MembersFindEachOtherByName) {
   for (const fake::NcclFaults& faults : {fake::NcclFaults{}, fake::NcclFaults{.version = 20000}}) {

@@ -122,8 +122,7 @@ NcclGroup::~NcclGroup() {
   }
   watch_changed_.notify_all();
   if (watcher_.joinable()) watcher_.join();
-  MutexLock lock(mutex_);
-  drop_communicators();
+  fail_all(cancelled("the group of GPUs is over"));
 }
 
 std::string NcclGroup::names() const {
@@ -149,10 +148,11 @@ void NcclGroup::drop_communicators() {
     if (comms_[r] != nullptr) (*nccl_)->abort(comms_[r]);
   }
   comms_.clear();
+  broken_ = false;
 }
 
-Status NcclGroup::settle(std::string_view what) {
-  const std::int64_t end = now_nanos() + options_.timeout.count();
+Status NcclGroup::settle(std::string_view what, std::chrono::nanoseconds limit) {
+  const std::int64_t end = now_nanos() + limit.count();
   Status cause;
   int looks = 0;
   for (std::size_t r = 0; r < comms_.size() && cause.ok();) {
@@ -167,7 +167,7 @@ Status NcclGroup::settle(std::string_view what) {
     } else if (now_nanos() > end) {
       cause = deadline_exceeded(what, " of ", names(), ": ", streams_.core(static_cast<int>(r)).owner(), " (rank ",
                                 ranks_.first + static_cast<int>(r), ") is not there after ",
-                                static_cast<double>(options_.timeout.count()) * 1e-9, " s")
+                                static_cast<double>(limit.count()) * 1e-9, " s")
                   .with_id("ARG-COMM-004")
                   .with_hint("NCCL_DEBUG=INFO says more; ARGOSY_COLLECTIVES=own goes without NCCL");
     } else if (++looks < 1000) {
@@ -176,12 +176,12 @@ Status NcclGroup::settle(std::string_view what) {
       std::this_thread::sleep_for(std::chrono::microseconds(10));
     }
   }
-  if (!cause.ok()) drop_communicators();
+  if (!cause.ok()) broken_ = true;
   return cause;
 }
 
 template <typename Enqueue>
-Status NcclGroup::together(std::string_view what, const Enqueue& enqueue) {
+Status NcclGroup::together(std::string_view what, std::chrono::nanoseconds limit, const Enqueue& enqueue) {
   int result = (*nccl_)->group_start();
   Status entered;
   for (int r = 0; r < size() && result == kNcclSuccess && entered.ok(); ++r) {
@@ -193,16 +193,15 @@ Status NcclGroup::together(std::string_view what, const Enqueue& enqueue) {
   // its other ranks wait for the one that did not come, so the communicators go.
   const int ended = (*nccl_)->group_end();
   if (!entered.ok()) {
-    drop_communicators();
+    broken_ = true;
     return entered;
   }
   if (result == kNcclSuccess && ended != kNcclInProgress) result = ended;
   if (result != kNcclSuccess) {
-    Status cause = failure(what, result);
-    drop_communicators();
-    return cause;
+    broken_ = true;
+    return failure(what, result);
   }
-  return settle(what);
+  return settle(what, limit);
 }
 
 Status NcclGroup::open_memories() {
@@ -223,7 +222,7 @@ Status NcclGroup::make_communicators(const NcclId& id) {
   comms_.assign(static_cast<std::size_t>(size()), nullptr);
   NcclConfig config;
   ARGOSY_RETURN_IF_ERROR(open_memories());
-  return together("communicators", [&](int r) ARGOSY_REQUIRES(mutex_) {
+  return together("communicators", options_.timeout, [&](int r) ARGOSY_REQUIRES(mutex_) {
     return (*nccl_)->init(&comms_[static_cast<std::size_t>(r)], ranks_.size, id, ranks_.first + r, &config);
   });
 }
@@ -303,7 +302,7 @@ Status NcclGroup::begin_trial(Trial& trial) {
     // What `sent` holds next must not be what is copied.
     ARGOSY_RETURN_IF_ERROR(core.check(core.driver()->cuStreamSynchronize(streams_.stream(r)), "cuStreamSynchronize"));
   }
-  ARGOSY_RETURN_IF_ERROR(together("a trial", [&](int r) ARGOSY_REQUIRES(mutex_) {
+  ARGOSY_RETURN_IF_ERROR(together("a trial", options_.timeout, [&](int r) ARGOSY_REQUIRES(mutex_) {
     void* const data = trial.buffers[static_cast<std::size_t>(r)].data();
     return (*nccl_)->all_reduce(data, data, kTrialNumbers, kNcclFloat32, kNcclSum, comms_[static_cast<std::size_t>(r)],
                                 streams_.stream(r));
@@ -450,9 +449,24 @@ Result<std::vector<Event>> NcclGroup::watched(std::string what, std::span<const 
 
 Result<std::vector<Event>> NcclGroup::start(std::span<const CollectiveCall> calls,
                                             const std::shared_ptr<StepAbort>& step_abort) {
-  MutexLock order(links_->collectives());
-  MutexLock lock(mutex_);
+  bool broken = false;
+  Result<std::vector<Event>> started = [&] {
+    MutexLock order(links_->collectives());
+    MutexLock lock(mutex_);
+    Result<std::vector<Event>> ends = start_in_order(calls, step_abort);
+    broken = broken_;
+    return ends;
+  }();
+  if (broken) fail_all(started.status());
+  return started;
+}
+
+Result<std::vector<Event>> NcclGroup::start_in_order(std::span<const CollectiveCall> calls,
+                                                     const std::shared_ptr<StepAbort>& step_abort) {
   ARGOSY_RETURN_IF_ERROR(streams_.open());
+  if (broken_ || (comms_.empty() && failing_.load(std::memory_order_acquire))) {
+    return aborted("the collective before this one has failed").with_id("ARG-COMM-004");
+  }
   if (spans_tasks()) {
     if (comms_.empty()) return aborted("NCCL's communicators over tasks are given up").with_id("ARG-COMM-004");
   } else {
@@ -463,12 +477,13 @@ Result<std::vector<Event>> NcclGroup::start(std::span<const CollectiveCall> call
   ARGOSY_RETURN_IF_ERROR(streams_.wait_for(calls));
   const bool message = calls[0].kind == Collective::kSend;
   const std::string what = calls[0].describe();
-  ARGOSY_RETURN_IF_ERROR(together(what, [&](int r) ARGOSY_REQUIRES(mutex_) {
+  ARGOSY_RETURN_IF_ERROR(together(what, limit(), [&](int r) ARGOSY_REQUIRES(mutex_) {
     return message ? enqueue_message(r, calls[0], calls[1]) : enqueue(r, calls);
   }));
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Event> ends, watched(what, calls, step_abort));
-  if (!message) return ends;
-  return std::vector<Event>(2, ends[static_cast<std::size_t>(calls[1].rank)]);
+  const Result<std::vector<Event>> ends = watched(what, calls, step_abort);
+  if (!ends.ok()) broken_ = true;  // nobody waits for what was started
+  if (!ends.ok() || !message) return ends;
+  return std::vector<Event>(2, (*ends)[static_cast<std::size_t>(calls[1].rank)]);
 }
 
 }  // namespace argosy::cuda

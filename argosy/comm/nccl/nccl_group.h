@@ -63,11 +63,15 @@ class NcclGroup final : public NcclCollectives {
   Status check_trial(const Trial& trial);
   // Makes one NCCL group call: ncclGroupStart, the calls that `enqueue` makes, ncclGroupEnd.
   template <typename Enqueue>
-  Status together(std::string_view what, const Enqueue& enqueue) ARGOSY_REQUIRES(mutex_);
-  // Waits until NCCL has enqueued everything on the streams. If it does not within the time-out, drops the
-  // communicators.
-  Status settle(std::string_view what) ARGOSY_REQUIRES(mutex_);
+  Status together(std::string_view what, std::chrono::nanoseconds limit, const Enqueue& enqueue)
+      ARGOSY_REQUIRES(mutex_);
+  // Waits until NCCL has enqueued everything on the streams, at most for `limit`. After an error the communicators are
+  // broken.
+  Status settle(std::string_view what, std::chrono::nanoseconds limit) ARGOSY_REQUIRES(mutex_);
+  // What is under way ends half done: fail_all() ends its steps first.
   void drop_communicators() ARGOSY_REQUIRES(mutex_);
+  Result<std::vector<Event>> start_in_order(std::span<const CollectiveCall> calls,
+                                            const std::shared_ptr<StepAbort>& step_abort) ARGOSY_REQUIRES(mutex_);
   int enqueue(int rank, std::span<const CollectiveCall> calls) ARGOSY_REQUIRES(mutex_);
   // Enqueues both calls of a message, in place of enqueue().
   int enqueue_message(int rank, const CollectiveCall& send, const CollectiveCall& recv) ARGOSY_REQUIRES(mutex_);
@@ -87,8 +91,9 @@ class NcclGroup final : public NcclCollectives {
   Mutex mutex_;
   std::vector<NcclComm> comms_ ARGOSY_GUARDED_BY(mutex_);
   CollectiveJob job_ ARGOSY_GUARDED_BY(mutex_);
-  std::atomic<bool> failing_{false};  // everything is being failed: starts in progress must give up
-  std::atomic<bool> ended_{false};    // over tasks: the communicators were given up
+  bool broken_ ARGOSY_GUARDED_BY(mutex_) = false;  // nothing more is asked of the communicators: fail_all() is to come
+  std::atomic<bool> failing_{false};               // everything is being failed: starts in progress must give up
+  std::atomic<bool> ended_{false};                 // over tasks: the communicators were given up
 
   Mutex watch_mutex_;
   CondVar watch_changed_;

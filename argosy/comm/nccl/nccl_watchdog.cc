@@ -90,12 +90,15 @@ void NcclGroup::fail_all(const Status& cause) {
     MutexLock lock(watch_mutex_);
     failed.swap(under_way_);
   }
-  // First the steps, so that this is what they tell; then what they wait for ends.
+  // First the steps, so that this is what they tell, and none goes on with half a sum. Then what they wait for ends.
   for (const Watched& each : failed) {
-    if (each.step_abort != nullptr) each.step_abort->abort(cause);
+    const bool over = std::ranges::all_of(each.ends, [](const Event& end) { return end.state()->reached(); });
+    if (!over && each.step_abort != nullptr) each.step_abort->abort(cause);
   }
-  MutexLock lock(mutex_);
-  drop_communicators();
+  {
+    MutexLock lock(mutex_);
+    drop_communicators();
+  }
   if (spans_tasks()) ended_.store(true, std::memory_order_release);
   failing_.store(false, std::memory_order_release);
 }

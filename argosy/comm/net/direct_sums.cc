@@ -1,6 +1,7 @@
 #include "argosy/comm/net/direct_sums.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "argosy/base/log.h"
 #include "argosy/base/str.h"
@@ -44,10 +45,10 @@ Result<std::optional<std::vector<Event>>> DirectSums::in_turn(std::span<const Co
   }
   // Tasks make their devices anew together: they run one program.
   if (connected == nullptr || !connected->is_of(calls)) {
-    connected.reset();
+    std::shared_ptr<SpanningBackend> before;  // destroyed after the lock: its watcher may be about to abort()
     ARGOSY_ASSIGN_OR_RETURN(connected, connect(calls, ranks, backend));
     MutexLock lock(mutex_);
-    backends_[kind] = connected;
+    before = std::exchange(backends_[kind], connected);
     if (connected == nullptr) turns_.close(kind);
   }
   ARGOSY_RETURN_IF_ERROR(turns_.cause());

@@ -96,10 +96,15 @@ Status NetGroup::counted(std::string_view name, std::uint64_t bytes, const std::
   return status;
 }
 
-void NetGroup::on_thread(std::function<Status()> work, std::function<void(Status)> done) {
+void NetGroup::on_thread(std::function<Status()> work, std::function<void(Status)> done,
+                         const std::function<void()>& first) {
   auto shared = std::make_shared<std::pair<std::function<Status()>, std::function<void(Status)>>>(std::move(work),
                                                                                                   std::move(done));
-  const Status scheduled = threads_.schedule([shared] { shared->second(shared->first()); });
+  const Status scheduled = [&] {
+    MutexLock lock(order_);
+    if (first != nullptr) first();
+    return threads_.schedule([shared] { shared->second(shared->first()); });
+  }();
   if (scheduled.ok()) return;
   abort(scheduled);
   shared->second(scheduled);
@@ -189,7 +194,6 @@ void NetGroup::start_spanning(std::vector<CollectiveCall> calls, Spanning spanni
     std::optional<std::uint64_t> ticket;  // of a sum that may be direct
   };
   auto call = std::make_shared<Call>(Call{std::move(calls), std::move(spanning), std::move(done), std::nullopt});
-  if (DirectSums::may_take(call->all, call->spanning.ranks)) call->ticket = direct_.ticket();
   const auto work = [this, call, tag]() -> Status {
     auto& [all, how, over, ticket] = *call;
     if (ticket) {
@@ -211,6 +215,9 @@ void NetGroup::start_spanning(std::vector<CollectiveCall> calls, Spanning spanni
             [call](Status status) {
               if (call->done == nullptr) return;
               call->done(status.ok() ? Result<std::vector<Event>>(std::vector<Event>()) : std::move(status));
+            },
+            [this, call] {
+              if (DirectSums::may_take(call->all, call->spanning.ranks)) call->ticket = direct_.ticket();
             });
 }
 

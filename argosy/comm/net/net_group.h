@@ -97,13 +97,16 @@ class NetGroup final : public Communicator {
   // Gathers the sizes of all tasks, by task. Each task gives as many as `own`. Checks that each is in [0, 2^46].
   Result<std::vector<std::int64_t>> parts_of(const std::vector<std::int64_t>& own, std::uint32_t tag);
   Result<std::vector<Tensor>> gather_values(std::span<const Tensor> own, std::uint32_t tag);
-  void on_thread(std::function<Status()> work, std::function<void(Status)> done);
+  // `first` runs on this thread, in the order in which the threads begin. Null: nothing.
+  void on_thread(std::function<Status()> work, std::function<void(Status)> done,
+                 const std::function<void()>& first = nullptr);
 
   const std::unique_ptr<NetEngine> engine_;
   NetScratch scratch_;
   NetBlobs blobs_;
   DirectSums direct_;
   std::atomic<std::uint32_t> next_tag_{0};
+  Mutex order_;  // in which threads begin
   std::atomic<bool> inside_{false};
   Mutex mutex_;
   Status cause_ ARGOSY_GUARDED_BY(mutex_);

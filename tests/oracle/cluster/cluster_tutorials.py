@@ -57,7 +57,8 @@ def run(prefix, python, name, servers, workers, timeout=240):
                     if lines:
                         told[job, task] = json.loads(lines[-1])
                     elif job == "worker" and process.returncode != 0:
-                        raise RuntimeError("%s %s %d ended with %s: %s" % (name, job, task, process.returncode, text[-1500:]))
+                        raise RuntimeError("%s %s, %s %d ended with %s: %s" % (name, "under argosy run" if prefix else "in TensorFlow alone", job, task,
+                                                                          process.returncode, text[-1500:]))
         finally:
             for process in processes.values():
                 if process.poll() is None:
