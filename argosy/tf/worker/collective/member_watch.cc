@@ -1,5 +1,6 @@
 #include "argosy/tf/worker/collective/member_watch.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "argosy/formats/proto/worker.pb.h"
@@ -12,6 +13,9 @@ namespace argosy::tf {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+// The first look comes before a member's program, which has met the loss already, is at its end: a loss that follows
+// from another is not to be told as the cause.
+constexpr std::chrono::milliseconds kFirstLook{200};
 constexpr std::chrono::milliseconds kBetweenLooks{1000};
 constexpr std::chrono::milliseconds kSilence{3000};
 constexpr const char* kGetStatus = "/tensorflow.WorkerService/GetStatus";
@@ -59,7 +63,10 @@ void MemberWatch::add(std::int64_t step_id, const Group& group, bool in_loop, Lo
   }
   MutexLock lock(state_->mutex);
   Watched& step = state_->steps[step_id];
-  if (step.tasks.empty()) step.begin = Clock::now();
+  if (step.tasks.empty()) {
+    step.next_look = Clock::now() + kFirstLook;
+    if (state_->rests) state_->changed.notify_all();
+  }
   step.lost = std::move(lost);
   step.in_loop = step.in_loop || in_loop;
   for (const DeviceSpec& member : group.members) {
@@ -78,10 +85,23 @@ void MemberWatch::run() {
     std::set<TaskName> ask_now;
     {
       MutexLock lock(state_->mutex);
-      if (!state_->stopping) (void)state_->changed.wait_until(state_->mutex, Clock::now() + kBetweenLooks);
+      while (!state_->stopping) {
+        if (state_->steps.empty() && state_->rests) {
+          state_->changed.wait(state_->mutex);
+          continue;
+        }
+        // Steps come and go meanwhile, and wake nobody.
+        state_->rests = state_->steps.empty();
+        auto next = Clock::now() + kFirstLook / 2;
+        for (const auto& [id, step] : state_->steps) next = std::min(next, step.next_look);
+        if (next <= Clock::now()) break;
+        (void)state_->changed.wait_until(state_->mutex, next);
+        if (!state_->steps.empty()) state_->rests = false;
+      }
       if (state_->stopping) return;
-      for (const auto& [id, step] : state_->steps) {
-        if (Clock::now() - step.begin < kBetweenLooks) continue;
+      for (auto& [id, step] : state_->steps) {
+        if (Clock::now() < step.next_look) continue;
+        step.next_look = Clock::now() + kBetweenLooks;
         for (const auto& [task, devices] : step.tasks) {
           if (state_->asking.insert(task).second) ask_now.insert(task);
         }

@@ -1,5 +1,5 @@
-// MemberWatch: during a step, calls GetStatus each second on the tasks of its collectives. Else a member that only
-// sends would not notice that a receiver is gone. Thread-safe.
+// MemberWatch: during a step, calls GetStatus on the tasks of its collectives: after a fifth of a second, and then each
+// second. Else a member that only sends would not notice that a receiver is gone. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ class MemberWatch {
 
  private:
   struct Watched {
-    std::chrono::steady_clock::time_point begin;
+    std::chrono::steady_clock::time_point next_look;
     Lost lost;
     bool in_loop = false;
     std::map<TaskName, std::map<std::string, std::uint64_t>> tasks;  // devices and their incarnations
@@ -41,6 +41,7 @@ class MemberWatch {
     Mutex mutex;
     CondVar changed;
     bool stopping ARGOSY_GUARDED_BY(mutex) = false;
+    bool rests ARGOSY_GUARDED_BY(mutex) = false;  // the thread waits until it is woken, or soon will
     std::set<TaskName> asking ARGOSY_GUARDED_BY(mutex);
     std::map<std::int64_t, Watched> steps ARGOSY_GUARDED_BY(mutex);
   };
