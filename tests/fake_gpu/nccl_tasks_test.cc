@@ -1,19 +1,15 @@
-// Training over tasks whose GPUs sum by a fake NCCL: one set of communicators over all tasks, the numbers of one process,
-// and the way through the hosts where the tasks cannot connect.
+// Training over tasks whose GPUs sum by a fake NCCL. One set of communicators spans all tasks, and the numbers are those of
+// one process. Where the tasks cannot connect, sums go through the hosts.
 #include <gmock/gmock.h>
 
 #include "argosy/comm/nccl/fake/fake_nccl.h"
 #include "argosy/comm/net/net_test_support.h"
-#include "argosy/data/dataset.h"
-#include "argosy/train/loop/trainer.h"
-#include "argosy/train/models/models.h"
 #include "argosy/train/tasks/test_job.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
+#include "tests/fake_gpu/support/small_training.h"
 
 namespace argosy::cuda {
 namespace {
-
-constexpr std::int64_t kSteps = 7;  // the last of them are replays
 
 // GPUs of all tasks, and one NCCL for them, which is asked for ordered sums too.
 struct Gpus {
@@ -35,21 +31,9 @@ struct Gpus {
 };
 
 Result<TrainReport> train(const DeviceRequest& devices, JobTasks* tasks, bool deterministic = false) {
-  TrainerOptions options{.optimizer = momentum(0.1, 0.9),
-                         .devices = devices,
-                         .batch = 16,
-                         .steps = kSteps,
-                         .seed = 7,
-                         .check_replicas_every = 2,
-                         .verdict = false,
-                         .tasks = tasks};
+  TrainerOptions options = small_training(devices, tasks);
   options.devices.deterministic = deterministic;
-  ARGOSY_ASSIGN_OR_RETURN(const auto data,
-                          data::open_dataset("synthetic", {.image_size = 6, .channels = 1, .examples = 48}));
-  ARGOSY_ASSIGN_OR_RETURN(
-      const auto trainer,
-      Trainer::make(models::mlp({.image_size = 6, .channels = 1, .classes = 10}, 12, 8), std::move(options)));
-  return trainer->fit(*data, data.get());
+  return train_small(small_mlp(), std::move(options));
 }
 
 // Trains on tasks of so many GPUs each. The losses are those of one process with all of them.
@@ -133,18 +117,9 @@ TEST(NcclTasks, EndTheJobWhereASumDoesNotEnd) {
     gpus.nccl.hang(1);
   });
   run_job(2, [&](JobTasks& job) {
-    TrainerOptions options{.optimizer = momentum(0.1, 0.9),
-                           .devices = gpus.some(job.rank(), 1),
-                           .batch = 16,
-                           .steps = 1'000'000,
-                           .verdict = false,
-                           .tasks = &job};
-    const auto data = data::open_dataset("synthetic", {.image_size = 6, .channels = 1, .examples = 48});
-    ASSERT_TRUE(data.ok());
-    const auto trainer =
-        Trainer::make(models::mlp({.image_size = 6, .channels = 1, .classes = 10}, 12, 8), std::move(options));
-    ASSERT_TRUE(trainer.ok()) << trainer.status().to_string();
-    const auto found = (*trainer)->fit(**data, nullptr);
+    TrainerOptions options = small_training(gpus.some(job.rank(), 1), &job);
+    options.steps = 1'000'000;
+    const auto found = train_small(small_mlp(), std::move(options));
     EXPECT_FALSE(found.ok());
     if (found.status().id() == "ARG-COMM-004") ++told;
     if (!found.ok()) (void)job.fail(found.status());

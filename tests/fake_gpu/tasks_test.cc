@@ -5,47 +5,29 @@
 #include <complex>
 
 #include "argosy/comm/net/net_test_support.h"
-#include "argosy/data/dataset.h"
 #include "argosy/ops/cast/cast.h"
 #include "argosy/ops/constant/constant.h"
 #include "argosy/ops/elementwise/elementwise.h"
 #include "argosy/testing/fake_cluster.h"
-#include "argosy/train/loop/trainer.h"
-#include "argosy/train/models/models.h"
 #include "argosy/train/tasks/test_job.h"
 #include "tests/fake_gpu/support/fake_driver_kernels.h"
+#include "tests/fake_gpu/support/small_training.h"
 
 namespace argosy {
 namespace {
 
-constexpr std::int64_t kSteps = 7;  // the last of them are replays
-
 Result<TrainReport> train(const ModelBuilder& model, const DeviceRequest& devices, std::string_view strategy,
                           JobTasks* tasks, DType compute = DType::kInvalid) {
-  TrainerOptions options{.optimizer = momentum(0.1, 0.9),
-                         .devices = devices,
-                         .batch = 16,
-                         .steps = kSteps,
-                         .seed = 7,
-                         .check_replicas_every = 2,
-                         .verdict = false,
-                         .tasks = tasks};
+  TrainerOptions options = small_training(devices, tasks);
   options.compute = compute;
   ARGOSY_ASSIGN_OR_RETURN(options.strategy, StrategySpec::parse(strategy));
-  ARGOSY_ASSIGN_OR_RETURN(const auto data,
-                          data::open_dataset("synthetic", {.image_size = 6, .channels = 1, .examples = 48}));
-  ARGOSY_ASSIGN_OR_RETURN(const auto trainer, Trainer::make(model, std::move(options)));
-  return trainer->fit(*data, data.get());
+  return train_small(model, std::move(options));
 }
 
 std::string gpus(int first, int count) {
   std::string text;
   for (int g = first; g < first + count; ++g) text += str_cat(g == first ? "" : ",", "gpu:", g);
   return text;
-}
-
-ModelBuilder mlp(double dropout = 0) {
-  return models::mlp({.image_size = 6, .channels = 1, .classes = 10, .dropout = dropout}, 12, 8);
 }
 
 struct Shape2 {
@@ -71,30 +53,30 @@ void expect_one_process(const ModelBuilder& model, std::string_view strategy, co
 
 TEST(CudaTasks, GpusOfTasksHaveTheBitsOfOneProcess) {
   if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
-  expect_one_process(mlp(), "dp", {{2, 1}, {2, 2}, {3, 1}});
+  expect_one_process(small_mlp(), "dp", {{2, 1}, {2, 2}, {3, 1}});
 }
 
 TEST(CudaTasks, StrategiesAndDropout) {
   if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
-  expect_one_process(mlp(0.3), "dp", {{2, 1}});
-  expect_one_process(mlp(), "dp,accumulate=2", {{2, 2}});
-  expect_one_process(mlp(), "dp,zero=1", {{2, 1}, {2, 2}});
+  expect_one_process(small_mlp(0.3), "dp", {{2, 1}});
+  expect_one_process(small_mlp(), "dp,accumulate=2", {{2, 2}});
+  expect_one_process(small_mlp(), "dp,zero=1", {{2, 1}, {2, 2}});
 }
 
 TEST(CudaTasks, SixteenBitsAreRoundedOnce) {
   if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
-  expect_one_process(mlp(), "dp", {{2, 1}, {2, 2}}, DType::kBfloat16);
+  expect_one_process(small_mlp(), "dp", {{2, 1}, {2, 2}}, DType::kBfloat16);
 }
 
 // One task trains on a GPU and one on its CPU: the sums meet in the host's memory.
 TEST(CudaTasks, GpusAndCpusMix) {
   if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
-  const auto expected = train(mlp(), {.devices = "cpu:0"}, "dp", nullptr);
+  const auto expected = train(small_mlp(), {.devices = "cpu:0"}, "dp", nullptr);
   ASSERT_TRUE(expected.ok()) << expected.status().to_string();
   cuda::fake::Machine machine(cuda::fake::gpus_with_kernels(1), cuda::fake::with_kernels());
   run_job(2, [&](JobTasks& job) {
     const DeviceRequest devices = job.rank() == 0 ? machine.request("gpu:0") : DeviceRequest{.devices = "cpu:0"};
-    const auto found = train(mlp(), devices, "dp", &job);
+    const auto found = train(small_mlp(), devices, "dp", &job);
     ASSERT_TRUE(found.ok()) << "task " << job.rank() << ": " << found.status().to_string();
     for (std::size_t i = 0; i < found->losses.size(); ++i) {
       EXPECT_NEAR(found->losses[i], expected->losses[i], 1e-4 * std::abs(expected->losses[i])) << i;

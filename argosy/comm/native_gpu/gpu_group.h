@@ -24,8 +24,8 @@ class GpuGroup final : public GroupBackend {
   static std::string describe(const std::vector<CudaDevice*>& devices, bool ordered);
 
   explicit GpuGroup(std::vector<CudaDevice*> devices) : devices_(std::move(devices)) {}
-  // Uses NCCL only if the calls leave the order of additions open, or $ARGOSY_COLLECTIVES asks for it. If NCCL cannot connect these GPUs, the native
-  // backend takes over from then on. Rank r of the calls is on device r.
+  // Uses NCCL only if the calls leave the order of additions open, or $ARGOSY_COLLECTIVES asks for it. If NCCL cannot
+  // connect these GPUs, the native backend takes over from then on. Rank r of the calls is on device r.
   Result<std::vector<Event>> start(std::span<const CollectiveCall> calls,
                                    const std::shared_ptr<StepAbort>& step_abort) override;
 

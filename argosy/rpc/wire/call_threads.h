@@ -1,5 +1,5 @@
-// CallThreads: threads for calls that take long. A call gets the thread that has rested least, so that calls one after
-// the other run on one thread: its team of helpers (base/threads/parallel.h) and its caches stay warm.
+// CallThreads: threads for calls that take long. A call gets the thread that has rested least. So calls one after the
+// other run on one thread. Its OpenMP team (base/threads/parallel.h) and its caches stay warm.
 //
 // There is one thread for each call under way. A thread without one rests: a few for a second, the one that worked last
 // without limit.

@@ -13,8 +13,8 @@ namespace argosy::tf {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// The first look comes before a member's program, which has met the loss already, is at its end: a loss that follows
-// from another is not to be told as the cause.
+// A member that meets a loss ends its program soon. The first look comes before that: what follows from a loss is not
+// its cause.
 constexpr std::chrono::milliseconds kFirstLook{200};
 constexpr std::chrono::milliseconds kBetweenLooks{1000};
 constexpr std::chrono::milliseconds kSilence{3000};
