@@ -123,9 +123,13 @@ Result<Tensor> read_values(const WireReader& message, const Shape& shape, DType 
   return from_proto(proto, wire.limit_bytes);
 }
 
-}  // namespace
+Status too_large(DType dtype, const Shape& shape, const TensorWire& wire) {
+  return resource_exhausted("a ", dtype_name(dtype), shape, " tensor is larger than the ",
+                            format_bytes(static_cast<std::uint64_t>(wire.limit_bytes)), " that one request may bring")
+      .with_id("ARG-PROTO-002");
+}
 
-Result<Tensor> read_tensor(WireReader message, const TensorWire& wire) {
+Result<Tensor> read_sent(WireReader message, const TensorWire& wire) {
   const WireReader whole = message;
   std::uint64_t number = 0;
   Shape shape;
@@ -145,11 +149,7 @@ Result<Tensor> read_tensor(WireReader message, const TensorWire& wire) {
   const DType dtype = number <= static_cast<std::uint64_t>(DType::kUint64) ? DType(number) : DType::kInvalid;
   if (dtype == DType::kInvalid) return invalid_argument("a tensor of type number ", number, " is not supported");
   const auto bytes = checked_mul(shape.elements(), static_cast<std::int64_t>(element_bytes(dtype)));
-  if (!bytes || *bytes > wire.limit_bytes) {
-    return resource_exhausted("a ", dtype_name(dtype), shape, " tensor is larger than the ",
-                              format_bytes(static_cast<std::uint64_t>(wire.limit_bytes)), " that one request may bring")
-        .with_id("ARG-PROTO-002");
-  }
+  if (!bytes || *bytes > wire.limit_bytes) return too_large(dtype, shape, wire);
   if (content.remaining() == 0) return read_values(whole, shape, dtype, wire);
   if (dtype == DType::kString) return read_strings(shape, content);
   if (dtype == DType::kVariant && wire.read_variant != nullptr) return read_variants(shape, content, wire);
@@ -165,6 +165,19 @@ Result<Tensor> read_tensor(WireReader message, const TensorWire& wire) {
     for (std::int64_t i = 0; i < *bytes; ++i) flags[i] = flags[i] != 0 ? 1 : 0;
   }
   return tensor;
+}
+
+}  // namespace
+
+Result<Tensor> read_tensor(WireReader message, const TensorWire& wire) {
+  ARGOSY_ASSIGN_OR_RETURN(Tensor sent, read_sent(message, wire));
+  if (wire.lent == nullptr || sent.dtype() != DType::kString || sent.shape().rank() != 0) return sent;
+  auto lent = wire.lent(*sent.data<std::string>());
+  if (!lent) return sent;
+  if (lent->ok() && static_cast<std::int64_t>((*lent)->bytes()) > wire.limit_bytes) {
+    return too_large((*lent)->dtype(), (*lent)->shape(), wire);
+  }
+  return *std::move(lent);
 }
 
 Result<TensorMessage> TensorMessage::make(const Tensor& tensor, const TensorWire& wire) {

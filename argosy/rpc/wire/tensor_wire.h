@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "argosy/rpc/wire/wire_reader.h"
 #include "argosy/rpc/wire/wire_writer.h"
@@ -18,6 +19,9 @@ struct TensorWire {
       find_resource;
   // Returns the full name of the device that holds the resource; "": none does.
   std::function<std::string(const ResourceHandle&)> device_of;
+  // Returns the tensor that this string scalar stands for (tf/server/feeds/lent_feeds.h); nullopt: it is a string. Null:
+  // every string is one.
+  std::function<std::optional<Result<Tensor>>(std::string_view text)> lent;
   // Convert a variant to a serialised VariantTensorDataProto, and back. Null: variants cannot be sent or received.
   std::function<Result<std::string>(const Variant&)> write_variant;
   std::function<Result<Variant>(std::string_view message)> read_variant;

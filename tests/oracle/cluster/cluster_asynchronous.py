@@ -21,6 +21,7 @@ tf.disable_v2_behavior()
 tf.logging.set_verbosity(tf.logging.ERROR)
 TASKS = [("ps", 0), ("worker", 0), ("worker", 1)]
 LEAST_P = 0.01  # of equal distributions one run of a hundred falls below it
+EXAMPLES = 1000  # batches of 4, for the loss at the end
 failures = []
 
 
@@ -118,7 +119,7 @@ def counted(program, roles, steps, cuts):
         stop = threading.Event()
 
         def cutting():
-            while not stop.wait(0.2):
+            while not stop.wait(0.05):
                 for cutter in cutters:
                     cutter.cut()
 
@@ -149,13 +150,13 @@ def counted(program, roles, steps, cuts):
 
 
 def final_loss(cluster, seed, steps):
-    """Logistic regression by two workers at once; the loss over all data at the end."""
+    """Logistic regression by two workers at once; the loss over new examples at the end, while it still falls."""
     random = np.random.RandomState(seed)
-    wanted = random.randn(10, 1)
+    wanted = np.linspace(-1, 1, 10)[:, None]
     data = []
-    for _ in range(2):
-        x = random.randn(steps, 4, 10).astype(np.float32)
-        data.append((x, (x.dot(wanted) + 2.0 * random.randn(steps, 4, 1) > 0).astype(np.float32)))
+    for n in (steps, steps, EXAMPLES):
+        x = random.randn(n, 4, 10).astype(np.float32)
+        data.append((x, (x.dot(wanted) + random.randn(n, 4, 1) > 0).astype(np.float32)))
     calls, graphs = [], []
     for task in range(2):
         with tf.Graph().as_default() as graph:
@@ -164,7 +165,7 @@ def final_loss(cluster, seed, steps):
                 x, y = tf.placeholder(tf.float32, [None, 10]), tf.placeholder(tf.float32, [None, 1])
                 w = tf.get_variable("w", initializer=np.zeros((10, 1), np.float32))
                 loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=tf.matmul(x, w)))
-                train = tf.train.MomentumOptimizer(0.3, 0.9).minimize(loss)
+                train = tf.train.MomentumOptimizer(0.002, 0.5).minimize(loss)
                 graphs.append((graph, x, y, loss, train, tf.global_variables_initializer()))
     with tf.Session(cluster.target("worker", 0), graph=graphs[0][0]) as first:
         first.run(graphs[0][5])
@@ -177,9 +178,7 @@ def final_loss(cluster, seed, steps):
 
         together([lambda t=t: work(t) for t in range(2)])
         _, x, y, loss, _, _ = graphs[0]
-        a = np.concatenate([d[0].reshape(-1, 10) for d in data])
-        b = np.concatenate([d[1].reshape(-1, 1) for d in data])
-        return float(first.run(loss, {x: a, y: b}))
+        return float(first.run(loss, {x: data[2][0].reshape(-1, 10), y: data[2][1].reshape(-1, 1)}))
 
 
 def distribution(program, roles, seeds, steps):
@@ -188,9 +187,7 @@ def distribution(program, roles, seeds, steps):
 
 
 def same_distribution(a, b):
-    """Of a paired and an unpaired test the smaller p."""
-    paired = stats.wilcoxon(np.array(a) - np.array(b)).pvalue if any(x != y for x, y in zip(a, b)) else 1.0
-    return min(paired, stats.ks_2samp(a, b).pvalue)
+    return stats.ks_2samp(a, b).pvalue
 
 
 def main():
@@ -203,10 +200,11 @@ def main():
         results, both, _ = counted(options.program, roles, 300, cuts=False)
         check("%s: every update was applied once: %s, of both %d" % (roles, results, both),
               both == 600 and all(r == ([1], [], 300) for r in results))
-    results, _, cuts = counted(options.program, "AAA", 300, cuts=True)
+    steps = 3000
+    results, _, cuts = counted(options.program, "AAA", steps, cuts=True)
     check("AAA with %d connections cut: answered updates were applied %s times, others %s times; answered %s" %
           (cuts, [r[0] for r in results], [r[1] for r in results], [r[2] for r in results]),
-          cuts >= 4 and all(r[0] == [1] and set(r[1]) <= {0, 1} and 10 <= r[2] < 300 for r in results))
+          cuts >= 10 and all(r[0] == [1] and set(r[1]) <= {0, 1} and 10 <= r[2] < steps for r in results))
     theirs = distribution(options.program, "TTT", options.seeds, options.steps)
     ours = distribution(options.program, "AAA", options.seeds, options.steps)
     p = same_distribution(ours, theirs)

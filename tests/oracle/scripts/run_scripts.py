@@ -19,6 +19,7 @@ from called_python import PY_FUNC, TRAINED
 from ending_scripts import ENDS, SLEEPS
 from keras_datasets import KERAS_ON_DATASETS
 from late_reads import LATE_READS
+from lent_feeds import LENT_FEEDS
 from plain_scripts import DEVICES, KERAS_ERA, SOFTMAX
 from replicated_attention import ATTENTION, OPEN_LENGTHS
 from replicated_batches import FIXED_SIZE, IN_COLUMNS, SIZE_FED
@@ -100,6 +101,14 @@ class RunTest(unittest.TestCase):
         eager = ("False", "True") if PYTHON == sys.executable else ("False",)  # not every 1.x has py_function
         for script in (PY_FUNC, *(TRAINED.replace("EAGER", e) for e in eager)):
             self.assert_same_numbers(self.run_argosy(script), self.in_tensorflow(script))
+
+    def test_large_feeds_are_lent_and_give_what_they_give_in_tensorflow(self):
+        for python in sorted({PYTHON, sys.executable}):
+            with self.subTest(python), unittest.mock.patch.object(sys.modules[__name__], "PYTHON", python):
+                theirs = self.in_tensorflow("LENT = False\n" + LENT_FEEDS)
+                for off in ("1", "0"):
+                    ours = self.run_argosy(f"LENT = {off == '1'}\n" + LENT_FEEDS, env={"ARGOSY_LENT_FEEDS": off})
+                    self.assert_same_numbers(ours, theirs)
 
     def test_variables_are_read_after_their_updates_in_branches_and_loops(self):
         self.assert_same_numbers(self.run_argosy(LATE_READS), self.in_tensorflow(LATE_READS))

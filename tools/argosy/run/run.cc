@@ -80,7 +80,7 @@ Result<int> run(const Options& options, Console& console) {
   ARGOSY_RETURN_IF_ERROR(read_replicate(options.replicate, wanted));
   ARGOSY_RETURN_IF_ERROR(set_access(options.access, wanted));
   ARGOSY_ASSIGN_OR_RETURN(const RunHook hook, RunHook::write());
-  wanted.py_func_bridge = hook.folder();
+  wanted.program_folder = hook.folder();
   ARGOSY_ASSIGN_OR_RETURN(const auto task, task_of_run(options.cluster));
   if (task) {
     ARGOSY_RETURN_IF_ERROR(listen_as(*task, -1, "", options.cluster, wanted));
@@ -145,7 +145,9 @@ void define_run(Command& program) {
   add_cluster_flags(command, options.cluster);
   add_access_flags(command, options.access);
   command.json("print what the devices did as one line of JSON, the last on stdout (keys: docs/tensorflow.md)");
-  command.argument("PROGRAM", options.program, "the program and its arguments; what follows its name is its own", {.may_be_empty = true})
+  command
+      .argument("PROGRAM", options.program, "the program and its arguments; what follows its name is its own",
+                {.may_be_empty = true})
       .about(
           "Sessions that the program opens without a target of their own (tf.Session, MonitoredTrainingSession, "
           "Supervisor, Keras in graph mode) run here; on a TensorFlow 2 wheel, files written for 1.x find it under its "

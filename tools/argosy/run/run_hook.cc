@@ -46,6 +46,7 @@ Result<RunHook> RunHook::write() {
   std::error_code error;
   const std::string here = std::filesystem::current_path(error).string();
   for (const auto& [name, source] : {std::pair("sitecustomize.py", std::string_view(kRunHookSource)),
+                                     std::pair("argosy_feeds.py", std::string_view(kFeedsSource)),
                                      std::pair("argosy_py_func.py", std::string_view(kPyFuncSource)),
                                      std::pair("argosy_server.py", std::string_view(kServerSource)),
                                      std::pair("argosy_versions.py", std::string_view(kVersionsSource)),

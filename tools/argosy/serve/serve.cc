@@ -91,7 +91,7 @@ Result<int> run(Options& options, Console& console) {
   ARGOSY_RETURN_IF_ERROR(set_access(options.access, options.server));
   // Of a program under `argosy run` whose tf.train.Server this is.
   if (const char* const folder = std::getenv("ARGOSY_PY_FUNC_FOLDER"); folder != nullptr) {
-    options.server.py_func_bridge = folder;
+    options.server.program_folder = folder;
   }
   if (options.port >= 0) options.server.port = options.port;
   if (!options.host.empty()) options.server.host = options.host;

@@ -129,6 +129,7 @@ RpcReply SessionService::create_session(WireReader in, CallContext& context) {
                                          .device_set = std::move(devices),
                                          .tasks = std::move(tasks),
                                          .feed_limit = options_.feed_limit_bytes,
+                                         .lent_feeds = options_.lent_feeds,
                                          .deadlines = &deadlines_,
                                          .work = options_.count_work ? &work_ : nullptr,
                                          .stuck = &stuck_,

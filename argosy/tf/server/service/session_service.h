@@ -20,13 +20,14 @@ namespace argosy::tf {
 struct SessionServiceOptions {
   std::shared_ptr<DeviceSet> device_set;
   std::string task = "/job:localhost/replica:0/task:0";  // this task's name, for error texts
-  WorkerService* worker = nullptr;       // this task's; sessions use the other tasks of its cluster; null: no cluster
-  std::int64_t feed_limit_bytes = 0;     // of one fed tensor; 0: a quarter of the host's memory
-  int max_sessions = 5000;               // RESOURCE_EXHAUSTED above
-  std::chrono::seconds lease{0};         // closes sessions that had no call for so long; 0: never
-  std::chrono::seconds client_lease{0};  // closes sessions whose client is gone for so long; 0: never
-  std::chrono::milliseconds stuck_after{10000};  // SessionOptions::stuck_after
-  bool count_work = false;                       // see work(); costs about 50 ns an op
+  WorkerService* worker = nullptr;    // this task's; sessions use the other tasks of its cluster; null: no cluster
+  std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
+  std::shared_ptr<LentFeeds> lent_feeds = nullptr;  // finds feeds in memory of clients; null: clients send every feed
+  int max_sessions = 5000;                          // RESOURCE_EXHAUSTED above
+  std::chrono::seconds lease{0};                    // closes sessions that had no call for so long; 0: never
+  std::chrono::seconds client_lease{0};             // closes sessions whose client is gone for so long; 0: never
+  std::chrono::milliseconds stuck_after{10000};     // SessionOptions::stuck_after
+  bool count_work = false;                          // see work(); costs about 50 ns an op
   bool replicate = false;        // training steps run on all GPUs of their session, a shard of the batch on each
   int most_gpus = 0;             // replicated steps use at most so many GPUs; 0: all
   bool sync_batch_norm = false;  // replicated steps normalise by statistics of the global batch

@@ -61,7 +61,7 @@ Result<Tensor> read_feed(std::string_view name, const WireReader& message, const
 
 ClientSession::ClientSession(Options options)
     : options_(std::move(options)),
-      wire_(session_wire(*options_.device_set, options_.feed_limit)),
+      wire_(session_wire(*options_.device_set, options_.feed_limit, options_.lent_feeds)),
       session_(make_session(options_, graph_)),
       replication_(make_replication(options_, *session_, graph_)),
       runner_(options_, *session_, graph_, replication_.get()),

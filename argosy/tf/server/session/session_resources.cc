@@ -25,8 +25,8 @@ std::string device_of(DeviceSet& device_set, const ResourceHandle& handle) {
 
 }  // namespace
 
-TensorWire session_wire(DeviceSet& device_set, std::int64_t limit_bytes) {
-  return {
+TensorWire session_wire(DeviceSet& device_set, std::int64_t limit_bytes, std::shared_ptr<LentFeeds> lent) {
+  TensorWire wire{
       .limit_bytes = limit_bytes,
       .memory = &device_set.device(0).allocator(),  // keeps what it gave for the next feed
       .find_resource =
@@ -34,6 +34,8 @@ TensorWire session_wire(DeviceSet& device_set, std::int64_t limit_bytes) {
             return argosy::tf::find_resource(device_set, device, container, name);
           },
       .device_of = [&device_set](const ResourceHandle& handle) { return argosy::tf::device_of(device_set, handle); }};
+  if (lent != nullptr) wire.lent = [lent = std::move(lent)](std::string_view text) { return lent->find(text); };
+  return wire;
 }
 
 }  // namespace argosy::tf

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "argosy/rpc/gate/descriptor.h"
+#include "argosy/tf/server/testing/lent_block.h"
 
 namespace argosy::tf {
 namespace {
@@ -50,6 +51,35 @@ TEST_F(ServerTest, LargeTensorsComeBackAsTheyWent) {
   const Tensor out = r["y:0"];
   ASSERT_EQ(out.shape(), big.shape());
   for (std::int64_t i = 0; i < out.elements(); ++i) ASSERT_EQ(out.data<float>()[i], 2 * static_cast<float>(i));
+}
+
+TEST_F(ServerTest, LentFeedsAreReadWhereTheClientHasThem) {
+  start({.program_folder = "/secret"});
+  const std::string session = create();
+  LentBlock block("step");
+  for (int i = 0; i < 4; ++i) block.floats()[i] = static_cast<float>(i);
+  const Tensor token = Tensor::scalar(block.token("1 4").c_str());
+  for (int times = 0; times < 3; ++times) {
+    block.floats()[0] = static_cast<float>(times);
+    const StepReply reply = run(session, {.feeds = {{"x:0", token}}, .fetches = {"y:0"}});
+    ASSERT_EQ(reply.code, 0) << reply.message;
+    EXPECT_EQ(reply["y:0"].to_string(), Tensor::vector<float>({2.f * static_cast<float>(times), 2, 4, 6}).to_string());
+    EXPECT_EQ(block.users(), 0);
+  }
+  // A client that reads this error sends the elements.
+  const StepReply refused =
+      run(session, {.feeds = {{"x:0", Tensor::scalar(block.token("1 5").c_str())}}, .fetches = {"y:0"}});
+  EXPECT_EQ(refused.code, code(Code::kFailedPrecondition));
+  EXPECT_THAT(refused.message, HasSubstr("a lent feed cannot be used"));
+}
+
+TEST_F(ServerTest, AServerWithoutAProgramTakesATokenForAString) {
+  start();
+  LentBlock block("none");
+  const StepReply reply =
+      run(create(), {.feeds = {{"x:0", Tensor::scalar(block.token("1 4").c_str())}}, .fetches = {"y:0"}});
+  EXPECT_EQ(reply.code, code(Code::kInvalidArgument));
+  EXPECT_EQ(block.users(), 0);
 }
 
 TEST_F(ServerTest, NamesThatMeanNothingAreTensorFlowsErrors) {

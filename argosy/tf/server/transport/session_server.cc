@@ -217,7 +217,11 @@ class SessionServer::Impl {
       ARGOSY_ASSIGN_OR_RETURN(FilePolicy files, FilePolicy::within(o.allow_files));
       device_set->set_files(std::move(files));
     }
-    if (!o.py_func_bridge.empty()) device_set->set_host_callbacks(std::make_shared<PyFuncBridge>(o.py_func_bridge));
+    std::shared_ptr<LentFeeds> lent_feeds;
+    if (!o.program_folder.empty()) {
+      device_set->set_host_callbacks(std::make_shared<PyFuncBridge>(o.program_folder));
+      lent_feeds = std::make_shared<LentFeeds>(o.program_folder);
+    }
     if (o.cluster) {
       worker_ = std::make_unique<WorkerService>(
           WorkerServiceOptions{.device_set = device_set,
@@ -230,6 +234,7 @@ class SessionServer::Impl {
                                                                         .task = task,
                                                                         .worker = worker_.get(),
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
+                                                                        .lent_feeds = std::move(lent_feeds),
                                                                         .max_sessions = o.max_sessions,
                                                                         .lease = o.session_lease,
                                                                         .client_lease = client_lease(o),

@@ -193,6 +193,12 @@ def wait_for_the_end(spec, job):
 _configs = {}  # by target: the server's config
 
 
+def serves(target, own):
+    """Is this target, text or bytes, a server of this program's? `own`: the target of `argosy run` itself."""
+    text = target if isinstance(target, str) else target.decode()
+    return text == own or text in _configs
+
+
 def with_servers_config(target, config):
     """TensorFlow's servers merge a session's config into their own; ours are told both by the session."""
     servers = _configs.get(target)

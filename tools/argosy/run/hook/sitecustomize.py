@@ -2,6 +2,7 @@
 
 * A session without a target of its own (tf.Session, InteractiveSession, MonitoredTrainingSession, Supervisor, Keras in
   graph mode: all end in BaseSession) gets $ARGOSY_TARGET, and its state is its own, as it is in TensorFlow's process.
+* Large feeds go there through shared memory (argosy_feeds.py).
 * Functions that a graph calls (tf.py_func, tf.py_function, Dataset.from_generator) are called here, by the server.
 * tf.train.Server is a server of Argosy's (argosy_server.py).
 * device_lib.list_local_devices() names the server's devices, and MirroredStrategy() mirrors on its GPUs.
@@ -77,6 +78,7 @@ def _patch_session(module):
         plain(self, target, graph, argosy_server.with_servers_config(target, config))
 
     base.__init__ = __init__
+    argosy_feeds.patch(base, _HERE, lambda target: argosy_server.serves(target, _TARGET))
 
 
 def _default_config():
@@ -286,7 +288,8 @@ def _run_users_sitecustomize():
 
 
 if _TARGET:
-    import argosy_py_func  # while their folder is on the path
+    import argosy_feeds  # while their folder is on the path
+    import argosy_py_func
     import argosy_server
     import argosy_versions
 

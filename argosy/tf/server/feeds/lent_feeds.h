@@ -1,0 +1,56 @@
+// LentFeeds: fed tensors in memory that a client process shares with this server, so that no message carries their
+// bytes. Programs under `argosy run` lend their large feeds (tools/argosy/run/hook/argosy_feeds.py).
+//
+// In place of a lent tensor a request has a string scalar, the token:
+//
+//   token     FOLDER "/feed " PID " " FD " " NAME " " DTYPE { " " SIZE }
+//   memory    file FD of process PID, a memfd called NAME, sealed against shrinking
+//     int32   how many tensors of this server use the memory, at 0
+//     bytes   the elements, at 4096
+//
+// The client writes to the memory only while no call that names it is open and no tensor uses it. NAME is never used
+// twice. FOLDER is the secret of both sides: the folder of `argosy run`, which other users cannot list.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "argosy/base/mutex.h"
+#include "argosy/tensor/tensor.h"
+
+namespace argosy::tf {
+
+class LentFeeds {
+ public:
+  explicit LentFeeds(const std::string& folder) : prefix_(folder + "/feed ") {}
+
+  // Returns the tensor of a token. It shares the client's memory; a kernel may write to it, as to any feed.
+  // nullopt: `text` is no token. FAILED_PRECONDITION (ARG-FEED-005, "a lent feed cannot be used"): the client is to
+  // send the elements instead.
+  // Any thread.
+  std::optional<Result<Tensor>> find(std::string_view text) ARGOSY_EXCLUDES(mutex_);
+
+ private:
+  struct Token;
+  class Memory;  // of one file, mapped
+  struct Known {
+    std::shared_ptr<Memory> memory;
+    std::string path;
+    std::uint64_t last_use = 0;
+  };
+
+  Result<std::shared_ptr<Memory>> memory(const Token& token) ARGOSY_EXCLUDES(mutex_);
+  // Forgets files that their process has closed, then the one that was not used for longest, while there are too many.
+  void forget_some() ARGOSY_REQUIRES(mutex_);
+
+  const std::string prefix_;
+  Mutex mutex_;
+  std::map<std::string, Known, std::less<>> known_ ARGOSY_GUARDED_BY(mutex_);  // by name
+  std::uint64_t uses_ ARGOSY_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace argosy::tf
