@@ -1,5 +1,5 @@
 """What is compared over processes: C04, sums between processes of this machine; C05, a training on two processes of a core
-each; C07 to C09, the life of a job. Peers: peer_ranks.py (PyTorch over gloo), peer_jobs.py (torchrun).
+each; C07 to C09, the life of a job. Peers: peer_ranks.py (PyTorch over gloo), peer_mpi.py (Open MPI and MPICH), peer_jobs.py (torchrun).
 """
 from benchmark_rows import Row
 from server_rows import server_rows
@@ -17,7 +17,7 @@ class ClusterRow(Row):
         return self.variants or super().ours_by_name()
 
     def script(self, peer):
-        return "peer_ranks.py"
+        return "peer_ranks.py" if peer == "torch" else "peer_mpi.py"
 
 
 class JobRow(Row):
@@ -52,12 +52,12 @@ def cluster_rows(size):
         for name in sizes["sizes"]:
             ours = (["bench", "tasks", "--json", "--tasks", str(tasks), "--mib", str(sizes["mib"]), "--seconds",
                      "{seconds}"], f"allreduce of {NAMES[name]} on {tasks} tasks")
-            yield ClusterRow(f"C04 all-reduce of {name} on {tasks} processes", ours, 1.0,
-                             torch=["sum", str(BYTES[name]), "{seconds}", f"ranks={tasks}"])
+            peer = ["sum", str(BYTES[name]), "{seconds}", f"ranks={tasks}"]
+            yield ClusterRow(f"C04 all-reduce of {name} on {tasks} processes", ours, 1.0, torch=peer, openmpi=peer, mpich=peer)
     batch, steps = sizes["lenet"], sizes["steps"]
     run = ["{python}", "cluster_ours.py", "{program}", "lenet", str(batch), str(steps)]
     yield ClusterRow("C05 lenet on two processes of a core each", ([], "lenet"),
-                     targets=[("argosy towers", 0.95), ("peers", 1.2)],
+                     targets=[("argosy towers", 0.95), ("peers", 1.2)], peer_row="rate",
                      variants={"argosy": [*run, "2", "1"], "argosy towers": [*run, "1", "2"],
                                "argosy one core": [*run, "1", "1"]},
                      torch=["train", "lenet", str(batch), "sgd", "{seconds}", "ranks=2"])

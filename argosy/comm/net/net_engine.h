@@ -45,6 +45,15 @@ class NetEngine {
   // Sends and receives at once. REQUIRES: all_pairs(), and the sizes that a task sends to a peer are those that the
   // peer receives from it.
   virtual Status exchange(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag) = 0;
+  // As exchange(), but peers may read the sent pieces still when it returns, until they begin the next exchange of the
+  // tag. REQUIRES: this task makes another one with all the peers that it sends to, and does not write to the pieces
+  // before; what that one receives may go there.
+  virtual Status exchange_before_another(std::span<const Piece> sent, std::span<const Piece> received,
+                                         std::uint32_t tag) {
+    return exchange(sent, received, tag);
+  }
+  // Bytes of an array that are worth an exchange of their own, so that sums and transfers overlap.
+  virtual std::size_t chunk_bytes() const { return std::size_t{16} << 20; }
   // `bytes`: the size of each task's part. The parts lie one after another in `out`.
   virtual Status all_gather(const std::byte* in, std::byte* out, std::span<const std::size_t> bytes,
                             std::uint32_t tag) = 0;
@@ -79,7 +88,7 @@ struct NetPlugin {
 };
 inline constexpr char kNetPluginSymbol[] = "argosy_net_plugin";
 
-// "0.1.0 g++ 12.2 net-2": version, compiler, number of this interface.
+// "0.1.0 g++ 12.2 net-3": version, compiler, number of this interface.
 std::string net_plugin_build();
 
 // Opens libargosy_gloo.so ($ARGOSY_GLOO_PLUGIN, else beside the program, in ../lib of it, or beside this library) and

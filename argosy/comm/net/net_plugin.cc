@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "argosy/base/str.h"
+#include "argosy/comm/net/host_reads.h"
 #include "argosy/comm/net/net_engine.h"
 #include "argosy/comm/net/net_plugin_build.h"
 
@@ -80,7 +81,7 @@ Result<std::unique_ptr<NetEngine>> open_gloo(const NetEngineOptions& options) {
   Status error;
   std::unique_ptr<NetEngine> engine(plugin->make(options, &error));
   if (engine == nullptr) return error.ok() ? unavailable(file, " gives no reason").with_id("ARG-COMM-023") : error;
-  return engine;
+  return with_host_reads(std::move(engine));
 }
 
 }  // namespace argosy

@@ -8,6 +8,6 @@
 namespace argosy {
 
 // `version`: the ARGOSY_PLUGIN_VERSION that the calling side was compiled with.
-inline std::string net_plugin_build_text(std::string version) { return std::move(version) + " net-2"; }
+inline std::string net_plugin_build_text(std::string version) { return std::move(version) + " net-3"; }
 
 }  // namespace argosy

@@ -50,8 +50,8 @@ class Processes {
 };
 
 // All-reduces until an error comes; 7: the connection was lost, 8: another error.
-int reduce_until_error(NetGroup& group, int dies_at = -1) {
-  const Tensor t = Tensor::zeros(DType::kFloat32, {100'000});
+int reduce_until_error(NetGroup& group, std::int64_t elements, int dies_at = -1) {
+  const Tensor t = Tensor::zeros(DType::kFloat32, {elements});
   for (int step = 0;; ++step) {
     if (step == dies_at) raise(SIGKILL);
     const Status status = group.all_reduce({&t, 1}, Reduction::kSum, {.name = "sum"});
@@ -61,15 +61,17 @@ int reduce_until_error(NetGroup& group, int dies_at = -1) {
 
 TEST(NetProcesses, AKilledTaskEndsAllOthersAtOnce) {
   if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
-  for (const int size : {2, 3, 4}) {
+  constexpr std::int64_t kInSockets = 100'000, kRead = 16 << 20;
+  for (const auto& [size, elements] :
+       {std::pair(2, kInSockets), {3, kInSockets}, {4, kInSockets}, {2, kRead}, {3, kRead}}) {
     Processes processes(size, [&](int rank, const NetAddressBook& book) {
       const auto group = connect(rank, size, book);
-      return group == nullptr ? 9 : reduce_until_error(*group, rank == 1 ? 20 : -1);
+      return group == nullptr ? 9 : reduce_until_error(*group, elements, rank == 1 ? 20 : -1);
     });
     const auto group = connect(0, size, processes.book());
     ASSERT_NE(group, nullptr);
     const std::int64_t began = now_nanos();
-    EXPECT_EQ(reduce_until_error(*group), 7) << group->cause().to_string();
+    EXPECT_EQ(reduce_until_error(*group, elements), 7) << group->cause().to_string();
     EXPECT_LT(seconds_since(began), 10);
     EXPECT_THAT(group->cause().to_string(), HasSubstr("ARG-COMM-025"));
     for (int rank = size - 1; rank >= 2; --rank) EXPECT_EQ(processes.wait(rank), 7) << rank << " of " << size;
@@ -103,7 +105,8 @@ int receive_and_stop(const NetAddressBook& book, std::size_t bytes) {
 TEST(NetProcesses, AbortEndsASendThatIsHalfDone) {
   if (!has_gloo()) GTEST_SKIP() << "no Gloo plug-in in this build";
   constexpr std::size_t kBytes = 32 << 20;  // more than sockets hold
-  for (const bool lost : {false, true}) {
+  for (const auto& [lost, reads] : {std::pair(false, "0"), {true, "0"}, {false, "1"}, {true, "1"}}) {
+    setenv("ARGOSY_HOST_READS", reads, 1);
     Processes processes(2, [](int, const NetAddressBook& book) { return receive_and_stop(book, kBytes); });
     const auto engine = engine_of_two(0, processes.book());
     ASSERT_TRUE(engine.ok()) << engine.status().to_string();
@@ -124,6 +127,7 @@ TEST(NetProcesses, AbortEndsASendThatIsHalfDone) {
     EXPECT_GT(seconds_since(began), 0.2) << "the send did not wait: this shows nothing";
     EXPECT_LT(seconds_since(began), 5);
     other.join();
+    unsetenv("ARGOSY_HOST_READS");
   }
 }
 

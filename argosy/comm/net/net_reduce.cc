@@ -14,7 +14,6 @@ namespace {
 // Up to here everyone gathers everything: one message to each instead of two.
 constexpr std::size_t kFewBytes = std::size_t{16} << 10;
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kChunk = std::size_t{4} << 20;  // what was received is in the caches when it is combined
 
 // A contribution of some task, or the sum of several.
 struct Term {
@@ -265,7 +264,7 @@ Status RunOfTensors::own_slices() {
   const auto& tasks = r_.layout->tasks;
   const int self = engine_.rank(), size = engine_.size();
   const std::size_t line = kLine / element_bytes_, lines = (elements_ + line - 1) / line;
-  const std::size_t chunks = std::max<std::size_t>(1, bytes_ / kChunk);
+  const std::size_t chunks = std::max<std::size_t>(1, bytes_ / engine_.chunk_bytes());
   const auto chunk_edge = [&](std::size_t chunk) { return lines * chunk / chunks; };
   const auto edge = [&](std::size_t chunk, int task) {
     const std::size_t first = chunk_edge(chunk), count = chunk_edge(chunk + 1) - first;
@@ -302,7 +301,7 @@ Status RunOfTensors::own_slices() {
   };
   contribute(0);
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    ARGOSY_RETURN_IF_ERROR(engine_.exchange(sent, received, tag_));
+    ARGOSY_RETURN_IF_ERROR(engine_.exchange_before_another(sent, received, tag_));
     sent.clear();
     received.clear();
     std::byte* const mine = result_ + edge(chunk, self) * element_bytes_;

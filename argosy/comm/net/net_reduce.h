@@ -7,7 +7,7 @@
 //   algorithm   how                                                  when
 //   kAlone      nothing is sent; this task combines its own sums     there is one task
 //   kGathered   all-gather, then a local reduction on every task     no task contributes more than 16 KiB
-//   kOwners     reduce-scatter, then all-gather, in chunks of 4 MiB  every pair has a connection (engine.all_pairs())
+//   kOwners     reduce-scatter, then all-gather, chunk by chunk  every pair has a connection (engine.all_pairs())
 //   kHalving    recursive halving and doubling: engine.all_reduce()  see below
 //   kGathered   as above                                             always
 //
