@@ -1,7 +1,6 @@
 #include "argosy/comm/net/host_reads.h"
 
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,17 +10,14 @@
 #include <vector>
 
 #include "argosy/base/str.h"
-#include "argosy/base/system/random_source.h"
+#include "argosy/comm/net/host_mail.h"
 #include "argosy/comm/net/net_blobs.h"
 
 namespace argosy {
 
 namespace {
 
-constexpr std::size_t kLeast = 2 << 20;  // bytes of a piece; with less, two meetings take longer than a socket's copies
-constexpr std::uint32_t kTag = 0;        // of the calls before all others
-
-using Secret = std::array<std::uint64_t, 2>;
+constexpr std::uint32_t kTag = 0;  // of the calls before all others
 
 // Reads memory of a process. False: not all of it, and errno says why.
 bool read_memory(std::int64_t process, std::uint64_t address, std::byte* to, std::size_t bytes) {
@@ -40,14 +36,6 @@ bool read_memory(std::int64_t process, std::uint64_t address, std::byte* to, std
   return true;
 }
 
-// What a task tells the others: where they find its secret, if they can read it. A number of a process means another
-// one on another host; its secret is then another.
-struct Self {
-  std::int64_t process = 0;  // 0: its memory is not to be read
-  std::uint64_t address = 0;
-  Secret secret{};
-};
-
 // All tasks' values, by task. Every task calls it.
 template <typename T>
 Result<std::vector<T>> gathered(NetEngine& engine, const T& own) {
@@ -60,9 +48,11 @@ Result<std::vector<T>> gathered(NetEngine& engine, const T& own) {
 
 class HostReads final : public NetEngine {
  public:
-  // `processes`: by task; 0: sockets carry all to it and from it.
-  HostReads(std::unique_ptr<NetEngine> engine, std::vector<std::int64_t> processes)
-      : engine_(std::move(engine)), processes_(std::move(processes)) {}
+  // `processes`: by task; 0: its memory is not read.
+  HostReads(std::unique_ptr<NetEngine> engine, std::unique_ptr<HostMail> mail, std::vector<std::int64_t> processes)
+      : engine_(std::move(engine)), mail_(std::move(mail)), processes_(std::move(processes)) {
+    for (int task = 0; task < engine_->size(); ++task) here_ &= task == engine_->rank() || mail_->is_open(task);
+  }
 
   int rank() const override { return engine_->rank(); }
   int size() const override { return engine_->size(); }
@@ -76,11 +66,12 @@ class HostReads final : public NetEngine {
                     std::uint32_t tag) override {
     return engine_->all_gather(in, out, bytes, tag);
   }
-  Status broadcast(std::byte* data, std::size_t bytes, int root, std::uint32_t tag) override {
-    return engine_->broadcast(data, bytes, root, tag);
+  Status broadcast(std::byte* data, std::size_t bytes, int root, std::uint32_t tag) override;
+  Status barrier(std::uint32_t tag) override;
+  void abort() override {
+    mail_->abort();
+    engine_->abort();
   }
-  Status barrier(std::uint32_t tag) override { return engine_->barrier(tag); }
-  void abort() override { engine_->abort(); }
 
   Status exchange(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag) override {
     return carry(sent, received, tag, /*another_follows=*/false);
@@ -89,61 +80,92 @@ class HostReads final : public NetEngine {
                                  std::uint32_t tag) override {
     return carry(sent, received, tag, /*another_follows=*/true);
   }
-  // Reading takes no time that sums could use, and each exchange is two meetings.
-  std::size_t chunk_bytes() const override { return all_read() ? std::size_t{64} << 20 : engine_->chunk_bytes(); }
+  // Reading takes no time that sums could use.
+  std::size_t chunk_bytes() const override { return here_ ? std::size_t{64} << 20 : engine_->chunk_bytes(); }
 
  private:
-  Status carry(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag, bool another_follows);
-  bool all_read() const {
-    return std::ranges::count(processes_, 0) == 1;  // this task
+  enum class Way : char { kNone, kMail, kRead, kSocket };
+  // The same on both sides.
+  Way way_of(const Piece& piece) const {
+    if (piece.bytes == 0) return Way::kNone;
+    if (!mail_->is_open(piece.peer)) return Way::kSocket;
+    if (piece.bytes <= HostMail::kMostBytes) return Way::kMail;
+    return process_of(piece) != 0 ? Way::kRead : Way::kSocket;
   }
   std::int64_t process_of(const Piece& piece) const { return processes_[static_cast<std::size_t>(piece.peer)]; }
-  // The same on both sides.
-  bool is_read(const Piece& piece) const { return piece.bytes >= kLeast && process_of(piece) != 0; }
+  Status carry(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag, bool another_follows);
+  Status read(const Piece& piece, std::uint32_t tag);
 
   const std::unique_ptr<NetEngine> engine_;
+  const std::unique_ptr<HostMail> mail_;
   const std::vector<std::int64_t> processes_;
+  bool here_ = true;  // all tasks have mailboxes that this one reaches
 };
 
-// Sender and receiver list the pieces of their pair in one order. So addresses, and what sockets carry, come in order.
+Status HostReads::read(const Piece& piece, std::uint32_t tag) {
+  std::uint64_t address = 0;
+  ARGOSY_RETURN_IF_ERROR(mail_->receive(piece.peer, tag, &address, sizeof address));
+  if (read_memory(process_of(piece), address, piece.data, piece.bytes)) return ok_status();
+  return unavailable("exchange: the memory of task ", piece.peer, " cannot be read: ", std::strerror(errno))
+      .with_id("ARG-COMM-025")
+      .with_hint("the first cause is in the log of the task that ended first");
+}
+
+// Sender and receiver list the pieces of their pair in one order, so messages need no names.
 Status HostReads::carry(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag,
                         bool another_follows) {
-  std::vector<std::uint64_t> own(sent.size()), theirs(received.size());
-  std::vector<std::byte> done(sent.size() + received.size());
-  std::vector<Piece> sent_first, received_first, sent_then, received_then;
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    if (!is_read(sent[i])) {
-      sent_then.push_back(sent[i]);
-      continue;
-    }
-    own[i] = reinterpret_cast<std::uintptr_t>(sent[i].data);
-    sent_first.push_back({sent[i].peer, reinterpret_cast<std::byte*>(&own[i]), sizeof own[i]});
+  std::vector<Piece> by_socket, from_socket;
+  for (const Piece& piece : sent) {
+    const auto address = reinterpret_cast<std::uintptr_t>(piece.data);
+    const Way way = way_of(piece);
+    if (way == Way::kSocket) by_socket.push_back(piece);
+    if (way == Way::kMail) ARGOSY_RETURN_IF_ERROR(mail_->send(piece.peer, tag, piece.data, piece.bytes));
+    if (way == Way::kRead) ARGOSY_RETURN_IF_ERROR(mail_->send(piece.peer, tag, &address, sizeof address));
   }
-  for (std::size_t i = 0; i < received.size(); ++i) {
-    if (!is_read(received[i])) {
-      received_then.push_back(received[i]);
-      continue;
-    }
-    received_first.push_back({received[i].peer, reinterpret_cast<std::byte*>(&theirs[i]), sizeof theirs[i]});
+  for (const Piece& piece : received) {
+    const Way way = way_of(piece);
+    if (way == Way::kSocket) from_socket.push_back(piece);
+    if (way == Way::kMail) ARGOSY_RETURN_IF_ERROR(mail_->receive(piece.peer, tag, piece.data, piece.bytes));
+    if (way == Way::kRead) ARGOSY_RETURN_IF_ERROR(read(piece, tag));
   }
-  if (sent_first.empty() && received_first.empty()) return engine_->exchange(sent, received, tag);
-  ARGOSY_RETURN_IF_ERROR(engine_->exchange(sent_first, received_first, tag));
-  for (std::size_t i = 0; i < received.size(); ++i) {
-    const Piece& piece = received[i];
-    if (!is_read(piece) || read_memory(process_of(piece), theirs[i], piece.data, piece.bytes)) continue;
-    return unavailable("exchange: the memory of task ", piece.peer, " cannot be read: ", std::strerror(errno))
-        .with_id("ARG-COMM-025")
-        .with_hint("the first cause is in the log of the task that ended first");
+  // The sender may use its memory again when each of its pieces was read. A message of another exchange says so too:
+  // who sends it has read.
+  char was_read = 1;
+  for (const Piece& piece : received) {
+    if (another_follows || way_of(piece) != Way::kRead) continue;
+    ARGOSY_RETURN_IF_ERROR(mail_->send(piece.peer, tag, &was_read, sizeof was_read));
   }
-  // The sender may use its memory again when each of its pieces was read. The addresses of another exchange say so too:
-  // who gives them has read.
-  std::byte* flag = done.data();
-  if (!another_follows) {
-    for (const Piece& piece : received_first) sent_then.push_back({piece.peer, flag++, 1});
-    for (const Piece& piece : sent_first) received_then.push_back({piece.peer, flag++, 1});
+  if (!by_socket.empty() || !from_socket.empty()) {
+    ARGOSY_RETURN_IF_ERROR(engine_->exchange(by_socket, from_socket, tag));
   }
-  if (sent_then.empty() && received_then.empty()) return ok_status();
-  return engine_->exchange(sent_then, received_then, tag);
+  for (const Piece& piece : sent) {
+    if (another_follows || way_of(piece) != Way::kRead) continue;
+    ARGOSY_RETURN_IF_ERROR(mail_->receive(piece.peer, tag, &was_read, sizeof was_read));
+  }
+  return ok_status();
+}
+
+Status HostReads::broadcast(std::byte* data, std::size_t bytes, int root, std::uint32_t tag) {
+  if (!here_) return engine_->broadcast(data, bytes, root, tag);
+  std::vector<Piece> sent, received;
+  for (int task = 0; task < size() && rank() == root; ++task) {
+    if (task != root) sent.push_back({task, data, bytes});
+  }
+  if (rank() != root) received.push_back({root, data, bytes});
+  return exchange(sent, received, tag);
+}
+
+Status HostReads::barrier(std::uint32_t tag) {
+  if (!here_) return engine_->barrier(tag);
+  std::byte here{1};
+  std::vector<std::byte> there(static_cast<std::size_t>(size()));
+  std::vector<Piece> sent, received;
+  for (int task = 0; task < size(); ++task) {
+    if (task == rank()) continue;
+    sent.push_back({task, &here, 1});
+    received.push_back({task, &there[static_cast<std::size_t>(task)], 1});
+  }
+  return exchange(sent, received, tag);
 }
 
 }  // namespace
@@ -157,29 +179,41 @@ Result<std::unique_ptr<NetEngine>> with_host_reads(std::unique_ptr<NetEngine> en
   constexpr std::size_t kMostTasks = 64;
   const auto size = static_cast<std::size_t>(engine->size()), rank = static_cast<std::size_t>(engine->rank());
   if (size == 1 || size > kMostTasks || !engine->all_pairs()) return engine;
-  Secret secret{};
-  Self self;
+  std::unique_ptr<HostMail> mail;
+  HostMail::Address self;
   if (wanted) {
-    for (std::uint64_t& word : secret) word = system_random_source().next();
-    self = {::getpid(), reinterpret_cast<std::uintptr_t>(secret.data()), secret};
+    auto made = HostMail::make(engine->rank(), engine->size(), engine->timeout());
+    if (made.ok()) {
+      mail = *std::move(made);
+      self = mail->address();
+    }
   }
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Self> tasks, gathered(*engine, self));
-  std::array<std::uint8_t, kMostTasks> reads{};
-  for (std::size_t task = 0; task < size && self.process != 0; ++task) {
-    Secret found{};
-    reads[task] = task != rank && tasks[task].process > 0 &&
-                  read_memory(tasks[task].process, tasks[task].address, reinterpret_cast<std::byte*>(found.data()),
-                              sizeof found) &&
-                  found == tasks[task].secret;
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<HostMail::Address> tasks, gathered(*engine, self));
+  constexpr std::uint8_t kMail = 1, kReads = 2;
+  std::array<std::uint8_t, kMostTasks> ways{};
+  for (std::size_t task = 0; task < size && mail != nullptr; ++task) {
+    const HostMail::Address& other = tasks[task];
+    if (task == rank || !mail->open(static_cast<int>(task), other)) continue;
+    HostMail::Secret found{};
+    const bool reads =
+        read_memory(other.process, other.secret_at, reinterpret_cast<std::byte*>(found.data()), sizeof found) &&
+        found == other.secret;
+    ways[task] = static_cast<std::uint8_t>(kMail | (reads ? kReads : 0));
   }
-  // Also says that all have read: `secret` is in use until here.
-  ARGOSY_ASSIGN_OR_RETURN(const auto all, gathered(*engine, reads));
+  // Also says that all have opened what they can.
+  ARGOSY_ASSIGN_OR_RETURN(const auto all, gathered(*engine, ways));
   std::vector<std::int64_t> processes(size, 0);
-  for (std::size_t task = 0; task < size; ++task) {
-    if (reads[task] != 0 && all[task][rank] != 0) processes[task] = tasks[task].process;
+  bool any = false;
+  for (std::size_t task = 0; task < size && mail != nullptr; ++task) {
+    const int both = ways[task] & all[task][rank];
+    if ((both & kReads) != 0) processes[task] = tasks[task].process;
+    if ((both & kMail) == 0) mail->close(static_cast<int>(task));
+    any |= (both & kMail) != 0;
   }
-  if (std::ranges::all_of(processes, [](std::int64_t process) { return process == 0; })) return engine;
-  return std::unique_ptr<NetEngine>(std::make_unique<HostReads>(std::move(engine), std::move(processes)));
+  if (!any) return engine;
+  mail->close_file();
+  return std::unique_ptr<NetEngine>(
+      std::make_unique<HostReads>(std::move(engine), std::move(mail), std::move(processes)));
 }
 
 }  // namespace argosy

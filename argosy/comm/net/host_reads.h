@@ -1,10 +1,11 @@
-// Tasks of one host read large pieces out of each other's memory (process_vm_readv), which no socket carries.
+// Between tasks of one host no socket carries what they exchange:
 //
-//   exchange():  addresses ──► the pieces, read where they are ──► "read", and what sockets carry
+//   up to 8 KiB   a message in shared memory (host_mail.h)
+//   more          a message with an address; the receiver reads the piece where it is (process_vm_readv)
 //
-// Pairs of tasks do so that may read each other. Not so: tasks of different hosts or namespaces of processes, and tasks
-// where the system forbids it (kernel.yama.ptrace_scope above 0, a container's seccomp rules). Their bytes go through
-// sockets, as do small pieces. ARGOSY_HOST_READS=0 of one task: none of its pairs does so.
+// Sockets carry what goes to tasks of other hosts, and of other namespaces of processes or networks. They carry the
+// large pieces, too, where the system forbids to read (kernel.yama.ptrace_scope above 0, a container's seccomp rules).
+// With ARGOSY_HOST_READS=0 of one task they carry all that goes to it and comes from it.
 #pragma once
 
 #include <memory>

@@ -47,7 +47,7 @@ class NetEngine {
   virtual Status exchange(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag) = 0;
   // As exchange(), but peers may read the sent pieces still when it returns, until they begin the next exchange of the
   // tag. REQUIRES: this task makes another one with all the peers that it sends to, and does not write to the pieces
-  // before; what that one receives may go there.
+  // before. What that one receives from a peer may go where that peer's pieces are.
   virtual Status exchange_before_another(std::span<const Piece> sent, std::span<const Piece> received,
                                          std::uint32_t tag) {
     return exchange(sent, received, tag);
