@@ -54,7 +54,7 @@ TEST(HostMail, MessagesOfEachSenderAndTagComeInOrder) {
   constexpr int kTasks = 3, kTags = 4, kMessages = 400;
   const Mails mails = connected(kTasks);
   const auto size_of = [](std::uint32_t tag, int number) {
-    return std::mt19937(tag * 1000 + static_cast<unsigned>(number))() % HostMail::kMostBytes + 1;
+    return std::mt19937(tag * 1000 + static_cast<unsigned>(number))() % Mailbox::kMostBytes + 1;
   };
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
@@ -88,7 +88,7 @@ TEST(HostMail, TasksThatBothSendBeforeTheyReceiveDoNotWaitForEachOther) {
   for (int task = 0; task < 2; ++task) {
     threads.emplace_back([&, task] {
       HostMail& mail = *mails[static_cast<std::size_t>(task)];
-      std::string text(HostMail::kMostBytes, 'x');
+      std::string text(Mailbox::kMostBytes, 'x');
       for (int number = 0; number < kMessages; ++number) {
         text[0] = static_cast<char>(number % 100);
         ASSERT_TRUE(mail.send(1 - task, 1, text.data(), text.size()).ok());
@@ -140,7 +140,7 @@ TEST(HostMail, SilenceEndsAtTheDeadline) {
 TEST(HostMail, AFullRingOfATaskThatReadsNothingEndsAtTheDeadline) {
   NEEDS_MAIL();
   const Mails mails = connected(2, std::chrono::milliseconds(200));
-  const std::string text(HostMail::kMostBytes, 'x');
+  const std::string text(Mailbox::kMostBytes, 'x');
   Status status;
   int sent = 0;
   for (; status.ok(); ++sent) status = mails[0]->send(1, 1, text.data(), text.size());
@@ -186,8 +186,8 @@ TEST(HostMail, OtherFilesAreNoMailboxes) {
   NEEDS_MAIL();
   auto mail = *HostMail::make(0, 2, std::chrono::seconds(1)), other = *HostMail::make(1, 2, std::chrono::seconds(1));
   auto of_three = *HostMail::make(1, 3, std::chrono::seconds(1));
-  const HostMail::Address good = other->address();
-  HostMail::Address bad = good;
+  const Mailbox::Address good = other->address();
+  Mailbox::Address bad = good;
   EXPECT_FALSE(mail->open(1, of_three->address()));
   bad.secret[1] ^= 1;
   EXPECT_FALSE(mail->open(1, bad));

@@ -89,7 +89,7 @@ class HostReads final : public NetEngine {
   Way way_of(const Piece& piece) const {
     if (piece.bytes == 0) return Way::kNone;
     if (!mail_->is_open(piece.peer)) return Way::kSocket;
-    if (piece.bytes <= HostMail::kMostBytes) return Way::kMail;
+    if (piece.bytes <= Mailbox::kMostBytes) return Way::kMail;
     return process_of(piece) != 0 ? Way::kRead : Way::kSocket;
   }
   std::int64_t process_of(const Piece& piece) const { return processes_[static_cast<std::size_t>(piece.peer)]; }
@@ -180,7 +180,7 @@ Result<std::unique_ptr<NetEngine>> with_host_reads(std::unique_ptr<NetEngine> en
   const auto size = static_cast<std::size_t>(engine->size()), rank = static_cast<std::size_t>(engine->rank());
   if (size == 1 || size > kMostTasks || !engine->all_pairs()) return engine;
   std::unique_ptr<HostMail> mail;
-  HostMail::Address self;
+  Mailbox::Address self;
   if (wanted) {
     auto made = HostMail::make(engine->rank(), engine->size(), engine->timeout());
     if (made.ok()) {
@@ -188,13 +188,13 @@ Result<std::unique_ptr<NetEngine>> with_host_reads(std::unique_ptr<NetEngine> en
       self = mail->address();
     }
   }
-  ARGOSY_ASSIGN_OR_RETURN(const std::vector<HostMail::Address> tasks, gathered(*engine, self));
+  ARGOSY_ASSIGN_OR_RETURN(const std::vector<Mailbox::Address> tasks, gathered(*engine, self));
   constexpr std::uint8_t kMail = 1, kReads = 2;
   std::array<std::uint8_t, kMostTasks> ways{};
   for (std::size_t task = 0; task < size && mail != nullptr; ++task) {
-    const HostMail::Address& other = tasks[task];
+    const Mailbox::Address& other = tasks[task];
     if (task == rank || !mail->open(static_cast<int>(task), other)) continue;
-    HostMail::Secret found{};
+    Mailbox::Secret found{};
     const bool reads =
         read_memory(other.process, other.secret_at, reinterpret_cast<std::byte*>(found.data()), sizeof found) &&
         found == other.secret;
