@@ -57,51 +57,54 @@ void HostMail::ring_all() const {
 }
 
 void HostMail::abort() {
+  own_->end(Mailbox::Over::kAborted);  // first: who sees `aborted_` may give memory back that others would read
   if (aborted_.exchange(true)) return;
-  own_->end(Mailbox::Over::kAborted);
   own_->ring();
   ring_all();
 }
 
-Status HostMail::trouble(int task, bool waited) const {
+Status HostMail::trouble(int task, bool look) const {
   if (aborted_.load()) return lost("this task has given up");
   const Mailbox& box = *boxes_[static_cast<std::size_t>(task)];
-  const Mailbox::Over over = box.over();
-  if (over == Mailbox::Over::kAborted) return lost("task ", task, " has given up");
-  if (over == Mailbox::Over::kEnded || (waited && box.process_ended())) return lost("task ", task, " has ended");
-  return ok_status();
+  if (box.over() == Mailbox::Over::kNo && !(look && box.process_ended())) return ok_status();
+  return lost("task ", task, " has ended");
 }
 
 Status HostMail::sort() {
   for (std::size_t t = 0; t < boxes_.size(); ++t) {
     if (boxes_[t] == nullptr) continue;
     const int task = static_cast<int>(t);
-    ARGOSY_RETURN_IF_ERROR(own_->take(task, [&](std::uint32_t tag, std::string message) ARGOSY_REQUIRES(mutex_) {
-      come_[{task, tag}].push_back(std::move(message));
-    }));
+    ARGOSY_RETURN_IF_ERROR(
+        own_->take(task, [&](std::uint32_t tag, Mailbox::Kind kind, std::string message) ARGOSY_REQUIRES(mutex_) {
+          come_[{task, tag}].emplace_back(kind, std::move(message));
+        }));
   }
   return ok_status();
 }
 
-Result<bool> HostMail::look(int task, std::uint32_t tag, void* message, std::size_t bytes) {
+Result<bool> HostMail::look(int task, std::uint32_t tag, Mailbox::Kind kind, void* message, std::size_t bytes) {
   MutexLock lock(mutex_);
   ARGOSY_RETURN_IF_ERROR(sort());
   const auto found = come_.find({task, tag});
   if (found == come_.end()) return false;
-  const std::string come = std::move(found->second.front());
+  const auto [came, text] = std::move(found->second.front());
   found->second.pop_front();
   if (found->second.empty()) come_.erase(found);
-  if (come.size() != bytes) return unreadable("task ", task, " sent ", come.size(), " bytes, not ", bytes);
-  std::memcpy(message, come.data(), bytes);
+  if (came != kind || text.size() != bytes) {
+    return unreadable("task ", task, " sent ", text.size(), " bytes of kind ", static_cast<int>(came), ", not ", bytes,
+                      " of kind ", static_cast<int>(kind));
+  }
+  if (bytes > 0) std::memcpy(message, text.data(), bytes);
   return true;
 }
 
-Status HostMail::send(int task, std::uint32_t tag, const void* message, std::size_t bytes) {
+Status HostMail::send(int task, std::uint32_t tag, Mailbox::Kind kind, const void* message, std::size_t bytes) {
+  if (aborted_.load()) return lost("this task has given up");
   Mailbox& box = *boxes_[static_cast<std::size_t>(task)];
   {
     MutexLock one_writer(sends_[static_cast<std::size_t>(task)]);
     const std::int64_t end = now_nanos() + std::chrono::nanoseconds(timeout_).count();
-    while (!box.put(rank_, tag, message, bytes)) {
+    while (!box.put(rank_, tag, kind, message, bytes)) {
       {
         MutexLock lock(mutex_);
         ARGOSY_RETURN_IF_ERROR(sort());  // that task may wait for room, too
@@ -115,19 +118,21 @@ Status HostMail::send(int task, std::uint32_t tag, const void* message, std::siz
   return ok_status();
 }
 
-Status HostMail::receive(int task, std::uint32_t tag, void* message, std::size_t bytes) {
-  const std::int64_t end = now_nanos() + std::chrono::nanoseconds(timeout_).count();
-  Status over;
-  for (bool waited = false;;) {
+Status HostMail::receive(int task, std::uint32_t tag, Mailbox::Kind kind, void* message, std::size_t bytes) {
+  const std::int64_t began = now_nanos(), end = began + std::chrono::nanoseconds(timeout_).count();
+  std::int64_t next_look = began + kLookNanos;
+  for (Status over;;) {
     const std::uint32_t bell = own_->bell();
-    ARGOSY_ASSIGN_OR_RETURN(const bool came, look(task, tag, message, bytes));
+    ARGOSY_ASSIGN_OR_RETURN(const bool came, look(task, tag, kind, message, bytes));
     if (came) return ok_status();
     if (!over.ok()) return over;  // and what was written before has come
-    over = trouble(task, waited);
+    const std::int64_t now = now_nanos();
+    const bool looks = now >= next_look;  // whoever rings the bell meanwhile
+    if (looks) next_look = now + kLookNanos;
+    over = trouble(task, looks);
     if (!over.ok()) continue;
-    const std::int64_t left = end - now_nanos();
-    if (left <= 0) return too_late("no message of task ", task);
-    waited = !own_->wait(bell, std::min(left, kLookNanos));
+    if (now >= end) return too_late("no message of task ", task);
+    own_->wait(bell, std::min(end, next_look) - now);
   }
 }
 

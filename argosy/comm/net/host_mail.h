@@ -36,11 +36,14 @@ class HostMail {
 
   // REQUIRES: the task's mailbox is open, bytes <= Mailbox::kMostBytes. Waits only while there is no room. Errors as
   // receive().
-  Status send(int task, std::uint32_t tag, const void* message, std::size_t bytes);
+  Status send(int task, std::uint32_t tag, Mailbox::Kind kind, const void* message, std::size_t bytes);
   // The next message of that task and tag. UNAVAILABLE ARG-COMM-025: that task or this one has ended or was aborted.
-  // DEADLINE_EXCEEDED ARG-COMM-024. DATA_LOSS ARG-COMM-029: it has another size.
-  Status receive(int task, std::uint32_t tag, void* message, std::size_t bytes);
-  // Ends all waits of this task with UNAVAILABLE, and those of the others for it.
+  // DEADLINE_EXCEEDED ARG-COMM-024. DATA_LOSS ARG-COMM-029: it has another kind or size.
+  Status receive(int task, std::uint32_t tag, Mailbox::Kind kind, void* message, std::size_t bytes);
+  // OK: that task has not ended and was not aborted until now. So what was read from its memory before is what it meant.
+  Status lives(int task) const { return trouble(task, true); }
+  // Ends all waits of this task with UNAVAILABLE, and those of the others for it. When it returns, and when a wait that
+  // it ends returns, lives() of the others is false.
   void abort();
 
  private:
@@ -48,9 +51,10 @@ class HostMail {
   // Moves what has come from the own mailbox to the queues.
   Status sort() ARGOSY_REQUIRES(mutex_);
   // Sorts, and returns whether there was a message to copy.
-  Result<bool> look(int task, std::uint32_t tag, void* message, std::size_t bytes) ARGOSY_EXCLUDES(mutex_);
-  // Returns an error if no message of `task` is to come. `waited`: look whether its process lives.
-  Status trouble(int task, bool waited) const;
+  Result<bool> look(int task, std::uint32_t tag, Mailbox::Kind kind, void* message, std::size_t bytes)
+      ARGOSY_EXCLUDES(mutex_);
+  // Returns an error if no message of `task` is to come. `look`: also look whether its process lives.
+  Status trouble(int task, bool look) const;
   void ring_all() const;
 
   const int rank_;
@@ -60,7 +64,8 @@ class HostMail {
   const std::unique_ptr<Mutex[]> sends_;         // by task: one thread at a time writes to it
   std::atomic<bool> aborted_{false};
   Mutex mutex_;
-  std::map<std::pair<int, std::uint32_t>, std::deque<std::string>> come_ ARGOSY_GUARDED_BY(mutex_);  // by task and tag
+  using Message = std::pair<Mailbox::Kind, std::string>;
+  std::map<std::pair<int, std::uint32_t>, std::deque<Message>> come_ ARGOSY_GUARDED_BY(mutex_);  // by task and tag
 };
 
 }  // namespace argosy

@@ -19,6 +19,7 @@ namespace argosy {
 namespace {
 
 using Mails = std::vector<std::unique_ptr<HostMail>>;
+constexpr Mailbox::Kind kPiece = Mailbox::Kind::kPiece;
 
 // Mailboxes of so many tasks, all open to each other.
 Mails connected(int tasks, std::chrono::milliseconds timeout = std::chrono::seconds(30)) {
@@ -65,12 +66,14 @@ TEST(HostMail, MessagesOfEachSenderAndTagComeInOrder) {
         for (int number = 0; number < kMessages; ++number) {
           const std::size_t bytes = size_of(tag, number);
           for (int other = 0; other < kTasks; ++other) {
-            if (other != task) wrong += !mail.send(other, tag, text_of(task, tag, number, bytes).data(), bytes).ok();
+            if (other != task)
+              wrong += !mail.send(other, tag, kPiece, text_of(task, tag, number, bytes).data(), bytes).ok();
           }
           for (int other = 0; other < kTasks; ++other) {
             if (other == task) continue;
             std::string come(bytes, '\0');
-            wrong += !mail.receive(other, tag, come.data(), bytes).ok() || come != text_of(other, tag, number, bytes);
+            wrong += !mail.receive(other, tag, kPiece, come.data(), bytes).ok() ||
+                     come != text_of(other, tag, number, bytes);
           }
         }
       });
@@ -91,10 +94,10 @@ TEST(HostMail, TasksThatBothSendBeforeTheyReceiveDoNotWaitForEachOther) {
       std::string text(Mailbox::kMostBytes, 'x');
       for (int number = 0; number < kMessages; ++number) {
         text[0] = static_cast<char>(number % 100);
-        ASSERT_TRUE(mail.send(1 - task, 1, text.data(), text.size()).ok());
+        ASSERT_TRUE(mail.send(1 - task, 1, kPiece, text.data(), text.size()).ok());
       }
       for (int number = 0; number < kMessages; ++number) {
-        ASSERT_TRUE(mail.receive(1 - task, 1, text.data(), text.size()).ok());
+        ASSERT_TRUE(mail.receive(1 - task, 1, kPiece, text.data(), text.size()).ok());
         ASSERT_EQ(text[0], static_cast<char>(number % 100));
       }
     });
@@ -109,12 +112,12 @@ TEST(HostMail, ASleeperIsWoken) {
     std::int64_t sent = 0, came = 0;
     std::thread waits([&] {
       char c = 0;
-      EXPECT_TRUE(mails[0]->receive(1, 5, &c, 1).ok());
+      EXPECT_TRUE(mails[0]->receive(1, 5, kPiece, &c, 1).ok());
       came = now_nanos();
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // longer than it spins
     sent = now_nanos();
-    EXPECT_TRUE(mails[1]->send(0, 5, "x", 1).ok());
+    EXPECT_TRUE(mails[1]->send(0, 5, kPiece, "x", 1).ok());
     waits.join();
     EXPECT_LT(came - sent, 5'000'000'000);
   }
@@ -123,9 +126,17 @@ TEST(HostMail, ASleeperIsWoken) {
 TEST(HostMail, AMessageOfAnotherSizeIsAnError) {
   NEEDS_MAIL();
   const Mails mails = connected(2);
-  ASSERT_TRUE(mails[1]->send(0, 1, "abc", 3).ok());
+  ASSERT_TRUE(mails[1]->send(0, 1, kPiece, "abc", 3).ok());
   char to[4];
-  EXPECT_EQ(mails[0]->receive(1, 1, to, 4).id(), "ARG-COMM-029");
+  EXPECT_EQ(mails[0]->receive(1, 1, kPiece, to, 4).id(), "ARG-COMM-029");
+}
+
+TEST(HostMail, AMessageOfAnotherKindIsAnError) {
+  NEEDS_MAIL();
+  const Mails mails = connected(2);
+  ASSERT_TRUE(mails[1]->send(0, 1, Mailbox::Kind::kAddress, "12345678", 8).ok());
+  char to[8];
+  EXPECT_EQ(mails[0]->receive(1, 1, kPiece, to, 8).id(), "ARG-COMM-029");
 }
 
 TEST(HostMail, SilenceEndsAtTheDeadline) {
@@ -133,7 +144,7 @@ TEST(HostMail, SilenceEndsAtTheDeadline) {
   const Mails mails = connected(2, std::chrono::milliseconds(200));
   char c = 0;
   const std::int64_t began = now_nanos();
-  EXPECT_EQ(mails[0]->receive(1, 1, &c, 1).id(), "ARG-COMM-024");
+  EXPECT_EQ(mails[0]->receive(1, 1, kPiece, &c, 1).id(), "ARG-COMM-024");
   EXPECT_GT(seconds_since(began), 0.15);
 }
 
@@ -143,7 +154,7 @@ TEST(HostMail, AFullRingOfATaskThatReadsNothingEndsAtTheDeadline) {
   const std::string text(Mailbox::kMostBytes, 'x');
   Status status;
   int sent = 0;
-  for (; status.ok(); ++sent) status = mails[0]->send(1, 1, text.data(), text.size());
+  for (; status.ok(); ++sent) status = mails[0]->send(1, 1, kPiece, text.data(), text.size());
   EXPECT_EQ(status.id(), "ARG-COMM-024") << status.to_string();
   EXPECT_GE(sent, 7);
   EXPECT_LE(sent, 9);
@@ -152,11 +163,11 @@ TEST(HostMail, AFullRingOfATaskThatReadsNothingEndsAtTheDeadline) {
 TEST(HostMail, WhatWasSentBeforeTheEndStillComes) {
   NEEDS_MAIL();
   Mails mails = connected(2);
-  ASSERT_TRUE(mails[1]->send(0, 1, "x", 1).ok());
+  ASSERT_TRUE(mails[1]->send(0, 1, kPiece, "x", 1).ok());
   mails[1].reset();
   char c = 0;
-  EXPECT_TRUE(mails[0]->receive(1, 1, &c, 1).ok());
-  const Status status = mails[0]->receive(1, 1, &c, 1);
+  EXPECT_TRUE(mails[0]->receive(1, 1, kPiece, &c, 1).ok());
+  const Status status = mails[0]->receive(1, 1, kPiece, &c, 1);
   EXPECT_EQ(status.id(), "ARG-COMM-025");
   EXPECT_THAT(status.message(), testing::HasSubstr("task 1 has ended"));
 }
@@ -169,7 +180,7 @@ TEST(HostMail, AnAbortEndsTheWaitsForItsTaskAndThoseOfWhoAbortsThen) {
   for (const auto& [task, from] : {std::pair(0, 1), {1, 2}, {2, 0}, {1, 0}}) {
     waits.emplace_back([&, task = task, from = from] {
       char c = 0;
-      ended += mails[static_cast<std::size_t>(task)]->receive(from, 1, &c, 1).id() == "ARG-COMM-025";
+      ended += mails[static_cast<std::size_t>(task)]->receive(from, 1, kPiece, &c, 1).id() == "ARG-COMM-025";
       mails[static_cast<std::size_t>(task)]->abort();
     });
   }
@@ -179,7 +190,8 @@ TEST(HostMail, AnAbortEndsTheWaitsForItsTaskAndThoseOfWhoAbortsThen) {
   for (std::thread& thread : waits) thread.join();
   EXPECT_EQ(ended, 4);
   EXPECT_LT(seconds_since(began), 10);
-  EXPECT_EQ(mails[2]->send(0, 1, "x", 1).code(), Code::kOk);  // there is room: nobody waits
+  EXPECT_EQ(mails[2]->send(0, 1, kPiece, "x", 1).id(), "ARG-COMM-025");
+  EXPECT_EQ(mails[0]->lives(2).id(), "ARG-COMM-025");
 }
 
 TEST(HostMail, OtherFilesAreNoMailboxes) {
@@ -226,7 +238,7 @@ TEST(HostMail, NonsenseInARingIsAnError) {
     // The ring of task 1: its positions, then bytes.
     const std::size_t ring = 4096 + (size - 4096) / 2;
     for (std::size_t i = 0; i < 128 + 4096; i += 4) {
-      const auto word = static_cast<std::uint32_t>(times % 3 == 0 ? random() : random() % 20000);
+      const auto word = static_cast<std::uint32_t>(times % 3 == 0 ? random() : random() % 20000 << (i % 8 * 4));
       if (i >= 128 || (i < 8 && times % 2 == 0)) std::memcpy(at + ring + i, &word, sizeof word);
     }
     if (times % 2 == 1) {
@@ -234,7 +246,7 @@ TEST(HostMail, NonsenseInARingIsAnError) {
       std::memcpy(at + ring, &written, sizeof written);
     }
     char c = 0;
-    const Status status = mail->receive(1, 1, &c, 1);
+    const Status status = mail->receive(1, 1, kPiece, &c, 1);
     EXPECT_FALSE(status.ok());
     refused += status.id() == "ARG-COMM-029";
     ::munmap(at, size);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include "argosy/base/str.h"
 #include "argosy/comm/net/host_mail.h"
 #include "argosy/comm/net/net_blobs.h"
+#include "argosy/comm/net/net_disagreement.h"
 
 namespace argosy {
 
@@ -46,13 +48,21 @@ Result<std::vector<T>> gathered(NetEngine& engine, const T& own) {
   return all;
 }
 
+// How pairs of tasks exchange; the same on both sides.
+struct Pairs {
+  std::vector<std::int64_t> processes;  // by task; 0: its memory is not read
+  // The same on all tasks: whether all pairs have mailboxes, and read.
+  bool all_mail = true, all_read = true;
+};
+
+struct Place {  // of a piece that is read
+  std::uint64_t address = 0, bytes = 0;
+};
+
 class HostReads final : public NetEngine {
  public:
-  // `processes`: by task; 0: its memory is not read.
-  HostReads(std::unique_ptr<NetEngine> engine, std::unique_ptr<HostMail> mail, std::vector<std::int64_t> processes)
-      : engine_(std::move(engine)), mail_(std::move(mail)), processes_(std::move(processes)) {
-    for (int task = 0; task < engine_->size(); ++task) here_ &= task == engine_->rank() || mail_->is_open(task);
-  }
+  HostReads(std::unique_ptr<NetEngine> engine, std::unique_ptr<HostMail> mail, Pairs pairs)
+      : engine_(std::move(engine)), mail_(std::move(mail)), pairs_(std::move(pairs)) {}
 
   int rank() const override { return engine_->rank(); }
   int size() const override { return engine_->size(); }
@@ -74,14 +84,14 @@ class HostReads final : public NetEngine {
   }
 
   Status exchange(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag) override {
-    return carry(sent, received, tag, /*another_follows=*/false);
+    return ended_together(carry(sent, received, tag, /*another_follows=*/false));
   }
   Status exchange_before_another(std::span<const Piece> sent, std::span<const Piece> received,
                                  std::uint32_t tag) override {
-    return carry(sent, received, tag, /*another_follows=*/true);
+    return ended_together(carry(sent, received, tag, /*another_follows=*/true));
   }
   // Reading takes no time that sums could use.
-  std::size_t chunk_bytes() const override { return here_ ? std::size_t{64} << 20 : engine_->chunk_bytes(); }
+  std::size_t chunk_bytes() const override { return (pairs_.all_read ? 4 : 1) * engine_->chunk_bytes(); }
 
  private:
   enum class Way : char { kNone, kMail, kRead, kSocket };
@@ -92,23 +102,33 @@ class HostReads final : public NetEngine {
     if (piece.bytes <= Mailbox::kMostBytes) return Way::kMail;
     return process_of(piece) != 0 ? Way::kRead : Way::kSocket;
   }
-  std::int64_t process_of(const Piece& piece) const { return processes_[static_cast<std::size_t>(piece.peer)]; }
+  std::int64_t process_of(const Piece& piece) const { return pairs_.processes[static_cast<std::size_t>(piece.peer)]; }
+  // Before a caller gets an error, and its memory back: the others are not to read there any more.
+  Status ended_together(Status status) {
+    if (!status.ok()) abort();
+    return status;
+  }
   Status carry(std::span<const Piece> sent, std::span<const Piece> received, std::uint32_t tag, bool another_follows);
   Status read(const Piece& piece, std::uint32_t tag);
 
   const std::unique_ptr<NetEngine> engine_;
   const std::unique_ptr<HostMail> mail_;
-  const std::vector<std::int64_t> processes_;
-  bool here_ = true;  // all tasks have mailboxes that this one reaches
+  const Pairs pairs_;
 };
 
 Status HostReads::read(const Piece& piece, std::uint32_t tag) {
-  std::uint64_t address = 0;
-  ARGOSY_RETURN_IF_ERROR(mail_->receive(piece.peer, tag, &address, sizeof address));
-  if (read_memory(process_of(piece), address, piece.data, piece.bytes)) return ok_status();
-  return unavailable("exchange: the memory of task ", piece.peer, " cannot be read: ", std::strerror(errno))
-      .with_id("ARG-COMM-025")
-      .with_hint("the first cause is in the log of the task that ended first");
+  Place place;
+  ARGOSY_RETURN_IF_ERROR(mail_->receive(piece.peer, tag, Mailbox::Kind::kAddress, &place, sizeof place));
+  if (place.bytes != piece.bytes) {
+    return unreadable("task ", piece.peer, " sends ", place.bytes, " bytes, not ", piece.bytes);
+  }
+  if (!read_memory(process_of(piece), place.address, piece.data, piece.bytes)) {
+    return unavailable("exchange: the memory of task ", piece.peer, " cannot be read: ", std::strerror(errno))
+        .with_id("ARG-COMM-025")
+        .with_hint("the first cause is in the log of the task that ended first; if there is none: ARGOSY_HOST_READS=0");
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return mail_->lives(piece.peer);
 }
 
 // Sender and receiver list the pieces of their pair in one order, so messages need no names.
@@ -116,37 +136,43 @@ Status HostReads::carry(std::span<const Piece> sent, std::span<const Piece> rece
                         bool another_follows) {
   std::vector<Piece> by_socket, from_socket;
   for (const Piece& piece : sent) {
-    const auto address = reinterpret_cast<std::uintptr_t>(piece.data);
+    const Place place{reinterpret_cast<std::uintptr_t>(piece.data), piece.bytes};
     const Way way = way_of(piece);
     if (way == Way::kSocket) by_socket.push_back(piece);
-    if (way == Way::kMail) ARGOSY_RETURN_IF_ERROR(mail_->send(piece.peer, tag, piece.data, piece.bytes));
-    if (way == Way::kRead) ARGOSY_RETURN_IF_ERROR(mail_->send(piece.peer, tag, &address, sizeof address));
+    if (way == Way::kMail) {
+      ARGOSY_RETURN_IF_ERROR(mail_->send(piece.peer, tag, Mailbox::Kind::kPiece, piece.data, piece.bytes));
+    }
+    if (way == Way::kRead) {
+      ARGOSY_RETURN_IF_ERROR(mail_->send(piece.peer, tag, Mailbox::Kind::kAddress, &place, sizeof place));
+    }
   }
   for (const Piece& piece : received) {
     const Way way = way_of(piece);
     if (way == Way::kSocket) from_socket.push_back(piece);
-    if (way == Way::kMail) ARGOSY_RETURN_IF_ERROR(mail_->receive(piece.peer, tag, piece.data, piece.bytes));
+    if (way == Way::kMail) {
+      ARGOSY_RETURN_IF_ERROR(mail_->receive(piece.peer, tag, Mailbox::Kind::kPiece, piece.data, piece.bytes));
+    }
     if (way == Way::kRead) ARGOSY_RETURN_IF_ERROR(read(piece, tag));
   }
   // The sender may use its memory again when each of its pieces was read. A message of another exchange says so too:
   // who sends it has read.
-  char was_read = 1;
   for (const Piece& piece : received) {
     if (another_follows || way_of(piece) != Way::kRead) continue;
-    ARGOSY_RETURN_IF_ERROR(mail_->send(piece.peer, tag, &was_read, sizeof was_read));
+    ARGOSY_RETURN_IF_ERROR(mail_->send(piece.peer, tag, Mailbox::Kind::kWasRead, nullptr, 0));
   }
   if (!by_socket.empty() || !from_socket.empty()) {
     ARGOSY_RETURN_IF_ERROR(engine_->exchange(by_socket, from_socket, tag));
   }
   for (const Piece& piece : sent) {
     if (another_follows || way_of(piece) != Way::kRead) continue;
-    ARGOSY_RETURN_IF_ERROR(mail_->receive(piece.peer, tag, &was_read, sizeof was_read));
+    ARGOSY_RETURN_IF_ERROR(mail_->receive(piece.peer, tag, Mailbox::Kind::kWasRead, nullptr, 0));
   }
   return ok_status();
 }
 
 Status HostReads::broadcast(std::byte* data, std::size_t bytes, int root, std::uint32_t tag) {
-  if (!here_) return engine_->broadcast(data, bytes, root, tag);
+  const bool by_mail = bytes <= Mailbox::kMostBytes && pairs_.all_mail;
+  if (!by_mail && !pairs_.all_read) return engine_->broadcast(data, bytes, root, tag);
   std::vector<Piece> sent, received;
   for (int task = 0; task < size() && rank() == root; ++task) {
     if (task != root) sent.push_back({task, data, bytes});
@@ -156,7 +182,7 @@ Status HostReads::broadcast(std::byte* data, std::size_t bytes, int root, std::u
 }
 
 Status HostReads::barrier(std::uint32_t tag) {
-  if (!here_) return engine_->barrier(tag);
+  if (!pairs_.all_mail) return engine_->barrier(tag);
   std::byte here{1};
   std::vector<std::byte> there(static_cast<std::size_t>(size()));
   std::vector<Piece> sent, received;
@@ -170,18 +196,18 @@ Status HostReads::barrier(std::uint32_t tag) {
 
 }  // namespace
 
-bool host_reads_wanted() {
+HostReadsOptions host_reads_options() {
   const char* const asked = std::getenv("ARGOSY_HOST_READS");
-  return asked == nullptr || std::string_view(asked) != "0";
+  return {.wanted = asked == nullptr || std::string_view(asked) != "0"};
 }
 
-Result<std::unique_ptr<NetEngine>> with_host_reads(std::unique_ptr<NetEngine> engine, bool wanted) {
+Result<std::unique_ptr<NetEngine>> with_host_reads(std::unique_ptr<NetEngine> engine, const HostReadsOptions& options) {
   constexpr std::size_t kMostTasks = 64;
   const auto size = static_cast<std::size_t>(engine->size()), rank = static_cast<std::size_t>(engine->rank());
   if (size == 1 || size > kMostTasks || !engine->all_pairs()) return engine;
   std::unique_ptr<HostMail> mail;
   Mailbox::Address self;
-  if (wanted) {
+  if (options.wanted) {
     auto made = HostMail::make(engine->rank(), engine->size(), engine->timeout());
     if (made.ok()) {
       mail = *std::move(made);
@@ -191,29 +217,36 @@ Result<std::unique_ptr<NetEngine>> with_host_reads(std::unique_ptr<NetEngine> en
   ARGOSY_ASSIGN_OR_RETURN(const std::vector<Mailbox::Address> tasks, gathered(*engine, self));
   constexpr std::uint8_t kMail = 1, kReads = 2;
   std::array<std::uint8_t, kMostTasks> ways{};
-  for (std::size_t task = 0; task < size && mail != nullptr; ++task) {
-    const Mailbox::Address& other = tasks[task];
-    if (task == rank || !mail->open(static_cast<int>(task), other)) continue;
+  for (std::size_t t = 0; t < size && mail != nullptr; ++t) {
+    const Mailbox::Address& other = tasks[t];
+    const int task = static_cast<int>(t);
+    if (t == rank || (options.opens != nullptr && !options.opens(task)) || !mail->open(task, other)) continue;
     Mailbox::Secret found{};
     const bool reads =
+        (options.reads == nullptr || options.reads(task)) &&
         read_memory(other.process, other.secret_at, reinterpret_cast<std::byte*>(found.data()), sizeof found) &&
         found == other.secret;
-    ways[task] = static_cast<std::uint8_t>(kMail | (reads ? kReads : 0));
+    ways[t] = static_cast<std::uint8_t>(kMail | (reads ? kReads : 0));
   }
   // Also says that all have opened what they can.
   ARGOSY_ASSIGN_OR_RETURN(const auto all, gathered(*engine, ways));
-  std::vector<std::int64_t> processes(size, 0);
+  Pairs pairs{.processes = std::vector<std::int64_t>(size, 0)};
   bool any = false;
-  for (std::size_t task = 0; task < size && mail != nullptr; ++task) {
-    const int both = ways[task] & all[task][rank];
-    if ((both & kReads) != 0) processes[task] = tasks[task].process;
-    if ((both & kMail) == 0) mail->close(static_cast<int>(task));
-    any |= (both & kMail) != 0;
+  for (std::size_t a = 0; a < size; ++a) {
+    for (std::size_t b = 0; b < size; ++b) {
+      if (a == b) continue;
+      const int both = all[a][b] & all[b][a];
+      pairs.all_mail &= (both & kMail) != 0;
+      pairs.all_read &= (both & kReads) != 0;
+      if (a != rank || mail == nullptr) continue;
+      if ((both & kReads) != 0) pairs.processes[b] = tasks[b].process;
+      if ((both & kMail) == 0) mail->close(static_cast<int>(b));
+      any |= (both & kMail) != 0;
+    }
   }
   if (!any) return engine;
   mail->close_file();
-  return std::unique_ptr<NetEngine>(
-      std::make_unique<HostReads>(std::move(engine), std::move(mail), std::move(processes)));
+  return std::unique_ptr<NetEngine>(std::make_unique<HostReads>(std::move(engine), std::move(mail), std::move(pairs)));
 }
 
 }  // namespace argosy

@@ -27,7 +27,8 @@ constexpr std::size_t kRingsAt = 4096;
 constexpr char kName[] = "argosy-mail";
 
 struct Letter {  // before the bytes of a message, which fill whole words
-  std::uint32_t tag = 0, bytes = 0;
+  std::uint32_t tag = 0;
+  std::uint16_t kind = 0, bytes = 0;
   std::size_t room() const { return sizeof(Letter) + (bytes + 7) / 8 * 8; }
 };
 
@@ -81,8 +82,9 @@ Result<std::unique_ptr<Mailbox>> Mailbox::make(std::size_t tasks) {
   const std::size_t bytes = size_for(tasks);
   const int file = ::memfd_create(kName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   std::byte* at = nullptr;
+  // All of its memory is there from now on: later a lack of it would end the process that writes.
   if (file >= 0 && ::ftruncate(file, static_cast<off_t>(bytes)) == 0 &&
-      ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
+      ::fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0 && ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
     at = map(file, bytes);
   }
   if (at == nullptr) {
@@ -135,18 +137,18 @@ void Mailbox::close_file() {
   file_ = -1;
 }
 
-bool Mailbox::put(int sender, std::uint32_t tag, const void* message, std::size_t bytes) {
+bool Mailbox::put(int sender, std::uint32_t tag, Kind kind, const void* message, std::size_t bytes) {
   Ring& ring = ring_of(sender);
-  const Letter letter{tag, static_cast<std::uint32_t>(bytes)};
+  const Letter letter{tag, static_cast<std::uint16_t>(kind), static_cast<std::uint16_t>(bytes)};
   const std::uint64_t at = ring.written.load(std::memory_order_relaxed);
   if (at + letter.room() - ring.taken.load(std::memory_order_acquire) > kRingBytes) return false;
   ring.put(at, &letter, sizeof letter);
-  ring.put(at + sizeof letter, message, bytes);
+  if (bytes > 0) ring.put(at + sizeof letter, message, bytes);
   ring.written.store(at + letter.room(), std::memory_order_release);
   return true;
 }
 
-Status Mailbox::take(int sender, const std::function<void(std::uint32_t tag, std::string message)>& each) {
+Status Mailbox::take(int sender, const std::function<void(std::uint32_t tag, Kind kind, std::string message)>& each) {
   Ring& ring = ring_of(sender);
   std::uint64_t at = ring.taken.load(std::memory_order_relaxed);
   const std::uint64_t end = ring.written.load(std::memory_order_acquire);
@@ -154,12 +156,13 @@ Status Mailbox::take(int sender, const std::function<void(std::uint32_t tag, std
     Letter letter;
     const std::uint64_t there = end - at;
     if (there >= sizeof letter) ring.get(at, &letter, sizeof letter);
-    if (there > kRingBytes || there < sizeof letter || letter.bytes > kMostBytes || letter.room() > there) {
+    if (there > kRingBytes || there < sizeof letter || letter.bytes > kMostBytes || letter.room() > there ||
+        letter.kind > static_cast<std::uint16_t>(Kind::kWasRead)) {
       return unreadable("task ", sender, " wrote what is no message");
     }
     std::string message(letter.bytes, '\0');
     ring.get(at + sizeof letter, message.data(), letter.bytes);
-    each(letter.tag, std::move(message));
+    each(letter.tag, static_cast<Kind>(letter.kind), std::move(message));
     at += letter.room();
     ring.taken.store(at, std::memory_order_release);
   }
@@ -174,14 +177,13 @@ void Mailbox::ring() {
 
 std::uint32_t Mailbox::bell() const { return header().bell.load(); }
 
-bool Mailbox::wait(std::uint32_t bell, std::int64_t nanos) {
+void Mailbox::wait(std::uint32_t bell, std::int64_t nanos) {
   Header& h = header();
-  if (spin_until([&] { return h.bell.load(std::memory_order_relaxed) != bell; })) return true;
+  if (spin_until([&] { return h.bell.load(std::memory_order_relaxed) != bell; })) return;
   const timespec at_most{nanos / 1'000'000'000, nanos % 1'000'000'000};
   h.sleepers.fetch_add(1);
-  const long woken = ::syscall(SYS_futex, &h.bell, FUTEX_WAIT, bell, &at_most, nullptr, 0);
+  ::syscall(SYS_futex, &h.bell, FUTEX_WAIT, bell, &at_most, nullptr, 0);
   h.sleepers.fetch_sub(1);
-  return woken == 0;
 }
 
 void Mailbox::end(Over how) {

@@ -30,6 +30,8 @@ class Mailbox {
     std::uint64_t secret_at = 0;  // the address of the secret in that process
     Secret secret{};
   };
+  // What a message is. Tasks that disagree about a call learn it from this.
+  enum class Kind : std::uint16_t { kPiece, kAddress, kWasRead };
   enum class Over : std::uint32_t { kNo, kEnded, kAborted };
 
   // This task's own, for messages of so many. UNAVAILABLE: the system has no memory of this kind.
@@ -46,15 +48,15 @@ class Mailbox {
   void close_file();
 
   // Writes a message of task `sender`. One thread at a time for each. False: there is no room now.
-  bool put(int sender, std::uint32_t tag, const void* message, std::size_t bytes);
+  bool put(int sender, std::uint32_t tag, Kind kind, const void* message, std::size_t bytes);
   // Takes the messages of a task, in order. One thread at a time. DATA_LOSS ARG-COMM-029: it wrote something else.
-  Status take(int sender, const std::function<void(std::uint32_t tag, std::string message)>& each);
+  Status take(int sender, const std::function<void(std::uint32_t tag, Kind kind, std::string message)>& each);
 
   // Counts the bell up, and wakes the owner's threads that wait().
   void ring();
   std::uint32_t bell() const;
-  // Waits until the bell is no longer `bell`, at most so long. It may return early. False: the time is over.
-  bool wait(std::uint32_t bell, std::int64_t nanos);
+  // Waits until the bell is no longer `bell`, at most so long. It may return early.
+  void wait(std::uint32_t bell, std::int64_t nanos);
 
   // The first of the two ends stays.
   void end(Over how);
