@@ -220,7 +220,9 @@ Result<std::unique_ptr<NetEngine>> with_host_reads(std::unique_ptr<NetEngine> en
   for (std::size_t t = 0; t < size && mail != nullptr; ++t) {
     const Mailbox::Address& other = tasks[t];
     const int task = static_cast<int>(t);
-    if (t == rank || (options.opens != nullptr && !options.opens(task)) || !mail->open(task, other)) continue;
+    if (t == rank || other.secret == self.secret || (options.opens != nullptr && !options.opens(task)) ||
+        !mail->open(task, other))
+      continue;
     Mailbox::Secret found{};
     const bool reads =
         (options.reads == nullptr || options.reads(task)) &&

@@ -81,7 +81,14 @@ Result<std::unique_ptr<NetEngine>> open_gloo(const NetEngineOptions& options) {
   Status error;
   std::unique_ptr<NetEngine> engine(plugin->make(options, &error));
   if (engine == nullptr) return error.ok() ? unavailable(file, " gives no reason").with_id("ARG-COMM-023") : error;
-  return with_host_reads(std::move(engine));
+  auto over = with_host_reads(std::move(engine));
+  if (!over.ok()) {
+    return Status(over.status().code(), over.status().message())
+        .with_id("ARG-COMM-023")
+        .with_where(str_cat("task ", options.rank, " of ", options.size, " at ", options.address))
+        .with_hint("argosy cluster check; the first cause is in the log of the task that ended first");
+  }
+  return over;
 }
 
 }  // namespace argosy

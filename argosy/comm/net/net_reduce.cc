@@ -277,7 +277,7 @@ Status RunOfTensors::own_slices() {
   std::size_t others = 0, most = 0;
   for (int task = 0; task < size; ++task) others += task == self ? 0 : tasks[static_cast<std::size_t>(task)].size();
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) most = std::max(most, slice_bytes(chunk, self));
-  const NetScratch::Block theirs = scratch_.take(2 * others * most);
+  const NetScratch::Block theirs = scratch_.take((chunks > 1 ? 2 : 1) * others * most);
   std::vector<NetEngine::Piece> sent, received;
   std::vector<Term> terms;
   // Contributions to a chunk: from every task to every owner.

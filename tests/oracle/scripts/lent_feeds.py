@@ -11,7 +11,7 @@ data = np.random.RandomState(0)
 def shared():
     # Of this process: how many pieces of memory it lends from.
     names = [os.readlink('/proc/self/fd/' + f) for f in os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd/' + f)]
-    return sum(name.startswith('/memfd:argosy-') for name in names)
+    return sum(name.startswith('/memfd:argosy-feed-') for name in names)
 
 show = lambda *values: print(' '.join('%.7g' % float(v) for value in values for v in np.ravel(value).astype('d')))
 sess = tf.Session()

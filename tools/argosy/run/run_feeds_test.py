@@ -8,6 +8,8 @@ import os
 import pathlib
 import struct
 import sys
+import tempfile
+import threading
 import types
 import unittest
 
@@ -43,7 +45,12 @@ def numpy():
     def copyto(to, array):
         to.memory[to.at:to.at + array.nbytes] = bytes(array.memory)
 
-    module.ndarray, module.copyto = NdArray, copyto
+    def asarray(array):
+        if getattr(array, "refuses", False):
+            raise TypeError("this array is of a kind of its own")
+        return array
+
+    module.ndarray, module.copyto, module.asarray = NdArray, copyto, asarray
     module.array = lambda value, dtype: value
     return module
 
@@ -63,7 +70,7 @@ def dtypes():
 class Failed(Exception):
     def __init__(self, error_code, text=""):
         super().__init__(text)
-        self.error_code = error_code
+        self.error_code, self.message = error_code, text
 
 
 class Server:
@@ -77,7 +84,8 @@ class Server:
         for key, value in feeds.items():
             if isinstance(value, bytes):
                 self.tokens.append(value.decode())
-                pid, file, name, number, *sizes = value.decode()[len("/secret/feed "):].split()
+                word, secret, pid, file, name, number, *sizes = value.decode().split()
+                assert (word, secret) == ("argosy-feed", "s3cret"), value
                 assert int(pid) == os.getpid() and number == "1", value
                 assert os.readlink("/proc/%s/fd/%s" % (pid, file)) == "/memfd:%s (deleted)" % name
                 memory = mmap.mmap(int(file), 0)
@@ -92,7 +100,7 @@ class Server:
         return seen
 
     def names(self):
-        return [token.split()[3] for token in self.tokens]
+        return [token.split()[4] for token in self.tokens]
 
 
 class Feeds(unittest.TestCase):
@@ -102,6 +110,9 @@ class Feeds(unittest.TestCase):
                             "tensorflow.python.framework": types.ModuleType("tensorflow.python.framework")})
         sys.modules["tensorflow.python.framework"].dtypes = dtypes()
         self.addCleanup(lambda: [sys.modules.pop(n) for n in list(sys.modules) if n.split(".")[0] in ("numpy", "tensorflow")])
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        pathlib.Path(self.folder.name, "secret").write_text("s3cret")
         self.made()
 
     def made(self, target=b"grpc://here:1"):
@@ -124,7 +135,7 @@ class Feeds(unittest.TestCase):
             def _call_tf_sessionrun(self, options, feed_dict, fetches):
                 return server.run(self, options, feed_dict, fetches)
 
-        self.module.patch(Session, "/secret", lambda t: t == b"grpc://here:1")
+        self.module.patch(Session, self.folder.name, lambda t: t == b"grpc://here:1")
         self.session, self.callable = Session(), Callable(Session())
 
     def run_step(self, **feeds):
@@ -212,12 +223,61 @@ class Feeds(unittest.TestCase):
         self.module._MOST_IN_ALL = 3 << 20
         self.run_step(x=filled(7, 1 << 18))  # 1 MiB
         self.run_step(x=filled(7, 1 << 19))  # 2 MiB
-        self.run_step(x=filled(7, 3 << 17))  # the second one again
+        self.run_step(x=filled(7, 3 << 17))  # 1.5 MiB: the second one again
         seen = self.run_step(x=filled(7, 1 << 18), y=filled(8, 1 << 18), z=filled(9, 1 << 18))
         self.assertEqual(sum(isinstance(v, bytes) for v in seen.values()), 2)  # and one is sent
         self.assertEqual(len(set(self.server.names())), 2)
-        self.run_step(x=filled(7, 3 << 18))  # 4 MiB, too much in all: the free ones are given up, and it is sent
-        self.assertEqual(self.session._call_tf_sessionrun(None, {"x": filled(7, 1 << 18)}, [])["x"][:1], b"\7")
+        self.run_step(x=filled(7, 3 << 18))  # 3 MiB: the free ones are given up
+        self.assertEqual(len(set(self.server.names())), 3)
+        self.assertEqual(self.run_step(x=filled(7, 1 << 18))["x"][:1], b"\7")
+
+    def test_a_block_is_little_larger_than_its_feed_and_not_used_for_much_smaller_ones(self):
+        sizes = lambda: sorted(b.size for b in self.lender()._blocks._all)
+        self.run_step(x=filled(7, (520 << 20) // 4 // 64))
+        self.assertEqual(sizes(), [9 << 20])
+        self.run_step(x=filled(7, 1 << 16))
+        self.assertEqual(sizes(), [1 << 18, 9 << 20])
+
+    def lender(self):
+        return self.session._call_tf_sessionrun.__func__.__closure__[1].cell_contents
+
+    def test_a_block_that_is_not_used_any_more_is_given_up(self):
+        self.run_step(x=filled(7, 1 << 19))
+        for _ in range(1400):
+            self.run_step(x=filled(7, 1 << 14))
+        self.assertEqual([b.size for b in self.lender()._blocks._all], [1 << 16])
+
+    def test_an_array_that_cannot_be_copied_is_sent_and_its_block_is_free(self):
+        array = filled(7, 1 << 16)
+        array.refuses = True
+        self.assertIs(self.run_step(x=array)["x"], array)
+        self.run_step(x=filled(7, 1 << 16))
+        self.assertEqual(len(self.lender()._blocks._all), 1)
+
+    def test_threads_go_on_when_one_of_them_turns_it_off(self):
+        plain, failed = self.server.run, []
+
+        def run(session, options, feeds, *more):
+            if isinstance(feeds["x"], bytes):
+                raise Failed(9, "a lent feed cannot be used: it is gone (feed x:0)")
+            return plain(session, options, feeds, *more)
+
+        self.server.run = run
+
+        def work():
+            try:
+                for _ in range(20):
+                    self.run_step(x=filled(7, 1 << 16))
+            except BaseException as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failed, [])
+        self.assertEqual(self.lender()._blocks._all, [])
 
     def test_a_fork_has_memory_of_its_own(self):
         self.run_step(x=filled(7, 1 << 16))
@@ -226,7 +286,9 @@ class Feeds(unittest.TestCase):
             try:
                 self.run_step(x=filled(9, 1 << 16))
                 names = self.server.names()
-                os._exit(0 if names[0] != names[1] else 1)
+                files = [os.readlink("/proc/self/fd/" + f) for f in os.listdir("/proc/self/fd")
+                         if os.path.lexists("/proc/self/fd/" + f)]
+                os._exit(0 if names[0] != names[1] and len({f for f in files if "memfd:argosy-feed" in f}) == 1 else 1)
             except BaseException:
                 os._exit(2)
         self.assertEqual(os.waitpid(child, 0)[1], 0)

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "argosy/base/system/file.h"
+#include "argosy/base/system/random_source.h"
 #include "tools/argosy/run_hook_source.h"
 
 extern char** environ;
@@ -44,12 +45,14 @@ Result<RunHook> RunHook::write() {
   if (::mkdtemp(pattern.data()) == nullptr) return no_folder(system_error(errno, "create", pattern), temporary);
   RunHook hook(pattern);
   std::error_code error;
+  const std::string secret = str_cat(system_random_source().next(), "-", system_random_source().next());
   const std::string here = std::filesystem::current_path(error).string();
   for (const auto& [name, source] : {std::pair("sitecustomize.py", std::string_view(kRunHookSource)),
                                      std::pair("argosy_feeds.py", std::string_view(kFeedsSource)),
                                      std::pair("argosy_py_func.py", std::string_view(kPyFuncSource)),
                                      std::pair("argosy_server.py", std::string_view(kServerSource)),
                                      std::pair("argosy_versions.py", std::string_view(kVersionsSource)),
+                                     std::pair("secret", std::string_view(secret)),  // of lent feeds
                                      std::pair("folder", std::string_view(here))}) {
     auto file = File::create(join_path(pattern, name));
     if (!file.ok()) return no_folder(file.status(), temporary);

@@ -14,13 +14,17 @@
 
 #include "argosy/base/checked.h"
 #include "argosy/base/str.h"
+#include "argosy/base/system/file.h"
 
 namespace argosy::tf {
 
 namespace {
 
 constexpr std::size_t kElementsAt = 4096;
-constexpr std::size_t kMostFiles = 64;
+constexpr std::size_t kMostFiles = 64;  // and their bytes, mapped at one time
+constexpr std::size_t kMostBytes = std::size_t{8} << 30;
+constexpr std::size_t kMostOfFile = std::size_t{2} << 30;  // more than a client shares
+constexpr std::string_view kNames = "argosy-feed-";        // other programs share memory, too
 
 // The client knows it by its first words.
 Status unusable(const auto&... what) {
@@ -89,15 +93,19 @@ class LentFeeds::Memory {
  public:
   static Result<std::shared_ptr<Memory>> map(const Token& token) {
     const std::string path = path_of(token.process, token.file);
-    if (!is_there(path, token.name)) return unusable(path, " is not its file");
-    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (!token.name.starts_with(kNames) || !is_there(path, token.name)) return unusable(path, " is not its file");
+    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return unusable(path, " cannot be opened (", errno, ")");
+    if (!is_there(path_of(::getpid(), file), token.name)) {  // the client may have closed it and opened another one
+      ::close(file);
+      return unusable(path, " is another file now");
+    }
     struct stat about = {};
     const int seals = ::fcntl(file, F_GET_SEALS);
     const bool sealed = ::fstat(file, &about) == 0 && seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
     const auto size = static_cast<std::size_t>(about.st_size);
     void* at = MAP_FAILED;
-    if (sealed && size >= kElementsAt) {
+    if (sealed && size >= kElementsAt && size <= kMostOfFile) {
       at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
     }
     ::close(file);
@@ -110,6 +118,7 @@ class LentFeeds::Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
+  std::size_t size() const { return size_; }
   std::size_t room() const { return size_ - kElementsAt; }
   // A tensor over the memory, counted until its last copy is gone.
   static Tensor lend(const std::shared_ptr<Memory>& memory, const Token& token) {
@@ -127,6 +136,11 @@ class LentFeeds::Memory {
   const std::size_t size_;
 };
 
+std::shared_ptr<LentFeeds> LentFeeds::of_folder(const std::string& folder) {
+  const auto secret = read_file(join_path(folder, "secret"), 1024);
+  return secret.ok() && !secret->empty() ? std::make_shared<LentFeeds>(*secret) : nullptr;
+}
+
 std::optional<Result<Tensor>> LentFeeds::find(std::string_view text) {
   if (!text.starts_with(prefix_)) return std::nullopt;
   return [&]() -> Result<Tensor> {
@@ -138,21 +152,39 @@ std::optional<Result<Tensor>> LentFeeds::find(std::string_view text) {
 }
 
 Result<std::shared_ptr<LentFeeds::Memory>> LentFeeds::memory(const Token& token) {
-  MutexLock lock(mutex_);
-  if (const auto found = known_.find(token.name); found != known_.end()) {
-    found->second.last_use = ++uses_;
-    return found->second.memory;
+  {
+    MutexLock lock(mutex_);
+    if (const auto found = known_.find(token.name); found != known_.end()) {
+      found->second.last_use = ++uses_;
+      return found->second.memory;
+    }
   }
   ARGOSY_ASSIGN_OR_RETURN(std::shared_ptr<Memory> memory, Memory::map(token));
-  forget_some();
-  known_[std::string(token.name)] = Known{memory, path_of(token.process, token.file), ++uses_};
+  sweep();
+  MutexLock lock(mutex_);
+  if (const auto found = known_.find(token.name); found != known_.end()) return found->second.memory;
+  make_room(memory->size());
+  known_[token.name] = Known{memory, path_of(token.process, token.file), ++uses_};
   return memory;
 }
 
-void LentFeeds::forget_some() {
-  std::erase_if(known_, [](const auto& entry) { return !is_there(entry.second.path, entry.first); });
-  while (known_.size() >= kMostFiles) {
-    known_.erase(std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second.last_use; }));
+void LentFeeds::sweep() {
+  std::vector<Known> gone;  // unmapped without the lock
+  MutexLock lock(mutex_);
+  for (auto at = known_.begin(); at != known_.end();) {
+    const auto known = at++;
+    if (is_there(known->second.path, known->first)) continue;
+    gone.push_back(std::move(known->second));
+    known_.erase(known);
+  }
+}
+
+void LentFeeds::make_room(std::size_t bytes) {
+  for (const auto& [name, known] : known_) bytes += known.memory->size();
+  while (!known_.empty() && (known_.size() >= kMostFiles || bytes > kMostBytes)) {
+    const auto oldest = std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second.last_use; });
+    bytes -= oldest->second.memory->size();
+    known_.erase(oldest);
   }
 }
 

@@ -3,13 +3,13 @@
 //
 // In place of a lent tensor a request has a string scalar, the token:
 //
-//   token     FOLDER "/feed " PID " " FD " " NAME " " DTYPE { " " SIZE }
-//   memory    file FD of process PID, a memfd called NAME, sealed against shrinking
+//   token     "argosy-feed " SECRET " " PID " " FD " " NAME " " DTYPE { " " SIZE }
+//   memory    file FD of process PID, a memfd called NAME ("argosy-feed-…"), sealed against shrinking
 //     int32   how many tensors of this server use the memory, at 0
 //     bytes   the elements, at 4096
 //
 // The client writes to the memory only while no call that names it is open and no tensor uses it. NAME is never used
-// twice. FOLDER is the secret of both sides: the folder of `argosy run`, which other users cannot list.
+// twice. SECRET is in a file of the folder of `argosy run`, which other users cannot read.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,17 @@ namespace argosy::tf {
 
 class LentFeeds {
  public:
-  explicit LentFeeds(const std::string& folder) : prefix_(folder + "/feed ") {}
+  // Null: the folder has no secret.
+  static std::shared_ptr<LentFeeds> of_folder(const std::string& folder);
+  explicit LentFeeds(const std::string& secret) : prefix_("argosy-feed " + secret + " ") {}
 
-  // Returns the tensor of a token. It shares the client's memory; a kernel may write to it, as to any feed.
+  // Returns the tensor of a token. It shares the client's memory.
   // nullopt: `text` is no token. FAILED_PRECONDITION (ARG-FEED-005, "a lent feed cannot be used"): the client is to
   // send the elements instead.
   // Any thread.
   std::optional<Result<Tensor>> find(std::string_view text) ARGOSY_EXCLUDES(mutex_);
+  // Unmaps files that their process has closed. The owner calls it periodically.
+  void sweep() ARGOSY_EXCLUDES(mutex_);
 
  private:
   struct Token;
@@ -44,8 +48,8 @@ class LentFeeds {
   };
 
   Result<std::shared_ptr<Memory>> memory(const Token& token) ARGOSY_EXCLUDES(mutex_);
-  // Forgets files that their process has closed, then the one that was not used for longest, while there are too many.
-  void forget_some() ARGOSY_REQUIRES(mutex_);
+  // Makes room for a file of so many bytes: forgets those that were not used for longest.
+  void make_room(std::size_t bytes) ARGOSY_REQUIRES(mutex_);
 
   const std::string prefix_;
   Mutex mutex_;

@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "argosy/base/system/test_files.h"
 #include "argosy/tf/server/testing/lent_block.h"
 
 namespace argosy::tf {
@@ -15,12 +16,12 @@ namespace {
 int mappings(const std::string& name) {
   std::ifstream maps("/proc/self/maps");
   int count = 0;
-  for (std::string line; std::getline(maps, line);) count += line.find("memfd:" + name + " ") != line.npos;
+  for (std::string line; std::getline(maps, line);) count += line.find("memfd:argosy-feed-" + name + " ") != line.npos;
   return count;
 }
 
 TEST(LentFeeds, ATokenIsATensorOverTheClientsMemory) {
-  LentFeeds feeds("/secret");
+  LentFeeds feeds("s3cret");
   LentBlock block("b0");
   for (int i = 0; i < 4; ++i) block.floats()[i] = static_cast<float>(i) + 0.5f;
   auto found = feeds.find(block.token("1 2 2"));
@@ -38,7 +39,7 @@ TEST(LentFeeds, ATokenIsATensorOverTheClientsMemory) {
 }
 
 TEST(LentFeeds, TheMemoryIsInUseUntilTheLastCopyIsGone) {
-  LentFeeds feeds("/secret");
+  LentFeeds feeds("s3cret");
   LentBlock block("b1");
   Tensor first = *std::move(*feeds.find(block.token("1 4")));
   EXPECT_EQ(block.users(), 1);
@@ -53,7 +54,7 @@ TEST(LentFeeds, TheMemoryIsInUseUntilTheLastCopyIsGone) {
 }
 
 TEST(LentFeeds, ATensorOutlivesTheClientAndTheServersTable) {
-  auto feeds = std::make_unique<LentFeeds>("/secret");
+  auto feeds = std::make_unique<LentFeeds>("s3cret");
   LentBlock block("b2");
   block.floats()[3] = 7;
   const Tensor tensor = *std::move(*feeds->find(block.token("1 4")));
@@ -63,7 +64,7 @@ TEST(LentFeeds, ATensorOutlivesTheClientAndTheServersTable) {
 }
 
 TEST(LentFeeds, MemoryThatItsClientClosedIsGivenUpWithTheNext) {
-  LentFeeds feeds("/secret");
+  LentFeeds feeds("s3cret");
   LentBlock old("b3"), next("b4");
   ASSERT_TRUE(feeds.find(old.token("1 4"))->ok());
   EXPECT_EQ(mappings("b3"), 2);
@@ -73,8 +74,37 @@ TEST(LentFeeds, MemoryThatItsClientClosedIsGivenUpWithTheNext) {
   EXPECT_EQ(mappings("b3"), 0);
 }
 
+TEST(LentFeeds, ASweepUnmapsWhatItsClientClosed) {
+  LentFeeds feeds("s3cret");
+  LentBlock block("b10");
+  ASSERT_TRUE(feeds.find(block.token("1 4"))->ok());
+  feeds.sweep();
+  EXPECT_EQ(mappings("b10"), 2);
+  block.close();
+  feeds.sweep();
+  EXPECT_EQ(mappings("b10"), 0);
+}
+
+TEST(LentFeeds, AFolderWithoutASecretLendsNothing) {
+  const TempDirectory folder;
+  EXPECT_EQ(LentFeeds::of_folder(folder.path()), nullptr);
+  std::ofstream(folder.path() + "/secret") << "s3cret";
+  EXPECT_NE(LentFeeds::of_folder(folder.path()), nullptr);
+}
+
+TEST(LentFeeds, MemoryOfOtherProgramsIsRefused) {
+  LentFeeds feeds("s3cret");
+  const int file = ::memfd_create("argosy-mail", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(::ftruncate(file, 8192), 0);
+  ASSERT_EQ(::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  const auto found = feeds.find(str_cat("argosy-feed s3cret ", ::getpid(), " ", file, " argosy-mail 1 4"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->status().id(), "ARG-FEED-005");
+  ::close(file);
+}
+
 TEST(LentFeeds, SomeSixtyFilesAreKeptAtMost) {
-  LentFeeds feeds("/secret");
+  LentFeeds feeds("s3cret");
   std::vector<std::unique_ptr<LentBlock>> blocks;
   int mapped = 0;
   for (int i = 0; i < 100; ++i) {
@@ -88,16 +118,16 @@ TEST(LentFeeds, SomeSixtyFilesAreKeptAtMost) {
 }
 
 TEST(LentFeeds, OtherTextIsNoToken) {
-  LentFeeds feeds("/secret");
+  LentFeeds feeds("s3cret");
   const LentBlock block("b5");
-  for (const std::string& text :
-       {std::string(), std::string("hello"), std::string("/secret"), str_cat("/other", block.token("1 4").substr(7))}) {
+  for (const std::string& text : {std::string(), std::string("hello"), std::string("argosy-feed"),
+                                  str_cat("argosy-feed other", block.token("1 4").substr(18))}) {
     EXPECT_FALSE(feeds.find(text)) << text;
   }
 }
 
 TEST(LentFeeds, WhatCannotBeTrustedIsRefusedByName) {
-  LentFeeds feeds("/secret");
+  LentFeeds feeds("s3cret");
   const LentBlock block("b6"), open("b7", 4, 0), shrinkable("b8", 4, F_SEAL_GROW);
   const int file = ::open("/dev/zero", O_RDWR | O_CLOEXEC);
   const std::string process = std::to_string(::getpid());
@@ -120,13 +150,13 @@ TEST(LentFeeds, WhatCannotBeTrustedIsRefusedByName) {
                                             block.token(""),
                                             open.token("1 4"),
                                             shrinkable.token("1 4"),
-                                            "/secret/feed " + process + " 999999 b9 1 4",
-                                            "/secret/feed 99999999 0 b9 1 4",
-                                            str_cat("/secret/feed ", process, " ", file, " b9 1 4"),
-                                            str_cat("/secret/feed ", process, " ", file, " zero 1 4"),
-                                            std::string("/secret/feed "),
-                                            "/secret/feed " + process,
-                                            "/secret/feed " + process + " " + std::to_string(file)};
+                                            "argosy-feed s3cret " + process + " 999999 argosy-feed-b9 1 4",
+                                            "argosy-feed s3cret 99999999 0 argosy-feed-b9 1 4",
+                                            str_cat("argosy-feed s3cret ", process, " ", file, " argosy-feed-b9 1 4"),
+                                            str_cat("argosy-feed s3cret ", process, " ", file, " zero 1 4"),
+                                            std::string("argosy-feed s3cret "),
+                                            "argosy-feed s3cret " + process,
+                                            "argosy-feed s3cret " + process + " " + std::to_string(file)};
   for (const std::string& text : refused) {
     const auto found = feeds.find(text);
     ASSERT_TRUE(found) << text;

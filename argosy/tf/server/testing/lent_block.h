@@ -13,11 +13,11 @@
 
 namespace argosy::tf {
 
-// Memory of this process, shared as a client shares what it lends (feeds/lent_feeds.h). The folder is "/secret".
+// Memory of this process, shared as a client shares what it lends (feeds/lent_feeds.h). The secret is "s3cret".
 class LentBlock {
  public:
-  explicit LentBlock(std::string name, std::size_t elements = 4, unsigned seals = F_SEAL_SHRINK)
-      : name_(std::move(name)), size_(4096 + elements * sizeof(float)) {
+  explicit LentBlock(const std::string& name, std::size_t elements = 4, unsigned seals = F_SEAL_SHRINK)
+      : name_("argosy-feed-" + name), size_(4096 + elements * sizeof(float)) {
     file_ = ::memfd_create(name_.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
     EXPECT_GE(file_, 0);
     EXPECT_EQ(::ftruncate(file_, static_cast<off_t>(size_)), 0);
@@ -32,7 +32,7 @@ class LentBlock {
     file_ = -1;
   }
   std::string token(const std::string& kind) const {
-    return str_cat("/secret/feed ", ::getpid(), " ", file_, " ", name_, " ", kind);
+    return str_cat("argosy-feed s3cret ", ::getpid(), " ", file_, " ", name_, " ", kind);
   }
   float* floats() { return reinterpret_cast<float*>(at_ + 4096); }
   int users() const { return *reinterpret_cast<const volatile std::int32_t*>(at_); }

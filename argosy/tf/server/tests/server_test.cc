@@ -4,8 +4,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <fstream>
 #include <thread>
 
+#include "argosy/base/system/test_files.h"
 #include "argosy/rpc/gate/descriptor.h"
 #include "argosy/tf/server/testing/lent_block.h"
 
@@ -54,7 +56,9 @@ TEST_F(ServerTest, LargeTensorsComeBackAsTheyWent) {
 }
 
 TEST_F(ServerTest, LentFeedsAreReadWhereTheClientHasThem) {
-  start({.program_folder = "/secret"});
+  const TempDirectory folder;
+  std::ofstream(folder.path() + "/secret") << "s3cret";
+  start({.program_folder = folder.path()});
   const std::string session = create();
   LentBlock block("step");
   for (int i = 0; i < 4; ++i) block.floats()[i] = static_cast<float>(i);

@@ -217,10 +217,9 @@ class SessionServer::Impl {
       ARGOSY_ASSIGN_OR_RETURN(FilePolicy files, FilePolicy::within(o.allow_files));
       device_set->set_files(std::move(files));
     }
-    std::shared_ptr<LentFeeds> lent_feeds;
     if (!o.program_folder.empty()) {
       device_set->set_host_callbacks(std::make_shared<PyFuncBridge>(o.program_folder));
-      lent_feeds = std::make_shared<LentFeeds>(o.program_folder);
+      lent_feeds_ = LentFeeds::of_folder(o.program_folder);
     }
     if (o.cluster) {
       worker_ = std::make_unique<WorkerService>(
@@ -234,7 +233,7 @@ class SessionServer::Impl {
                                                                         .task = task,
                                                                         .worker = worker_.get(),
                                                                         .feed_limit_bytes = o.feed_limit_bytes,
-                                                                        .lent_feeds = std::move(lent_feeds),
+                                                                        .lent_feeds = lent_feeds_,
                                                                         .max_sessions = o.max_sessions,
                                                                         .lease = o.session_lease,
                                                                         .client_lease = client_lease(o),
@@ -298,6 +297,7 @@ class SessionServer::Impl {
       (void)changed_.wait_until(mutex_, std::chrono::steady_clock::now() + kBetweenLooks);
       if (stopping_) return;
       contained("closing forgotten sessions", [this] { (void)service_->close_expired(); });
+      if (lent_feeds_ != nullptr) contained("unmapping closed feeds", [this] { lent_feeds_->sweep(); });
       const HeapUpkeep::Work work = upkeep.look(service_->any_session());
       if (work == HeapUpkeep::Work::kNone) continue;
       if (work == HeapUpkeep::Work::kTrimIfUnused && unused_heap_bytes() < HeapUpkeep::kUnusedBytes) continue;
@@ -306,6 +306,7 @@ class SessionServer::Impl {
     }
   }
 
+  std::shared_ptr<LentFeeds> lent_feeds_;  // null: clients send every feed
   std::unique_ptr<WorkerService> worker_;  // null: a server alone
   std::unique_ptr<SessionService> service_;
   std::unique_ptr<GrpcTransport> transport_;

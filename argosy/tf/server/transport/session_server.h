@@ -79,7 +79,7 @@ struct SessionServerOptions {
   // Folders whose files graphs may read and write. Empty: on a loopback address all files that this process's user may
   // use, otherwise none.
   std::vector<std::string> allow_files = {};
-  // Folder of the programs under `argosy run`: of their sockets that serve py_func calls (py_func_bridge.h), and the
+  // Folder of the programs under `argosy run`: of their sockets that serve py_func calls (py_func_bridge.h), and of the
   // secret of their feeds in shared memory (lent_feeds.h). Empty: this server has neither.
   std::string program_folder = {};
   std::int64_t feed_limit_bytes = 0;  // of one fed tensor; 0: a quarter of the host's memory
