@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -127,7 +126,6 @@ Status HostReads::read(const Piece& piece, std::uint32_t tag) {
         .with_id("ARG-COMM-025")
         .with_hint("the first cause is in the log of the task that ended first; if there is none: ARGOSY_HOST_READS=0");
   }
-  std::atomic_thread_fence(std::memory_order_acquire);
   return mail_->lives(piece.peer);
 }
 

@@ -191,7 +191,8 @@ void Mailbox::end(Over how) {
   header().over.compare_exchange_strong(no, static_cast<std::uint32_t>(how));
 }
 
-Mailbox::Over Mailbox::over() const { return static_cast<Over>(header().over.load()); }
+// A read-modify-write: no earlier read of the owner's memory is made later than this.
+Mailbox::Over Mailbox::over() const { return static_cast<Over>(header().over.fetch_or(0)); }
 
 bool Mailbox::process_ended() const {
   pollfd look{process_, POLLIN, 0};

@@ -58,7 +58,8 @@ class Mailbox {
   // Waits until the bell is no longer `bell`, at most so long. It may return early.
   void wait(std::uint32_t bell, std::int64_t nanos);
 
-  // The first of the two ends stays.
+  // The first of the two ends stays. Where over() is kNo, what this thread read of the owner's memory before was read
+  // before any end.
   void end(Over how);
   Over over() const;
   // Of another task's: whether its process has ended.
