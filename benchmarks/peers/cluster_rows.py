@@ -1,5 +1,6 @@
 """What is compared over processes: C04, sums between processes of this machine; C05, a training on two processes of a core
-each; C07 to C09, the life of a job. Peers: peer_ranks.py (PyTorch over gloo), peer_mpi.py (Open MPI and MPICH), peer_jobs.py (torchrun).
+each; C07 to C09, the life of a job. Peers: peer_ranks.py (PyTorch over gloo), peer_mpi.py (Open MPI and MPICH),
+peer_jobs.py (torchrun).
 """
 from benchmark_rows import Row
 from server_rows import server_rows

@@ -1,9 +1,7 @@
 #include "argosy/comm/net/mailbox.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,7 +11,6 @@
 #include <climits>
 #include <cstring>
 
-#include "argosy/base/str.h"
 #include "argosy/base/system/random_source.h"
 #include "argosy/base/threads/spin.h"
 #include "argosy/comm/net/net_disagreement.h"
@@ -67,74 +64,37 @@ struct Mailbox::Ring {
 
 std::size_t Mailbox::size_for(std::size_t tasks) { return kRingsAt + tasks * sizeof(Ring); }
 
-std::byte* Mailbox::map(int file, std::size_t bytes) {
-  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
-}
-
-Mailbox::Header& Mailbox::header() const { return *reinterpret_cast<Header*>(at_); }
+Mailbox::Header& Mailbox::header() const { return *reinterpret_cast<Header*>(memory_.data()); }
 
 Mailbox::Ring& Mailbox::ring_of(int sender) const {
-  return *reinterpret_cast<Ring*>(at_ + kRingsAt + static_cast<std::size_t>(sender) * sizeof(Ring));
+  return *reinterpret_cast<Ring*>(memory_.data() + kRingsAt + static_cast<std::size_t>(sender) * sizeof(Ring));
 }
 
 Result<std::unique_ptr<Mailbox>> Mailbox::make(std::size_t tasks) {
-  const std::size_t bytes = size_for(tasks);
-  const int file = ::memfd_create(kName, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  std::byte* at = nullptr;
-  // All of its memory is there from now on: later a lack of it would end the process that writes.
-  if (file >= 0 && ::ftruncate(file, static_cast<off_t>(bytes)) == 0 &&
-      ::fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0 && ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
-    at = map(file, bytes);
-  }
-  if (at == nullptr) {
-    if (file >= 0) ::close(file);
-    return unavailable("no memory that tasks can share");
-  }
-  std::unique_ptr<Mailbox> box(new Mailbox(at, bytes, file, -1));
+  ARGOSY_ASSIGN_OR_RETURN(SharedMemory memory, SharedMemory::make(kName, size_for(tasks)));
+  std::unique_ptr<Mailbox> box(new Mailbox(std::move(memory), -1));
   for (std::uint64_t& word : box->header().secret) word = system_random_source().next();
   return box;
 }
 
 std::unique_ptr<Mailbox> Mailbox::open(const Address& address, std::size_t tasks) {
   if (address.process <= 0 || address.network == 0 || address.network != network_namespace()) return nullptr;
-  const std::string path = str_cat("/proc/", address.process, "/fd/", address.file);
-  char target[64];
-  const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
-  // The numbers may be those of another file here.
-  const std::string_view found(target, length < 0 ? 0 : static_cast<std::size_t>(length));
-  if (found != str_cat("/memfd:", kName, " (deleted)")) return nullptr;
   const std::size_t bytes = size_for(tasks);
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return nullptr;
-  struct stat about = {};
-  std::byte* at = nullptr;
-  if (::fstat(file, &about) == 0 && static_cast<std::size_t>(about.st_size) == bytes &&
-      (::fcntl(file, F_GET_SEALS) & F_SEAL_SHRINK) != 0) {
-    at = map(file, bytes);
-  }
-  ::close(file);
-  if (at == nullptr) return nullptr;
+  auto memory = SharedMemory::open(address.process, address.file, kName, bytes, bytes);
+  if (!memory.ok()) return nullptr;
   const auto process = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(address.process), 0));
-  std::unique_ptr<Mailbox> box(new Mailbox(at, bytes, -1, process));
+  std::unique_ptr<Mailbox> box(new Mailbox(*std::move(memory), process));
   if (process < 0 || box->header().secret != address.secret) return nullptr;
   return box;
 }
 
 Mailbox::~Mailbox() {
-  close_file();
   if (process_ >= 0) ::close(process_);
-  ::munmap(at_, bytes_);
 }
 
 Mailbox::Address Mailbox::address() const {
   const Secret& secret = header().secret;
-  return {::getpid(), network_namespace(), file_, reinterpret_cast<std::uintptr_t>(&secret), secret};
-}
-
-void Mailbox::close_file() {
-  if (file_ >= 0) ::close(file_);
-  file_ = -1;
+  return {::getpid(), network_namespace(), memory_.file(), reinterpret_cast<std::uintptr_t>(&secret), secret};
 }
 
 bool Mailbox::put(int sender, std::uint32_t tag, Kind kind, const void* message, std::size_t bytes) {

@@ -12,8 +12,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "argosy/base/status.h"
+#include "argosy/base/system/shared_memory.h"
 
 namespace argosy {
 
@@ -45,7 +47,7 @@ class Mailbox {
   // Of an own one, until close_file().
   Address address() const;
   // Nobody else opens it from now on.
-  void close_file();
+  void close_file() { memory_.close_file(); }
 
   // Writes a message of task `sender`. One thread at a time for each. False: there is no room now.
   bool put(int sender, std::uint32_t tag, Kind kind, const void* message, std::size_t bytes);
@@ -68,16 +70,12 @@ class Mailbox {
  private:
   struct Header;
   struct Ring;
-  Mailbox(std::byte* at, std::size_t bytes, int file, int process)
-      : at_(at), bytes_(bytes), file_(file), process_(process) {}
+  Mailbox(SharedMemory memory, int process) : memory_(std::move(memory)), process_(process) {}
   static std::size_t size_for(std::size_t tasks);
-  static std::byte* map(int file, std::size_t bytes);
   Header& header() const;
   Ring& ring_of(int sender) const;
 
-  std::byte* const at_;
-  const std::size_t bytes_;
-  int file_;           // of an own one; -1: closed
+  SharedMemory memory_;
   const int process_;  // of another's: a descriptor that is readable once the process has ended
 };
 

@@ -1,20 +1,14 @@
 #include "argosy/tf/server/feeds/lent_feeds.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <charconv>
-#include <climits>
 #include <vector>
 
 #include "argosy/base/checked.h"
 #include "argosy/base/str.h"
 #include "argosy/base/system/file.h"
+#include "argosy/base/system/shared_memory.h"
 
 namespace argosy::tf {
 
@@ -36,16 +30,6 @@ std::optional<std::int64_t> number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
-}
-
-std::string path_of(std::int64_t process, std::int64_t file) { return str_cat("/proc/", process, "/fd/", file); }
-
-// False, too, if the numbers mean another file: the client may be in another namespace of processes.
-bool is_there(const std::string& path, std::string_view name) {
-  char target[PATH_MAX];
-  const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
-  return length >= 0 &&
-         std::string_view(target, static_cast<std::size_t>(length)) == str_cat("/memfd:", name, " (deleted)");
 }
 
 }  // namespace
@@ -92,34 +76,16 @@ struct LentFeeds::Token {
 class LentFeeds::Memory {
  public:
   static Result<std::shared_ptr<Memory>> map(const Token& token) {
-    const std::string path = path_of(token.process, token.file);
-    if (!token.name.starts_with(kNames) || !is_there(path, token.name)) return unusable(path, " is not its file");
-    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return unusable(path, " cannot be opened (", errno, ")");
-    if (!is_there(path_of(::getpid(), file), token.name)) {  // the client may have closed it and opened another one
-      ::close(file);
-      return unusable(path, " is another file now");
-    }
-    struct stat about = {};
-    const int seals = ::fcntl(file, F_GET_SEALS);
-    const bool sealed = ::fstat(file, &about) == 0 && seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
-    const auto size = static_cast<std::size_t>(about.st_size);
-    void* at = MAP_FAILED;
-    if (sealed && size >= kElementsAt && size <= kMostOfFile) {
-      at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-    }
-    ::close(file);
-    if (!sealed) return unusable(path, " is not sealed against shrinking");
-    if (at == MAP_FAILED) return unusable(path, " cannot be mapped");
-    return std::shared_ptr<Memory>(new Memory(at, size));
+    if (!token.name.starts_with(kNames)) return unusable("\"", token.name, "\" is of another program");
+    auto file = SharedMemory::open(token.process, token.file, token.name, kElementsAt, kMostOfFile);
+    if (!file.ok()) return unusable(file.status().message());
+    return std::make_shared<Memory>(*std::move(file));
   }
 
-  ~Memory() { ::munmap(at_, size_); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
+  explicit Memory(SharedMemory file) : file_(std::move(file)) {}
 
-  std::size_t size() const { return size_; }
-  std::size_t room() const { return size_ - kElementsAt; }
+  std::size_t size() const { return file_.size(); }
+  std::size_t room() const { return size() - kElementsAt; }
   // A tensor over the memory, counted until its last copy is gone.
   static Tensor lend(const std::shared_ptr<Memory>& memory, const Token& token) {
     memory->users().fetch_add(1);
@@ -128,12 +94,12 @@ class LentFeeds::Memory {
   }
 
  private:
-  Memory(void* at, std::size_t size) : at_(at), size_(size) {}
-  std::atomic_ref<std::int32_t> users() const { return std::atomic_ref(*static_cast<std::int32_t*>(at_)); }
-  std::byte* elements() const { return static_cast<std::byte*>(at_) + kElementsAt; }
+  std::atomic_ref<std::int32_t> users() const {
+    return std::atomic_ref(*reinterpret_cast<std::int32_t*>(file_.data()));
+  }
+  std::byte* elements() const { return file_.data() + kElementsAt; }
 
-  void* const at_;
-  const std::size_t size_;
+  const SharedMemory file_;
 };
 
 std::shared_ptr<LentFeeds> LentFeeds::of_folder(const std::string& folder) {
@@ -164,7 +130,7 @@ Result<std::shared_ptr<LentFeeds::Memory>> LentFeeds::memory(const Token& token)
   MutexLock lock(mutex_);
   if (const auto found = known_.find(token.name); found != known_.end()) return found->second.memory;
   make_room(memory->size());
-  known_[token.name] = Known{memory, path_of(token.process, token.file), ++uses_};
+  known_[token.name] = Known{memory, token.process, token.file, ++uses_};
   return memory;
 }
 
@@ -173,7 +139,7 @@ void LentFeeds::sweep() {
   MutexLock lock(mutex_);
   for (auto at = known_.begin(); at != known_.end();) {
     const auto known = at++;
-    if (is_there(known->second.path, known->first)) continue;
+    if (SharedMemory::is_there(known->second.process, known->second.file, known->first)) continue;
     gone.push_back(std::move(known->second));
     known_.erase(known);
   }

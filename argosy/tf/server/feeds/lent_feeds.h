@@ -43,7 +43,7 @@ class LentFeeds {
   class Memory;  // of one file, mapped
   struct Known {
     std::shared_ptr<Memory> memory;
-    std::string path;
+    std::int64_t process = 0, file = 0;
     std::uint64_t last_use = 0;
   };
 
