@@ -32,6 +32,8 @@ class SessionLease {
   void opened_by(std::shared_ptr<const ClientLink> client) ARGOSY_EXCLUDES(mutex_);
   // Records the client of a call, if the recorded connection has ended.
   void called_by(CallContext& call) ARGOSY_EXCLUDES(mutex_);
+  // Returns how many calls use the session now.
+  int running_calls() const { return busy_.load(std::memory_order_relaxed); }
   // Returns the time since the last call ended; zero while one is running.
   std::chrono::nanoseconds idle() const;
   // True if the client has been gone for `lease` and no call is running. The lease is at least a day if the connection

@@ -98,7 +98,8 @@ std::vector<SessionInfo> SessionTable::infos() const {
   MutexLock lock(mutex_);
   std::vector<SessionInfo> infos;
   for (const auto& [handle, session] : sessions_) {
-    infos.push_back({handle, std::chrono::duration<double>(session->lease().idle()).count()});
+    const SessionLease& lease = session->lease();
+    infos.push_back({handle, lease.running_calls(), std::chrono::duration<double>(lease.idle()).count()});
   }
   return infos;
 }

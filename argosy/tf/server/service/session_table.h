@@ -15,7 +15,8 @@ namespace argosy::tf {
 
 struct SessionInfo {
   std::string handle;
-  double idle_seconds = 0;  // 0: a call is running
+  int running_calls = 0;
+  double idle_seconds = 0;  // 0 while a call is running
 };
 
 class SessionTable {

@@ -96,12 +96,11 @@ TEST_F(EndedCallsTest, AnImportEndsWithItsSession) {
   start();
   const std::string s = client_->create(functions_graph());
   auto step = later(s, {.feeds = {{"x:0", Tensor::scalar(1.0f)}}, .fetches = {"y:0"}});
-  std::this_thread::sleep_for(100ms);
+  wait_for_calls(1);
+  std::this_thread::sleep_for(50ms);
   EXPECT_EQ(client_->close(s).code, 0);
   const StepReply closed = step.get();
-  // ABORTED: a busy machine closed the session before the step came.
-  EXPECT_TRUE(closed.code == code(Code::kCancelled) || closed.code == code(Code::kAborted))
-      << closed.code << " " << closed.message;
+  EXPECT_EQ(closed.code, code(Code::kCancelled)) << closed.message;
 }
 
 TEST_F(EndedCallsTest, PartialRunsObeyTheirTimeouts) {
@@ -124,7 +123,8 @@ TEST_F(EndedCallsTest, CloseAndResetEndPartialRuns) {
   for (const bool reset : {false, true}) {
     const std::string s = client_->create(blocking_graph());
     auto step = later(s, blocked(set_up(s, kNames)), 30s);
-    std::this_thread::sleep_for(200ms);
+    wait_for_calls(1);
+    std::this_thread::sleep_for(100ms);
     EXPECT_EQ(reset ? client_->master("Reset", "").code : client_->close(s).code, 0);
     ASSERT_EQ(step.wait_for(10s), std::future_status::ready) << "it runs on";
     const StepReply r = step.get();
@@ -137,7 +137,8 @@ TEST_F(EndedCallsTest, CallsThatWaitForTheirTurnEndWithTheirTimeouts) {
   const std::string s = client_->create(blocking_graph());
   const std::string handle = set_up(s, kNames);
   auto first = later(s, blocked(handle), 60s);
-  std::this_thread::sleep_for(200ms);
+  wait_for_calls(1);
+  std::this_thread::sleep_for(100ms);
   StepCall next{.feeds = {{"z:0", Tensor::scalar(1.0f)}}, .fetches = {"n:0"}, .partial_run = handle};
   next.options = from_text<tensorflow::RunOptions>("timeout_in_ms: 100");
   for (int i = 0; i < 3; ++i) {
@@ -146,7 +147,7 @@ TEST_F(EndedCallsTest, CallsThatWaitForTheirTurnEndWithTheirTimeouts) {
   }
   EXPECT_EQ(first.wait_for(0s), std::future_status::timeout) << "they ended the call that runs";
   auto waiting = later(s, {.feeds = next.feeds, .fetches = next.fetches, .partial_run = handle}, 60s);
-  std::this_thread::sleep_for(100ms);
+  wait_for_calls(2);
   EXPECT_EQ(client_->close(s).code, 0);
   ASSERT_EQ(waiting.wait_for(10s), std::future_status::ready);
   EXPECT_EQ(waiting.get().code, code(Code::kCancelled));

@@ -5,6 +5,9 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "argosy/formats/proto/config.pb.h"
 #include "argosy/formats/proto/master.pb.h"
 #include "argosy/tf/server/testing/raw_client.h"
@@ -64,6 +67,13 @@ class ServerTest : public testing::Test {
     std::string handle = client_->create(simple_graph(), config, &reply);
     EXPECT_EQ(handle.size(), 16u) << reply.message;
     return handle;
+  }
+  // Waits until so many calls have reached their sessions.
+  void wait_for_calls(int calls) {
+    for (int i = 0; i < 6000 && server_->num_running_calls() < calls; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ASSERT_EQ(server_->num_running_calls(), calls);
   }
   StepReply run(const std::string& session, const StepCall& call) { return client_->run(session, call); }
   static int code(Code c) { return static_cast<int>(c); }

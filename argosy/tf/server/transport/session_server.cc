@@ -177,9 +177,11 @@ std::string status_page(SessionService& service, const std::string& address, std
   const auto sessions = service.sessions();
   text += str_cat("\n", sessions.size(), " sessions\n");
   for (const auto& s : sessions) {
-    text += str_cat("  ", s.handle.substr(0, 4), "…  ",
-                    s.idle_seconds > 0 ? str_cat("idle ", static_cast<std::int64_t>(s.idle_seconds), " s") : "at work",
-                    "\n");
+    text +=
+        str_cat("  ", s.handle.substr(0, 4), "…  ",
+                s.running_calls > 0 ? str_cat("at work on ", s.running_calls, s.running_calls == 1 ? " call" : " calls")
+                                    : str_cat("idle ", static_cast<std::int64_t>(s.idle_seconds), " s"),
+                "\n");
   }
   return text;
 }
@@ -360,6 +362,12 @@ int SessionServer::http_port() const { return impl_->http_port(); }
 const std::string& SessionServer::address() const { return impl_->address(); }
 std::vector<DeviceSpec> SessionServer::devices() const { return impl_->service().device_set().specs(); }
 int SessionServer::num_sessions() const { return static_cast<int>(impl_->service().sessions().size()); }
+
+int SessionServer::num_running_calls() const {
+  int calls = 0;
+  for (const SessionInfo& session : impl_->service().sessions()) calls += session.running_calls;
+  return calls;
+}
 WorkTotals SessionServer::work() const { return impl_->service().work(); }
 void SessionServer::stop(std::chrono::milliseconds grace) { impl_->stop(grace); }
 

@@ -99,6 +99,7 @@ class SessionServer {
   const std::string& address() const;       // "localhost:2222"
   std::vector<DeviceSpec> devices() const;  // of all sessions
   int num_sessions() const;                 // open ones
+  int num_running_calls() const;            // calls that use a session now
   WorkTotals work() const;                  // so far; all zero without count_work but what was replicated and why not
 
   // Refuses new calls, cancels those that still run after `grace`, closes every session. Idempotent.
